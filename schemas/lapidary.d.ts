@@ -1454,6 +1454,15 @@ export interface RecordedEnd {
   outcome?: Outcome;
   /** Why. Derived. */
   cause?: Cause;
+  /**
+   * What went wrong, if Lapidary ended the run or could not start it. Absent in recordings of earlier builds, as `hint` and
+   * `remarks`. Derived.
+   */
+  message?: string;
+  /** What can be done about that. Derived. */
+  hint?: string;
+  /** What else led to that. Derived. */
+  remarks?: string[];
   /** Calls that the agent made without permission, then protected files that it changed. Derived. */
   violations?: PermissionViolation[];
   /** The agent's session; the first, if there were several. Absent in recordings of early builds, as all that follows. Upstream. */
@@ -2930,6 +2939,8 @@ export interface HookTest {
   event: string;
   /** What happened at each moment: one, or as many as a recording has. Derived. */
   moments: HookMoment[];
+  /** Why no hook of any settings ran, if the folder is not trusted and there are such hooks: the test says nothing about them. Derived. */
+  untrusted?: string;
   /** What is written where hooks are but does not count, and why, a sentence each. Derived. */
   leftOut?: string[];
   /** Remarks about the settings, a sentence each. Derived. */

@@ -35,7 +35,7 @@ use crate::gemini_cli::{
 use crate::policy::Rules;
 use crate::process::{Command, Supervisor, enter};
 use crate::recording::{self, PromptDirectory, RecordError};
-use crate::run::{Records, Request, Run, Speech, Timeouts};
+use crate::run::{Records, RefusedRun, Request, Run, Speech, Timeouts};
 use crate::safekeeping::{Resume, Safekeeping, SessionClaims};
 use crate::talk::{self, Attendant, Conversation};
 use crate::{Host, fresh_run};
@@ -167,9 +167,21 @@ impl Job {
         started.unwrap_or_else(|error| self.refused(&error))
     }
 
-    /// A run that is over already.
+    /// A run that is over already. It is recorded as others are.
     pub fn refused(&self, error: &JobError) -> Run {
-        Run::refused(&self.options, self.agent.provider(), error.into())
+        let mut records = self.records.clone();
+        records.keep = self.config.record.unwrap_or(records.keep);
+        let refused = RefusedRun {
+            records,
+            agent: self.agent.name().to_owned(),
+            directory: self.config.working_dir_in(&self.environment.dir),
+            prompt: match &self.prompt {
+                Prompt::Text(text) => Some(text.clone()),
+                Prompt::File(_) => None,
+            },
+        };
+        let provider = self.agent.provider();
+        Run::refused(&self.options, provider, error.into(), Some(&refused))
     }
 
     /// Starts the agent and keeps it: see [`talk::connect`].

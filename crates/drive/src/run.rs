@@ -21,6 +21,7 @@ pub(crate) mod course;
 pub(crate) mod ending;
 mod keeping;
 pub(crate) mod oversee;
+mod refused;
 mod request;
 pub(crate) mod rest;
 mod retry;
@@ -43,6 +44,7 @@ use tokio::sync::{mpsc, watch};
 pub use lapidary_process::stop::Stopper;
 use lapidary_process::stop::{self, Urgency};
 pub use lapidary_recording::Records;
+pub use refused::RefusedRun;
 pub use request::{Request, Speech, Timeouts};
 pub use rest::Skipped;
 pub use translate::Batch;
@@ -91,9 +93,14 @@ impl Run {
         }
     }
 
-    /// A run of an agent of this family that was over before it began.
-    pub fn refused(options: &Options, provider: Provider, ending: Ending) -> Self {
-        Self::over(course::refused(options, provider, ending))
+    /// A run of an agent of this family that was over before it began. It is recorded where `record` says so.
+    pub fn refused(
+        options: &Options,
+        provider: Provider,
+        ending: Ending,
+        record: Option<&RefusedRun>,
+    ) -> Self {
+        Self::over(course::refused(options, provider, ending, record))
     }
 
     fn over(batch: Batch) -> Self {

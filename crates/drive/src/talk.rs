@@ -90,6 +90,7 @@ fn nowhere(options: &Options, provider: Provider) -> Run {
             stopped: Some(stopped),
             ..Ending::default()
         },
+        None,
     )
 }
 

@@ -530,13 +530,19 @@ fn find_near_quote(bytes: &[u8], at: usize) -> Option<usize> {
 /// True if a byte of the text must be escaped in a JSON string: a quote, a backslash or a control character.
 #[inline]
 pub fn needs_escape(text: &str) -> bool {
-    let (words, rest) = text.as_bytes().as_chunks::<8>();
-    let special = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < 0x20;
-    words.iter().any(|word| {
-        let word = u64::from_le_bytes(*word);
-        let controls = word.wrapping_sub(u64::MAX / 255 * 0x20) & !word & ((u64::MAX / 255) << 7);
-        bytes_equal(word, b'"') | bytes_equal(word, b'\\') | controls != 0
-    }) || rest.iter().any(special)
+    const BLOCK: usize = 16;
+    let is_special = |byte: u8| (byte == b'"') | (byte == b'\\') | (byte < 0x20);
+    let any = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(false, |any, byte| any | is_special(*byte))
+    };
+    let bytes = text.as_bytes();
+    // Compilers compare a block at a time. The last one overlaps the one before it, so that no byte is left over.
+    match bytes.last_chunk::<BLOCK>() {
+        Some(last) => any(last) || bytes.as_chunks::<BLOCK>().0.iter().any(|block| any(block)),
+        None => any(bytes),
+    }
 }
 
 /// The high bit of each byte of `word` that equals `byte`. Bytes behind the first hit may be marked wrongly, those before it not.
@@ -585,6 +591,26 @@ impl Nesting {
         self.bits >>= 1;
         if self.depth != 0 && self.depth.is_multiple_of(64) {
             self.bits = self.outer.pop().unwrap_or_default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_an_escape_is_found_at_every_place() {
+        for length in 0..40 {
+            let plain = "é~".repeat(length);
+            assert!(!needs_escape(&plain), "{length}");
+            for special in ["\"", "\\", "\u{1f}", "\0"] {
+                for at in (0..=plain.len()).filter(|at| plain.is_char_boundary(*at)) {
+                    let mut text = plain.clone();
+                    text.insert_str(at, special);
+                    assert!(needs_escape(&text), "{text:?}");
+                }
+            }
         }
     }
 }

@@ -13,18 +13,21 @@ pub const LATEST: &str = "latest";
 /// So many of the runs that could be meant are named.
 const MOST_CANDIDATES: usize = 5;
 
+/// A run is deleted by no fewer characters of its id: a letter that happens to end an id is no name.
+const SHORTEST_TO_DELETE: usize = 4;
+
 /// Why no run is meant.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindRunError {
-    /// No id begins so.
+    /// No id begins or ends so.
     #[error("no recorded run has the id `{named}`")]
     Unknown {
         /// What was given.
         named: String,
     },
-    /// Several ids begin so.
-    #[error("{count} recorded runs begin with `{named}`: {}", listed(candidates, *count))]
+    /// Several ids begin or end so.
+    #[error("{count} recorded runs begin or end with `{named}`: {}", listed(candidates, *count))]
     Ambiguous {
         /// What was given.
         named: String,
@@ -59,10 +62,10 @@ fn listed(candidates: &[String], count: usize) -> String {
 /// Which names count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunName {
-    /// A whole id only, where something is deleted.
-    Whole,
-    /// A whole id, the beginning of one, or `latest`.
-    Short,
+    /// For deleting: a whole id, or four or more characters of its beginning or end. Not `latest`, which changes with each run.
+    ToDelete,
+    /// A whole id, its beginning or end, or `latest`.
+    ToRead,
 }
 
 /// The id of the run that `named` means among the recordings below `root`.
@@ -73,19 +76,22 @@ pub fn find_run(root: &Path, named: &str, how: RunName) -> Result<String, FindRu
     let unknown = || FindRunError::Unknown {
         named: named.to_owned(),
     };
-    if how == RunName::Whole || !is_name(named) {
+    let is_too_short = how == RunName::ToDelete && named.len() < SHORTEST_TO_DELETE;
+    // What is there under that very name, and is no run, was meant: not a run that begins so.
+    let is_other = || root.join(named).symlink_metadata().is_ok();
+    if is_too_short || !is_name(named) || is_other() {
         return Err(unknown());
     }
     let failed = |source| FindRunError::Read {
         root: root.to_owned(),
         source,
     };
-    if named == LATEST {
+    if named == LATEST && how == RunName::ToRead {
         let newest = list_runs(root, ListingMode::Direct).map_err(failed)?;
         let newest = newest.into_iter().next();
         return newest.map(|run| run.info.id).ok_or(FindRunError::NoRuns);
     }
-    let mut ids = beginning_with(root, named).map_err(failed)?;
+    let mut ids = with_part(root, named).map_err(failed)?;
     match ids.len() {
         0 => Err(unknown()),
         1 => Ok(ids.remove(0)),
@@ -100,15 +106,16 @@ pub fn find_run(root: &Path, named: &str, how: RunName) -> Result<String, FindRu
     }
 }
 
-/// The ids that begin so, the last first: most ids begin with a time.
-fn beginning_with(root: &Path, named: &str) -> io::Result<Vec<String>> {
+/// The ids that begin or end so, the last first: most ids begin with a time.
+fn with_part(root: &Path, named: &str) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
     let all = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut ids: Vec<_> = all
-        .filter(|id| id.starts_with(named) && is_name(id) && is_run(&root.join(id)))
+        .filter(|id| id.starts_with(named) || id.ends_with(named))
+        .filter(|id| is_name(id) && is_run(&root.join(id)))
         .collect();
     ids.sort_unstable_by(|a, b| b.cmp(a));
     Ok(ids)
@@ -145,13 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_id_wins_over_the_beginning_of_another() {
-        check("login", RunName::Short, Ok("login"));
-        check("login", RunName::Whole, Ok("login"));
-        check("login.", RunName::Short, Ok("login.2"));
+    fn a_whole_id_wins_over_the_beginning_of_another_and_the_end_of_one_is_enough() {
+        check("login", RunName::ToRead, Ok("login"));
+        check("login", RunName::ToDelete, Ok("login"));
+        check("0-aa", RunName::ToRead, Ok("20261117T080000-aa"));
+        check("login.", RunName::ToRead, Ok("login.2"));
         check(
             "20261117T080000-aa",
-            RunName::Short,
+            RunName::ToRead,
             Ok("20261117T080000-aa"),
         );
     }
@@ -159,17 +167,27 @@ mod tests {
     #[test]
     fn an_ambiguous_beginning_names_the_runs_that_it_could_mean() {
         let candidates =
-            "2 recorded runs begin with `2026`: `20261117T080000-ab`, `20261117T080000-aa`";
-        check("2026", RunName::Short, Err(candidates));
+            "2 recorded runs begin or end with `2026`: `20261117T080000-ab`, `20261117T080000-aa`";
+        check("2026", RunName::ToRead, Err(candidates));
+    }
+
+    #[test]
+    fn a_run_is_deleted_by_its_id_or_four_characters_of_its_beginning_or_end() {
+        check("login.", RunName::ToDelete, Ok("login.2"));
+        check("0-ab", RunName::ToDelete, Ok("20261117T080000-ab"));
+        for named in ["-ab", "lat", LATEST] {
+            let sentence = format!("no recorded run has the id `{named}`");
+            check(named, RunName::ToDelete, Err(&sentence));
+        }
+        let candidates = "2 recorded runs begin or end with `logi`: `login.2`, `login`";
+        check("logi", RunName::ToDelete, Err(candidates));
     }
 
     #[test]
     fn what_is_no_run_is_not_found() {
         for named in ["x", "2099", "../login", "", ".", "..", "login/../login"] {
             let sentence = format!("no recorded run has the id `{named}`");
-            check(named, RunName::Short, Err(&sentence));
+            check(named, RunName::ToRead, Err(&sentence));
         }
-        let sentence = "no recorded run has the id `logi`";
-        check("logi", RunName::Whole, Err(sentence));
     }
 }

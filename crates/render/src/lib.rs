@@ -32,6 +32,7 @@ mod link;
 mod notice;
 mod permission;
 mod preview;
+mod times;
 mod tool;
 mod totals;
 mod transcript;

@@ -42,7 +42,9 @@ use crate::ink::Ink;
 use crate::notice::{self, Level, Notice};
 use crate::permission::{OpenRequests, PermissionAnswer};
 use crate::plain;
+use crate::times::ShownTimes;
 use crate::totals::{Totals, begins_turn};
+use crate::transcript::is_replayed;
 use crate::words;
 use calls::Calls;
 use page::Page;
@@ -97,6 +99,8 @@ pub struct Narrator {
     has_answered: bool,
     turn_ended: bool,
     is_over: bool,
+    /// What was told of times, where they are shown.
+    times: Option<ShownTimes>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,14 +133,16 @@ impl Narrator {
             has_answered: false,
             turn_ended: false,
             is_over: false,
+            times: None,
         }
     }
 
-    /// A narrator for a run that is over: prompts are shown whole, and more of what tools printed.
+    /// A narrator for a run that is over: prompts are shown whole and with their times, and more of what tools printed.
     pub fn for_reading(options: Options) -> Self {
         let mut narrator = Self::new(options);
         narrator.most_rows = usize::MAX;
         narrator.calls.limits = calls::READING;
+        narrator.times = Some(ShownTimes::default());
         narrator
     }
 
@@ -165,7 +171,7 @@ impl Narrator {
             Body::SessionInit(init) => self.session(init, event),
             // Tool results on their way back to the model: the calls show them.
             Body::UserInput(input) if input.is_synthetic && input.text.is_empty() => {}
-            Body::UserInput(input) => self.user(input),
+            Body::UserInput(input) => self.user(input, event),
             Body::StreamDelta(delta) => self.delta(delta),
             Body::Text(text) => {
                 self.end_prose();
@@ -277,26 +283,31 @@ impl Narrator {
             .into_iter()
             .flatten()
             .map(|fact| format!("  {}", plain::first_line(&fact.to_str(), 200)));
+        let began = self.times.as_mut().and_then(|times| times.of(event));
+        let facts = facts.chain(began.map(|began| format!("  {began}")));
         let line = format!("session{}", facts.collect::<String>());
         let row = self.page.row(&[(Ink::Faint, &line)]);
         self.tell(Sort::Start, vec![row]);
     }
 
-    fn user(&mut self, input: &UserInput) {
+    fn user(&mut self, input: &UserInput, event: &Event) {
         let text = input.text.to_str();
         let images = match input.images.len() {
             0 => String::new(),
             images => format!("\n({})", words::count(images as u64, "image")),
         };
         let rows = if input.is_synthetic {
-            let lines = words::count(text.lines().count() as u64, "line");
-            let folded = format!("> (context, {lines}) {}", plain::first_line(&text, 200));
+            let folded = words::folded_input(&text, is_replayed(event), 200);
             vec![self.page.row(&[(Ink::Faint, &folded)])]
         } else {
             let said = format!("{}{images}", text.trim_end());
             let mark = (Ink::Prompt, "> ");
-            self.page
-                .hanging([mark; 2], Ink::Prompt, &said, self.most_rows)
+            let time = self.times.as_mut().and_then(|times| times.of(event));
+            let time = time.map(|time| self.page.row(&[(Ink::Faint, &time)]));
+            let said = self
+                .page
+                .hanging([mark; 2], Ink::Prompt, &said, self.most_rows);
+            time.into_iter().chain(said).collect()
         };
         self.tell(Sort::Prompt, rows);
     }

@@ -116,7 +116,12 @@ impl Items {
         let text = user.text.to_str();
         if user.is_synthetic {
             let lines = words::count(text.lines().count() as u64, "line");
-            return details(&format!("Context, {lines}"), &fence("", &text), false);
+            let what = if user.is_replayed {
+                "Earlier input"
+            } else {
+                "Context"
+            };
+            return details(&format!("{what}, {lines}"), &fence("", &text), false);
         }
         let images = match user.images {
             0 => String::new(),

@@ -32,9 +32,10 @@ use crate::notice::{self, Level, Notice};
 use crate::permission::{self, OpenRequests, PermissionAnswer};
 use crate::plain;
 use crate::preview::{self, Limits};
+use crate::times::ShownTimes;
 use crate::tool::{State, parts};
 use crate::totals::{Totals, begins_turn};
-use crate::transcript::Tool;
+use crate::transcript::{Tool, is_replayed};
 use crate::words;
 use pen::Pen;
 
@@ -74,6 +75,8 @@ pub struct TextRenderer {
     has_answered: bool,
     last_error: Option<String>,
     is_over: bool,
+    /// What was told of times, where they are shown.
+    times: Option<ShownTimes>,
 }
 
 impl TextRenderer {
@@ -92,7 +95,15 @@ impl TextRenderer {
             has_answered: false,
             last_error: None,
             is_over: false,
+            times: None,
         }
+    }
+
+    /// The same with the date of the session and the time of each prompt: for what is over.
+    #[must_use]
+    pub fn with_times(mut self) -> Self {
+        self.times = Some(ShownTimes::default());
+        self
     }
 
     /// The same in the signs that a terminal can show.
@@ -128,7 +139,7 @@ impl Renderer for TextRenderer {
             Body::SessionInit(init) => self.session(init, event, out),
             // Tool results on their way back to the model: the calls show them.
             Body::UserInput(input) if input.is_synthetic && input.text.is_empty() => Ok(()),
-            Body::UserInput(input) => self.user(input, out),
+            Body::UserInput(input) => self.user(input, event, out),
             Body::StreamDelta(delta) => self.delta(delta, out),
             Body::Text(text) => {
                 self.pen.end_line(out)?;
@@ -173,6 +184,8 @@ impl TextRenderer {
             .into_iter()
             .flatten()
             .map(|fact| format!("  {}", plain::first_line(&fact.to_str(), 200)));
+        let began = self.times.as_mut().and_then(|times| times.of(event));
+        let facts = facts.chain(began.map(|began| format!("  {began}")));
         self.pen.line(
             Ink::Faint,
             &format!("session{}", facts.collect::<String>()),
@@ -180,13 +193,26 @@ impl TextRenderer {
         )
     }
 
-    fn user(&mut self, input: &UserInput, out: &mut dyn io::Write) -> io::Result<()> {
+    /// Where times are shown, a line above the prompt has its own.
+    fn tell_time(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()> {
+        match self.times.as_mut().and_then(|times| times.of(event)) {
+            Some(time) => self.pen.line(Ink::Faint, &time, out),
+            None => Ok(()),
+        }
+    }
+
+    fn user(
+        &mut self,
+        input: &UserInput,
+        event: &Event,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
         let text = input.text.to_str();
         if input.is_synthetic {
-            let lines = words::count(text.lines().count() as u64, "line");
-            let folded = format!("> (context, {lines}) {}", plain::first_line(&text, 60));
+            let folded = words::folded_input(&text, is_replayed(event), 60);
             return self.pen.line(Ink::Faint, &folded, out);
         }
+        self.tell_time(event, out)?;
         self.pen.block("> ", Ink::Prompt, &text, out)?;
         match input.images.len() {
             0 => Ok(()),

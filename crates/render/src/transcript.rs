@@ -86,6 +86,8 @@ pub(crate) struct User {
     pub(crate) text: Text,
     pub(crate) images: usize,
     pub(crate) is_synthetic: bool,
+    /// Input of an earlier run, which the agent repeats because its session is continued.
+    pub(crate) is_replayed: bool,
     pub(crate) at: Option<String>,
 }
 
@@ -236,6 +238,7 @@ impl Transcript {
             text: input.text.clone(),
             images: input.images.len(),
             is_synthetic: input.is_synthetic,
+            is_replayed: is_replayed(event),
             at: timestamp(event),
         }));
     }
@@ -448,6 +451,11 @@ impl Transcript {
     pub(crate) fn title(&self) -> Option<&str> {
         self.prompts.first().map(|prompt| prompt.title.as_str())
     }
+}
+
+/// True for what an agent repeats from before the run, because its session is continued.
+pub(crate) fn is_replayed(event: &Event) -> bool {
+    event.base.extensions.contains_key("acp.replay")
 }
 
 fn timestamp(event: &Event) -> Option<String> {

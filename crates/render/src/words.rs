@@ -73,6 +73,15 @@ pub(crate) fn moment(timestamp: &str) -> String {
     }
 }
 
+/// The time of day in UTC, with the day unless `shown` is on the same one. None for what is no timestamp.
+pub(crate) fn time_after(timestamp: &str, shown: Option<&str>) -> Option<String> {
+    let today = day(timestamp)?;
+    if shown.and_then(day) == Some(today) {
+        return Some(format!("{} UTC", time_of_day(timestamp)?));
+    }
+    Some(moment(timestamp))
+}
+
 /// The day in UTC of a timestamp that can be read: `Sunday, 15 November 2026`.
 pub(crate) fn day(timestamp: &str) -> Option<String> {
     let time: Timestamp = timestamp.parse().ok()?;
@@ -113,6 +122,17 @@ pub(crate) fn least_dollars(amount: f64) -> String {
 pub(crate) fn time_of_day(timestamp: &str) -> Option<String> {
     let time: Timestamp = timestamp.parse().ok()?;
     Some(time.strftime("%H:%M").to_string())
+}
+
+/// Input that no person typed in this run, as one line: the agent's own context, or input of an earlier run that the agent repeats.
+/// At most `limit` characters of it are shown.
+pub(crate) fn folded_input(text: &str, is_replayed: bool, limit: usize) -> String {
+    let lines = count(text.lines().count() as u64, "line");
+    let what = if is_replayed { "earlier" } else { "context" };
+    format!(
+        "> ({what}, {lines}) {}",
+        crate::plain::first_line(text, limit)
+    )
 }
 
 /// Day and time in UTC, short enough for a list: `15 Nov, 18:15`.

@@ -64,9 +64,7 @@ impl Content {
 
     pub(super) fn of(read: &Result<Summary, Unreadable>) -> Self {
         match read {
-            Ok(summary) if summary.kind.as_deref() == Some("subagent") => {
-                Self::Subagent(summary.id.clone())
-            }
+            Ok(summary) if summary.is_subagent => Self::Subagent(summary.id.clone()),
             Ok(summary) if summary.is_resumable => Self::Session(summary.id.clone()),
             Ok(summary) => Self::Stub(summary.id.clone()),
             Err(Unreadable::Empty) => Self::Nothing,

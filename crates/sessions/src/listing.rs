@@ -1,6 +1,7 @@
 //! The list of sessions: which count, in which order, under which numbers; and what does not count, and why.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasherDefault;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -15,7 +16,7 @@ use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo, UnlistedPla
 use super::age::age;
 use super::candidates::{Candidate, candidates};
 use super::projects::Project;
-use super::scan::{Scanner, Summary, Unreadable};
+use super::scan::{AsIs, Scanner, Summary, Unreadable};
 use super::speech;
 use crate::names;
 
@@ -133,12 +134,11 @@ impl Listing {
     /// The same session twice: the later of both counts, or the earlier name.
     fn keep_the_newest(&mut self, projects: &[Project]) {
         let count = self.sessions.len();
-        let mut ids = HashSet::with_capacity(count);
-        if self
-            .sessions
-            .iter()
-            .all(|session| ids.insert((session.project, session.info.id.as_str())))
-        {
+        // Most lists have no session twice, which is told faster by numbers than by ids.
+        let mut hashes =
+            HashSet::with_capacity_and_hasher(count, BuildHasherDefault::<AsIs>::new());
+        let mut is_new = |session: &Listed| hashes.insert(id_hash(session));
+        if self.sessions.iter().all(&mut is_new) {
             return;
         }
         let mut places: HashMap<(usize, String), usize> = HashMap::with_capacity(count);
@@ -240,7 +240,7 @@ impl Listing {
         } else if !summary.is_resumable {
             let why = "it has no messages to resume";
             Some((HiddenReason::NoContent, why))
-        } else if summary.kind.as_deref() == Some("subagent") {
+        } else if summary.is_subagent {
             Some((HiddenReason::Subagent, "a sub-agent wrote it"))
         } else {
             None
@@ -269,6 +269,19 @@ impl Listing {
             size: file.size,
         });
     }
+}
+
+/// A number for a session's id and project. Two that are equal have the same, and others seldom.
+fn id_hash(session: &Listed) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let start = session.project as u64;
+    let chunks = session.info.id.as_bytes().chunks(8);
+    let hash = chunks.fold(start, |hash, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        (hash.rotate_left(23) ^ u64::from_le_bytes(word)).wrapping_mul(FACTOR)
+    });
+    hash ^ (hash >> 32)
 }
 
 /// True if the CLI deletes such a file at its next start.
@@ -339,7 +352,7 @@ fn listed(file: Candidate, mut summary: Summary, project: &Project, now: &str) -
 /// began now. The texts are taken and not copied: a list has tens of thousands of them.
 fn times(summary: &mut Summary, now: &str) -> (String, String) {
     let (start, last) = (summary.start_time.take(), summary.last_updated.take());
-    let has_one = summary.project_hash.is_none();
+    let has_one = !summary.has_project_hash;
     match (start, last) {
         (Some(start), Some(last)) => (start, last),
         (Some(only), None) | (None, Some(only)) if has_one => (only.clone(), only),

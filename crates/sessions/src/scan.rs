@@ -18,6 +18,7 @@ use lapidary_json::Token;
 use self::document::document;
 use self::log::Reading;
 pub(super) use glance::{Glance, time_of_touch};
+pub(super) use log::AsIs;
 
 /// How much of a file is read at once.
 const PIECE: usize = 256 * 1024;
@@ -36,16 +37,16 @@ static TURN: Mutex<()> = Mutex::new(());
 pub struct Summary {
     /// The session's id.
     pub id: String,
-    /// The hash of the project's path.
-    pub project_hash: Option<String>,
+    /// Whether it names the hash of its project. Documents of early versions do not.
+    pub has_project_hash: bool,
     /// When it began.
     pub start_time: Option<String>,
     /// When something was last added.
     pub last_updated: Option<String>,
     /// What a model said it was about.
     pub summary: Option<String>,
-    /// `main` or `subagent`.
-    pub kind: Option<String>,
+    /// Whether a sub-agent wrote it.
+    pub is_subagent: bool,
     /// How many records of messages there are since the last checkpoint.
     pub message_count: u64,
     /// How many messages of the user's, each counted once.

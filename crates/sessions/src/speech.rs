@@ -162,66 +162,121 @@ pub fn says(content: Token<'_>) -> Cow<'_, str> {
 
 /// A message on one line, as the CLI's lists show it: white space runs as one blank, ASCII only.
 pub fn title(message: &str) -> String {
-    // Most are plain, which is told many bytes at a time if none ends the loop.
-    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte);
-    let is_plain = message.bytes().fold(true, |all, byte| all & is_plain(byte));
-    if is_plain && !message.contains("  ") {
+    if is_plain(message) && !message.contains("  ") {
         return message.trim().to_owned();
     }
-    let mut line = String::new();
-    let mut gap = false;
-    for letter in message.chars() {
-        if is_space(letter) {
-            gap = true;
-            continue;
+    let mut line = String::with_capacity(message.len());
+    let (mut rest, mut gap) = (message, false);
+    while !rest.is_empty() {
+        let (plain, behind) = rest.split_at(plain_length(rest));
+        add_plain(plain, &mut gap, &mut line);
+        let mut letters = behind.chars();
+        match letters.next() {
+            Some(letter) if is_space(letter) => gap = true,
+            // What is not ASCII goes, and leaves the blanks around it.
+            Some(_) if std::mem::take(&mut gap) => line.push(' '),
+            _ => {}
         }
-        if !(' '..='~').contains(&letter) {
-            // What goes leaves the blanks around it.
-            if std::mem::take(&mut gap) {
-                line.push(' ');
-            }
-            continue;
-        }
-        if std::mem::take(&mut gap) {
-            line.push(' ');
-        }
-        line.push(letter);
+        rest = letters.as_str();
     }
-    line.trim().to_owned()
+    match line.trim() {
+        trimmed if trimmed.len() == line.len() => line,
+        trimmed => trimmed.to_owned(),
+    }
+}
+
+/// Adds printable ASCII, runs of blanks as one. `gap` says whether blanks are still to be added.
+fn add_plain(plain: &str, gap: &mut bool, line: &mut String) {
+    let words = plain.trim_ascii();
+    *gap |= plain.starts_with(' ');
+    if words.is_empty() {
+        return;
+    }
+    if *gap {
+        line.push(' ');
+    }
+    *gap = plain.ends_with(' ');
+    if !words.contains("  ") {
+        return line.push_str(words);
+    }
+    let words = words.split(' ').filter(|word| !word.is_empty());
+    for (number, word) in words.enumerate() {
+        line.push_str(if number == 0 { "" } else { " " });
+        line.push_str(word);
+    }
+}
+
+/// How many bytes a text begins with that are printable ASCII.
+fn plain_length(text: &str) -> usize {
+    const BLOCK: usize = 16;
+    let (blocks, _) = text.as_bytes().as_chunks::<BLOCK>();
+    let plain = blocks.iter().take_while(|block| are_plain(&block[..]));
+    let from = BLOCK * plain.count();
+    let rest = text.bytes().skip(from);
+    from + rest.take_while(|byte| are_plain(&[*byte])).count()
+}
+
+/// True for a text that a terminal shows as it is: printable ASCII. Many bytes are looked at a time if none ends the loop.
+fn is_plain(text: &str) -> bool {
+    are_plain(text.as_bytes())
+}
+
+fn are_plain(bytes: &[u8]) -> bool {
+    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte);
+    bytes.iter().fold(true, |all, byte| all & is_plain(*byte))
 }
 
 /// A message on one line, in its own letters: white space runs as one blank, and nothing that a terminal would obey.
 pub(super) fn one_line(message: &str) -> String {
-    let harmless = harmless(message).replace('\u{7f}', "");
-    let words: Vec<&str> = harmless
-        .split(is_space)
-        .filter(|word| !word.is_empty())
-        .collect();
-    words.join(" ")
+    let mut harmless = harmless(message);
+    if harmless.contains('\u{7f}') {
+        harmless = harmless.replace('\u{7f}', "");
+    }
+    let mut line = String::with_capacity(harmless.len());
+    let words = harmless.split(is_space);
+    for word in words.filter(|word| !word.is_empty()) {
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(word);
+    }
+    line
 }
 
 /// A summary without what a terminal would obey, as the CLI shows it.
 pub(super) fn harmless(summary: &str) -> String {
-    let mut kept = String::new();
-    let mut letters = summary.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\u{1b}' | '\u{9b}' => skip_sequence(letter, &mut letters),
-            // The CLI leaves these; who prints them sees to the last.
-            '\t' | '\n' | '\r' | '\u{7f}' => kept.push(letter),
-            letter if letter.is_control() || is_invisible(letter) => {}
-            letter => kept.push(letter),
+    if is_plain(summary) {
+        return summary.to_owned();
+    }
+    let mut kept = String::with_capacity(summary.len());
+    let mut rest = summary;
+    while !rest.is_empty() {
+        let (fine, behind) = rest.split_at(harmless_length(rest));
+        kept.push_str(fine);
+        let mut letters = behind.chars();
+        match letters.next() {
+            Some(start @ ('\u{1b}' | '\u{9b}')) => skip_sequence(start, &mut letters),
+            // The CLI leaves these.
+            Some(letter @ ('\t' | '\n' | '\r')) => kept.push(letter),
+            Some(letter) if letter.is_control() || is_invisible(letter) => {}
+            letter => kept.extend(letter),
         }
+        rest = letters.as_str();
     }
     kept
 }
 
+/// How many bytes a text begins with of which no character is one that a terminal obeys, or that is not seen. Characters are told by their
+/// first bytes, those of others among them. DEL is left: the code that prints it sees to it.
+fn harmless_length(text: &str) -> usize {
+    let may_matter = |byte: u8| byte < b' ' || matches!(byte, 0xc2 | 0xe2 | 0xef);
+    text.bytes().position(may_matter).unwrap_or(text.len())
+}
+
 /// Skips what is left of an escape sequence.
-fn skip_sequence(start: char, letters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+fn skip_sequence(start: char, letters: &mut std::str::Chars<'_>) {
     let kind = if start == '\u{9b}' {
         Some('[')
     } else {
-        letters.peek().copied()
+        letters.clone().next()
     };
     match kind {
         Some('[') => {
@@ -236,8 +291,11 @@ fn skip_sequence(start: char, letters: &mut std::iter::Peekable<std::str::Chars<
         }
         Some(']') => {
             while let Some(letter) = letters.next() {
-                if letter == '\u{7}' || (letter == '\u{1b}' && letters.next_if_eq(&'\\').is_some())
-                {
+                let is_end = letter == '\u{1b}' && letters.as_str().starts_with('\\');
+                if is_end {
+                    letters.next();
+                }
+                if is_end || letter == '\u{7}' {
                     break;
                 }
             }
@@ -292,6 +350,7 @@ mod tests {
         assert_eq!(title("  fix\n\n the   tests \t"), "fix the tests");
         assert_eq!(title("caf\u{e9} \u{1f600} ole\u{1b}[31m"), "caf  ole[31m");
         assert_eq!(title("\u{1f600}"), "");
+        assert_eq!(title("a \u{e9} b\u{e9}c\u{7f} d"), "a  bc d");
     }
 
     #[test]

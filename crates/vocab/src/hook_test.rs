@@ -19,6 +19,9 @@ pub struct HookTest {
     pub event: String,
     /// What happened at each moment: one, or as many as a recording has. Derived.
     pub moments: Vec<HookMoment>,
+    /// Why no hook of any settings ran, if the folder is not trusted and there are such hooks: the test says nothing about them. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
     /// What is written where hooks are but does not count, and why, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,

@@ -106,6 +106,16 @@ pub struct RecordedEnd {
     /// Why. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// What went wrong, if Lapidary ended the run or could not start it. Absent in recordings of earlier builds, as `hint` and
+    /// `remarks`. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// What can be done about that. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// What else led to that. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// Calls that the agent made without permission, then protected files that it changed. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<PermissionViolation>,

@@ -66,7 +66,7 @@ pub(crate) struct Common {
     /// Most usage: tokens=N,cost=USD,tool-calls=N,turns=N
     #[arg(long, value_name = "LIMITS", help_heading = LIMITS)]
     pub(in crate::commands) budget: Option<String>,
-    /// Leave out the agent's own lines (`raw`)
+    /// Leave out the agent's own lines (`raw`); diagnostics keep them
     #[arg(long, help_heading = OUTPUT, display_order = 900)]
     pub(in crate::commands) no_raw: bool,
     /// Id of the run and its recording [default: timestamp plus random suffix]

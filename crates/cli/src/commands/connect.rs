@@ -72,7 +72,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             run
         }
         Err(failure) if failure.exit == Exit::Usage => return Err(failure),
-        Err(failure) => Run::refused(&options, job::family(common), refusal(&failure)),
+        Err(failure) => {
+            let refused = job::refused(common, None);
+            let family = job::family(common);
+            Run::refused(&options, family, refusal(&failure), refused.as_ref())
+        }
     };
     let _heard = listener.ends(run.stopper());
     let end = print_all(run, out)?;

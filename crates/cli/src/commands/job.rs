@@ -6,11 +6,11 @@ use std::time::SystemTime;
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::config::{self, Config, ConfigError, Loaded, Value};
 use lapidary::drive::detect::Environment;
-use lapidary::drive::gemini_cli::Prompt;
+use lapidary::drive::gemini_cli::{self, Prompt};
 use lapidary::drive::headless::Job;
 use lapidary::drive::process::Supervisor;
 use lapidary::drive::recording::{self, Limits};
-use lapidary::drive::run::Records;
+use lapidary::drive::run::{Records, RefusedRun};
 use lapidary::normalize::Options;
 use lapidary::vocab::event::Provider;
 
@@ -70,6 +70,28 @@ pub(in crate::commands) fn family(common: &Common) -> Provider {
         loaded(common, &here, &environment)
     });
     agents::family(&flags.over(files.unwrap_or_default().config))
+}
+
+/// What is recorded of a run that could not be made, where that is known and wanted. What the configuration says does not count: it may
+/// be what is wrong.
+pub(in crate::commands) fn refused(common: &Common, prompt: Option<&str>) -> Option<RefusedRun> {
+    if common.no_record {
+        return None;
+    }
+    let here = here(common).ok()?;
+    let environment = Environment::from_vars(std::env::vars_os(), &here);
+    Some(RefusedRun {
+        records: recorded_in(common.record_dir.as_deref(), &environment).ok()?,
+        agent: common
+            .agent
+            .clone()
+            .unwrap_or_else(|| gemini_cli::NAME.to_owned()),
+        directory: match &common.working_dir {
+            Some(directory) => here.join(directory),
+            None => here,
+        },
+        prompt: prompt.map(str::to_owned),
+    })
 }
 
 /// Where sessions are kept safe from the agent, unless somebody wants them not to be.

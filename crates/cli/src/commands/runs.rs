@@ -16,7 +16,7 @@ use crate::printer::Printer;
 
 /// Find, show, export and delete recorded runs
 ///
-/// Every run of every agent is recorded, unless --no-record says otherwise. A run is named by its id, by the beginning of its id, or as `latest`.
+/// Every run of every agent is recorded, unless --no-record says otherwise. A run is named by its id, by its beginning or end, or as `latest`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

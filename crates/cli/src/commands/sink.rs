@@ -111,7 +111,7 @@ impl Sink {
         }
     }
 
-    /// The same for a run or a session that is over and read on a terminal.
+    /// The same for a run or a session that is over.
     pub(super) fn for_reading(
         format: Format,
         run: &str,
@@ -119,13 +119,8 @@ impl Sink {
         out: &Printer,
     ) -> Self {
         let mut sink = Self::new(format, run, extract_data, out);
-        if format == Format::Text && out.is_terminal {
-            let options = live::Options {
-                size: terminal::size(),
-                colour: out.colour,
-                marks: out.marks(),
-            };
-            sink.target = Target::People(Box::new(RowRenderer::new(options)));
+        if format == Format::Text {
+            sink.target = Target::People(reading_view(out));
         }
         sink
     }
@@ -210,6 +205,19 @@ impl Sink {
         }
         Ok(self.oddities)
     }
+}
+
+/// The text of what is over, with its times: wrapped for a terminal, and in plain lines elsewhere.
+fn reading_view(out: &Printer) -> Box<dyn Renderer> {
+    if !out.is_terminal {
+        let options = text::Options { colour: out.colour };
+        return Box::new(TextRenderer::new(options).with_times());
+    }
+    Box::new(RowRenderer::new(live::Options {
+        size: terminal::size(),
+        colour: out.colour,
+        marks: out.marks(),
+    }))
 }
 
 /// Says how many events a vocabulary has no place for.

@@ -2,6 +2,7 @@
 
 mod hostile;
 mod named;
+mod refused;
 mod removed;
 mod states;
 mod surroundings;

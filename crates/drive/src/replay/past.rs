@@ -19,8 +19,8 @@ pub use violations::PastViolations;
 use super::{ReplayError, check};
 use crate::agents::{KNOWN, family};
 use crate::recording::{
-    Channel, MANIFEST, Manifest, Moment, SESSION_LOG, STDERR, STDIN, STDOUT, TIMING, is_running,
-    spoken,
+    Channel, MANIFEST, Manifest, Moment, RecordedEnd, SESSION_LOG, STDERR, STDIN, STDOUT, TIMING,
+    is_running, spoken,
 };
 use crate::run::ending::cancelled;
 use crate::run::stderr_tail;
@@ -106,6 +106,12 @@ impl Past {
         self.is_dialogue
     }
 
+    /// Whether the run ended before an agent was started.
+    pub fn was_refused(&self) -> bool {
+        let end = self.manifest.end.as_ref();
+        self.manifest.argv.is_empty() && end.is_some_and(|end| end.outcome.is_some())
+    }
+
     /// The agent's family, by its name. An agent without one that means anything was started by its command.
     pub fn provider(&self) -> Provider {
         let agent = self.manifest.agent.as_str();
@@ -178,8 +184,8 @@ impl Past {
         PastViolations::new(end.map_or_else(Vec::new, |end| end.violations.clone()))
     }
 
-    /// How it ended. `judge` tells how that would be judged after all that was said. Where the run was judged differently, whoever ran
-    /// it had ended it; of that the recording has the cause, but not the words.
+    /// How it ended. `judge` tells how that would be judged after all that was said. Where the run was judged differently, Lapidary had
+    /// ended it; recordings of earlier builds have only the cause of that, and not the words.
     pub fn ending(&self, judge: impl FnOnce(&Ending) -> RunEnd) -> Ending {
         let mut ending = Ending {
             stderr: stderr_tail(&self.directory),
@@ -191,11 +197,12 @@ impl Past {
         let duration = Duration::from_millis(end.duration_ms);
         ending.exit_code = end.agent_exit_code;
         ending.signal.clone_from(&end.signal);
-        ending.duration = Some(duration);
+        ending.duration = (!self.was_refused()).then_some(duration);
         ending.violations.clone_from(&end.violations);
         ending.at = self.time(duration);
+        ending.remarks.clone_from(&end.remarks);
         if let Some(cause) = &end.cause {
-            ending.stopped = stopped(cause, &judge(&ending).cause);
+            ending.stopped = told(end, cause).or_else(|| stopped(cause, &judge(&ending).cause));
             let is_refused = *cause == Cause::PermissionDenied;
             if let Some(violation) = end.violations.first().filter(|_| is_refused) {
                 ending.stopped = Some(stopped_for(violation));
@@ -209,6 +216,15 @@ impl Past {
         let at = self.started?.checked_add(since_the_start).ok()?;
         Some(format!("{at:.3}"))
     }
+}
+
+/// Why Lapidary ended the run or did not start it, in the words of then.
+fn told(end: &RecordedEnd, cause: &Cause) -> Option<Stopped> {
+    Some(Stopped {
+        cause: cause.clone(),
+        message: end.message.clone()?,
+        hint: end.hint.clone(),
+    })
 }
 
 /// An agent that was asked to end its turn may say that it did. All the same it was we who asked.

@@ -15,6 +15,7 @@ use super::attempt::{Attempt, Tried};
 use super::ending::cancelled;
 use super::keeping::{kept_safe, put_back};
 use super::oversee::later;
+use super::refused::RefusedRun;
 use super::request::{Request, Speech};
 use super::translate::{Batch, now};
 use crate::process::stop::Urgency;
@@ -208,15 +209,21 @@ pub(super) fn unable(options: &Options, provider: Provider, message: String) -> 
         stopped: Some(stopped),
         ..Ending::default()
     };
-    refused(options, provider, ending)
+    refused(options, provider, ending, None)
 }
 
 /// The events of a run that was not made: one `run_end`, of the agent's family.
-pub(super) fn refused(options: &Options, provider: Provider, mut ending: Ending) -> Batch {
-    let mut batch = Batch::default();
-    ending.at = Some(now());
-    AcpNormalizer::new(options, provider).finish(&ending, &mut batch.events);
-    batch
+pub(super) fn refused(
+    options: &Options,
+    provider: Provider,
+    ending: Ending,
+    record: Option<&RefusedRun>,
+) -> Batch {
+    let normalizer = AcpNormalizer::new(options, provider);
+    let judged = normalizer.judge(&ending);
+    let recording = record.and_then(|run| run.record(&options.run, &ending, &judged));
+    let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
+    last(finish, ending, recording.as_deref())
 }
 
 /// A pause that ends after the run must is not worth waiting for.

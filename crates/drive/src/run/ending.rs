@@ -146,6 +146,7 @@ pub(crate) fn recorded_end(
     judged: Option<&RunEnd>,
 ) -> RecordedEnd {
     let time = ending.duration.unwrap_or(elapsed);
+    let stopped = ending.stopped.as_ref();
     RecordedEnd {
         duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
         exit_code: judged.map(|end| end.exit_code.into()),
@@ -153,6 +154,9 @@ pub(crate) fn recorded_end(
         signal: ending.signal.clone(),
         outcome: judged.map(|end| end.outcome.clone()),
         cause: judged.map(|end| end.cause.clone()),
+        message: stopped.map(|stopped| stopped.message.clone()),
+        hint: stopped.and_then(|stopped| stopped.hint.clone()),
+        remarks: stopped.map_or_else(Vec::new, |_| ending.remarks.clone()),
         violations: ending.violations.clone(),
         ..RecordedEnd::default()
     }

@@ -104,8 +104,12 @@ impl Counts {
 
     fn prompted(&mut self, input: &UserInput, event: &Event) {
         if self.prompt.is_none() && !event.base.extensions.contains_key("acp.replay") {
-            let text = input.text.to_str();
-            self.prompt = Some(text.trim().chars().take(LONGEST_PROMPT).collect());
+            self.prompt = Some(beginning(&input.text.to_str()));
         }
     }
+}
+
+/// The beginning of a prompt, as a manifest has it.
+pub(super) fn beginning(prompt: &str) -> String {
+    prompt.trim().chars().take(LONGEST_PROMPT).collect()
 }

@@ -111,12 +111,12 @@ fn context(user: &User) -> String {
         "<pre class=\"output\" tabindex=\"0\">{}</pre>\n",
         escape(text.trim())
     );
-    folded(
-        "context",
-        "Context",
-        &format!("{lines} that no person typed"),
-        &html,
-    )
+    if user.is_replayed {
+        let about = format!("{lines} from before this run");
+        return folded("context", "Earlier input", &about, &html);
+    }
+    let about = format!("{lines} that no person typed");
+    folded("context", "Context", &about, &html)
 }
 
 impl Items {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lapidary_render::live::{self, Narrator};
+use lapidary_render::text::{Options, TextRenderer};
 
 use crate::sample::*;
 
@@ -91,6 +92,33 @@ fn errors_and_warnings_are_told_once() {
     — failed: the account's quota is used up · 1.2 s
       exit code 1
       hint: wait
+    "#);
+}
+
+#[test]
+fn what_was_said_before_the_run_is_called_earlier() {
+    let replayed = r#"{"event":"user_input","text":"fix the tests","isSynthetic":true,"extensions":{"acp.replay":true}}"#;
+    assert_eq!(text(&[replayed]), "> (earlier, 1 line) fix the tests\n");
+}
+
+#[test]
+fn a_transcript_with_times_names_each_day_once() {
+    let init = r#"{"event":"session_init","model":"m","timestamp":"2026-11-16T23:10:00.000Z"}"#;
+    let asked = |at: &str| {
+        let input = r#"{"event":"user_input","text":"go on","isSynthetic":false"#;
+        format!(r#"{input},"timestamp":"2026-11-{at}:00.000Z"}}"#)
+    };
+    let [first, second, third] = ["16T23:11", "17T00:05", "17T00:09"].map(asked);
+    let renderer = TextRenderer::new(Options::default()).with_times();
+    let shown = render(renderer, &events(&[init, &first, &second, &third]));
+    insta::assert_snapshot!(shown, @r#"
+    session  m  9881fb80-d833-4da5-84ba-6efc6cee791a  16 November 2026, 23:10 UTC
+    23:11 UTC
+    > go on
+    17 November 2026, 00:05 UTC
+    > go on
+    00:09 UTC
+    > go on
     "#);
 }
 

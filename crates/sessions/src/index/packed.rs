@@ -11,7 +11,12 @@ const NO_SESSION: u8 = 3;
 /// Stands for the length of a text that is not there.
 const ABSENT: u32 = u32::MAX;
 
-/// What was read of a file. None if that may be different in a moment.
+/// How many numbers a session has, and how many texts.
+const NUMBERS: usize = 3;
+const TEXTS: usize = 5;
+
+/// What was read of a file: its kind, for a session its flags, numbers and the lengths of its texts, and the texts in one piece, so that
+/// one look tells that all of them are UTF-8. None if that may be different in a moment.
 pub(super) fn write(read: Result<&Summary, &Unreadable>) -> Option<Vec<u8>> {
     let summary = match read {
         Ok(summary) => summary,
@@ -22,44 +27,41 @@ pub(super) fn write(read: Result<&Summary, &Unreadable>) -> Option<Vec<u8>> {
     };
     let Summary {
         id,
-        project_hash,
+        has_project_hash,
         start_time,
         last_updated,
         summary,
-        kind,
+        is_subagent,
         message_count,
         user_message_count,
         first_user_message,
         is_resumable,
         unreadable_lines,
     } = summary;
-    let mut bytes = vec![SESSION, u8::from(*is_resumable)];
+    let flags = [is_resumable, has_project_hash, is_subagent];
+    let flags = flags.iter().rev();
+    let mut bytes = vec![
+        SESSION,
+        flags.fold(0, |all, flag| all << 1 | u8::from(**flag)),
+    ];
     for number in [message_count, user_message_count, unreadable_lines] {
         bytes.extend(number.to_le_bytes());
     }
-    let texts = [
-        project_hash,
-        start_time,
-        last_updated,
-        summary,
-        kind,
-        first_user_message,
-    ];
-    add(&mut bytes, Some(id))?;
-    for text in texts {
-        add(&mut bytes, text.as_ref())?;
+    let texts = [start_time, last_updated, summary, first_user_message];
+    let texts = texts.map(Option::as_deref);
+    let texts = [&[Some(id.as_str())], &texts[..]].concat();
+    for text in &texts {
+        bytes.extend(length(*text)?.to_le_bytes());
     }
+    bytes.extend(texts.into_iter().flatten().flat_map(str::as_bytes));
     Some(bytes)
 }
 
-fn add(bytes: &mut Vec<u8>, text: Option<&String>) -> Option<()> {
-    let length = match text {
-        Some(text) => u32::try_from(text.len()).ok()?,
-        None => ABSENT,
-    };
-    bytes.extend(length.to_le_bytes());
-    bytes.extend(text.map(String::as_bytes).unwrap_or_default());
-    Some(())
+fn length(text: Option<&str>) -> Option<u32> {
+    match text {
+        Some(text) => u32::try_from(text.len()).ok().filter(|it| *it != ABSENT),
+        None => Some(ABSENT),
+    }
 }
 
 /// The same again. None if it is nothing that was written so.
@@ -75,41 +77,50 @@ pub(super) fn read(bytes: &[u8]) -> Option<Result<Summary, Unreadable>> {
 }
 
 fn summary(bytes: &[u8]) -> Option<Summary> {
-    let (is_resumable, mut rest) = bytes.split_first()?;
-    Some(Summary {
-        is_resumable: *is_resumable != 0,
-        message_count: number(&mut rest)?,
-        user_message_count: number(&mut rest)?,
-        unreadable_lines: number(&mut rest)?,
-        id: text(&mut rest)??,
-        project_hash: text(&mut rest)?,
-        start_time: text(&mut rest)?,
-        last_updated: text(&mut rest)?,
-        summary: text(&mut rest)?,
-        kind: text(&mut rest)?,
-        first_user_message: text(&mut rest)?,
-    })
+    let (flags, rest) = bytes.split_first()?;
+    let (numbers, rest) = rest.split_first_chunk::<{ 8 * NUMBERS }>()?;
+    let (lengths, rest) = rest.split_first_chunk::<{ 4 * TEXTS }>()?;
+    let (numbers, _) = numbers.as_chunks();
+    let (lengths, _) = lengths.as_chunks();
+    let mut texts = Texts {
+        lengths: lengths.iter(),
+        rest: simdutf8::basic::from_utf8(rest).ok()?,
+    };
+    let summary = Summary {
+        is_resumable: flags & 1 != 0,
+        has_project_hash: flags & 2 != 0,
+        is_subagent: flags & 4 != 0,
+        message_count: u64::from_le_bytes(numbers[0]),
+        user_message_count: u64::from_le_bytes(numbers[1]),
+        unreadable_lines: u64::from_le_bytes(numbers[2]),
+        id: texts.next()??,
+        start_time: texts.next()?,
+        last_updated: texts.next()?,
+        summary: texts.next()?,
+        first_user_message: texts.next()?,
+    };
+    texts.rest.is_empty().then_some(summary)
 }
 
-fn number(rest: &mut &[u8]) -> Option<u64> {
-    let (number, behind) = rest.split_first_chunk::<8>()?;
-    *rest = behind;
-    Some(u64::from_le_bytes(*number))
+/// The texts of a session, one after the other.
+struct Texts<'b> {
+    lengths: std::slice::Iter<'b, [u8; 4]>,
+    rest: &'b str,
 }
 
-/// A text, if it is there; and none at all if it cannot be read.
-#[expect(clippy::option_option, reason = "a text may be absent")]
-fn text(rest: &mut &[u8]) -> Option<Option<String>> {
-    let (length, behind) = rest.split_first_chunk::<4>()?;
-    let length = u32::from_le_bytes(*length);
-    if length == ABSENT {
-        *rest = behind;
-        return Some(None);
+impl Texts<'_> {
+    /// A text, if it is there; and none at all if it cannot be read.
+    #[expect(clippy::option_option, reason = "a text may be absent")]
+    fn next(&mut self) -> Option<Option<String>> {
+        let length = u32::from_le_bytes(*self.lengths.next()?);
+        if length == ABSENT {
+            return Some(None);
+        }
+        let length = usize::try_from(length).ok()?;
+        let (text, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(Some(text.to_owned()))
     }
-    let (text, behind) = behind.split_at_checked(usize::try_from(length).ok()?)?;
-    *rest = behind;
-    let text = simdutf8::basic::from_utf8(text).ok()?;
-    Some(Some(text.to_owned()))
 }
 
 #[cfg(test)]
@@ -120,11 +131,11 @@ mod tests {
     fn what_was_written_is_read_again_and_nothing_else() {
         let summary = Summary {
             id: "id".to_owned(),
-            project_hash: None,
+            has_project_hash: true,
             start_time: Some(String::new()),
             last_updated: Some("später".to_owned()),
             summary: None,
-            kind: Some("main".to_owned()),
+            is_subagent: false,
             message_count: 3,
             user_message_count: u64::MAX,
             first_user_message: Some("日本語".to_owned()),

@@ -219,24 +219,22 @@ impl Reading {
     }
 
     pub(super) fn metadatum(&mut self, key: Token<'_>, value: Token<'_>) {
-        let field = match key.as_str() {
-            "\"sessionId\"" => {
-                self.summary.id = value.string().unwrap_or_default().into_owned();
-                return;
-            }
-            "\"projectHash\"" => &mut self.summary.project_hash,
-            "\"startTime\"" => &mut self.summary.start_time,
-            "\"lastUpdated\"" => &mut self.summary.last_updated,
-            "\"summary\"" => &mut self.summary.summary,
-            "\"kind\"" => &mut self.summary.kind,
-            _ => return,
-        };
-        let text = value.string().filter(|text| !text.is_empty());
-        *field = text.map(Cow::into_owned);
+        let summary = &mut self.summary;
+        let text = || value.string().filter(|text| !text.is_empty());
+        let owned = || text().map(Cow::into_owned);
+        match key.as_str() {
+            "\"sessionId\"" => summary.id = owned().unwrap_or_default(),
+            "\"projectHash\"" => summary.has_project_hash = text().is_some(),
+            "\"startTime\"" => summary.start_time = owned(),
+            "\"lastUpdated\"" => summary.last_updated = owned(),
+            "\"summary\"" => summary.summary = owned(),
+            "\"kind\"" => summary.is_subagent = text().as_deref() == Some("subagent"),
+            _ => {}
+        }
     }
 
     pub(super) fn finish(mut self) -> Result<Summary, Unreadable> {
-        if self.summary.id.is_empty() || self.summary.project_hash.is_none() {
+        if self.summary.id.is_empty() || !self.summary.has_project_hash {
             return Err(Unreadable::NotASession);
         }
         self.summary.message_count = self.records.len() as u64;
@@ -260,7 +258,7 @@ type ByHash<V> = HashMap<u64, V, BuildHasherDefault<AsIs>>;
 
 /// What was hashed need not be hashed again.
 #[derive(Debug, Default)]
-struct AsIs(u64);
+pub(crate) struct AsIs(u64);
 
 impl Hasher for AsIs {
     fn finish(&self) -> u64 {

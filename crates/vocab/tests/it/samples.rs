@@ -751,6 +751,7 @@ pub(crate) fn hook_test() -> HookTest {
     HookTest {
         schema: hook_test::SCHEMA.to_owned(),
         event: "BeforeTool".to_owned(),
+        untrusted: Some("no hook of the settings ran".to_owned()),
         moments: vec![HookMoment {
             context: Some("write_file".to_owned()),
             payload: json(r#"{"tool_name":"write_file"}"#),

@@ -1,5 +1,6 @@
 //! What every verb can be told: which workspace, and how to print.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
@@ -10,6 +11,9 @@ use lapidary::gemini::setup::Setup;
 use lapidary::gemini::{GeminiHome, Vars};
 
 use crate::failure::Failure;
+
+/// The variable by which Gemini CLI trusts the workspace that it is started in.
+const TRUST_VARIABLE: &str = "GEMINI_CLI_TRUST_WORKSPACE";
 
 /// Which workspace.
 #[derive(Debug, Clone, clap::Args)]
@@ -44,9 +48,22 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn open(workspace: &Workspace) -> Result<Self, Failure> {
+        Self::seen_with(workspace, None)
+    }
+
+    /// The same as if the user had trusted the workspace.
+    pub(super) fn open_trusted(workspace: &Workspace) -> Result<Self, Failure> {
+        Self::seen_with(workspace, Some((TRUST_VARIABLE.into(), "true".into())))
+    }
+
+    fn seen_with(
+        workspace: &Workspace,
+        assigned: Option<(OsString, OsString)>,
+    ) -> Result<Self, Failure> {
         let here = std::env::current_dir().context("cannot determine the current directory");
         let here = here.map_err(Failure::bad_input)?;
-        let environment = Environment::from_vars(std::env::vars_os(), &here);
+        let vars = std::env::vars_os().chain(assigned);
+        let environment = Environment::from_vars(vars, &here);
         let vars = Vars::new(&environment.vars);
         let Some(home) = GeminiHome::from_vars(vars, environment.home.as_deref()) else {
             let failure =

@@ -12,6 +12,8 @@ use anyhow::{Context as _, anyhow};
 use lapidary::drive::hooks::{Fired, Surroundings, fire, once_each};
 use lapidary::drive::recording::STDOUT;
 use lapidary::gemini::hooks::{Event, Hook, PassedOver, Plan, Registry, Unusable, event_meant};
+use lapidary::gemini::setup::Setup;
+use lapidary::gemini::trust::Trust;
 use lapidary::vocab::hook_test::{HookTest, SCHEMA};
 use lapidary::vocab::line;
 use lapidary::wire::gemini::hooks::Input;
@@ -41,6 +43,7 @@ Examples:
   lapidary hooks test SessionStart --input '{\"source\": \"resume\"}'
   lapidary hooks test BeforeTool --recording ~/.local/state/lapidary/runs/20261116T080000-1f2e3d4c
   lapidary hooks test BeforeTool --tool write_file | jq '.moments[].effects'
+  lapidary hooks test BeforeTool --tool write_file --trust-workspace
 
 A hook that exits with 2 blocks, even if it says nothing: Gemini CLI (0.61) lets it pass.
 
@@ -62,6 +65,9 @@ pub(crate) struct Args {
     recording: Option<PathBuf>,
     #[command(flatten)]
     workspace: Workspace,
+    /// Trust the workspace for this test only: its hooks run
+    #[arg(long)]
+    trust_workspace: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -69,7 +75,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let event = event(&args.event)?;
-    let place = Place::open(&args.workspace)?;
+    let place = if args.trust_workspace {
+        Place::open_trusted(&args.workspace)?
+    } else {
+        Place::open(&args.workspace)?
+    };
     let variables = place.environment.vars.clone().into_iter().collect();
     let mut around = Surroundings::of(&place.setup, "hook-test", variables);
     if let Some(recording) = &args.recording {
@@ -85,6 +95,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         schema: SCHEMA.to_owned(),
         event: event.as_str().to_owned(),
         moments: Vec::new(),
+        untrusted: untrusted(&place.setup, event),
         left_out: report::left_out(&registry, event),
         warnings: registry.warnings.iter().chain(&notices).cloned().collect(),
     };
@@ -112,6 +123,22 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     } else {
         Exit::Success
     })
+}
+
+/// Why hooks of the event did not run, if that is because the folder is not trusted.
+fn untrusted(setup: &Setup, event: Event) -> Option<String> {
+    let is_of_event = |hook: &Hook| hook.event == event;
+    if !Registry::withheld(setup).iter().any(is_of_event) {
+        return None;
+    }
+    let why = match &setup.trust {
+        Trust::Trusted(reason) | Trust::Untrusted(reason) => reason.to_string(),
+        Trust::Unknown(doubt) => doubt.to_string(),
+    };
+    let folder = setup.workspace.display();
+    Some(format!(
+        "no hook of the settings ran: `{folder}` is not trusted: {why}"
+    ))
 }
 
 /// The file that hooks can read the recorded conversation in; none if it comes from stdin.

@@ -46,7 +46,7 @@ impl RunStore {
         if named.contains(std::path::is_separator) {
             return Ok(self.environment.dir.join(named));
         }
-        self.find(named, RunName::Short)
+        self.find(named, RunName::ToRead)
             .map(|id| self.root.join(id))
     }
 
@@ -58,7 +58,9 @@ impl RunStore {
     fn not_found(&self, error: FindRunError, how: RunName) -> Failure {
         let hint = match &error {
             FindRunError::Ambiguous { .. } => "type more of the id".to_owned(),
-            FindRunError::Unknown { named } if how == RunName::Whole => self.whole_id_hint(named),
+            FindRunError::Unknown { .. } if how == RunName::ToDelete => {
+                "`lapidary runs list` shows the ids; four characters of one are enough".to_owned()
+            }
             FindRunError::Unknown { .. } => "`lapidary runs list` shows the ids".to_owned(),
             _ => {
                 let root = self.root.display();
@@ -66,14 +68,6 @@ impl RunStore {
             }
         };
         Failure::bad_input(error).with_hint(hint)
-    }
-
-    /// A run that is deleted is named by its whole id, which the user may not know.
-    fn whole_id_hint(&self, named: &str) -> String {
-        match find_run(&self.root, named, RunName::Short) {
-            Ok(id) => format!("only a whole id deletes: `{id}`"),
-            Err(_) => "`lapidary runs list` shows the ids; only a whole id deletes".to_owned(),
-        }
     }
 }
 
@@ -89,9 +83,9 @@ pub(in crate::commands) fn run_or_path(
         return Ok(None);
     };
     let store = RunStore::open(record_dir)?;
-    match find_run(&store.root, named, RunName::Short) {
+    match find_run(&store.root, named, RunName::ToRead) {
         Ok(id) => Ok(Some(store.root.join(id))),
-        Err(error @ FindRunError::Ambiguous { .. }) => Err(store.not_found(error, RunName::Short)),
+        Err(error @ FindRunError::Ambiguous { .. }) => Err(store.not_found(error, RunName::ToRead)),
         Err(_) => Ok(None),
     }
 }
@@ -120,7 +114,7 @@ pub(super) fn id_of(recording: &Path) -> String {
 /// The session of a run that `named` means, and the directory that the agent worked in.
 pub(in crate::commands) fn session_of_run(named: &str) -> Option<(String, PathBuf)> {
     let store = RunStore::open(None).ok()?;
-    let id = find_run(&store.root, named, RunName::Short).ok()?;
+    let id = find_run(&store.root, named, RunName::ToRead).ok()?;
     let info = recording::read_run(&store.root, &id)?.info;
     Some((info.session_id?, PathBuf::from(info.project?)))
 }

@@ -9,20 +9,21 @@ use super::common::RunStore;
 use super::removal::{RemovalArgs, RunsToRemove};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::Printer;
+use crate::printer::{Printer, complain};
 
 /// Delete recorded runs
 ///
-/// A run is named by its whole id. Only the recording goes: the agent's session stays, and so do the files that the agent wrote.
+/// A run is named by its id, or by four or more characters of its beginning or end that only one run has. Only the recording goes: the agent's session stays, and so do the files that the agent wrote.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   lapidary runs delete 20261117T080000-1a2b3c4d
+  lapidary runs delete 1a2b3c4d
   lapidary runs delete 20261117T080000-1a2b3c4d --dry-run
 
 On a terminal it shows what goes, and asks. Elsewhere it takes --yes.")]
 pub(crate) struct Args {
-    /// Whole ids of runs
+    /// Ids of runs, or their beginnings or ends
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
     #[command(flatten)]
@@ -35,10 +36,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref())?;
     let all = store.list()?.len();
-    let mut named = args.runs.clone();
-    named.sort();
-    named.dedup();
-    let going = named.iter().map(|id| expired(&store, id));
+    let mut ids = named(&args.runs, &store)?;
+    ids.sort();
+    ids.dedup();
+    let going = ids.iter().map(|id| expired(&store, id));
     let going = going.collect::<Result<Vec<_>, _>>()?;
     let runs = RunsToRemove {
         kept: all.saturating_sub(going.len()),
@@ -48,13 +49,25 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     runs.carry_out(&args.removal, out)
 }
 
-fn expired(store: &RunStore, named: &str) -> Result<ExpiredRun, Failure> {
-    let id = store.find(named, RunName::Whole)?;
-    if is_running(&store.root.join(&id)) {
+/// The whole ids of the runs that are meant. What stands for an id is printed with it before anything goes.
+fn named(runs: &[String], store: &RunStore) -> Result<Vec<String>, Failure> {
+    let mut ids = Vec::new();
+    for run in runs {
+        let id = store.find(run, RunName::ToDelete)?;
+        if id != *run {
+            complain(&format!("note: `{run}` is the run `{id}`"));
+        }
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+fn expired(store: &RunStore, id: &str) -> Result<ExpiredRun, Failure> {
+    if is_running(&store.root.join(id)) {
         let failure = Failure::bad_input(anyhow!("run `{id}` is going on"));
         return Err(failure.with_hint("end it first; nothing was deleted"));
     }
-    ExpiredRun::named(&store.root, &id)
+    ExpiredRun::named(&store.root, id)
         .with_context(|| format!("cannot read the recording of run `{id}`"))
         .map_err(Failure::bad_input)
 }

@@ -30,7 +30,7 @@ Examples:
 
 An existing file is only replaced with --force. A file that was not redacted is readable only by you.")]
 pub(crate) struct Args {
-    /// The run's id, the beginning of it, `latest`, or the path of a recording [default: latest]
+    /// The run's id, its beginning or end, `latest`, or the path of a recording [default: latest]
     #[arg(value_name = "RUN")]
     run: Option<String>,
     /// What to write

@@ -27,7 +27,7 @@ Examples:
   lapidary runs list -C . --agent gemini
   lapidary runs list --format json | jq -r '.runs[] | select(.outcome == \"failed\") | .id'
 
-A cost with `~` is an estimate: tokens times the prices that Lapidary knows.")]
+A cost with `~` is an estimate: tokens times the prices that Lapidary knows. Where no price is known, COST has the tokens.")]
 pub(crate) struct Args {
     /// Show only the newest N runs, 0 for all [default: 40 on a terminal, all when piped]
     #[arg(short = 'n', long, value_name = "N")]

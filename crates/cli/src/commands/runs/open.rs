@@ -27,7 +27,7 @@ Examples:
   lapidary runs open
   lapidary runs open 20261117T0800")]
 pub(crate) struct Args {
-    /// The run's id, the beginning of it, `latest`, or the path of a recording [default: latest]
+    /// The run's id, its beginning or end, `latest`, or the path of a recording [default: latest]
     #[arg(value_name = "RUN")]
     run: Option<String>,
     /// The directory that holds the recordings [default: `$XDG_STATE_HOME/lapidary/runs`]

@@ -19,7 +19,7 @@ Examples:
 
 A run that is still going on is shown as far as it has come.")]
 pub(crate) struct Args {
-    /// The run's id, the beginning of it, `latest`, or the path of a recording [default: latest]
+    /// The run's id, its beginning or end, `latest`, or the path of a recording [default: latest]
     #[arg(value_name = "RUN")]
     run: Option<String>,
     /// What to print [default: text on a terminal, events when piped]

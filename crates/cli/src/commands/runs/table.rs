@@ -160,14 +160,25 @@ fn session(info: &RunInfo) -> Option<String> {
     Some(id.chars().take(8).collect())
 }
 
+/// The cost, or the tokens where no price is known.
 fn cost(info: &RunInfo) -> Option<String> {
-    let cost = info.cost_usd?;
+    let Some(cost) = info.cost_usd else {
+        return info.total_tokens.map(tokens);
+    };
     let digits = if cost < 1.0 { 4 } else { 2 };
     let mark = match info.cost_basis {
         Some(CostBasis::Reported) => "",
         _ => "~",
     };
     Some(format!("{mark}${cost:.digits$}"))
+}
+
+fn tokens(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{count} tok"),
+        10_000..10_000_000 => format!("{}k tok", count / 1000),
+        _ => format!("{}M tok", count / 1_000_000),
+    }
 }
 
 fn duration(milliseconds: u64) -> String {
@@ -251,6 +262,10 @@ mod tests {
         };
         assert_eq!(paid(0.01234, Some(CostBasis::Prices)).unwrap(), "~$0.0123");
         assert_eq!(paid(12.0, Some(CostBasis::Reported)).unwrap(), "$12.00");
+        let used = |tokens| cost(&info(|it| it.total_tokens = tokens));
+        assert_eq!(used(Some(220)).unwrap(), "220 tok");
+        assert_eq!(used(Some(12_345)).unwrap(), "12k tok");
+        assert_eq!(used(None), None);
         let home = Some(Path::new("/home/me"));
         assert_eq!(place("/home/me/code/x", home), "~/code/x");
         assert_eq!(place("/home/me", home), "~");

@@ -1,5 +1,6 @@
 //! `sessions list`: the sessions recorded for this project.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -22,6 +23,12 @@ use crate::printer::{Printer, complain};
 
 /// The variable in which hooks find the id of their session.
 const SESSION: &str = "GEMINI_SESSION_ID";
+
+/// A title has no more columns than these.
+const WIDEST_TITLE: usize = 100;
+
+/// Of a title no more bytes are looked at. One that is cut here and still fits has hundreds of characters that take no room.
+const LONGEST_TITLE: usize = 1024;
 
 /// List recorded sessions, newest first, numbered as Gemini CLI numbers them
 #[derive(Debug, clap::Args)]
@@ -47,7 +54,7 @@ pub(crate) struct Args {
     /// Only sessions to which something was added since then: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Only sessions that began until then
+    /// Only sessions that began until then; a day counts whole, so `--since today --until today` is today
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Also show the files that were skipped, and why
@@ -74,12 +81,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         keep_newest(&mut listing.sessions, last);
     }
     match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => json(args, listing, out)?,
+        Format::Json => json(args, &mut listing, out)?,
         Format::Text => {
             newest_first(&mut listing.sessions);
             text(args, &listing, &place, out)?;
         }
     }
+    // Giving the memory of tens of thousands of sessions back piece by piece takes a tenth of the time, and the process ends here.
+    std::mem::forget(listing);
     Ok(Exit::Success)
 }
 
@@ -141,32 +150,30 @@ fn newest_first(sessions: &mut [Listed]) {
     });
 }
 
-fn json(args: &Args, listing: Listing, out: &mut Printer) -> io::Result<()> {
+fn json(args: &Args, listing: &mut Listing, out: &mut Printer) -> io::Result<()> {
     let hidden_count = listing.hidden.len() as u64;
     let list = SessionList {
         schema: LIST_SCHEMA.to_owned(),
         sessions: Vec::new(),
         hidden_count,
         hidden: if args.hidden {
-            listing.hidden
+            std::mem::take(&mut listing.hidden)
         } else {
             Vec::new()
         },
-        warnings: listing.warnings,
+        warnings: std::mem::take(&mut listing.warnings),
     };
     let infos = listing.sessions.iter().map(|listed| &*listed.info);
-    let written = line::write_sessions(out, &list, infos);
-    // Giving the memory of tens of thousands of sessions back piece by piece takes a tenth of the time, and the process ends here.
-    std::mem::forget(listing.sessions);
-    written
+    line::write_sessions(out, &list, infos)
 }
 
 fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Result<(), Failure> {
     for warning in &listing.warnings {
         complain(&format!("warning: {warning}"));
     }
+    let room = Room::of(out);
     if out.is_terminal && !listing.sessions.is_empty() {
-        header(out)?;
+        header(room, out)?;
     }
     let mut project = None;
     for session in &listing.sessions {
@@ -178,7 +185,7 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
                 .unwrap_or(&session.info.project_id);
             writeln!(out, "{}", sanitize(name))?;
         }
-        line_of(session, place, out)?;
+        line_of(session, place, room, out)?;
     }
     if args.hidden {
         hidden(&listing.hidden, out)?;
@@ -262,17 +269,37 @@ enum Layout {
     Narrowest,
 }
 
-impl Layout {
+/// How wide a line may be, and what is in it. The system is asked once, not for each of tens of thousands of lines.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    layout: Layout,
+    /// None where there is no terminal.
+    width: Option<usize>,
+}
+
+impl Room {
     fn of(out: &Printer) -> Self {
-        match terminal::size().width {
-            _ if !out.is_terminal => Self::Wide,
-            120.. => Self::Wide,
-            60.. => Self::Usual,
-            36.. => Self::Narrow,
-            _ => Self::Narrowest,
+        let width = out.is_terminal.then(|| terminal::size().width);
+        let layout = match width {
+            None | Some(120..) => Layout::Wide,
+            Some(60..) => Layout::Usual,
+            Some(36..) => Layout::Narrow,
+            Some(_) => Layout::Narrowest,
+        };
+        Self {
+            layout,
+            width: width.map(usize::from),
         }
     }
 
+    /// How many columns are left for a title.
+    fn behind(self, start: &str) -> usize {
+        let left = |width: usize| width.saturating_sub(start.chars().count());
+        self.width.map_or(WIDEST_TITLE, left).min(WIDEST_TITLE)
+    }
+}
+
+impl Layout {
     /// The columns before the title.
     fn start(self, [number, age, messages, id]: [&str; 4]) -> String {
         let short = || id.chars().take(8).collect::<String>();
@@ -285,10 +312,10 @@ impl Layout {
     }
 }
 
-fn header(out: &mut Printer) -> io::Result<()> {
+fn header(room: Room, out: &mut Printer) -> io::Result<()> {
     let id = format!("{:<36}", "Id"); // as wide as a UUID
-    let start = Layout::of(out).start(["No ", "Updated", "Msgs", &id]);
-    let width = usize::from(terminal::size().width);
+    let start = room.layout.start(["No ", "Updated", "Msgs", &id]);
+    let width = room.width.unwrap_or(usize::MAX);
     let style = if out.colour {
         Style::new().dimmed()
     } else {
@@ -298,7 +325,7 @@ fn header(out: &mut Printer) -> io::Result<()> {
     writeln!(out, "{style}{line}{style:#}")
 }
 
-fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()> {
+fn line_of(session: &Listed, place: &Place, room: Room, out: &mut Printer) -> io::Result<()> {
     let info = &session.info;
     let mark = match (&info.endangered_by, &info.unlisted) {
         (Some(_), _) => '!',
@@ -313,32 +340,48 @@ fn line_of(session: &Listed, place: &Place, out: &mut Printer) -> io::Result<()>
     };
     let age = age(session.updated_ms, place.now);
     let messages = info.message_count.to_string();
-    let start = Layout::of(out).start([&number, &age, &messages, &sanitize(&info.id)]);
-    let room = if out.is_terminal {
-        usize::from(terminal::size().width).saturating_sub(start.chars().count())
-    } else {
-        100
-    };
-    let title = sanitize(&info.display_name).replace('\n', " ");
-    writeln!(out, "{start}{}", shortened(&title, room.min(100)))
+    let id = sanitize(&info.id);
+    let start = room.layout.start([&number, &age, &messages, &id]);
+    let title = title_line(&info.display_name);
+    writeln!(out, "{start}{}", shortened(&title, room.behind(&start)))
+}
+
+/// A title on one line, or as much of it as can be shown: it may be a prompt of a megabyte.
+fn title_line(title: &str) -> Cow<'_, str> {
+    let start = &title[..title.floor_char_boundary(LONGEST_TITLE)];
+    match sanitize(start) {
+        line if line.contains('\n') => Cow::Owned(line.replace('\n', " ")),
+        line => line,
+    }
 }
 
 /// A text that fits into so many columns, with a sign that it goes on. What is read as one character is not cut.
 pub(in crate::commands) fn shortened(text: &str, room: usize) -> String {
-    if text.width() <= room {
+    if text.is_ascii() {
+        return shortened_ascii(text, room);
+    }
+    let sign = &"..."[..room.min(3)];
+    let (mut columns, mut kept) = (0, 0);
+    // No more is measured than has room: a title may be long.
+    for (at, letter) in text.grapheme_indices(true) {
+        columns += letter.width();
+        if columns > room {
+            return format!("{}{sign}", &text[..kept]);
+        }
+        if columns + sign.len() <= room {
+            kept = at + letter.len();
+        }
+    }
+    text.to_owned()
+}
+
+/// The same where each byte has one column.
+fn shortened_ascii(text: &str, room: usize) -> String {
+    if text.len() <= room {
         return text.to_owned();
     }
     let sign = &"..."[..room.min(3)];
-    let mut left = room.saturating_sub(3);
-    let mut kept = String::new();
-    for letter in text.graphemes(true) {
-        let Some(rest) = left.checked_sub(letter.width()) else {
-            break;
-        };
-        left = rest;
-        kept.push_str(letter);
-    }
-    format!("{kept}{sign}")
+    format!("{}{sign}", &text[..room.saturating_sub(3)])
 }
 
 fn hidden(files: &[HiddenFile], out: &mut Printer) -> io::Result<()> {

@@ -52,7 +52,7 @@ pub(crate) struct Args {
     /// Sessions to which something was added since then: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Sessions that began until then
+    /// Sessions that began until then; a day counts whole
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Look only in the input and output of this tool

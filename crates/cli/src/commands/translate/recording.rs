@@ -172,6 +172,7 @@ fn source(past: &Past, how: &How) -> Result<Source, Failure> {
     }
     match past.manifest().transport.as_str() {
         "stream-json" => Ok(Source::StreamJson),
+        _ if past.was_refused() => Ok(Source::Acp), // nothing was said, so the agent's family is all that matters
         "json" => Ok(Source::Json),
         _ => match Input::file(&past.stdout())?.detect(how.max_line)? {
             Source::Acp => Err(unspoken(past)), // one side of it

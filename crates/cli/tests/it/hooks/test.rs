@@ -108,7 +108,29 @@ fn a_folder_that_is_not_trusted_says_why_nothing_runs() {
     assert_eq!(report["moments"][0]["hooks"], json!([]));
     let left_out = report["leftOut"][0].as_str().unwrap();
     assert!(left_out.contains("not trusted"), "{left_out}");
+    let untrusted = report["untrusted"].as_str().unwrap();
+    assert!(
+        untrusted.starts_with("no hook of the settings ran: `"),
+        "{untrusted}"
+    );
+    let mut command = world.lapidary(&["hooks", "test", "BeforeAgent", "--format", "text"]);
+    command.env_remove("GEMINI_CLI_TRUST_WORKSPACE");
+    let told = output(command, b"");
+    let (stdout, stderr) = (told.stdout, told.stderr);
+    let stdout = String::from_utf8(stdout).unwrap();
+    assert!(
+        stdout.contains("  effect    unknown: the folder is not trusted"),
+        "{stdout}"
+    );
+    let hint = "hint: `--trust-workspace` runs them, for this test only\n";
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert!(stderr.ends_with(hint), "{stderr}");
     assert!(!world.path("project/ran").exists());
+    let mut command = world.lapidary(&["hooks", "test", "BeforeAgent", "--trust-workspace"]);
+    command.env_remove("GEMINI_CLI_TRUST_WORKSPACE");
+    let report: Value = serde_json::from_slice(&output(command, b"").stdout).unwrap();
+    assert!(report["untrusted"].is_null(), "{report}");
+    assert!(world.path("project/ran").exists());
 }
 
 #[test]

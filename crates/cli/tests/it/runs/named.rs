@@ -40,7 +40,7 @@ fn an_ambiguous_id_names_the_candidates_and_an_unknown_one_the_way_to_the_list()
         ran.stderr
     };
     let ambiguous = format!(
-        "error: 2 recorded runs begin with `2026`: `{SECOND}`, `{FIRST}`\nhint: type more of the id\n"
+        "error: 2 recorded runs begin or end with `2026`: `{SECOND}`, `{FIRST}`\nhint: type more of the id\n"
     );
     for args in [
         &["runs", "show", "2026"][..],

@@ -10,18 +10,29 @@ use super::{Shelf, ids};
 const TIME: &str = "2026-11-17T08:00:00.000Z";
 
 #[test]
-fn a_run_is_deleted_by_its_whole_id_only_and_with_its_prompt() {
+fn a_run_is_deleted_by_its_id_or_a_part_that_only_it_has_and_with_its_prompt() {
     let shelf = Shelf::new().with("login", TIME).with("login-2", TIME);
     fs::create_dir(shelf.path("login.prompt")).unwrap();
     fs::write(shelf.path("login.prompt").join("prompt.md"), "long").unwrap();
-    let short = shelf.run(&["runs", "delete", "login-", "--yes"]);
+    let ambiguous = shelf.run(&["runs", "delete", "logi", "--yes"]);
+    assert_eq!(
+        (ambiguous.code, ambiguous.stderr.as_str()),
+        (
+            Some(13),
+            "error: 2 recorded runs begin or end with `logi`: `login-2`, `login`\nhint: type more of the id\n"
+        )
+    );
+    let short = shelf.run(&["runs", "delete", "n-2", "--yes"]);
     assert_eq!(
         (short.code, short.stderr.as_str()),
         (
             Some(13),
-            "error: no recorded run has the id `login-`\nhint: only a whole id deletes: `login-2`\n"
+            "error: no recorded run has the id `n-2`\nhint: `lapidary runs list` shows the ids; four characters of one are enough\n"
         )
     );
+    let meant = shelf.run(&["runs", "delete", "in-2", "--dry-run", "--format", "text"]);
+    assert_eq!(meant.stderr, "note: `in-2` is the run `login-2`\n");
+    assert!(meant.stdout.contains(" login-2\n"), "{meant:?}");
     let asked = shelf.run(&["runs", "delete", "login"]);
     assert_eq!(asked.code, Some(2), "{asked:?}");
     assert!(

@@ -28,12 +28,18 @@ pub(super) fn show(test: &HookTest, out: &mut Printer) -> io::Result<()> {
         if number > 0 {
             writeln!(out)?;
         }
-        show_moment(&test.event, moment, out)?;
+        show_moment(test, moment, out)?;
+    }
+    if let Some(untrusted) = &test.untrusted {
+        out.flush()?;
+        complain(&format!("warning: {}", one_line(untrusted)));
+        complain("hint: `--trust-workspace` runs them, for this test only");
     }
     Ok(())
 }
 
-fn show_moment(event: &str, moment: &HookMoment, out: &mut Printer) -> io::Result<()> {
+fn show_moment(test: &HookTest, moment: &HookMoment, out: &mut Printer) -> io::Result<()> {
+    let event = &test.event;
     let context = moment
         .context
         .as_deref()
@@ -59,7 +65,12 @@ fn show_moment(event: &str, moment: &HookMoment, out: &mut Printer) -> io::Resul
     let aggregate = moment.aggregate.as_ref();
     let aggregate = aggregate.map_or_else(none, |it| shortened(it.as_str()));
     writeln!(out, "  together  {aggregate}")?;
-    if moment.effects.is_empty() {
+    if test.untrusted.is_some() {
+        writeln!(
+            out,
+            "  effect    unknown: the folder is not trusted, so hooks did not run"
+        )?;
+    } else if moment.effects.is_empty() {
         writeln!(out, "  effect    none: it goes on")?;
     }
     for effect in &moment.effects {

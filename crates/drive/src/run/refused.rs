@@ -1,0 +1,63 @@
+//! The recording of a run that ended before an agent was started: a manifest with its end, and no bytes of an agent.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lapidary_normalize::Ending;
+use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::recording::SCHEMA;
+
+use super::ending::recorded_end;
+use super::tally::beginning;
+use super::translate::now;
+use crate::recording::Records;
+use crate::recording::{Channel, Manifest, Recorder, STDOUT, UNKNOWN};
+
+/// What is known of a run that cannot be started.
+#[derive(Debug, Clone)]
+pub struct RefusedRun {
+    /// Where it is recorded, if it is.
+    pub records: Records,
+    /// The agent's name.
+    pub agent: String,
+    /// Where the agent was to work.
+    pub directory: PathBuf,
+    /// The prompt, unless it is a file.
+    pub prompt: Option<String>,
+}
+
+impl RefusedRun {
+    /// Records how it ended, and returns where. None if it is not to be recorded, or cannot be: the run has its own reason to fail.
+    pub(super) fn record(&self, run: &str, ending: &Ending, judged: &RunEnd) -> Option<PathBuf> {
+        if !self.records.keep {
+            return None;
+        }
+        let mut recorder = Recorder::begin(&self.records.root, run).ok()?;
+        // The one moment that `timing` has: with it, readers of the recording know the time.
+        recorder.note(Channel::In, 0).ok()?;
+        recorder.channel(STDOUT).ok()?;
+        recorder
+            .describe(&self.manifest(run, ending, judged))
+            .ok()?;
+        Some(recorder.directory().to_owned())
+    }
+
+    fn manifest(&self, run: &str, ending: &Ending, judged: &RunEnd) -> Manifest {
+        let mut end = recorded_end(Duration::ZERO, ending, Some(judged));
+        end.prompt = self.prompt.as_deref().map(beginning);
+        Manifest {
+            schema: SCHEMA.to_owned(),
+            writer: Manifest::this_build(),
+            run: run.to_owned(),
+            agent: self.agent.clone(),
+            transport: UNKNOWN.to_owned(),
+            argv: Vec::new(),
+            environment: Vec::new(),
+            directory: self.directory.display().to_string(),
+            on_denied: None,
+            confinement: None,
+            started_at: now(),
+            end: Some(end),
+        }
+    }
+}
