@@ -1682,6 +1682,10 @@ export interface RuleSupport {
   acp?: RuleKeeping;
   /** Over stream-json. Absent if it does not have it. Derived. */
   streamJson?: RuleKeeping;
+  /** Over ACP: which layer holds a denial of each kind of action. Derived. */
+  acpDenials?: DenialLayers;
+  /** The same over stream-json. Derived. */
+  streamJsonDenials?: DenialLayers;
 }
 
 /**
@@ -1689,9 +1693,28 @@ export interface RuleSupport {
  * 
  * - `enforced`: The agent is told what to deny, and denies it by itself.
  * - `asked`: The agent is told to ask before each call that is not allowed outright.
+ * - `partly`: The agent is told, but cannot be told to ask about every call: which, the layers of each kind say.
  * - `watched`: The agent is told nothing: a call that it does not ask about is seen once it runs, and ends the run.
  */
-export type RuleKeeping = "enforced" | "asked" | "watched" | (string & {});
+export type RuleKeeping = "enforced" | "asked" | "partly" | "watched" | (string & {});
+
+/** Which layer holds a rule that denies a whole kind of action. */
+export interface DenialLayers {
+  /** Reading files. Derived. */
+  read: RuleKeeping;
+  /** Searching files. Derived. */
+  search: RuleKeeping;
+  /** Changing files. Derived. */
+  edit: RuleKeeping;
+  /** Removing files. Derived. */
+  delete: RuleKeeping;
+  /** Running commands. Derived. */
+  execute: RuleKeeping;
+  /** Requests to the network. Derived. */
+  fetch: RuleKeeping;
+  /** Tools of MCP servers. Derived. */
+  mcp: RuleKeeping;
+}
 
 /** What the kernel lets an agent write. */
 export interface AgentConfinement {
@@ -1762,6 +1785,7 @@ export interface Check {
  * - `config`: Whether our own configuration can be read.
  * - `state`: Whether runs can be recorded.
  * - `confinement`: Whether the kernel can confine the agent, and whether it does.
+ * - `rules`: Which layer holds a rule that denies each kind of action.
  * - `prove_start`: Proven: a run begins.
  * - `prove_streaming`: Proven: text arrives while the model still speaks.
  * - `prove_tool`: Proven: a tool is called and its output seen.
@@ -1793,6 +1817,7 @@ export type CheckName =
   | "config"
   | "state"
   | "confinement"
+  | "rules"
   | "prove_start"
   | "prove_streaming"
   | "prove_tool"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The scripted agent of `cargo xtask bench`. What it does is in its folder: `orders` that it obeys first, `before` that it writes
 # (by itself, line by line, if there is a `writer`; the time, if there is a `clock`), a `gate` that it waits at if there is one, and `after`. Under the name
-# `acp-agent` it speaks ACP, and does the same when it is prompted.
+# `acp-agent` it speaks ACP, and does the same when it is prompted; also under the name `qwen`, which is of an agent that is told of rules.
 here=${0%/*}
 [ ! -e "$here/orders" ] || . "$here/orders"
 
@@ -16,10 +16,13 @@ say() {
     [ ! -e "$here/gate" ] || : <"$here/gate"
 }
 
-if [ "${0##*/}" != acp-agent ]; then
+case ${0##*/} in
+acp-agent | qwen) ;;
+*)
     say
     exec cat "$here/after"
-fi
+    ;;
+esac
 
 while read -r request; do
     id=${request#*\"id\":}

@@ -22,6 +22,14 @@ pub(crate) fn install(workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
+/// Installs Codex under `target/peers-codex`, unless it is there already: it is as large as all others together.
+pub(crate) fn install_codex(workspace: &Workspace) -> Result<PathBuf> {
+    install_from(
+        &workspace.root.join("peers/codex"),
+        workspace.target.join("peers-codex"),
+    )
+}
+
 /// Installs the peers of the bench under `target/bench-peers`, unless they are there already.
 pub(crate) fn install_for_bench(workspace: &Workspace) -> Result<PathBuf> {
     let pinned = workspace.root.join("peers/bench");
@@ -94,6 +102,7 @@ mod tests {
         let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers");
         check_pins(&peers);
         check_pins(&peers.join("bench"));
+        check_pins(&peers.join("codex"));
     }
 
     #[test]

@@ -135,7 +135,12 @@ impl Selection {
             return Ok(None);
         }
         std::thread::scope(|scope| {
-            let peers = scope.spawn(|| peers::install(workspace));
+            let peers = scope.spawn(|| {
+                if self.features.contains(&"full") {
+                    peers::install_codex(workspace)?;
+                }
+                peers::install(workspace)
+            });
             run(self.cargo(workspace).arg("--no-run"))?;
             peers.join().expect("the installation does not panic")
         })

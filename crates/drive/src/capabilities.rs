@@ -10,7 +10,7 @@ pub use gemini::{capabilities as gemini_capabilities, metadata as gemini_metadat
 
 use crate::agents::Known;
 use crate::agents::gemini_versions;
-use crate::agents::own_policy::rule_keeping;
+use crate::agents::own_policy::{Asking, denial_layers, rule_keeping};
 use crate::config::{DEFAULT_TIMEOUT, PermissionMode};
 use crate::confine::ConfineMode;
 use crate::detect::Version;
@@ -49,7 +49,8 @@ impl Known {
             permission_modes: self.permission_modes(),
             rules: RuleSupport {
                 acp: Some(rule_keeping(self.name, None)),
-                stream_json: None,
+                acp_denials: Some(denial_layers(self.name, None, Asking::Possible)),
+                ..RuleSupport::default()
             },
             install: Some(self.install.to_owned()),
             confinement,

@@ -8,6 +8,7 @@ mod agent;
 mod ask;
 mod confinement;
 mod node;
+mod rules;
 mod state;
 mod surroundings;
 
@@ -22,6 +23,7 @@ use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use crate::agents::Known;
+use crate::capabilities::gemini_capabilities;
 use crate::config::{ConfigError, Loaded};
 use crate::detect::Version;
 use crate::detect::{self, Environment, Found};
@@ -79,6 +81,9 @@ pub async fn examine(patient: &Patient<'_>, mut tell: impl FnMut(Check)) {
         .for_each(&mut tell);
     tell(state::writable(patient.state_directory));
     tell(confinement::check(patient, Known::named(gemini_cli::NAME)));
+    if let Some(check) = rules::check(&gemini_capabilities(&detected).rules) {
+        tell(check);
+    }
 }
 
 /// What has to be started to find out. Returns the version.

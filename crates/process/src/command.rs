@@ -65,6 +65,13 @@ impl Command {
         self
     }
 
+    /// What a variable of its environment is. The last one of a name counts.
+    pub fn variable(&self, name: &str) -> Option<&OsStr> {
+        let mut all = self.environment.iter().rev();
+        let found = all.find(|(own, _)| own == name);
+        found.map(|(_, value)| value.as_os_str())
+    }
+
     /// The program.
     pub fn program(&self) -> &Path {
         &self.program

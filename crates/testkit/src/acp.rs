@@ -20,6 +20,8 @@ pub enum Peer {
     Claude,
     /// opencode, a program without Node.
     Opencode,
+    /// Codex behind its adapter. A denial ends its turn. It is large, and installed for the long tests only.
+    Codex,
     /// Gemini CLI 0.61.0.
     Gemini061,
     /// Qwen Code, which grew out of Gemini CLI. A denial ends its turn.
@@ -27,7 +29,7 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// All of them.
+    /// All that are installed for every test.
     pub const ALL: [Self; 5] = [
         Self::SdkExample,
         Self::Claude,
@@ -44,6 +46,7 @@ impl Peer {
         match self {
             Self::SdkExample => panic!("the example has no name"),
             Self::Claude => "claude",
+            Self::Codex => "codex",
             Self::Opencode => "opencode",
             Self::Gemini061 => "gemini",
             Self::Qwen => "qwen",
@@ -55,6 +58,7 @@ impl Peer {
         match self {
             Self::SdkExample => "the SDK's example",
             Self::Claude => "Claude Code (adapter 0.99)",
+            Self::Codex => "Codex 0.166 (adapter 2.6)",
             Self::Opencode => "opencode 1.18",
             Self::Gemini061 => "Gemini CLI 0.61",
             Self::Qwen => "Qwen Code 0.24",
@@ -67,6 +71,7 @@ impl Peer {
         match self {
             Self::SdkExample | Self::Gemini061 => None,
             Self::Claude => Some(("claude-agent-acp", words[1].clone())),
+            Self::Codex => Some(("codex-acp", words[1].clone())),
             Self::Opencode => Some(("opencode", words[0].clone())),
             Self::Qwen => Some(("qwen", words[0].clone())),
         }
@@ -82,6 +87,12 @@ impl Peer {
             Self::Claude => {
                 let script = installed("@agentclientprotocol/claude-agent-acp/dist/index.js");
                 words(["node", &script])
+            }
+            Self::Codex => {
+                let script = "node_modules/@agentclientprotocol/codex-acp/dist/index.js";
+                let script = peers().with_file_name("peers-codex").join(script);
+                assert!(script.is_file(), "no peer at {}", script.display());
+                words(["node", &text(&script)])
             }
             Self::Opencode => {
                 let program = installed("opencode-linux-x64-baseline/bin/opencode");
@@ -99,10 +110,14 @@ impl Peer {
         let tool = match self {
             Self::SdkExample => return None,
             Self::Claude => "Bash",
+            Self::Codex => "exec_command",
             Self::Opencode => "bash",
             Self::Gemini061 | Self::Qwen => "run_shell_command",
         };
-        let args = json!({ "command": command, "description": "Runs a command" });
+        let args = match self {
+            Self::Codex => json!({ "cmd": command }),
+            _ => json!({ "command": command, "description": "Runs a command" }),
+        };
         Some((tool, args))
     }
 }
@@ -155,6 +170,7 @@ impl World {
             Peer::SdkExample | Peer::Gemini061 => Vec::new(),
             Peer::Qwen => qwen(base_url),
             Peer::Claude => claude(base_url),
+            Peer::Codex => codex(base_url),
             Peer::Opencode => opencode(base_url),
         };
         let all = own.into_iter().chain(nowhere());
@@ -205,6 +221,24 @@ fn claude(base_url: &str) -> Vec<(&'static str, String)> {
         ("DISABLE_AUTOUPDATER", on.clone()),
         ("DISABLE_ERROR_REPORTING", on.clone()),
         ("DISABLE_TELEMETRY", on),
+    ]
+}
+
+/// A model provider of its own, with a model whose tools Codex knows.
+fn codex(base_url: &str) -> Vec<(&'static str, String)> {
+    let provider = json!({
+        "name": "Stand-in",
+        "base_url": format!("{base_url}/v1"),
+        "wire_api": "responses",
+    });
+    let config = json!({
+        "model": "gpt-5.5",
+        "model_provider": "stand-in",
+        "model_providers": { "stand-in": provider },
+    });
+    vec![
+        ("CODEX_CONFIG", config.to_string()),
+        ("NO_BROWSER", "1".to_owned()),
     ]
 }
 

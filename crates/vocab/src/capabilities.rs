@@ -74,6 +74,47 @@ pub struct RuleSupport {
     /// Over stream-json. Absent if it does not have it. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_json: Option<RuleKeeping>,
+    /// Over ACP: which layer holds a denial of each kind of action. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acp_denials: Option<DenialLayers>,
+    /// The same over stream-json. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream_json_denials: Option<DenialLayers>,
+}
+
+/// Which layer holds a rule that denies a whole kind of action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DenialLayers {
+    /// Reading files. Derived.
+    pub read: RuleKeeping,
+    /// Searching files. Derived.
+    pub search: RuleKeeping,
+    /// Changing files. Derived.
+    pub edit: RuleKeeping,
+    /// Removing files. Derived.
+    pub delete: RuleKeeping,
+    /// Running commands. Derived.
+    pub execute: RuleKeeping,
+    /// Requests to the network. Derived.
+    pub fetch: RuleKeeping,
+    /// Tools of MCP servers. Derived.
+    pub mcp: RuleKeeping,
+}
+
+impl DenialLayers {
+    /// The kinds by their names, and the layer of each.
+    pub fn rows(&self) -> [(&'static str, &RuleKeeping); 7] {
+        [
+            ("read", &self.read),
+            ("search", &self.search),
+            ("edit", &self.edit),
+            ("delete", &self.delete),
+            ("execute", &self.execute),
+            ("fetch", &self.fetch),
+            ("mcp", &self.mcp),
+        ]
+    }
 }
 
 open_enum! {
@@ -83,6 +124,8 @@ open_enum! {
         Enforced = "enforced",
         /// The agent is told to ask before each call that is not allowed outright.
         Asked = "asked",
+        /// The agent is told, but cannot be told to ask about every call: which, the layers of each kind say.
+        Partly = "partly",
         /// The agent is told nothing: a call that it does not ask about is seen once it runs, and ends the run.
         Watched = "watched",
     }

@@ -129,6 +129,8 @@ open_enum! {
         State = "state",
         /// Whether the kernel can confine the agent, and whether it does.
         Confinement = "confinement",
+        /// Which layer holds a rule that denies each kind of action.
+        Rules = "rules",
         /// Proven: a run begins.
         ProveStart = "prove_start",
         /// Proven: text arrives while the model still speaks.

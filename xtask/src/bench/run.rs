@@ -40,7 +40,12 @@ const CONTROL: &str = "the same again (A/A control)";
 const UNCONFINED: &str = "the same with `--confine off`";
 const NODE: &str = "Node: `spawn`, `readline`, `JSON.parse`";
 const OURS_ACP: &str = "`lapidary run --agent`, over ACP";
+const TOLD_NOTHING: &str = "the same, as `qwen` with `--yolo`: it is told nothing";
+const TOLD: &str = "the same with 20 rules, compiled into its own policy";
 const ACPX: &str = "`acpx` 0.19.1 with Node 24, over ACP";
+
+/// How many rules are compiled.
+const RULES: usize = 20;
 
 /// What the agent does in one comparison.
 #[derive(Debug, Clone, Copy)]
@@ -150,10 +155,20 @@ impl Bench<'_> {
         if let Some(acpx) = self.runners.acpx(acp) {
             speaking_acp.add(ACPX, acpx);
         }
+        let mut told = Turns::new(acp.alone());
+        if case.deltas == 1 {
+            let agent = acp.told_agent()?;
+            let with = |args: &[&str]| self.runners.lapidary_with(acp, Some(agent.clone()), args);
+            told.add(TOLD_NOTHING, with(&["--yolo"]));
+            told.add(TOLD, with(&rules()));
+        }
         let rounds = self.rounds * PER_ROUND;
         for round in 1..=rounds {
             eprintln!("bench: {}, round {round} of {rounds}", case.name);
             streaming.take(|command| self.measure(command, stream))?;
+            if case.deltas == 1 {
+                told.take(|command| self.measure(command, acp))?;
+            }
             if round % PER_ROUND == 0 {
                 speaking_acp.take(|command| self.measure(command, acp))?;
             }
@@ -164,6 +179,7 @@ impl Bench<'_> {
             ensure!(held.right == 1 && held.leftover == 0, "{held:?}");
         }
         let over = streaming.over().chain(speaking_acp.over());
+        let over = over.chain(told.over());
         let rows = over.map(|(what, cost)| Row {
             case: case.name,
             what,
@@ -233,6 +249,16 @@ impl Bench<'_> {
         println!();
         Ok(())
     }
+}
+
+/// Flags of as many rules about commands and files.
+fn rules() -> Vec<&'static str> {
+    let each = [
+        ["--deny", "execute:git push *"],
+        ["--deny", "edit:src/secrets/**"],
+    ];
+    let rules = each.into_iter().cycle().take(RULES).flatten();
+    std::iter::once("--yolo").chain(rules).collect()
 }
 
 /// CPU seconds that somebody adds to the agent.

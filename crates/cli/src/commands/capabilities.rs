@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use clap::builder::PossibleValuesParser;
+use lapidary::drive::agents::own_policy::denial_words;
 use lapidary::drive::agents::{KNOWN, Known};
 use lapidary::drive::detect::Refusal;
 use lapidary::drive::gemini_cli;
@@ -113,6 +114,7 @@ fn details(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
         abilities(agent, true).join(", ")
     )?;
     confined(agent, out)?;
+    denials(agent, out)?;
     let cannot = abilities(agent, false);
     if !cannot.is_empty() {
         writeln!(out, "  {:INDENT$}{}", "cannot", cannot.join(", "))?;
@@ -131,6 +133,7 @@ fn acp_text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
         )?;
     }
     confined(agent, out)?;
+    denials(agent, out)?;
     writeln!(out, "  {:INDENT$}ACP", "can")?;
     let name = &agent.agent;
     writeln!(
@@ -138,6 +141,19 @@ fn acp_text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
         "  {:INDENT$}lapidary doctor --agent {name} --prove",
         "more"
     )
+}
+
+/// Which layer holds a denial of each kind of action.
+fn denials(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
+    let rules = &agent.rules;
+    if let Some(layers) = &rules.acp_denials {
+        writeln!(out, "  {:INDENT$}{}", "denied", denial_words(layers))?;
+    }
+    if let Some(layers) = &rules.stream_json_denials {
+        let words = denial_words(layers);
+        writeln!(out, "  {:INDENT$}with stream-json {words}", "")?;
+    }
+    Ok(())
 }
 
 /// What the kernel lets it write, unless configured otherwise.

@@ -71,14 +71,18 @@ fn people_read_what_was_found() {
     let machine = Machine::new();
     let program = machine.install("0.24.0");
     let ran = machine.run(&program, &["--format", "text", "--agent", "gemini"]);
+    let kinds = "read, search, edit, delete, execute, fetch, mcp";
     let expected = format!(
         "gemini 0.24.0: {}\n  \
            models       gemini-2.5-pro, gemini-2.5-flash\n  \
            permissions  default, acceptEdits, bypassPermissions\n  \
            can          stream-json, ACP, resume, choose models, web search, thinking\n  \
            confined     to the workspace, if unattended\n  \
+           denied       seen once it runs: {kinds}\n  \
+           {:13}with stream-json seen once it runs: {kinds}\n  \
            cannot       plan, slash commands\n",
-        program.display()
+        program.display(),
+        "",
     );
     assert_eq!((ran.code, ran.stdout), (Some(0), expected));
 }
@@ -153,7 +157,7 @@ fn all_that_are_known_are_told_one_a_line() {
         .any(|text| ran.stdout.contains(text));
     assert!(is_listed, "{}", ran.stdout);
     let here = format!(
-        "opencode: {}\n  permissions  plan\n  confined     to the workspace, if unattended\n  can          ACP\n",
+        "opencode: {}\n  permissions  plan\n  confined     to the workspace, if unattended\n  denied       asked about: read, search, edit, execute, fetch, mcp; seen once it runs: delete\n  can          ACP\n",
         opencode.display()
     );
     assert!(ran.stdout.contains(&here), "{}", ran.stdout);

@@ -124,6 +124,7 @@ fn a_machine_that_is_well_is_told_so() {
             "ok config",
             "ok state",
             "ok confinement",
+            "ok rules",
             "ok agents",
             "all is",
         ]
@@ -136,6 +137,8 @@ fn a_machine_that_is_well_is_told_so() {
         "ok       version          0.61.0".to_owned(),
         "ok       auth             gemini-api-key: GEMINI_API_KEY is set".to_owned(),
         "ok       confinement      Landlock ABI 6; unattended runs are confined to the workspace"
+            .to_owned(),
+        "ok       rules            denials are asked about: read, search, edit, execute, fetch, mcp; seen once it runs: delete"
             .to_owned(),
         "all is well".to_owned(),
     ] {

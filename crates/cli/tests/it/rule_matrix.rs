@@ -92,7 +92,7 @@ impl Played {
             .map(|(attempt, is_offered)| {
                 let attempt = *attempt;
                 let decision = self.decision(attempt);
-                let is_allowed = situation.allows(attempt) || decision == Some("allowed");
+                let is_allowed = situation.allows(peer, attempt) || decision == Some("allowed");
                 let is_violated = self.has_violation(attempt);
                 assert!(
                     is_allowed || is_violated || !self.effects.has(attempt),
@@ -144,7 +144,7 @@ fn rows(peers: &[Peer]) -> Vec<table::Row> {
 fn row((peer, situation): (Peer, Situation)) -> table::Row {
     let all = Attempt::all();
     let runs = match peer {
-        Peer::Qwen => all.chunks(1), // a denial ends its turn
+        Peer::Qwen | Peer::Codex => all.chunks(1), // a denial ends their turn
         _ => all.chunks(all.len()),
     };
     let cells = runs.flat_map(|attempts| play(peer, situation, attempts).cells(peer, situation));
@@ -167,4 +167,13 @@ fn no_agent_does_in_silence_what_is_not_allowed() {
 )]
 fn qwen_does_nothing_in_silence_that_is_not_allowed() {
     table::check(&rows(&[Peer::Qwen]));
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "full"),
+    ignore = "takes long: run `cargo xtask test --full`"
+)]
+fn codex_does_nothing_in_silence_that_is_not_allowed() {
+    table::check(&rows(&[Peer::Codex]));
 }

@@ -30,6 +30,7 @@ const ROWS: &[Row] = &[
             ("DISABLE_TELEMETRY", ON),
         ],
     ),
+    ("codex", &[("CODEX_CONFIG", CODEX), ("NO_BROWSER", ON)]),
     (
         "qwen",
         &[
@@ -62,6 +63,13 @@ const ROWS: &[Row] = &[
         ],
     ),
 ];
+
+/// A provider of its own, with a model whose tools Codex knows.
+const CODEX: &str = r#"{
+"model": "gpt-5.5",
+"model_provider": "stand-in",
+"model_providers": {"stand-in": {"name": "Stand-in", "base_url": "{url}/v1", "wire_api": "responses"}}
+}"#;
 
 /// A provider of its own. What it may do without asking is left as it is by itself.
 const OPENCODE: &str = r#"{
@@ -124,6 +132,10 @@ mod tests {
         let told = model_variables("opencode", "http://127.0.0.1:1");
         let config: Value = serde_json::from_str(&told[0].1).unwrap();
         let url = &config["provider"]["stand-in"]["options"]["baseURL"];
+        assert_eq!(url, "http://127.0.0.1:1/v1");
+        let told = model_variables("codex", "http://127.0.0.1:1");
+        let config: Value = serde_json::from_str(&told[0].1).unwrap();
+        let url = &config["model_providers"]["stand-in"]["base_url"];
         assert_eq!(url, "http://127.0.0.1:1/v1");
     }
 

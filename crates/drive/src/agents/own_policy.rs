@@ -4,6 +4,8 @@
 //! told by no event, so it is asked to ask; Gemini CLI without ACP cannot ask, and denies.
 
 mod claude;
+mod codex;
+mod denials;
 mod gemini;
 mod opencode;
 mod qwen;
@@ -14,6 +16,8 @@ use std::path::{Path, PathBuf};
 use lapidary_vocab::Json;
 use lapidary_vocab::capabilities::RuleKeeping;
 use lapidary_vocab::event::ToolKind;
+
+pub use denials::{denial_layers, denial_words};
 
 use super::gemini_versions;
 use crate::detect::Version;
@@ -34,6 +38,8 @@ pub struct PolicyInput<'a> {
     pub allowed_commands: &'a [String],
     /// Configuration files of the project that the agent would read.
     pub project_files: &'a [String],
+    /// What the agent has in the variable by which it is told, if there is such a one: see [`config_variable`].
+    pub agent_config: Option<&'a str>,
 }
 
 /// Whether an agent can ask for permission.
@@ -58,6 +64,20 @@ pub struct OwnPolicy {
     pub session_meta: Option<Json>,
     /// What the user should know.
     pub notices: Vec<String>,
+    /// What becomes of a call that is not allowed.
+    pub denial: AgentDenial,
+    /// Why the agent may do without asking what a rule denies.
+    pub unkept: Option<String>,
+}
+
+/// What an agent that was told does with a call that is not allowed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AgentDenial {
+    /// It asks, and we deny.
+    #[default]
+    Asked,
+    /// It refuses by itself, or has no tool for it.
+    Refused,
 }
 
 /// How rules are kept with the agent of this name, over ACP. An older Gemini CLI cannot be told.
@@ -67,8 +87,14 @@ pub fn rule_keeping(agent: &str, version: Option<&Version>) -> RuleKeeping {
             RuleKeeping::Watched
         }
         "gemini" | "claude" | "opencode" | "qwen" => RuleKeeping::Asked,
+        "codex" => RuleKeeping::Partly,
         _ => RuleKeeping::Watched,
     }
+}
+
+/// The variable by which the agent of this name is told, if what the user has in it has to be kept.
+pub fn config_variable(agent: &str) -> Option<&'static str> {
+    (agent == "codex").then_some(codex::CONFIG)
 }
 
 /// The policy of the agent of this name. None for an agent that is not known, or that need not be told anything.
@@ -76,6 +102,7 @@ pub fn own_policy(agent: &str, input: &PolicyInput<'_>) -> Option<OwnPolicy> {
     match agent {
         "gemini" => gemini::own_policy(input),
         "claude" => claude::own_policy(input),
+        "codex" => codex::own_policy(input),
         "opencode" => opencode::own_policy(input),
         "qwen" => qwen::own_policy(input),
         _ => None,
@@ -131,6 +158,7 @@ mod testing {
                 asking,
                 allowed_commands: &["git status".to_owned()],
                 project_files,
+                agent_config: None,
             },
         )
     }
@@ -142,7 +170,7 @@ mod testing {
 
     #[test]
     fn an_agent_that_may_do_everything_is_told_nothing() {
-        for agent in ["gemini", "claude", "opencode", "qwen"] {
+        for agent in ["gemini", "claude", "codex", "opencode", "qwen"] {
             let all = PermissionMode::BypassPermissions;
             assert_eq!(asked(agent, all, &[]), None, "{agent}");
             assert!(asked(agent, all, &["tool=x"]).is_some(), "{agent}");

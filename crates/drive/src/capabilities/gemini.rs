@@ -5,7 +5,7 @@ use lapidary_vocab::capabilities::{
 };
 
 use crate::agents::gemini_versions::{INSTALL, NAME, PLAN, RESUME, STREAM_JSON, has};
-use crate::agents::own_policy::rule_keeping;
+use crate::agents::own_policy::{Asking, denial_layers, rule_keeping};
 use crate::config::{DEFAULT_TIMEOUT, PROVIDER_KEYS, PermissionMode};
 use crate::detect::Version;
 use crate::detect::{Found, How, NotFound, Tried};
@@ -65,9 +65,13 @@ fn rules(version: Option<&Version>) -> RuleSupport {
         RuleKeeping::Asked => RuleKeeping::Enforced,
         _ => RuleKeeping::Watched,
     };
+    let layers = |asking| denial_layers(NAME, version, asking);
+    let streams = has(version, STREAM_JSON);
     RuleSupport {
         acp: Some(acp),
-        stream_json: has(version, STREAM_JSON).then_some(stream_json),
+        stream_json: streams.then_some(stream_json),
+        acp_denials: Some(layers(Asking::Possible)),
+        stream_json_denials: streams.then(|| layers(Asking::Impossible)),
     }
 }
 

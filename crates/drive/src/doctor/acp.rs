@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
-use super::{Patient, confinement, state, surroundings};
+use super::{Patient, confinement, rules, state, surroundings};
 use crate::agents::{AcpAgent, KNOWN, Known};
 use crate::detect::{self, Environment};
 use crate::gemini_cli;
@@ -18,6 +18,10 @@ pub fn examine_acp(patient: &Patient<'_>, agent: &AcpAgent, mut tell: impl FnMut
     tell(state::writable(patient.state_directory));
     let known = Known::named(agent.provider.as_str());
     tell(confinement::check(patient, known));
+    let rules = known.map(|known| known.capabilities(patient.environment).rules);
+    if let Some(check) = rules.as_ref().and_then(rules::check) {
+        tell(check);
+    }
 }
 
 fn installed(patient: &Patient<'_>, agent: &AcpAgent) -> Check {

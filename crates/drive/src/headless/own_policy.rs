@@ -1,5 +1,6 @@
 //! The agent's own policy for a run: the rules and the mode of the job in the agent's words.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use lapidary_vocab::capabilities::RuleKeeping;
@@ -7,7 +8,9 @@ use lapidary_vocab::capabilities::RuleKeeping;
 use super::spoken::ModeChange;
 use super::{Job, JobError};
 use crate::OnViolation;
-use crate::agents::own_policy::{Asking, OwnPolicy, PolicyInput, own_policy, rule_keeping};
+use crate::agents::own_policy::{
+    Asking, OwnPolicy, PolicyInput, config_variable, own_policy, rule_keeping,
+};
 use crate::config::PermissionMode;
 use crate::detect::Version;
 use crate::gemini_cli;
@@ -21,6 +24,9 @@ const SYSTEM_POLICIES: &str = "/etc/gemini-cli/policies";
 
 /// What opencode reads of a project, in its directory and those above, up to the root of the repository.
 const OPENCODE_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", ".opencode"];
+
+/// Where Codex finds rules of a project that let commands run without a question, in its directory and those above.
+const CODEX_FILES: [&str; 1] = [".codex/rules"];
 
 /// An agent's own policy, whose file is written.
 #[derive(Debug, Default)]
@@ -60,6 +66,7 @@ impl Job {
         let file = PolicyFile::path(root, &self.options.run, name);
         let directory = self.config.working_dir_in(&self.environment.dir);
         let state = self.watch().state;
+        let configured = self.agent_config(family);
         let input = PolicyInput {
             policy,
             state: &state,
@@ -67,10 +74,15 @@ impl Job {
             asking,
             allowed_commands: &self.allowed_commands(),
             project_files: &self.project_files(family, &directory),
+            agent_config: configured.as_deref(),
         };
-        let Some(own) = own_policy(family, &input) else {
+        let Some(mut own) = own_policy(family, &input) else {
             return Ok(GivenPolicy::default());
         };
+        if let Some(why) = own.unkept.take() {
+            let notice = self.unkept(family, why)?;
+            own.notices.push(notice);
+        }
         let written = own
             .file
             .as_deref()
@@ -114,23 +126,35 @@ impl Job {
         if !policy.rules().iter().any(|rule| rule.then != Effect::Allow) {
             return Ok(given);
         }
-        let agent = family.to_owned();
         match obstacle {
-            Obstacle::Known(why) if self.watch().on_violation == OnViolation::Stop => {
-                return Err(JobError::CannotAsk {
-                    agent,
-                    why: why.clone(),
-                });
+            Obstacle::Known(why) => {
+                let notice = self.unkept(family, why.clone())?;
+                given.own.notices.push(notice);
             }
-            Obstacle::Known(why) => given.own.notices.push(format!(
-                "`{agent}` cannot be told to ask ({why}): a call against a rule is seen only once it runs"
-            )),
             Obstacle::Unknown => given.own.notices.push(
                 "this agent is not told of the rules: a call that it does not ask about is seen only once it runs, and stops the run"
                     .to_owned(),
             ),
         }
         Ok(given)
+    }
+
+    /// A rule could be violated without a question: a reason not to start, unless violations are only reported.
+    fn unkept(&self, family: &str, why: String) -> Result<String, JobError> {
+        let agent = family.to_owned();
+        if self.watch().on_violation == OnViolation::Stop {
+            return Err(JobError::CannotAsk { agent, why });
+        }
+        Ok(format!(
+            "`{agent}` cannot be told to ask ({why}): a call against a rule is seen only once it runs"
+        ))
+    }
+
+    /// What the agent has in the variable by which it is told.
+    fn agent_config(&self, family: &str) -> Option<String> {
+        let environment = self.environment_of_agent();
+        let value = environment.vars.get(OsStr::new(config_variable(family)?))?;
+        value.to_str().map(str::to_owned)
     }
 
     fn allowed_commands(&self) -> Vec<String> {
@@ -141,12 +165,15 @@ impl Job {
 
     /// Configuration of the project that could allow more than the rules do, and that the user does not vouch for.
     fn project_files(&self, family: &str, directory: &Path) -> Vec<String> {
-        if family != "opencode" || self.config.trust_workspace == Some(true) {
-            return Vec::new();
-        }
+        let names: &[&str] = match family {
+            _ if self.config.trust_workspace == Some(true) => &[],
+            "opencode" => &OPENCODE_FILES,
+            "codex" => &CODEX_FILES,
+            _ => &[],
+        };
         let mut found = Vec::new();
         for place in directory.ancestors() {
-            let files = OPENCODE_FILES.iter().map(|name| place.join(name));
+            let files = names.iter().map(|name| place.join(name));
             let files = files.filter(|file| file.exists());
             found.extend(files.map(|file| shown(&file, directory)));
             if place.join(".git").exists() {

@@ -5,6 +5,7 @@
 mod anthropic;
 mod gemini;
 mod openai;
+mod responses;
 mod said;
 
 use serde_json::Value;
@@ -23,6 +24,8 @@ pub enum Dialect {
     Anthropic,
     /// `OpenAI`'s chat completions, which most others have copied.
     OpenAi,
+    /// `OpenAI`'s responses, which Codex speaks.
+    OpenAiResponses,
 }
 
 /// What a request asks for, as its address and its body say.
@@ -41,6 +44,7 @@ impl Addressed {
             path if path.ends_with("/messages") => Dialect::Anthropic,
             path if path.ends_with("/messages/count_tokens") => Dialect::Anthropic,
             path if path.ends_with("/chat/completions") => Dialect::OpenAi,
+            path if path.ends_with("/responses") => Dialect::OpenAiResponses,
             _ => return gemini::addressed(path),
         };
         let kind = if path.ends_with("/count_tokens") {
@@ -60,7 +64,10 @@ impl Addressed {
 /// Gemini CLI streams its conversation and nothing else. Other agents stream what they ask on the side as well: only the conversation
 /// offers tools, and leaves it to the model whether it uses one.
 fn asked_for(body: &Value) -> Kind {
-    let has_tools = body["tools"].as_array().is_some_and(|all| !all.is_empty());
+    let is_full = |tools: &Value| tools.as_array().is_some_and(|all| !all.is_empty());
+    // Codex tells newer models of its tools by an item of the conversation.
+    let mut items = body["input"].as_array().into_iter().flatten();
+    let has_tools = is_full(&body["tools"]) || items.any(|item| is_full(&item["tools"]));
     let choice = &body["tool_choice"];
     let choice = choice["type"].as_str().or(choice.as_str());
     match choice.unwrap_or("auto") {
@@ -76,6 +83,7 @@ impl Dialect {
             Self::Gemini => gemini::schema_wanted(body),
             Self::Anthropic => body.pointer("/output_config/format/schema"),
             Self::OpenAi => body.pointer("/response_format/json_schema/schema"),
+            Self::OpenAiResponses => body.pointer("/text/format/schema"),
         }
     }
 
@@ -85,13 +93,16 @@ impl Dialect {
             Self::Gemini => content.into_object(model, id),
             Self::Anthropic => anthropic::whole(&content, model, id),
             Self::OpenAi => openai::whole(&content, model, id),
+            Self::OpenAiResponses => responses::whole(&content, model, id),
         }
     }
 
     /// How many tokens a prompt has.
     pub(super) fn count(self, tokens: usize) -> Value {
         match self {
-            Self::Gemini | Self::OpenAi => serde_json::json!({ "totalTokens": tokens }),
+            Self::Gemini | Self::OpenAi | Self::OpenAiResponses => {
+                serde_json::json!({ "totalTokens": tokens })
+            }
             Self::Anthropic => serde_json::json!({ "input_tokens": tokens }),
         }
     }
@@ -99,7 +110,7 @@ impl Dialect {
     /// The body of an answer that is an error.
     pub(super) fn error(self, error: &ApiError) -> Value {
         match self {
-            Self::Gemini | Self::OpenAi => error.object(),
+            Self::Gemini | Self::OpenAi | Self::OpenAiResponses => error.object(),
             Self::Anthropic => anthropic::error(error),
         }
     }
@@ -111,6 +122,7 @@ pub(super) enum Voice<'a> {
     Gemini(gemini::Voice<'a>),
     Anthropic(anthropic::Voice<'a>),
     OpenAi(openai::Voice<'a>),
+    OpenAiResponses(responses::Voice<'a>),
 }
 
 impl<'a> Voice<'a> {
@@ -119,6 +131,7 @@ impl<'a> Voice<'a> {
             Dialect::Gemini => Self::Gemini(gemini::Voice { model, id }),
             Dialect::Anthropic => Self::Anthropic(anthropic::Voice::new(model, id)),
             Dialect::OpenAi => Self::OpenAi(openai::Voice::new(model, id)),
+            Dialect::OpenAiResponses => Self::OpenAiResponses(responses::Voice::new(model, id)),
         }
     }
 
@@ -128,6 +141,7 @@ impl<'a> Voice<'a> {
             Self::Gemini(voice) => voice.say(content),
             Self::Anthropic(voice) => voice.say(&content),
             Self::OpenAi(voice) => voice.say(&content),
+            Self::OpenAiResponses(voice) => voice.say(&content),
         }
     }
 
@@ -137,6 +151,7 @@ impl<'a> Voice<'a> {
             Self::Gemini(_) => String::new(), // its last piece says so itself
             Self::Anthropic(voice) => voice.end(),
             Self::OpenAi(voice) => voice.end(),
+            Self::OpenAiResponses(voice) => voice.end(),
         }
     }
 }

@@ -92,10 +92,11 @@ impl Request {
         }
     }
 
-    /// The last item of `contents` or `messages`: what the user or a tool said just now.
+    /// The last item of `contents`, `messages` or `input`: what the user or a tool said just now.
     pub fn last_content(&self) -> Option<&Value> {
         let contents = self.body.get("contents");
         let contents = contents.or_else(|| self.body.get("messages"));
+        let contents = contents.or_else(|| self.body.get("input"));
         contents?.as_array()?.last()
     }
 }

@@ -9,6 +9,7 @@ use crate::client::{Answer, post, start};
 
 const MESSAGES: &str = "/v1/messages?beta=true";
 const CHAT: &str = "/v1/chat/completions";
+const RESPONSES: &str = "/v1/responses";
 
 /// Everything that a model can do in one answer.
 fn turn() -> Turn {
@@ -135,6 +136,45 @@ fn openais_deltas_are_numbered_and_done() {
     assert_eq!(last["usage"]["prompt_tokens"], 100);
     assert_eq!(last["usage"]["completion_tokens"], 15);
     assert_eq!(last["usage"]["total_tokens"], 115);
+}
+
+#[test]
+fn items_of_a_response_are_added_grow_and_are_done() {
+    let patch = Turn::text("So.").and_call("apply_patch", json!("*** Begin Patch"));
+    let patch = patch.and_call("mcp__vault.leak", json!({}));
+    let api = start(Script::new().stream(turn()).stream(patch));
+    let events = events(&converse(&api, RESPONSES));
+    let kinds: Vec<_> = events
+        .iter()
+        .map(|event| event["type"].as_str().unwrap())
+        .collect();
+    let (added, done) = ("response.output_item.added", "response.output_item.done");
+    let grown = "response.output_text.delta";
+    let expected = [
+        &["response.created", added, done][..],
+        &[added, grown, grown, done],
+        &[added, done, added, done, "response.completed"],
+    ];
+    assert_eq!(kinds, expected.concat());
+    let last = &events.last().unwrap()["response"];
+    assert_eq!(last["usage"]["total_tokens"], 115);
+    let output = &last["output"];
+    assert_eq!(output[0]["summary"][0]["text"], "Hm.");
+    assert_eq!(output[1]["content"][0]["text"], "Let me see.");
+    assert_eq!(output[2]["arguments"], r#"{"path":"."}"#);
+    assert_eq!(output[3]["call_id"], "call-stand-in-1-1");
+    let aside = post(
+        &api,
+        RESPONSES,
+        &json!({ "input": [{ "type": "additional_tools", "tools": [{ "name": "ls" }] }] }),
+    );
+    let output = aside.json()["output"].take();
+    assert_eq!(output[1]["type"], "custom_tool_call");
+    assert_eq!(output[1]["input"], "*** Begin Patch");
+    assert_eq!(
+        (&output[2]["namespace"], &output[2]["name"]),
+        (&json!("mcp__vault"), &json!("leak"))
+    );
 }
 
 #[test]

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use lapidary_vocab::capabilities::{
-    AgentConfinement, Capabilities, FoundBy, Model, ProviderMetadata, RuleKeeping, RuleSupport,
-    TriedPlace,
+    AgentConfinement, Capabilities, DenialLayers, FoundBy, Model, ProviderMetadata, RuleKeeping,
+    RuleSupport, TriedPlace,
 };
 use lapidary_vocab::command::{self, Command};
 use lapidary_vocab::config_report::{
@@ -635,6 +635,18 @@ pub(crate) fn commands() -> Vec<Command> {
     ]
 }
 
+fn denial_layers() -> DenialLayers {
+    DenialLayers {
+        read: RuleKeeping::Enforced,
+        search: RuleKeeping::Enforced,
+        edit: RuleKeeping::Asked,
+        delete: RuleKeeping::Watched,
+        execute: RuleKeeping::Partly,
+        fetch: RuleKeeping::Enforced,
+        mcp: RuleKeeping::Asked,
+    }
+}
+
 pub(crate) fn capabilities() -> Capabilities {
     Capabilities {
         schema: lapidary_vocab::capabilities::SCHEMA.into(),
@@ -664,6 +676,8 @@ pub(crate) fn capabilities() -> Capabilities {
         rules: RuleSupport {
             acp: Some(RuleKeeping::Asked),
             stream_json: Some(RuleKeeping::Enforced),
+            acp_denials: Some(denial_layers()),
+            stream_json_denials: Some(denial_layers()),
         },
         install: Some("npm install -g @google/gemini-cli".to_owned()),
         confinement: Some(AgentConfinement {

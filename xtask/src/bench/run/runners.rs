@@ -44,12 +44,23 @@ impl Runners {
     }
 
     pub(super) fn lapidary(&self, stage: &Stage, args: &[&str]) -> Vec<OsString> {
+        let agent = (stage.tongue == Tongue::Acp).then(|| stage.agent());
+        self.lapidary_with(stage, agent, args)
+    }
+
+    /// With an agent of this program, or Gemini CLI.
+    pub(super) fn lapidary_with(
+        &self,
+        stage: &Stage,
+        agent: Option<PathBuf>,
+        args: &[&str],
+    ) -> Vec<OsString> {
         let mut command: Vec<OsString> = vec![self.lapidary.clone().into()];
         command.extend(["run", "--format", "events", "--no-config"].map(OsString::from));
         command.extend(["--record-dir".into(), self.records().into()]);
         command.extend(["--working-dir".into(), stage.file("").into()]);
-        if stage.tongue == Tongue::Acp {
-            command.extend(["--agent".into(), stage.agent().into()]);
+        if let Some(agent) = agent {
+            command.extend(["--agent".into(), agent.into()]);
         }
         command.extend(args.iter().map(OsString::from));
         command.push("Tidy up the parser.".into());

@@ -114,6 +114,13 @@ impl Stage {
         })
     }
 
+    /// The same program under the name of an agent that is told of rules by its own configuration.
+    pub(super) fn told_agent(&self) -> Result<PathBuf> {
+        let link = self.file("qwen");
+        symlink(self.agent(), &link)?;
+        Ok(link)
+    }
+
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }

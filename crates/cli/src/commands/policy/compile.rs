@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::agents::KNOWN;
 use lapidary::drive::agents::own_policy::{
-    Asking, OwnPolicy, PolicyInput, own_policy, rule_keeping,
+    Asking, OwnPolicy, PolicyInput, config_variable, own_policy, rule_keeping,
 };
 use lapidary::drive::config::PermissionMode;
 use lapidary::drive::headless::state_directories;
@@ -80,6 +80,7 @@ fn known(name: &str) -> Result<&'static str, Failure> {
 
 fn compiled(agent: &str, policy: &Policy, here: &Path) -> CompiledPolicy {
     let environment = directories::surroundings(here);
+    let variable = config_variable(agent).and_then(|name| environment.vars.get(OsStr::new(name)));
     let input = PolicyInput {
         policy,
         state: &state_directories(agent, &environment),
@@ -87,6 +88,7 @@ fn compiled(agent: &str, policy: &Policy, here: &Path) -> CompiledPolicy {
         asking: Asking::Possible,
         allowed_commands: &[],
         project_files: &[],
+        agent_config: variable.and_then(|value| value.to_str()),
     };
     let own = own_policy(agent, &input).unwrap_or_default();
     let OwnPolicy {
@@ -94,8 +96,13 @@ fn compiled(agent: &str, policy: &Policy, here: &Path) -> CompiledPolicy {
         env,
         file,
         session_meta,
-        notices,
+        mut notices,
+        unkept,
+        ..
     } = own;
+    notices.extend(unkept.map(|why| {
+        format!("`{agent}` cannot be told all of it ({why}): a run does not start without `--on-violation report`")
+    }));
     let readable = |text: &OsStr| text.to_string_lossy().into_owned();
     CompiledPolicy {
         schema: COMPILED_SCHEMA.into(),
@@ -124,6 +131,7 @@ fn text(compiled: &CompiledPolicy, out: &mut Printer) -> io::Result<()> {
     let keeping = match compiled.keeping {
         RuleKeeping::Enforced => "is told what to deny",
         RuleKeeping::Asked => "is told to ask about each call that is not allowed",
+        RuleKeeping::Partly => "is told what it can be told: its other calls are watched",
         _ => "is told nothing: its calls are watched",
     };
     writeln!(out, "{} {keeping}", compiled.agent)?;

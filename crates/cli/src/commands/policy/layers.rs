@@ -1,6 +1,6 @@
 //! What would stop a call with an agent: its own policy, our answer, the watch on its calls, the kernel.
 
-use lapidary::drive::agents::own_policy::rule_keeping;
+use lapidary::drive::agents::own_policy::{Asking, denial_layers, rule_keeping};
 use lapidary::drive::policy::{AgentTool, Coverage, Effect, Judgement, Policy};
 use lapidary::vocab::capabilities::RuleKeeping;
 use lapidary::vocab::event::ToolKind;
@@ -28,12 +28,25 @@ pub(super) fn layers(
     let has_asked = call.answer.is_some();
     let first = match rule_keeping(agent, None) {
         RuleKeeping::Enforced => StoppedBy::AgentPolicy,
+        RuleKeeping::Partly if !has_asked => partly(agent, &deed.kind),
         RuleKeeping::Asked if policy.coverage(tool) >= Coverage::Asked => StoppedBy::Asked,
         _ if has_asked => StoppedBy::Asked,
         _ => StoppedBy::Watched,
     };
     let confined = writes_outside(call).then_some(StoppedBy::Confinement);
     [first].into_iter().chain(confined).collect()
+}
+
+/// The layer that holds a denial of this kind with an agent that cannot be told all.
+fn partly(agent: &str, kind: &ToolKind) -> StoppedBy {
+    let layers = denial_layers(agent, None, Asking::Possible);
+    let rows = layers.rows();
+    let own = rows.iter().find(|(name, _)| *name == kind.as_str());
+    match own.map(|(_, layer)| *layer) {
+        Some(RuleKeeping::Enforced) => StoppedBy::AgentPolicy,
+        Some(RuleKeeping::Asked) => StoppedBy::Asked,
+        _ => StoppedBy::Watched,
+    }
 }
 
 /// Whether it changes a file outside the directory in which the agent works.

@@ -78,6 +78,7 @@ impl Attempt {
         let file = project.join(self.mark());
         let shell = |command: &str| match peer {
             Peer::Qwen => json!({ "command": command, "is_background": false }),
+            Peer::Codex => json!({ "cmd": command }),
             _ => json!({ "command": command, "description": "Runs it" }),
         };
         let url = format!("{site}{}", self.mark());
@@ -86,6 +87,12 @@ impl Attempt {
             _ => "file_path",
         };
         let args = match self {
+            Self::Read if peer == Peer::Codex => shell("cat secret.txt"),
+            Self::Edit if peer == Peer::Codex => {
+                json!("*** Begin Patch\n*** Add File: edited.txt\n+x\n*** End Patch")
+            }
+            Self::Fetch if peer == Peer::Codex => shell(&format!("curl -s {url}")),
+            Self::Search if peer == Peer::Codex => shell("grep -r needle ."),
             Self::Read => json!({ path: file }),
             Self::Search if peer == Peer::Claude => shell("grep -r needle ."),
             Self::Search => json!({ "pattern": "needle" }),
@@ -115,6 +122,7 @@ impl Attempt {
             ],
             Peer::Opencode => ["read", "grep", "write", "bash", "vault_leak", "webfetch"],
             Peer::Qwen => QWEN,
+            Peer::Codex => CODEX,
             Peer::Gemini061 | Peer::SdkExample => GEMINI,
         };
         match self {
@@ -145,6 +153,16 @@ const GEMINI: [&str; 6] = [
     "run_shell_command",
     "mcp_vault_leak",
     "web_fetch",
+];
+
+/// It has a shell, and searches the web by a tool of its model's maker.
+const CODEX: [&str; 6] = [
+    "exec_command",
+    "exec_command",
+    "apply_patch",
+    "exec_command",
+    "mcp__vault.leak",
+    "exec_command",
 ];
 
 const QWEN: [&str; 6] = [

@@ -5,7 +5,9 @@ use std::io;
 use std::path::Path;
 
 use lapidary::drive::agents::AcpAgent;
-use lapidary::drive::agents::own_policy::{Asking, PolicyInput, own_policy, rule_keeping};
+use lapidary::drive::agents::own_policy::{
+    Asking, PolicyInput, config_variable, own_policy, rule_keeping,
+};
 use lapidary::drive::config::PermissionMode;
 use lapidary::drive::detect::version_of_package;
 use lapidary::drive::policy::{Policy, Rules};
@@ -34,11 +36,13 @@ pub(super) fn tell(
         keeping,
         session_meta: None,
     };
-    if told.keeping != RuleKeeping::Asked {
+    if told.keeping == RuleKeeping::Watched {
         return Ok(told);
     }
     let file = world.root().join("rules.toml");
     let policy = Policy::new(Rules::default(), PermissionMode::Default);
+    let configured = config_variable(family).and_then(|name| command.variable(name));
+    let configured = configured.map(|value| value.to_string_lossy().into_owned());
     let input = PolicyInput {
         policy: &policy,
         state: &[],
@@ -46,6 +50,7 @@ pub(super) fn tell(
         asking: Asking::Possible,
         allowed_commands: &[],
         project_files: &[],
+        agent_config: configured.as_deref(),
     };
     if let Some(own) = own_policy(family, &input) {
         own.file.map(|text| fs::write(&file, text)).transpose()?;

@@ -1,0 +1,241 @@
+//! Codex behind its adapter (2.6, with Codex 0.166): the mode in which it starts, and a configuration by a variable.
+//!
+//! Codex has no setting that makes it ask about a command: one that its sandbox permits runs at once. In the mode `read-only` it asks
+//! before it writes. What it cannot be told to ask about loses its tool if every call is denied: it reads and searches by commands only.
+
+use lapidary_vocab::event::ToolKind;
+use serde_json::{Map, Value, json};
+
+use super::{AgentDenial, OwnPolicy, PolicyInput};
+use crate::policy::Coverage;
+use crate::policy::PermissionMode;
+
+/// In its own mode `agent`, a model of its own answers instead of us.
+const MODE: &str = "INITIAL_AGENT_MODE";
+const READ_ONLY: &str = "read-only";
+
+/// A configuration in JSON, which the adapter adds to that of the user and of the project.
+pub(super) const CONFIG: &str = "CODEX_CONFIG";
+
+/// What rules and mode say of the tools of Codex.
+struct Tools {
+    shell: Coverage,
+    read: Coverage,
+    search: Coverage,
+    writes: Coverage,
+    web: Coverage,
+    asks_about_servers: bool,
+}
+
+pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
+    let tools = Tools::of(input);
+    let mut own = OwnPolicy::default();
+    if tools.needs_questions() {
+        own.env.push((MODE.into(), READ_ONLY.into()));
+    }
+    let config = tools.config(input);
+    if !config.is_empty() {
+        let config = merged(input.agent_config, config);
+        own.env.push((CONFIG.into(), config.to_string().into()));
+    }
+    if own.env.is_empty() {
+        return None;
+    }
+    if tools.loses_shell() || !tools.needs_questions() {
+        own.denial = AgentDenial::Refused;
+    }
+    if tools.is_open_to(input) {
+        own.notices.push(format!(
+            "codex has no shell, because the project's {} could allow commands: `--trust-workspace` gives it one",
+            input.project_files.join(", ")
+        ));
+    }
+    own.unkept = tools.unkept(input);
+    Some(own)
+}
+
+impl Tools {
+    fn of(input: &PolicyInput<'_>) -> Self {
+        let of = |name, kind| input.coverage(name, &kind, None);
+        let edit = of("apply_patch", ToolKind::Edit);
+        Self {
+            shell: of("exec_command", ToolKind::Execute),
+            read: of("exec_command", ToolKind::Read),
+            search: of("exec_command", ToolKind::Search),
+            writes: edit.max(of("apply_patch", ToolKind::Delete)),
+            web: of("web_search", ToolKind::Fetch),
+            asks_about_servers: input.asks_about_servers(),
+        }
+    }
+
+    /// What it does by commands.
+    fn by_commands(&self) -> [Coverage; 3] {
+        [self.shell, self.read, self.search]
+    }
+
+    fn needs_questions(&self) -> bool {
+        let all = self.by_commands().into_iter().chain([self.writes]);
+        self.asks_about_servers || all.max() >= Some(Coverage::Asked)
+    }
+
+    fn loses_shell(&self) -> bool {
+        self.by_commands().contains(&Coverage::Denied)
+    }
+
+    /// Whether rules of the project for commands, which come before the sandbox, could allow more than ours. They are loaded always: to
+    /// the adapter every project is trusted.
+    fn is_open_to(&self, input: &PolicyInput<'_>) -> bool {
+        let is_asked = self.shell >= Coverage::Asked;
+        is_asked && !self.loses_shell() && !input.project_files.is_empty()
+    }
+
+    fn config(&self, input: &PolicyInput<'_>) -> Map<String, Value> {
+        let mut config = Map::new();
+        let mut features = Map::new();
+        if self.loses_shell() || self.is_open_to(input) {
+            features.insert("shell_tool".to_owned(), json!(false));
+            features.insert("unified_exec".to_owned(), json!(false));
+        }
+        if self.read >= Coverage::Asked {
+            features.insert("view_image".to_owned(), json!(false));
+        }
+        if !features.is_empty() {
+            config.insert("features".to_owned(), Value::Object(features));
+        }
+        if self.web >= Coverage::Asked {
+            config.insert("web_search".to_owned(), json!("disabled")); // it never asks
+        }
+        config
+    }
+
+    /// What a rule denies and Codex does without asking. What only the mode denies is watched.
+    fn unkept(&self, input: &PolicyInput<'_>) -> Option<String> {
+        let mut policy = input.policy.clone();
+        policy.set_mode(PermissionMode::BypassPermissions);
+        let ruled = Self::of(&PolicyInput {
+            policy: &policy,
+            ..*input
+        });
+        let has_shell = !self.loses_shell() && !self.is_open_to(input);
+        if has_shell && ruled.by_commands().contains(&Coverage::Asked) {
+            return Some("it runs a command that its sandbox permits without asking".to_owned());
+        }
+        let about_servers = ruled.asks_about_servers;
+        about_servers.then(|| "it does not ask about MCP tools that say they only read".to_owned())
+    }
+}
+
+/// Adds ours to what the user has in the variable. What is no object is not the user's configuration, and Codex would refuse it.
+fn merged(before: Option<&str>, ours: Map<String, Value>) -> Value {
+    let before = before.and_then(|text| serde_json::from_str(text).ok());
+    let mut config: Map<String, Value> = before.unwrap_or_default();
+    for (name, value) in ours {
+        match (config.get_mut(&name), value) {
+            (Some(Value::Object(theirs)), Value::Object(ours)) => theirs.extend(ours),
+            (_, value) => {
+                config.insert(name, value);
+            }
+        }
+    }
+    Value::Object(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::own_policy::Asking;
+    use crate::agents::own_policy::testing::{asked, given};
+
+    const ALL: PermissionMode = PermissionMode::BypassPermissions;
+
+    fn variables(own: &OwnPolicy) -> (Option<&str>, Value) {
+        let of = |name: &str| {
+            let found = own.env.iter().find(|(own, _)| own == name);
+            found.and_then(|(_, value)| value.to_str())
+        };
+        let config = of(CONFIG).map(|text| serde_json::from_str(text).unwrap());
+        (of(MODE), config.unwrap_or_default())
+    }
+
+    #[track_caller]
+    fn check(mode: PermissionMode, deny: &[&str], expected: (Option<&str>, Value)) -> OwnPolicy {
+        let own = asked("codex", mode, deny).unwrap();
+        assert_eq!(variables(&own), expected);
+        own
+    }
+
+    #[test]
+    fn it_asks_before_it_writes_and_does_not_search_the_web() {
+        let told = (Some(READ_ONLY), json!({ "web_search": "disabled" }));
+        let own = check(PermissionMode::Default, &[], told);
+        assert_eq!((own.denial, own.unkept), (AgentDenial::Asked, None));
+        let off = json!({ "shell_tool": false, "unified_exec": false });
+        let told = json!({ "web_search": "disabled", "features": off });
+        let own_rule = check(
+            PermissionMode::Default,
+            &["execute"],
+            (Some(READ_ONLY), told),
+        );
+        assert_eq!(own_rule.unkept, None, "no rule is about MCP");
+        let own = check(ALL, &["edit"], (Some(READ_ONLY), Value::Null));
+        assert_eq!((own.denial, own.unkept), (AgentDenial::Asked, None));
+    }
+
+    #[test]
+    fn it_has_no_shell_if_every_command_or_every_read_is_denied() {
+        let off = json!({ "shell_tool": false, "unified_exec": false });
+        for kind in ["execute", "search"] {
+            let told = (Some(READ_ONLY), json!({ "features": off }));
+            let own = check(ALL, &[kind], told);
+            assert_eq!((own.denial, own.unkept), (AgentDenial::Refused, None));
+        }
+        let blind = json!({ "shell_tool": false, "unified_exec": false, "view_image": false });
+        let told = (Some(READ_ONLY), json!({ "features": blind }));
+        check(ALL, &["read"], told);
+        let own = check(ALL, &["fetch"], (None, json!({ "web_search": "disabled" })));
+        assert_eq!(own.denial, AgentDenial::Refused);
+    }
+
+    #[test]
+    fn what_it_cannot_be_told_to_ask_about_is_said() {
+        for (deny, expected) in [
+            ("execute:rm *", "sandbox permits"),
+            ("read:secret.txt", "sandbox permits"),
+            ("mcp:vault", "MCP tools"),
+        ] {
+            let unkept = asked("codex", ALL, &[deny]).unwrap().unkept.unwrap();
+            assert!(unkept.contains(expected), "{deny}: {unkept}");
+        }
+    }
+
+    #[test]
+    fn rules_of_the_project_cost_it_the_shell() {
+        let files = ["`.codex/rules`".to_owned()];
+        let own = given(
+            "codex",
+            PermissionMode::Default,
+            &[],
+            (Asking::Possible, &files),
+        );
+        let own = own.unwrap();
+        let (_, config) = variables(&own);
+        assert_eq!(config["features"]["shell_tool"], false);
+        assert!(own.notices[0].contains(".codex/rules"), "{:?}", own.notices);
+    }
+
+    #[test]
+    fn the_users_own_configuration_is_kept() {
+        let ours = json!({ "features": { "view_image": false }, "web_search": "disabled" });
+        let Value::Object(ours) = ours else {
+            unreachable!("it is an object")
+        };
+        let before = r#"{"model":"m","web_search":"live","features":{"goals":true}}"#;
+        let expected = json!({
+            "model": "m",
+            "web_search": "disabled",
+            "features": { "goals": true, "view_image": false },
+        });
+        assert_eq!(merged(Some(before), ours.clone()), expected);
+        assert_eq!(merged(Some("[]"), ours.clone()), Value::Object(ours));
+    }
+}

@@ -1,0 +1,213 @@
+//! The dialect of `OpenAI`'s responses: an answer is a list of items, each of which is added, grows and is done.
+
+use serde_json::{Value, json};
+
+use super::Close;
+use super::said::{Call, Said};
+use crate::api::chunk::{Content, Usage};
+
+/// An answer that is said item by item.
+#[derive(Debug)]
+pub(in crate::api) struct Voice<'a> {
+    model: &'a str,
+    id: &'a str,
+    has_begun: bool,
+    /// The text of the message that is open.
+    open: Option<String>,
+    /// The items that are done.
+    output: Vec<Value>,
+    close: Close,
+}
+
+impl<'a> Voice<'a> {
+    pub(super) fn new(model: &'a str, id: &'a str) -> Self {
+        Self {
+            model,
+            id,
+            has_begun: false,
+            open: None,
+            output: Vec::new(),
+            close: Close::default(),
+        }
+    }
+
+    pub(super) fn say(&mut self, content: &Content) -> String {
+        self.close.note(content);
+        let mut wire = self.begin();
+        for said in content.parts.iter().filter_map(Said::read) {
+            wire += &match said {
+                Said::Text(text) => self.grow(text),
+                Said::Thought(_) | Said::Call(_) => {
+                    let before = self.end_message();
+                    before + &self.whole_item(said)
+                }
+            };
+        }
+        wire
+    }
+
+    pub(super) fn end(&mut self) -> String {
+        let mut wire = self.begin();
+        wire += &self.end_message();
+        let response = response(self.model, self.id, &self.close, &self.output);
+        let kind = format!("response.{}", status(&self.close));
+        wire + &event(&json!({ "type": kind, "response": response }))
+    }
+
+    fn begin(&mut self) -> String {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return String::new();
+        }
+        let mut response = response(self.model, self.id, &Close::default(), &[]);
+        response["status"] = "in_progress".into();
+        event(&json!({ "type": "response.created", "response": response }))
+    }
+
+    /// Adds text to the message, which begins with it.
+    fn grow(&mut self, text: &str) -> String {
+        let mut wire = String::new();
+        if self.open.is_none() {
+            wire += &self.of_item("added", &self.message(""));
+        }
+        self.open.get_or_insert_default().push_str(text);
+        wire + &event(&json!({
+            "type": "response.output_text.delta",
+            "item_id": self.message("")["id"],
+            "output_index": self.output.len(),
+            "content_index": 0,
+            "delta": text,
+        }))
+    }
+
+    fn end_message(&mut self) -> String {
+        let Some(text) = self.open.take() else {
+            return String::new();
+        };
+        self.done(self.message(&text))
+    }
+
+    fn whole_item(&mut self, said: Said<'_>) -> String {
+        let item = item(said, self.id, self.output.len(), self.close.calls);
+        self.close.calls += usize::from(matches!(said, Said::Call(_)));
+        let added = self.of_item("added", &item);
+        added + &self.done(item)
+    }
+
+    fn done(&mut self, item: Value) -> String {
+        let wire = self.of_item("done", &item);
+        self.output.push(item);
+        wire
+    }
+
+    fn of_item(&self, what: &str, item: &Value) -> String {
+        let kind = format!("response.output_item.{what}");
+        event(&json!({ "type": kind, "output_index": self.output.len(), "item": item }))
+    }
+
+    fn message(&self, text: &str) -> Value {
+        item(Said::Text(text), self.id, self.output.len(), 0)
+    }
+}
+
+/// An answer in one piece.
+pub(super) fn whole(content: &Content, model: &str, id: &str) -> Value {
+    let mut close = Close::default();
+    close.note(content);
+    let mut output = Vec::new();
+    for said in content.parts.iter().filter_map(Said::read) {
+        output.push(item(said, id, output.len(), close.calls));
+        close.calls += usize::from(matches!(said, Said::Call(_)));
+    }
+    response(model, id, &close, &output)
+}
+
+fn response(model: &str, id: &str, close: &Close, output: &[Value]) -> Value {
+    json!({
+        "id": format!("resp_{id}"),
+        "object": "response",
+        "created_at": 0,
+        "status": status(close),
+        "incomplete_details": incomplete_details(close),
+        "error": null,
+        "model": model,
+        "output": output,
+        "usage": usage(close.usage),
+    })
+}
+
+fn status(close: &Close) -> &'static str {
+    match incomplete_details(close) {
+        Value::Null => "completed",
+        _ => "incomplete",
+    }
+}
+
+/// Why an answer is not complete.
+fn incomplete_details(close: &Close) -> Value {
+    let reason = match close.finish.as_deref() {
+        None | Some("STOP") => return Value::Null,
+        Some("MAX_TOKENS") => "max_output_tokens".to_owned(),
+        Some("SAFETY") => "content_filter".to_owned(),
+        Some(other) => other.to_lowercase(),
+    };
+    json!({ "reason": reason })
+}
+
+/// What is said, as an item at this place.
+fn item(said: Said<'_>, answer: &str, place: usize, number: usize) -> Value {
+    let id = format!("{answer}-{place}");
+    match said {
+        Said::Text(text) => json!({
+            "type": "message",
+            "id": format!("msg_{id}"),
+            "role": "assistant",
+            "content": [{ "type": "output_text", "text": text, "annotations": [] }],
+        }),
+        Said::Thought(text) => json!({
+            "type": "reasoning",
+            "id": format!("rs_{id}"),
+            "summary": [{ "type": "summary_text", "text": text }],
+        }),
+        Said::Call(call) => called(&call, &id, answer, number),
+    }
+}
+
+/// A call whose arguments are a text is one of a custom tool, such as a patch. `mcp__server.tool` is a tool of a namespace.
+fn called(call: &Call<'_>, id: &str, answer: &str, number: usize) -> Value {
+    let call_id = call.id(answer, number);
+    if let Some(input) = call.args.as_str() {
+        let id = format!("ctc_{id}");
+        return json!({ "type": "custom_tool_call", "id": id, "call_id": call_id, "name": call.name, "input": input });
+    }
+    let (namespace, name) = match call.name.split_once('.') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, call.name),
+    };
+    let mut item = json!({
+        "type": "function_call",
+        "id": format!("fc_{id}"),
+        "call_id": call_id,
+        "name": name,
+        "arguments": call.args.to_string(),
+    });
+    if let Some(namespace) = namespace {
+        item["namespace"] = namespace.into();
+    }
+    item
+}
+
+fn usage(usage: Usage) -> Value {
+    let said = usage.output.saturating_add(usage.thoughts);
+    json!({
+        "input_tokens": usage.prompt,
+        "input_tokens_details": { "cached_tokens": usage.cached },
+        "output_tokens": said,
+        "output_tokens_details": { "reasoning_tokens": usage.thoughts },
+        "total_tokens": usage.prompt.saturating_add(said),
+    })
+}
+
+fn event(data: &Value) -> String {
+    let name = data["type"].as_str().unwrap_or_default();
+    format!("event: {name}\ndata: {data}\n\n")
+}
