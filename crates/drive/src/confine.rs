@@ -13,6 +13,7 @@ mod protected;
 mod run;
 mod settings;
 mod temporary;
+mod violation;
 mod worktree;
 pub(crate) mod writable;
 

@@ -3,7 +3,6 @@
 //! Rules and the permission mode decide what the agent may do when it asks. An agent that does not ask is watched: a call that was not
 //! allowed and ran all the same is a violation, and ends the run or is reported.
 
-mod change;
 mod unasked;
 
 use std::path::PathBuf;
@@ -14,7 +13,6 @@ use lapidary_vocab::Cause;
 use lapidary_vocab::event::PermissionViolation;
 use tokio::sync::Notify;
 
-pub(crate) use change::by_change;
 pub(crate) use unasked::{CallEnd, UnaskedCalls, named, violation};
 
 /// So many violations of a run are kept.

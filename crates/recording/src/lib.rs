@@ -17,6 +17,7 @@
 mod find;
 pub mod follow;
 mod keep;
+mod listed_run;
 mod listing;
 mod listing_cache;
 mod manifest_facts;
@@ -35,7 +36,8 @@ use std::time::Instant;
 pub use find::{FindRunError, LATEST, RunName, find_run};
 pub use keep::{ExpiredRun, Limits, RetentionPlan, is_running, prune, sweep};
 pub use lapidary_vocab::recording::{CostBasis, RecordedEnd, Recording as Manifest};
-pub use listing::{ListedRun, ListingMode, list_runs, read_run};
+pub use listed_run::ListedRun;
+pub use listing::{ListingMode, list_runs, read_run};
 pub use policy_file::PolicyFile;
 pub use prompt::PromptDirectory;
 pub use records::Records;

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use lapidary_vocab::runs::{RunInfo, RunState};
 
 use super::keep::is_running;
+use super::listed_run::ListedRun;
 use super::listing_cache::{ListingCache, Stamp};
 use super::manifest_facts::ManifestFacts;
 use super::policy_file::POLICY_ENDING;
@@ -28,15 +29,6 @@ pub enum ListingMode {
     Cached,
     /// For a directory of the user's: nothing is written there.
     Direct,
-}
-
-/// A recorded run, and when it began.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListedRun {
-    /// What is known of it.
-    pub info: RunInfo,
-    /// When it began, in milliseconds since 1970; of an unreadable recording, when it was last written to.
-    pub began_ms: i64,
 }
 
 /// The recorded runs below `root`, newest first. A directory that is not there has none.

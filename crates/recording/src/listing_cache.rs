@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use lapidary_vocab::runs::RunState;
 use tempfile::NamedTempFile;
 
-use super::listing::ListedRun;
+use super::listed_run::ListedRun;
 
 const FILE: &str = ".listing";
 

@@ -8,16 +8,18 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::connection::{Connected, Connection, connect_noting};
+use super::connection::{Connection, connect_noting};
 use super::error::ConnectionError;
 use super::limits::{Limits, Methods};
+use super::local::LocalAgent;
 use super::log::{Log, Observer, Tap};
+use super::orders::{Order, next_order};
 use super::pipes::{Prepared, Reads, Writes};
 use super::shared::Requests;
 use super::tape::Tape;
 use super::transport::{Departure, Gone, Transport};
 use lapidary_process::Patience;
-use lapidary_process::{Command, Ended, Exit, Running, StartError, Supervisor};
+use lapidary_process::{Command, Ended, Running, StartError, Supervisor};
 use lapidary_recording::follow::Followed;
 use lapidary_recording::{Manifest, Recorder, STDERR};
 
@@ -31,9 +33,7 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Launch {
     /// The agent.
-    pub command: Command,
-    /// What ends it with everything that it starts.
-    pub supervisor: Supervisor,
+    pub source: AgentSource,
     /// Where all that is said is kept.
     pub recorder: Recorder,
     /// How many bytes the agent may write. More end it.
@@ -44,6 +44,20 @@ pub struct Launch {
     pub limits: Limits,
     /// Who sees each line at once.
     pub tap: Option<Tap>,
+}
+
+/// Where an agent runs.
+#[derive(Debug)]
+pub enum AgentSource {
+    /// In a process of its own, spoken to through its stdin and stdout.
+    Process {
+        /// How it is started.
+        command: Command,
+        /// What ends it with everything that it starts.
+        supervisor: Supervisor,
+    },
+    /// In this process.
+    Local(LocalAgent),
 }
 
 /// Why there is no agent.
@@ -79,54 +93,52 @@ pub struct Process {
     ended: watch::Receiver<Option<Ended>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    Live,
-    Stop(Duration),
-    Kill,
-}
-
 impl Agent {
     /// Starts an agent and connects to it. Nothing is said yet.
     pub async fn start(launch: Launch) -> Result<Self, AgentError> {
-        let stderr = launch.recorder.directory().join(STDERR);
-        let prepared = Prepared::new(&launch.recorder).map_err(AgentError::Prepare)?;
-        let tape = Tape::new(launch.recorder, launch.max_output).map_err(AgentError::Prepare)?;
-        let log = Log::new(launch.limits, Some(tape)).tapped(launch.tap);
-        let log = Arc::new(log);
-        let Prepared {
-            stdin,
-            stdout,
-            stdio,
-        } = prepared;
-        let running = launch.supervisor.start(launch.command, stdio).await?;
-        let pid = running.pid();
         let (orders, ordered) = watch::channel(Order::Live);
         let (departed, ended) = watch::channel(None);
-        let keeper = Keeper {
-            running,
-            ordered,
-            departed,
-            log: Arc::clone(&log),
-            stderr,
-            sent_away: None,
+        let (methods, limits) = (launch.methods, launch.limits);
+        let taped = |recorder| {
+            let tape = Tape::new(recorder, launch.max_output).map_err(AgentError::Prepare)?;
+            Ok::<_, AgentError>(Arc::new(Log::new(limits, Some(tape)).tapped(launch.tap)))
         };
-        let pipes = Pipes {
-            stdin,
-            stdout,
-            keeper,
+        let (pid, log, connected) = match launch.source {
+            AgentSource::Process {
+                command,
+                supervisor,
+            } => {
+                let stderr = launch.recorder.directory().join(STDERR);
+                let pipes = Prepared::new(&launch.recorder).map_err(AgentError::Prepare)?;
+                let log = taped(launch.recorder)?;
+                let keeper = Keeper {
+                    running: supervisor.start(command, pipes.stdio).await?,
+                    ordered,
+                    departed,
+                    log: Arc::clone(&log),
+                    stderr,
+                    sent_away: None,
+                };
+                let pid = keeper.running.pid();
+                let pipes = Pipes {
+                    stdin: pipes.stdin,
+                    stdout: pipes.stdout,
+                    keeper,
+                };
+                let connected = connect_noting(pipes, methods, limits, Arc::clone(&log));
+                (pid, log, connected)
+            }
+            AgentSource::Local(agent) => {
+                let log = taped(launch.recorder)?;
+                let pipe = agent.start(ordered, departed);
+                let connected = connect_noting(pipe, methods, limits, Arc::clone(&log));
+                (0, log, connected)
+            }
         };
-        let noting = Arc::clone(&log);
-        let connected = connect_noting(pipes, launch.methods, launch.limits, noting);
-        let Connected {
-            connection,
-            requests,
-            observer,
-        } = connected;
         Ok(Self {
-            connection,
-            requests,
-            observer,
+            connection: connected.connection,
+            requests: connected.requests,
+            observer: connected.observer,
             process: Process {
                 pid,
                 log,
@@ -212,49 +224,6 @@ impl Process {
     }
 }
 
-/// The other side of a [`Process`] that is no process: an agent that runs in this one.
-#[derive(Debug)]
-pub struct LocalProcess {
-    orders: watch::Receiver<Order>,
-    departed: watch::Sender<Option<Ended>>,
-}
-
-impl LocalProcess {
-    /// A process to hand out, and what it is told.
-    pub fn new() -> (Process, Self) {
-        let (orders, ordered) = watch::channel(Order::Live);
-        let (departed, ended) = watch::channel(None);
-        let process = Process {
-            pid: 0,
-            log: Arc::new(Log::new(Limits::default(), None)),
-            orders: Arc::new(orders),
-            ended,
-        };
-        let local = Self {
-            orders: ordered,
-            departed,
-        };
-        (process, local)
-    }
-
-    /// Waits until the agent should end. Returns how long it has; none if it is to end at once. Can be cancelled.
-    pub async fn stopped(&mut self) -> Option<Duration> {
-        match next(&mut self.orders).await {
-            Order::Stop(grace) => Some(grace),
-            Order::Live | Order::Kill => None,
-        }
-    }
-
-    /// Says that the agent has ended.
-    pub fn end(self, exit: Option<Exit>) {
-        self.departed.send_replace(Some(Ended {
-            exit,
-            leftover: 0,
-            immortal: 0,
-        }));
-    }
-}
-
 /// The stdin and stdout of a process under supervision.
 struct Pipes {
     stdin: Writes,
@@ -307,7 +276,7 @@ impl Keeper {
                 biased;
                 ended = self.running.wait() => return ended,
                 () = patience.ends() => return self.running.abandon().await,
-                wanted = next(&mut self.ordered) => wanted,
+                wanted = next_order(&mut self.ordered) => wanted,
                 _ = heartbeat.tick() => self.look(),
             };
             if wanted == Order::Live || wanted == order {
@@ -342,13 +311,5 @@ impl Keeper {
                 Duration::ZERO
             }
         }
-    }
-}
-
-/// The next order. There is none any more when nobody can give one.
-async fn next(orders: &mut watch::Receiver<Order>) -> Order {
-    match orders.changed().await {
-        Ok(()) => *orders.borrow_and_update(),
-        Err(_) => std::future::pending().await,
     }
 }

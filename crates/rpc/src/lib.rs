@@ -49,8 +49,10 @@ mod connection;
 mod driver;
 mod error;
 mod limits;
+mod local;
 mod log;
 mod message;
+mod orders;
 mod outgoing;
 mod pipes;
 mod playback;
@@ -62,7 +64,7 @@ mod transport;
 mod truncated;
 mod writer;
 
-pub use agent::{Agent, AgentError, Launch, LocalProcess, Process};
+pub use agent::{Agent, AgentError, AgentSource, Launch, Process};
 pub use client::VERSION;
 pub use client::{
     AuthMethod, Client, Initialized, Modes, Offered, OpenedSession, Prompted, Setting,
@@ -70,6 +72,7 @@ pub use client::{
 pub use connection::{Connected, Connection, Waiting, connect};
 pub use error::{ConnectionError, Refusal, RequestError};
 pub use limits::{Limits, Methods};
+pub use local::{LocalAgent, LocalTask};
 pub use log::{Observer, Tap};
 pub use message::{Answer, Asked, Id, Line, Noise, Received, What};
 pub use shared::{Incoming, Requests, Responder};

@@ -206,6 +206,7 @@ impl Sightings {
     }
 
     /// How many files there are.
+    #[cfg(feature = "index")]
     pub(super) fn len(&self) -> usize {
         self.plain.len() + self.odd.len()
     }

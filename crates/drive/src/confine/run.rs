@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use super::permitted::PermittedCalls;
 use super::protected::{ProtectedChange, ProtectedFiles};
+use super::violation::by_change;
 use super::{ConfineMode, denied};
 use crate::policy::{Deed, Policy};
 use crate::process::Confinement;
-use crate::violations::by_change;
 
 /// Of so many protected files the result says each by itself.
 const MOST_TOLD: usize = 10;

@@ -213,6 +213,7 @@ impl Job {
             run,
             provider: started.provider,
             environment: self.environment.vars.clone().into_iter().collect(),
+            local: None,
             mcp_servers: self.speaking.mcp_servers.clone(),
             session_meta: own.session_meta,
             policy,

@@ -10,8 +10,7 @@ use lapidary_vocab::recording::SCHEMA;
 use super::ending::recorded_end;
 use super::tally::beginning;
 use super::translate::now;
-use crate::recording::Records;
-use crate::recording::{Channel, Manifest, Recorder, STDOUT, UNKNOWN};
+use crate::recording::{Channel, Manifest, PROMPT_ENDING, Recorder, Records, STDOUT, UNKNOWN};
 
 /// What is known of a run that cannot be started.
 #[derive(Debug, Clone)]
@@ -29,10 +28,13 @@ pub struct RefusedRun {
 impl RefusedRun {
     /// Records how it ended, and returns where. None if it is not to be recorded, or cannot be: the run has its own reason to fail.
     pub(super) fn record(&self, run: &str, ending: &Ending, judged: &RunEnd) -> Option<PathBuf> {
-        if !self.records.keep {
+        let root = &self.records.root;
+        // A prompt of that name belongs to another run, and would go with this recording.
+        let is_taken = root.join(format!("{run}{PROMPT_ENDING}")).exists();
+        if !self.records.keep || is_taken {
             return None;
         }
-        let mut recorder = Recorder::begin(&self.records.root, run).ok()?;
+        let mut recorder = Recorder::begin(root, run).ok()?;
         // The one moment that `timing` has: with it, readers of the recording know the time.
         recorder.note(Channel::In, 0).ok()?;
         recorder.channel(STDOUT).ok()?;

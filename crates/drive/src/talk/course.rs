@@ -25,7 +25,8 @@ use super::stage::Stage;
 use super::translation::{Say, Translation};
 use super::watcher::Watcher;
 use crate::acp::{
-    Agent, Client, ConnectionError, Launch, Limits, Methods, Offered, Process, RequestError,
+    Agent, AgentSource, Client, ConnectionError, Launch, Limits, Methods, Offered, Process,
+    RequestError,
 };
 use crate::process::stop::Urgency;
 use crate::process::{Ended, Exit};
@@ -299,12 +300,18 @@ impl Talking<'_> {
         let run = &self.request.run;
         let left = must_end.map(|end| end.saturating_duration_since(Instant::now()));
         let start = left.into_iter().chain(run.timeouts.start).min();
+        let source = match &self.request.local {
+            Some(agent) => AgentSource::Local(agent.clone()),
+            None => AgentSource::Process {
+                command: run.command.clone(),
+                supervisor: run
+                    .supervisor
+                    .clone()
+                    .within(start.unwrap_or(Duration::MAX)),
+            },
+        };
         Launch {
-            command: run.command.clone(),
-            supervisor: run
-                .supervisor
-                .clone()
-                .within(start.unwrap_or(Duration::MAX)),
+            source,
             recorder,
             max_output: run.records.max_output,
             methods: Methods::of(answers::methods()),

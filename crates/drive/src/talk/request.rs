@@ -8,6 +8,7 @@ use lapidary_vocab::event::Provider;
 
 use super::asking::Attendant;
 use super::hooks::Hooks;
+use crate::acp::LocalAgent;
 use crate::agents::ModeWords;
 use crate::policy::Policy;
 use crate::run;
@@ -17,6 +18,8 @@ use crate::run;
 pub struct Request {
     /// How it is started, recorded and bounded. Its input and its speech are not used: it is spoken to.
     pub run: run::Request,
+    /// The agent, if it runs in this process. Then the command of `run` is not started: it only describes the agent in the recording.
+    pub local: Option<LocalAgent>,
     /// Its family.
     pub provider: Provider,
     /// The directories of its workspace, absolute. It works in the first.

@@ -39,6 +39,13 @@ fn what_is_installed_is_described_by_its_version() {
     let mut machine = Machine::new();
     let program = machine.install("prefix", "0.24.0");
     machine.set_variable(&program);
+    let kinds = [
+        "read", "search", "edit", "delete", "execute", "fetch", "mcp",
+    ];
+    let watched: serde_json::Value = kinds
+        .map(|kind| (kind.to_owned(), json!("watched")))
+        .into_iter()
+        .collect();
     let expected = json!({
         "schema": "lapidary.capabilities/1",
         "agent": "gemini",
@@ -60,7 +67,12 @@ fn what_is_installed_is_described_by_its_version() {
         "supportsPlanMode": false,
         "supportsAcp": true,
         "permissionModes": ["default", "acceptEdits", "bypassPermissions"],
-        "rules": { "acp": "watched", "streamJson": "watched" },
+        "rules": {
+            "acp": "watched",
+            "streamJson": "watched",
+            "acpDenials": watched,
+            "streamJsonDenials": watched,
+        },
         "install": "npm install -g @google/gemini-cli",
         "metadata": serde_json::to_value(metadata()).unwrap(),
     });

@@ -1,6 +1,7 @@
 //! A program that keeps an agent, and checks all that it is told.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{LazyLock, mpsc};
 use std::time::Instant;
@@ -233,6 +234,8 @@ impl Peer {
     fn check_what_we_said(&self) {
         let end = self.events.last().unwrap();
         let recording = end["extensions"]["lapidary.recording"].as_str();
+        // An agent that was not started was told nothing.
+        let recording = recording.filter(|it| Path::new(it).join("stdin").exists());
         if let (Some(oracle), Some(recording)) = (Oracle::if_installed(), recording) {
             let checked = oracle.check_recording(recording.as_ref());
             assert!(checked.is_ok(), "{checked:?}");

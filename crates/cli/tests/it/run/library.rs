@@ -358,6 +358,7 @@ fn a_conversation_nowhere_is_refused() {
     let world = World::with_agent("exit 1");
     let request = || talk::Request {
         run: job(&world, "go").request().unwrap(),
+        local: None,
         provider: Family::Acp,
         roots: Vec::new(),
         environment: Vec::new(),

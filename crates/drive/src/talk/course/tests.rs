@@ -1,23 +1,140 @@
-use lapidary_vocab::event::Provider;
-use tokio::io::{AsyncBufReadExt as _, BufReader, duplex};
+//! Conversations with an agent that runs in the test, on a clock that the test owns: nothing is started, nothing is waited for.
+
+use lapidary_vocab::{Body, Event, Outcome};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt, BufReader, DuplexStream};
 
 use super::*;
-use crate::acp::{LocalProcess, connect};
+use crate::acp::LocalAgent;
 use crate::agents::ModeWords;
-use crate::config::PermissionMode;
-use crate::policy::{Policy, Rules};
-use crate::process::stop;
-use crate::run::{self, testing};
+use crate::policy::{PermissionMode, Policy, Rules};
+use crate::process::stop::{self, Stopper};
+use crate::recording::{Records, STDIN};
+use crate::run::{self, Timeouts, testing};
+use crate::talk::request::Opening;
 
-fn request(grace: Duration) -> Request {
+/// What the agent of a test does when it is prompted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prompted {
+    Answers,
+    /// It says a word every minute, and never ends its turn.
+    Rambles,
+    IsSilent,
+    Panics,
+    Leaves,
+}
+
+/// An agent that opens a session, and then does as told.
+fn agent(prompted: Prompted) -> LocalAgent {
+    LocalAgent::new(move |stream| serve(stream, prompted))
+}
+
+async fn serve(stream: DuplexStream, prompted: Prompted) {
+    let (reads, mut writes) = tokio::io::split(stream);
+    let mut lines = BufReader::new(reads).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let request: Value = serde_json::from_str(&line).unwrap();
+        let result = match request["method"].as_str() {
+            Some("initialize") => json!({"protocolVersion": 1, "agentCapabilities": {}}),
+            Some("session/new") => json!({"sessionId": "s"}),
+            Some("session/prompt") => match prompted {
+                Prompted::Answers => {
+                    say(&mut writes, "Fine.").await;
+                    json!({"stopReason": "end_turn"})
+                }
+                Prompted::Rambles => loop {
+                    say(&mut writes, "and ").await;
+                    sleep(Duration::from_mins(1)).await;
+                },
+                Prompted::IsSilent => continue,
+                Prompted::Panics => panic!("the agent of a test fell over"),
+                Prompted::Leaves => return,
+            },
+            _ => continue,
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
+        write(&mut writes, &answer).await;
+    }
+}
+
+async fn say(writes: &mut (impl AsyncWriteExt + Unpin), text: &str) {
+    let content = json!({"type": "text", "text": text});
+    let update = json!({"sessionUpdate": "agent_message_chunk", "content": content});
+    let params = json!({"sessionId": "s", "update": update});
+    let line = json!({"jsonrpc": "2.0", "method": "session/update", "params": params});
+    write(writes, &line).await;
+}
+
+async fn write(writes: &mut (impl AsyncWriteExt + Unpin), line: &Value) {
+    // A client that is gone reads nothing: the next read tells.
+    let _ = writes.write_all(format!("{line}\n").as_bytes()).await;
+}
+
+/// A run of one prompt with an agent, its events, and how long it took by the test's clock.
+struct Played {
+    events: Vec<Event>,
+    took: Duration,
+    home: TempDir,
+}
+
+impl Played {
+    /// Plays a run. `meanwhile` is told as soon as the agent was prompted.
+    async fn new(agent: LocalAgent, timeouts: Timeouts, meanwhile: impl FnOnce(Stopper)) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let request = request(agent, timeouts, &home);
+        let errand = Errand {
+            opening: Opening::New,
+            prompt: vec![Json::from_value(&json!({"type": "text", "text": "go"}))],
+        };
+        let (stopper, stops) = stop::channel();
+        let (batches, mut read) = mpsc::channel::<Batch>(64);
+        let began = Instant::now();
+        let mut meanwhile = Some(meanwhile);
+        let reading = async {
+            let mut events = Vec::new();
+            while let Some(batch) = read.recv().await {
+                events.extend(batch.events);
+                let is_prompted = events
+                    .iter()
+                    .any(|it: &Event| matches!(it.body, Body::UserInput(_)));
+                if let Some(act) = is_prompted.then(|| meanwhile.take()).flatten() {
+                    act(stopper.clone());
+                }
+            }
+            events
+        };
+        let ((), events) = tokio::join!(run(request, errand, stops, batches), reading);
+        Self {
+            events,
+            took: began.elapsed(),
+            home,
+        }
+    }
+
+    fn end(&self) -> (&Outcome, &Cause) {
+        let ends = self.events.iter().filter_map(|event| match &event.body {
+            Body::RunEnd(end) => Some((&end.outcome, &end.cause)),
+            _ => None,
+        });
+        let ends: Vec<_> = ends.collect();
+        assert_eq!(ends.len(), 1, "every run ends once: {ends:?}");
+        ends[0]
+    }
+}
+
+fn request(agent: LocalAgent, timeouts: Timeouts, home: &TempDir) -> Request {
     let run = run::Request {
-        grace,
+        grace: Duration::from_secs(4),
+        timeouts,
+        records: Records::below(home.path()),
         ..testing::request()
     };
     Request {
         run,
+        local: Some(agent),
         provider: Provider::Acp,
-        roots: vec![PathBuf::from("/")],
+        roots: vec![home.path().to_owned()],
         environment: Vec::new(),
         mcp_servers: Vec::new(),
         session_meta: None,
@@ -31,65 +148,67 @@ fn request(grace: Duration) -> Request {
     }
 }
 
-/// A prompt to an agent that reads everything and answers nothing, cancelled once it was read. Returns what the agent read, and how
-/// long it had to end when it was asked to.
-async fn cancelled_while_silent(grace: Duration) -> (Vec<String>, Option<Duration>) {
-    let request = request(grace);
-    let (ours, theirs) = duplex(1 << 16);
-    let (reads, writes) = tokio::io::split(ours);
-    let connected = connect((reads, writes), Methods::of([""; 0]), Limits::default());
-    let policy = Arc::new(Mutex::new(request.policy.clone()));
-    let (say, _said) = Say::channel();
-    let watcher = Watcher::new(&request, Arc::clone(&policy), say.clone(), None);
-    let stage = Stage::new(
-        Client::new(connected.connection, PATIENCE),
-        workspace(&request),
-        Arc::new(watcher),
-        say,
-        None,
-        policy,
-    );
-    let (stopper, stops) = stop::channel();
-    let halts = Halts::new(stops, request.run.timeouts, None, grace);
-    let (process, mut local) = LocalProcess::new();
-    let mut course = Course {
-        request: &request,
-        stage: Arc::new(stage),
-        halts,
-        is_deaf: false,
-        is_ready: true,
-        process: process.clone(),
-        directory: PathBuf::new(),
-        stall: None,
-    };
-    let talking = async {
-        let broken = course.say("s", &[]).await;
-        assert!(matches!(broken, Err(Broken::Stopped(_))), "{broken:?}");
-        course.end(&process).await;
-    };
-    let agent = async {
-        let mut lines = BufReader::new(theirs).lines();
-        let mut read = Vec::new();
-        while let Some(line) = lines.next_line().await.unwrap() {
-            stopper.cancel();
-            read.push(line);
-        }
-        read
-    };
-    let obeying = async {
-        let had = local.stopped().await;
-        local.end(None);
-        had
-    };
-    let ((), read, had) = tokio::join!(talking, agent, obeying);
-    (read, had)
+const NO_LIMITS: Timeouts = Timeouts {
+    start: None,
+    idle: None,
+    total: None,
+};
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_in_this_process_is_asked_and_its_answer_is_told_and_recorded() {
+    let played = Played::new(agent(Prompted::Answers), NO_LIMITS, |_| {}).await;
+    assert_eq!(played.end(), (&Outcome::Completed, &Cause::EndTurn));
+    let told: Vec<String> = played.events.iter().map(Event::to_json).collect();
+    assert!(told.iter().any(|event| event.contains("Fine.")), "{told:?}");
+    let recording = played.home.path().join("r");
+    let read = |name| std::fs::read_to_string(recording.join(name)).unwrap();
+    assert!(read(STDIN).contains("session/prompt"));
+    assert!(read(STDOUT).contains("Fine."));
 }
 
-#[tokio::test]
-async fn an_agent_that_ignores_a_cancel_has_only_the_rest_of_the_grace_to_end() {
-    let grace = Duration::from_millis(20);
-    let (read, had) = cancelled_while_silent(grace).await;
-    assert!(read[1].contains("session/cancel"), "{read:?}");
-    let had = had.expect("it is asked to end before it is ended");
-    assert!(had <= grace / 2, "half of the grace went by: {had:?}");
+#[tokio::test(start_paused = true)]
+async fn an_agent_in_this_process_that_panics_has_crashed_and_one_that_leaves_has_no_result() {
+    let ends = [
+        (Prompted::Panics, Cause::AgentCrashed),
+        (Prompted::Leaves, Cause::NoResult),
+    ];
+    for (prompted, cause) in ends {
+        let played = Played::new(agent(prompted), NO_LIMITS, |_| {}).await;
+        assert_eq!(played.end(), (&Outcome::Failed, &cause), "{prompted:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_never_ends_its_turn_is_ended_by_the_timeouts() {
+    let day = Duration::from_hours(24);
+    let total = Timeouts {
+        total: Some(day),
+        ..NO_LIMITS
+    };
+    let played = Played::new(agent(Prompted::Rambles), total, |_| {}).await;
+    assert_eq!(played.end(), (&Outcome::Failed, &Cause::TimeoutTotal));
+    assert!(played.took >= day && played.took <= day + Duration::from_secs(5));
+
+    let idle = Timeouts {
+        idle: Some(Duration::from_hours(1)),
+        ..NO_LIMITS
+    };
+    let played = Played::new(agent(Prompted::IsSilent), idle, |_| {}).await;
+    assert_eq!(played.end(), (&Outcome::Failed, &Cause::TimeoutIdle));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_ignores_a_cancel_has_only_the_grace_to_end() {
+    let cancel = |stopper: Stopper| stopper.cancel();
+    let played = Played::new(agent(Prompted::IsSilent), NO_LIMITS, cancel).await;
+    assert_eq!(
+        played.end(),
+        (&Outcome::Cancelled, &Cause::CancelledByClient)
+    );
+    let grace = Duration::from_secs(4);
+    assert!(
+        played.took <= grace + Duration::from_secs(1),
+        "{:?}",
+        played.took
+    );
 }

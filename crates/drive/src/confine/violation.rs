@@ -3,12 +3,12 @@
 use lapidary_vocab::Text;
 use lapidary_vocab::event::{PermissionViolation, ToolKind};
 
-use super::violation;
-use crate::confine::{FileChange, ProtectedChange};
+use super::{FileChange, ProtectedChange};
 use crate::policy::{Deed, Effect, Policy};
+use crate::violations::violation;
 
 /// The violation by a change of a protected file. None if rules and mode allow an edit of this file without a question.
-pub(crate) fn by_change(change: &ProtectedChange, policy: &Policy) -> Option<PermissionViolation> {
+pub(super) fn by_change(change: &ProtectedChange, policy: &Policy) -> Option<PermissionViolation> {
     let kind = match change.change {
         FileChange::Created | FileChange::Changed => ToolKind::Edit,
         FileChange::Removed => ToolKind::Delete,
