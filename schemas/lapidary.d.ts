@@ -2117,19 +2117,26 @@ export interface SessionList {
 
 /** A session that could be resumed. */
 export interface SessionInfo {
-  /** The session's id, whole. Upstream. */
+  /** The session's id, whole. Upstream; of a recorded run whose agent named no session, the id of the run. */
   id: string;
+  /** The agent's family, such as `gemini` or `claude`; its name if it is none that Lapidary knows. Derived. */
+  provider: Provider;
+  /** The newest recorded run, if the session is in recordings only. Derived. */
+  run?: string;
   /** The file's name without `.json` or `.jsonl`. Upstream. */
   file: string;
   /** The file's name. Upstream. */
   fileName: string;
-  /** Where the file is. Derived. */
+  /** Where the file is, or the directory of the recording. Derived. */
   path: string;
   /** When it began; where the file does not say, when it was listed. Upstream. */
   startTime: string;
   /** When something was last added; where the file does not say, when it was listed. Upstream. */
   lastUpdated: string;
-  /** How many records of messages the file has since its last checkpoint, as Gemini CLI counts for a list. Derived. */
+  /**
+   * How many records of messages the file has since its last checkpoint, as Gemini CLI counts for a list. 0 for a recording,
+   * which is not read for a list. Derived.
+   */
   messageCount: number;
   /** How many messages of the user's among them, each counted once. Derived. */
   userMessageCount: number;
@@ -2141,7 +2148,7 @@ export interface SessionInfo {
   isCurrentSession: boolean;
   /**
    * Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Sessions that Gemini CLI does not list
-   * come after its own; those that are in the vault only have none, which is 0. Derived.
+   * come after its own; those that are in the vault or in recordings only have none, which is 0. Derived.
    */
   index: number;
   /** Where it is, if Gemini CLI does not list it. Derived. */
@@ -2150,9 +2157,9 @@ export interface SessionInfo {
   summary?: string;
   /** The project's directory, if it is known. Upstream. */
   project?: string;
-  /** The name of the project's directory in `.gemini/tmp`. Upstream. */
+  /** The name of the project's directory in `.gemini/tmp`; empty where Gemini CLI has none. Upstream. */
   projectId: string;
-  /** The size of the file in bytes. Derived. */
+  /** The size of the file, or of what the recorded agent wrote, in bytes. Derived. */
   size: number;
   /** The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived. */
   endangeredBy?: string;
@@ -2163,8 +2170,9 @@ export interface SessionInfo {
  * 
  * - `vault`: In the vault only: its file is gone. `lapidary sessions recover` brings it back.
  * - `older_directory`: In the directory of an older version, beside the one that the CLI uses. `lapidary sessions resume` copies it there.
+ * - `recording`: In a recording of ours: the agent left no session file that Lapidary knows. `lapidary runs show` shows the run.
  */
-export type UnlistedPlace = "vault" | "older_directory" | (string & {});
+export type UnlistedPlace = "vault" | "older_directory" | "recording" | (string & {});
 
 /** A file among the sessions that is not in the list. */
 export interface HiddenFile {
@@ -2221,8 +2229,12 @@ export interface SearchResult {
 
 /** A session in which everything was found that was looked for. */
 export interface SearchHit {
-  /** The session's id, whole. Upstream. */
+  /** The session's id, whole. Upstream; of a recorded run whose agent named no session, the id of the run. */
   id: string;
+  /** The agent's family, such as `gemini` or `claude`; its name if it is none that Lapidary knows. Derived. */
+  provider: Provider;
+  /** The newest recorded run, if the session is in recordings only. Derived. */
+  run?: string;
   /** What to call it: the summary, or else the first message on one line, in its own letters. Derived. */
   displayName: string;
   /** The file's name. Upstream. */
@@ -2386,6 +2398,8 @@ export interface Stats {
   pricesAsOf: string;
   /** By model, the most used first. Derived. */
   models: ModelStats[];
+  /** By agent, the one with the most sessions first. Derived. */
+  providers?: ProviderStats[];
   /** By day (UTC), the earliest first. Derived. */
   days: DayStats[];
   /** By tool, the most used first. Derived. */
@@ -2421,6 +2435,20 @@ export interface ModelStats {
   /** Its tokens. Upstream. */
   tokens: TokenCounts;
   /** What it cost in US dollars; absent if its price is not known. Derived. */
+  cost?: number;
+}
+
+/** What one agent did. */
+export interface ProviderStats {
+  /** The agent's family, such as `gemini` or `claude`. Derived. */
+  provider: Provider;
+  /** Its sessions, those of sub-agents not included. Derived. */
+  sessions: number;
+  /** Answers of its models. Derived. */
+  answers: number;
+  /** Their tokens. Upstream. */
+  tokens: TokenCounts;
+  /** What they cost in US dollars, where the price is known. Derived. */
   cost?: number;
 }
 

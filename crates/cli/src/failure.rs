@@ -3,6 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
+use lapidary::drive::replay::ReplayError;
+
 use crate::exit::Exit;
 use crate::printer::complain;
 
@@ -59,6 +61,12 @@ impl Failure {
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
+        Self::bad_input(error)
     }
 }
 

@@ -18,6 +18,7 @@ pub mod npm;
 mod prompt_files;
 pub mod provider;
 pub mod record;
+pub mod recorded_sessions;
 pub mod replay;
 pub mod run;
 pub mod safekeeping;

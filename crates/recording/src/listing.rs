@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use lapidary_vocab::runs::{RunInfo, RunState};
+use lapidary_vocab::runs::RunState;
 
 use super::keep::is_running;
 use super::listed_run::ListedRun;
@@ -23,11 +23,12 @@ use lapidary_process::platform::open_regular;
 const LONGEST_MANIFEST: u64 = 4 * 1024 * 1024;
 
 /// Whether a listing may keep a file of its own beside the recordings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ListingMode {
     /// For a directory of ours: manifests that have not changed are not read again.
     Cached,
     /// For a directory of the user's: nothing is written there.
+    #[default]
     Direct,
 }
 

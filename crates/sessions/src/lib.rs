@@ -30,6 +30,7 @@ mod names;
 mod only_in_vault;
 mod prices;
 mod projects;
+mod provider;
 mod retention;
 mod scan;
 pub mod search;
@@ -53,8 +54,12 @@ pub use listing::{FromFiles, Listed, Listing, Summaries};
 pub use only_in_vault::OnlyInVault;
 pub use prices::{Price, PriceError, Prices, price};
 pub use projects::{Project, Store, project_hash, slug};
+pub use provider::{
+    GeminiSessions, OtherSessions, ProjectPlaces, ProjectReach, ProviderCapabilities,
+    ProviderScope, ReplaySessionError, SessionProvider,
+};
 pub use retention::{Expired, Expiring, Limits, Period, Retention, RetentionError, Why};
 pub use scan::{Scanner, Summary, Unreadable};
 pub use select::{SelectError, Selection, is_id_prefix, select};
-pub use speech::{is_resumable, says, title};
-pub use stats::{StatsRequest, stats};
+pub use speech::{headline, is_resumable, says, title};
+pub use stats::{StatsRequest, stats, stats_with};

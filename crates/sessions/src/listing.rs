@@ -11,6 +11,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use lapidary_vocab::event::Provider;
 use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo, UnlistedPlace};
 
 use super::age::age;
@@ -306,13 +307,10 @@ fn duplicate(older: &Listed, newer: &Listed, projects: &[Project]) -> HiddenFile
 }
 
 fn listed(file: Candidate, mut summary: Summary, project: &Project, now: &str) -> Listed {
-    let said = summary.first_user_message.as_deref();
-    let first = said.map_or_else(|| "Empty conversation".to_owned(), speech::title);
-    let display_name = match (&summary.summary, said) {
-        (Some(summary), _) => speech::harmless(summary),
-        // The CLI leaves out what is not ASCII: all of a Japanese title.
-        (None, Some(said)) if !said.is_ascii() => speech::one_line(said),
-        (None, _) => first.clone(),
+    let (headline, first) = speech::headline(summary.first_user_message.as_deref());
+    let display_name = match &summary.summary {
+        Some(summary) => speech::harmless(summary),
+        None => headline,
     };
     let (start_time, last_updated) = times(&mut summary, now);
     let stem = file
@@ -323,6 +321,8 @@ fn listed(file: Candidate, mut summary: Summary, project: &Project, now: &str) -
         started_ms: epoch_ms(&start_time),
         updated_ms: epoch_ms(&last_updated),
         info: Box::new(SessionInfo {
+            provider: Provider::Gemini,
+            run: None,
             file: stem.to_owned(),
             path: path_text(&file.path),
             start_time,
@@ -444,10 +444,10 @@ fn usual_epoch_ms(time: &[u8]) -> Option<i64> {
 }
 
 /// Does something with each file, several at a time, each thread with something of its own, and returns what came of it in their order.
-pub(super) fn each_file<'f, Own, Out: Send>(
-    files: &[&'f Candidate],
+pub(super) fn each_file<'f, File: Sync, Own, Out: Send>(
+    files: &[&'f File],
     own: impl Fn() -> Own + Sync,
-    work: impl Fn(&mut Own, &'f Candidate) -> Out + Sync,
+    work: impl Fn(&mut Own, &'f File) -> Out + Sync,
 ) -> Vec<Out> {
     /// How many files a thread takes at a time.
     const BATCH: usize = 16;

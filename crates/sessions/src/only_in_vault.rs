@@ -60,6 +60,11 @@ impl OnlyInVault {
         Self { ids, files }
     }
 
+    /// True if a session is among them.
+    pub fn has(&self, id: &str) -> bool {
+        self.ids.iter().any(|known| known == id)
+    }
+
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()

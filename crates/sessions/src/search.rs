@@ -7,11 +7,13 @@
 mod comparable;
 pub(super) mod direct;
 pub(super) mod entries;
+mod event_texts;
 pub(super) mod filters;
 pub(super) mod letters;
 pub(super) mod needle;
 mod prefilter;
 pub(super) mod query;
+mod replayed;
 mod snippet;
 pub(super) mod tokens;
 

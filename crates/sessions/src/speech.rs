@@ -226,6 +226,22 @@ fn are_plain(bytes: &[u8]) -> bool {
     bytes.iter().fold(true, |all, byte| all & is_plain(*byte))
 }
 
+/// What a list calls a session by its first message, and that message as the CLI shows it. The CLI leaves out what is not ASCII: all of
+/// a Japanese title.
+pub fn headline(first_message: Option<&str>) -> (String, String) {
+    let Some(said) = first_message else {
+        let empty = "Empty conversation".to_owned();
+        return (empty.clone(), empty);
+    };
+    let first = title(said);
+    let name = if said.is_ascii() {
+        first.clone()
+    } else {
+        one_line(said)
+    };
+    (name, first)
+}
+
 /// A message on one line, in its own letters: white space runs as one blank, and nothing that a terminal would obey.
 pub(super) fn one_line(message: &str) -> String {
     let mut harmless = harmless(message);

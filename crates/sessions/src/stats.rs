@@ -3,6 +3,7 @@
 //! Tokens are used when a model answers, whatever becomes of the answer: every answer counts that stands anywhere in a file, rewound ones
 //! and those before a checkpoint included, and each counts once, however often it was written and in however many copies of the file.
 
+mod event_notes;
 mod fold;
 mod notes;
 
@@ -11,10 +12,12 @@ use std::collections::HashMap;
 use lapidary_vocab::stats::Stats;
 
 use super::candidates::{Candidate, candidates, subagents};
-use super::listing::each_file;
+use super::listing::{Listed, each_file};
 use super::prices::Prices;
 use super::projects::Project;
+use super::provider::{OtherSessions, ReplaySessionError};
 
+use event_notes::EventNotes;
 use fold::Fold;
 use notes::{Notes, Reader};
 
@@ -31,6 +34,25 @@ pub struct StatsRequest {
 
 /// Counts what is in the files of these projects.
 pub fn stats(projects: &[Project], request: &StatsRequest, prices: &Prices) -> Stats {
+    count(projects, None, request, prices)
+}
+
+/// The same, with sessions of another provider. One that is also in a file counts once, as the file has it.
+pub fn stats_with(
+    projects: &[Project],
+    others: &OtherSessions<'_>,
+    request: &StatsRequest,
+    prices: &Prices,
+) -> Stats {
+    count(projects, Some(others), request, prices)
+}
+
+fn count(
+    projects: &[Project],
+    others: Option<&OtherSessions<'_>>,
+    request: &StatsRequest,
+    prices: &Prices,
+) -> Stats {
     let (mut files, warnings) = candidates(projects);
     files.extend(subagents(projects));
     let mut fold = Fold::new(request, prices);
@@ -48,10 +70,40 @@ pub fn stats(projects: &[Project], request: &StatsRequest, prices: &Prices) -> S
             Err(error) => fold.warnings.push(unread(file, &error)),
         }
     }
+    if let Some(others) = others {
+        add_others(others, &mut sessions, &mut fold.warnings);
+    }
     for notes in sessions.into_values() {
         fold.session(&notes);
     }
     fold.finish()
+}
+
+fn add_others(
+    others: &OtherSessions<'_>,
+    sessions: &mut HashMap<String, Notes>,
+    warnings: &mut Vec<String>,
+) {
+    let is_new = |session: &&Listed| !sessions.contains_key(&session.info.id);
+    let new: Vec<&Listed> = others.sessions.iter().filter(is_new).collect();
+    let read = each_file(&new, || (), |(), session| replayed(others, session));
+    for notes in read {
+        match notes {
+            Ok(notes) => put(sessions, notes),
+            Err(error) => {
+                let reason = &error.source;
+                warnings.push(format!("{error}, so it is not counted: {reason}"));
+            }
+        }
+    }
+}
+
+fn replayed(others: &OtherSessions<'_>, session: &Listed) -> Result<Notes, ReplaySessionError> {
+    let mut notes = EventNotes::new(session);
+    others
+        .provider
+        .replay(session, &mut |event| notes.read(&event))?;
+    Ok(notes.finish())
 }
 
 /// The same session in another file: what is the same message counts once.

@@ -137,6 +137,8 @@ pub fn write_sessions<'s>(
 fn write_session(out: &mut impl Write, session: &SessionInfo) -> io::Result<()> {
     let SessionInfo {
         id,
+        provider,
+        run,
         file,
         file_name,
         path,
@@ -156,6 +158,10 @@ fn write_session(out: &mut impl Write, session: &SessionInfo) -> io::Result<()> 
         endangered_by,
     } = session;
     member(out, b"{\"id\":", id)?;
+    member(out, b",\"provider\":", provider.as_str())?;
+    if let Some(run) = run {
+        member(out, b",\"run\":", run)?;
+    }
     member(out, b",\"file\":", file)?;
     member(out, b",\"fileName\":", file_name)?;
     member(out, b",\"path\":", path)?;

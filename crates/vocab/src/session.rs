@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::event::Provider;
 use crate::open_enum::open_enum;
 
 /// The version that a list carries in `schema`.
@@ -30,19 +31,26 @@ pub struct SessionList {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionInfo {
-    /// The session's id, whole. Upstream.
+    /// The session's id, whole. Upstream; of a recorded run whose agent named no session, the id of the run.
     pub id: String,
+    /// The agent's family, such as `gemini` or `claude`; its name if it is none that Lapidary knows. Derived.
+    #[serde(default = "gemini")]
+    pub provider: Provider,
+    /// The newest recorded run, if the session is in recordings only. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// The file's name without `.json` or `.jsonl`. Upstream.
     pub file: String,
     /// The file's name. Upstream.
     pub file_name: String,
-    /// Where the file is. Derived.
+    /// Where the file is, or the directory of the recording. Derived.
     pub path: String,
     /// When it began; where the file does not say, when it was listed. Upstream.
     pub start_time: String,
     /// When something was last added; where the file does not say, when it was listed. Upstream.
     pub last_updated: String,
-    /// How many records of messages the file has since its last checkpoint, as Gemini CLI counts for a list. Derived.
+    /// How many records of messages the file has since its last checkpoint, as Gemini CLI counts for a list. 0 for a recording,
+    /// which is not read for a list. Derived.
     pub message_count: u64,
     /// How many messages of the user's among them, each counted once. Derived.
     pub user_message_count: u64,
@@ -53,7 +61,7 @@ pub struct SessionInfo {
     /// True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived.
     pub is_current_session: bool,
     /// Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Sessions that Gemini CLI does not list
-    /// come after its own; those that are in the vault only have none, which is 0. Derived.
+    /// come after its own; those that are in the vault or in recordings only have none, which is 0. Derived.
     pub index: u64,
     /// Where it is, if Gemini CLI does not list it. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,9 +72,9 @@ pub struct SessionInfo {
     /// The project's directory, if it is known. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The name of the project's directory in `.gemini/tmp`. Upstream.
+    /// The name of the project's directory in `.gemini/tmp`; empty where Gemini CLI has none. Upstream.
     pub project_id: String,
-    /// The size of the file in bytes. Derived.
+    /// The size of the file, or of what the recorded agent wrote, in bytes. Derived.
     pub size: u64,
     /// The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,7 +88,14 @@ open_enum! {
         Vault = "vault",
         /// In the directory of an older version, beside the one that the CLI uses. `lapidary sessions resume` copies it there.
         OlderDirectory = "older_directory",
+        /// In a recording of ours: the agent left no session file that Lapidary knows. `lapidary runs show` shows the run.
+        Recording = "recording",
     }
+}
+
+/// Lists of earlier versions have sessions of Gemini CLI only.
+fn gemini() -> Provider {
+    Provider::Gemini
 }
 
 /// The version that the result of a search carries in `schema`.
@@ -105,8 +120,14 @@ pub struct SearchResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchHit {
-    /// The session's id, whole. Upstream.
+    /// The session's id, whole. Upstream; of a recorded run whose agent named no session, the id of the run.
     pub id: String,
+    /// The agent's family, such as `gemini` or `claude`; its name if it is none that Lapidary knows. Derived.
+    #[serde(default = "gemini")]
+    pub provider: Provider,
+    /// The newest recorded run, if the session is in recordings only. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// What to call it: the summary, or else the first message on one line, in its own letters. Derived.
     pub display_name: String,
     /// The file's name. Upstream.

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::event::Provider;
+
 /// The version that statistics carry in `schema`.
 pub const STATS_SCHEMA: &str = "lapidary.stats/1";
 
@@ -39,6 +41,9 @@ pub struct Stats {
     pub prices_as_of: String,
     /// By model, the most used first. Derived.
     pub models: Vec<ModelStats>,
+    /// By agent, the one with the most sessions first. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub providers: Vec<ProviderStats>,
     /// By day (UTC), the earliest first. Derived.
     pub days: Vec<DayStats>,
     /// By tool, the most used first. Derived.
@@ -80,6 +85,23 @@ pub struct ModelStats {
     /// Its tokens. Upstream.
     pub tokens: TokenCounts,
     /// What it cost in US dollars; absent if its price is not known. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+/// What one agent did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderStats {
+    /// The agent's family, such as `gemini` or `claude`. Derived.
+    pub provider: Provider,
+    /// Its sessions, those of sub-agents not included. Derived.
+    pub sessions: u64,
+    /// Answers of its models. Derived.
+    pub answers: u64,
+    /// Their tokens. Upstream.
+    pub tokens: TokenCounts,
+    /// What they cost in US dollars, where the price is known. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }

@@ -11,6 +11,7 @@ mod guarded;
 mod list;
 mod prune;
 pub(crate) mod pty;
+mod recorded;
 mod recover;
 mod resume_screen;
 mod stats;

@@ -1,5 +1,6 @@
 //! A recording that is read instead of played: what was said, and how it ended.
 
+mod events;
 mod lines;
 mod violations;
 
@@ -13,6 +14,7 @@ use lapidary_normalize::{Ending, OnDenied, Stopped};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::{Provider, RunEnd};
 
+pub use events::{PastFormat, PastReading};
 pub use lines::{Lines, Side, Spoken};
 pub use violations::PastViolations;
 

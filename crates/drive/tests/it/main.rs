@@ -20,6 +20,7 @@ mod past;
 mod policy;
 mod prompt;
 mod pruning;
+mod recorded_sessions;
 mod replay;
 mod version;
 mod workspace;

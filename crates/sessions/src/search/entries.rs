@@ -157,7 +157,7 @@ fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<Entry<'a>> {
 
 /// True for what Gemini CLI says in the user's name when a session begins. It lists the files of the project: the name of each would be
 /// found in every session.
-fn is_context(role: Role, text: &str) -> bool {
+pub(super) fn is_context(role: Role, text: &str) -> bool {
     role == Role::User && text.trim_start().starts_with("<session_context>")
 }
 
@@ -177,7 +177,7 @@ fn output<'a>(call: &ToolCall<'a>) -> Cow<'a, str> {
 }
 
 /// All that values say, a line each: keys are the format's words, not anybody's.
-fn leaves<'a>(values: impl Iterator<Item = Token<'a>>) -> String {
+pub(super) fn leaves<'a>(values: impl Iterator<Item = Token<'a>>) -> String {
     let mut text = String::new();
     // Not by recursion: nobody says how deep a value is.
     let mut rest: Vec<_> = values.collect();

@@ -31,37 +31,69 @@ pub(super) fn of(
     summary: &Summary,
     bytes: &[u8],
 ) -> Option<(Score, Vec<TextMatch>)> {
-    let everything = query.everything();
-    let mut tally = Tally::default();
-    let mut whole = Vec::new();
-    let mut others = Vec::new();
+    let mut finder = Finder::new(query, filters);
     // Hardly any file has such letters: whether it has is asked once, not of each of its records.
     let is_escaped = prefilter::is_letter_escaped(bytes);
     let may_be_in = |record: &[u8]| {
         query.may_stand_in(record) || is_escaped && prefilter::is_letter_escaped(record)
     };
     entries::each(summary, bytes, may_be_in, |entry| {
-        if !filters.take_entry(entry) {
-            return true;
+        finder.look(entry);
+        true
+    });
+    finder.finish()
+}
+
+/// Looks at the texts of one session.
+#[derive(Debug)]
+pub(super) struct Finder<'q> {
+    query: &'q Query,
+    filters: &'q Filters,
+    tally: Tally,
+    /// Places where everything is in one text.
+    whole: Vec<TextMatch>,
+    others: Vec<TextMatch>,
+}
+
+impl<'q> Finder<'q> {
+    pub(super) fn new(query: &'q Query, filters: &'q Filters) -> Self {
+        Self {
+            query,
+            filters,
+            tally: Tally::default(),
+            whole: Vec::new(),
+            others: Vec::new(),
         }
-        let (mask, first) = query.look_at(&entry.text);
-        tally.add_text(entry.role == Role::Title, mask, everything);
+    }
+
+    /// Looks at one text.
+    pub(super) fn look(&mut self, entry: &Entry<'_>) {
+        if !self.filters.take_entry(entry) {
+            return;
+        }
+        let everything = self.query.everything();
+        let (mask, first) = self.query.look_at(&entry.text);
+        let is_title = entry.role == Role::Title;
+        self.tally.add_text(is_title, mask, everything);
         let list = if mask == everything {
-            &mut whole
+            &mut self.whole
         } else {
-            &mut others
+            &mut self.others
         };
         if let Some(first) = first
             && list.len() < MOST
         {
             list.push(excerpt(entry, first));
         }
-        true
-    });
-    let score = tally.score(everything)?;
-    whole.extend(others);
-    whole.truncate(MOST);
-    Some((score, whole))
+    }
+
+    /// The score and the places, as [`of`] has them.
+    pub(super) fn finish(mut self) -> Option<(Score, Vec<TextMatch>)> {
+        let score = self.tally.score(self.query.everything())?;
+        self.whole.extend(self.others);
+        self.whole.truncate(MOST);
+        Some((score, self.whole))
+    }
 }
 
 fn excerpt(entry: &Entry<'_>, at: Range<usize>) -> TextMatch {

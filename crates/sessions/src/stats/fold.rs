@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use lapidary_vocab::stats::{DayStats, ModelStats, STATS_SCHEMA, Stats, TokenCounts, ToolStats};
+use lapidary_vocab::event::Provider;
+use lapidary_vocab::stats::{
+    DayStats, ModelStats, ProviderStats, STATS_SCHEMA, Stats, TokenCounts, ToolStats,
+};
 
 use super::super::prices::{Prices, price};
 use super::StatsRequest;
@@ -18,6 +21,7 @@ pub(super) struct Fold<'r> {
     models: BTreeMap<Option<String>, ModelStats>,
     days: BTreeMap<String, DayStats>,
     tools: BTreeMap<String, ToolStats>,
+    providers: BTreeMap<Provider, ProviderStats>,
 }
 
 impl<'r> Fold<'r> {
@@ -34,6 +38,7 @@ impl<'r> Fold<'r> {
             models: BTreeMap::new(),
             days: BTreeMap::new(),
             tools: BTreeMap::new(),
+            providers: BTreeMap::new(),
         }
     }
 
@@ -47,6 +52,7 @@ impl<'r> Fold<'r> {
             self.stats.subagents += 1;
         } else {
             self.stats.sessions += 1;
+            self.provider(notes).sessions += 1;
         }
         for note in &notes.messages {
             if asked.contains(&note.id) {
@@ -65,6 +71,10 @@ impl<'r> Fold<'r> {
             self.stats.tool_calls += 1;
             self.stats.tool_errors += u64::from(call.is_error);
         }
+    }
+
+    fn provider(&mut self, notes: &Notes) -> &mut ProviderStats {
+        self.providers.entry(notes.provider.clone()).or_default()
     }
 
     /// The messages that are asked for. What a user says belongs to the model that answers it.
@@ -111,6 +121,10 @@ impl<'r> Fold<'r> {
         });
         if note.kind == NoteKind::Answer {
             self.answer(model, note.tokens, cost);
+            let provider = self.provider(notes);
+            provider.answers += 1;
+            provider.tokens.add(&note.tokens.unwrap_or_default());
+            add_cost(&mut provider.cost, cost);
         }
         let Some(date) = note.time.and_then(date) else {
             self.stats.undated += 1;
@@ -157,6 +171,13 @@ impl<'r> Fold<'r> {
         stats.days = days
             .map(|(date, stats)| DayStats { date, ..stats })
             .collect();
+        let providers = self.providers.into_iter();
+        stats.providers = providers
+            .map(|(provider, stats)| ProviderStats { provider, ..stats })
+            .collect();
+        stats
+            .providers
+            .sort_by_key(|provider| std::cmp::Reverse(provider.sessions));
         let tools = self.tools.into_iter();
         stats.tools = tools
             .map(|(name, stats)| ToolStats { name, ..stats })

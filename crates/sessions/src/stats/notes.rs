@@ -8,6 +8,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use lapidary_json::{Kind, Token, scan_object};
+use lapidary_vocab::event::Provider;
 use lapidary_vocab::stats::TokenCounts;
 
 use super::super::listing::epoch_ms;
@@ -18,9 +19,10 @@ use super::super::speech;
 const LONGEST: u64 = 1 << 30;
 
 /// What a session used.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Notes {
     pub(super) session: String,
+    pub(super) provider: Provider,
     pub(super) is_subagent: bool,
     pub(super) messages: Vec<Note>,
     pub(super) calls: Vec<Call>,
@@ -74,7 +76,7 @@ impl Reader {
     /// What a file used; none if it names no session.
     pub(super) fn file(&mut self, path: &Path) -> io::Result<Option<Notes>> {
         let mut file = BufReader::with_capacity(256 * 1024, open(path)?);
-        let mut notes = Notes::default();
+        let mut notes = Notes::new("", Provider::Gemini);
         self.next(&mut file)?;
         if !self.is_record() {
             // A document over many lines, or a torn log: both are read whole.
@@ -157,6 +159,20 @@ impl<'a> Fields<'a> {
 }
 
 impl Notes {
+    pub(super) fn new(session: &str, provider: Provider) -> Self {
+        Self {
+            session: session.to_owned(),
+            provider,
+            is_subagent: false,
+            messages: Vec::new(),
+            calls: Vec::new(),
+            names: Vec::new(),
+            numbers: HashMap::new(),
+            places: HashMap::new(),
+            call_places: HashMap::new(),
+        }
+    }
+
     /// Takes a record, or a whole document. False if it is neither.
     fn line(&mut self, line: &str) -> bool {
         let mut fields = Fields::default();
@@ -216,7 +232,7 @@ impl Notes {
     }
 
     /// A message that is written again says more, or the same.
-    fn put(&mut self, note: Note) {
+    pub(super) fn put(&mut self, note: Note) {
         let Some(&place) = self.places.get(&note.id) else {
             self.places.insert(note.id, self.messages.len());
             self.messages.push(note);
@@ -251,7 +267,7 @@ impl Notes {
         self.put_call(call);
     }
 
-    fn put_call(&mut self, call: Call) {
+    pub(super) fn put_call(&mut self, call: Call) {
         if let Some(&place) = self.call_places.get(&call.id) {
             self.calls[place] = call;
         } else {
@@ -260,7 +276,7 @@ impl Notes {
         }
     }
 
-    fn name(&mut self, name: &str) -> u32 {
+    pub(super) fn name(&mut self, name: &str) -> u32 {
         if let Some(&number) = self.numbers.get(name) {
             return number;
         }
@@ -328,7 +344,7 @@ fn counts(tokens: Token<'_>) -> TokenCounts {
     counts
 }
 
-fn hash(of: impl std::hash::Hash) -> u64 {
+pub(super) fn hash(of: impl std::hash::Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
     hasher.finish()

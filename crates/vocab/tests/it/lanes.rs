@@ -129,6 +129,7 @@ fn session() -> impl Strategy<Value = SessionInfo> {
         proptest::option::of(prop_oneof![
             Just("vault"),
             Just("older_directory"),
+            Just("recording"),
             Just("x\"y")
         ]),
     );
@@ -141,6 +142,8 @@ fn session() -> impl Strategy<Value = SessionInfo> {
     );
     (texts, named, odd, counts).prop_map(|(texts, named, odd, counts)| SessionInfo {
         id: texts.0,
+        provider: Provider::from(texts.1.as_str()),
+        run: odd.2.clone(),
         file: texts.1,
         file_name: texts.2,
         path: texts.3,

@@ -6,11 +6,14 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::drive::detect::Environment;
+use lapidary::drive::recorded_sessions::RecordingSessions;
+use lapidary::drive::recording::ListingMode;
 use lapidary::gemini::GeminiHome;
 use lapidary::gemini::Vars;
 use lapidary::sessions::vault::Vault;
 use lapidary::sessions::{
-    Index, Listed, Listing, OnlyInVault, Project, SelectError, Selection, Store, select,
+    Index, Listed, Listing, OnlyInVault, Project, ProjectReach, ProviderScope, SelectError,
+    Selection, SessionProvider as _, Store, select,
 };
 
 use super::super::{directories, job};
@@ -118,6 +121,24 @@ impl Place {
         )
     }
 
+    /// The sessions of recorded runs in those projects, in files of Gemini CLI or not. A directory that cannot be found has none.
+    pub(super) fn recordings(&self, scope: &Scope, projects: &[Project]) -> Recordings {
+        let Ok(place) = job::recorded_in(None, &self.environment) else {
+            return Recordings::default();
+        };
+        let mut provider = RecordingSessions::new(place.root, ListingMode::Cached);
+        let listing = provider.list(&ProviderScope {
+            projects,
+            reach: if scope.all {
+                ProjectReach::Everywhere
+            } else {
+                ProjectReach::Named
+            },
+            now: self.now,
+        });
+        Recordings { provider, listing }
+    }
+
     /// The index of this home, if there is one and nobody minds.
     pub(super) fn index(&self, scope: &Scope) -> Index {
         match self.index_path() {
@@ -130,6 +151,20 @@ impl Place {
     pub(super) fn index_path(&self) -> Option<PathBuf> {
         let cache = directories::cache(&self.environment)?;
         Some(Index::path(&cache, &self.store.home))
+    }
+}
+
+/// Recorded runs as sessions.
+#[derive(Debug, Default)]
+pub(super) struct Recordings {
+    pub(super) provider: RecordingSessions,
+    pub(super) listing: Listing,
+}
+
+impl Recordings {
+    /// Without the sessions that are known from elsewhere.
+    pub(super) fn retain(&mut self, is_wanted: impl Fn(&Listed) -> bool) {
+        self.listing.sessions.retain(is_wanted);
     }
 }
 

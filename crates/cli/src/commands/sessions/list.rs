@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 
 use anstyle::Style;
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::{HiddenFile, Listed, Listing, UnlistedPlace, age};
+use lapidary::sessions::{HiddenFile, Listed, Listing, Project, UnlistedPlace, age};
 use lapidary::vocab::line;
 use lapidary::vocab::session::{LIST_SCHEMA, SessionList};
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -43,7 +43,7 @@ Examples:
 The session to which something was added last comes first. Its number is Gemini CLI's, and selects it in `show`, `resume` and `export`. \
 In JSON, sessions are in the order of these numbers, project by project.
 
-Marks: `!` Gemini CLI will delete the session when it next starts, `v` it is in the vault only, `o` it is in the directory of an older version, \
+Marks: `!` Gemini CLI will delete the session when it next starts, `v` it is in the vault only, `o` it is in the directory of an older version, `r` it is in a recording only, \
 `*` it is the session of the hook that runs this ($GEMINI_SESSION_ID).")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -71,7 +71,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     if let Some(current) = place.environment.vars.get(SESSION.as_ref() as &OsStr) {
         listing.mark_current(&current.to_string_lossy());
     }
-    add_vault_only(&mut listing, args, &place)?;
+    let projects = place.projects(&args.scope)?;
+    add_vault_only(&mut listing, &projects, &place);
+    listing.add_others(place.recordings(&args.scope, &projects).listing);
     let period = Period {
         since_ms: time::bound(args.since.as_deref(), place.now, DayEnd::First)?,
         until_ms: time::bound(args.until.as_deref(), place.now, DayEnd::Last)?,
@@ -92,17 +94,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn add_vault_only(listing: &mut Listing, args: &Args, place: &Place) -> Result<(), Failure> {
-    let projects = place.projects(&args.scope)?;
-    let kept = place.only_in_vault(&projects);
+fn add_vault_only(listing: &mut Listing, projects: &[Project], place: &Place) {
+    let kept = place.only_in_vault(projects);
     if kept.is_empty() {
-        return Ok(());
+        return;
     }
     let kept = kept.without(listing);
-    listing.sessions.extend(kept.listed(&projects, place.now));
+    listing.sessions.extend(kept.listed(projects, place.now));
     // Those of a project stay together, the vault's last.
     listing.sessions.sort_by_key(|session| session.project);
-    Ok(())
 }
 
 /// When something was added to a session, and when it began.
@@ -172,8 +172,9 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
         complain(&format!("warning: {warning}"));
     }
     let room = Room::of(out);
+    let providers = provider_width(&listing.sessions);
     if out.is_terminal && !listing.sessions.is_empty() {
-        header(room, out)?;
+        header(providers, room, out)?;
     }
     let mut project = None;
     for session in &listing.sessions {
@@ -185,7 +186,7 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
                 .unwrap_or(&session.info.project_id);
             writeln!(out, "{}", sanitize(name))?;
         }
-        line_of(session, place, room, out)?;
+        line_of(session, (providers, room), place, out)?;
     }
     if args.hidden {
         hidden(&listing.hidden, out)?;
@@ -312,7 +313,32 @@ impl Layout {
     }
 }
 
-fn header(room: Room, out: &mut Printer) -> io::Result<()> {
+/// How wide the column of agents is: 0 if every session is of the same one.
+fn provider_width(sessions: &[Listed]) -> usize {
+    let mut providers = sessions.iter().map(|session| &session.info.provider);
+    let first = providers.next();
+    if providers.all(|provider| Some(provider) == first) {
+        return 0;
+    }
+    let names = sessions
+        .iter()
+        .map(|session| session.info.provider.as_str());
+    names
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0)
+        .clamp(5, 12)
+}
+
+/// The column of agents, if there is one.
+fn provider_cell(name: &str, width: usize) -> String {
+    match width {
+        0 => String::new(),
+        width => format!("{:<width$}  ", shortened(&sanitize(name), width)),
+    }
+}
+
+fn header(providers: usize, room: Room, out: &mut Printer) -> io::Result<()> {
     let id = format!("{:<36}", "Id"); // as wide as a UUID
     let start = room.layout.start(["No ", "Updated", "Msgs", &id]);
     let width = room.width.unwrap_or(usize::MAX);
@@ -321,15 +347,22 @@ fn header(room: Room, out: &mut Printer) -> io::Result<()> {
     } else {
         Style::new()
     };
-    let line = shortened(&format!("{start}Title"), width);
+    let agent = provider_cell("Agent", providers);
+    let line = shortened(&format!("{start}{agent}Title"), width);
     writeln!(out, "{style}{line}{style:#}")
 }
 
-fn line_of(session: &Listed, place: &Place, room: Room, out: &mut Printer) -> io::Result<()> {
+fn line_of(
+    session: &Listed,
+    (providers, room): (usize, Room),
+    place: &Place,
+    out: &mut Printer,
+) -> io::Result<()> {
     let info = &session.info;
     let mark = match (&info.endangered_by, &info.unlisted) {
         (Some(_), _) => '!',
         (None, Some(UnlistedPlace::Vault)) => 'v',
+        (None, Some(UnlistedPlace::Recording)) => 'r',
         (None, Some(_)) => 'o',
         (None, None) if info.is_current_session => '*',
         (None, None) => ' ',
@@ -339,9 +372,13 @@ fn line_of(session: &Listed, place: &Place, room: Room, out: &mut Printer) -> io
         number => format!("{number}{mark}"),
     };
     let age = age(session.updated_ms, place.now);
-    let messages = info.message_count.to_string();
+    let messages = match &info.run {
+        Some(_) => "-".to_owned(), // not counted
+        None => info.message_count.to_string(),
+    };
     let id = sanitize(&info.id);
-    let start = room.layout.start([&number, &age, &messages, &id]);
+    let mut start = room.layout.start([&number, &age, &messages, &id]);
+    start.push_str(&provider_cell(info.provider.as_str(), providers));
     let title = title_line(&info.display_name);
     writeln!(out, "{start}{}", shortened(&title, room.behind(&start)))
 }

@@ -1,5 +1,6 @@
 //! `sessions search`: sessions by what was said and done in them.
 
+use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::time::{Instant, SystemTime};
 
@@ -7,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::anyhow;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::search::{Filters, Found, Hit, Query, Role, Search};
-use lapidary::sessions::{Project, UnlistedPlace, age};
+use lapidary::sessions::{OtherSessions, Project, UnlistedPlace, age};
 use lapidary::vocab::line;
 use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
 
@@ -107,7 +108,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let is_indexed = index.is_open();
     let begun = Instant::now();
     let mut found = search.with(&mut index, &projects, place.now);
-    in_vault(&search, &args.scope, &projects, &place, &mut found)?;
+    beside(&search, &args.scope, &projects, &place, &mut found)?;
     let was_slow = begun.elapsed().as_millis() > SLOW_MS;
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => json(found, out)?,
@@ -119,8 +120,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Adds what is in the vault only, after the others. Most vaults have no such session, and then nothing is read.
-fn in_vault(
+/// Adds sessions that are in the vault only, and those that are in recordings only, after the others. Most users have none, and then
+/// nothing is read.
+fn beside(
     search: &Search,
     scope: &Scope,
     projects: &[Project],
@@ -128,15 +130,33 @@ fn in_vault(
     found: &mut Found,
 ) -> Result<(), Failure> {
     let kept = place.only_in_vault(projects);
-    if kept.is_empty() {
+    let mut recordings = place.recordings(scope, projects);
+    if kept.is_empty() && recordings.listing.sessions.is_empty() {
         return Ok(());
     }
-    let kept = kept.without(&place.listing(scope)?);
-    let more = kept.search(search, projects, place.now);
-    let room = search.limit.saturating_sub(found.hits.len());
+    let listing = place.listing(scope)?;
+    let kept = kept.without(&listing);
+    add(
+        found,
+        kept.search(search, projects, place.now),
+        search.limit,
+    );
+    let ids = listing.sessions.iter().map(|it| it.info.id.as_str());
+    let ids: HashSet<&str> = ids.collect();
+    recordings.retain(|it| !ids.contains(it.info.id.as_str()) && !kept.has(&it.info.id));
+    let others = OtherSessions {
+        provider: &recordings.provider,
+        sessions: recordings.listing.sessions,
+    };
+    add(found, search.of_others(others), search.limit);
+    Ok(())
+}
+
+fn add(found: &mut Found, more: Found, limit: usize) {
+    let room = limit.saturating_sub(found.hits.len());
     found.hits.extend(more.hits.into_iter().take(room));
     found.total += more.total;
-    Ok(())
+    found.warnings.extend(more.warnings);
 }
 
 fn search(args: &Args, now: SystemTime) -> Result<Search, Failure> {
@@ -174,6 +194,8 @@ fn published(hit: Hit) -> SearchHit {
     let info = hit.session.info;
     SearchHit {
         id: info.id,
+        provider: info.provider,
+        run: info.run,
         display_name: info.display_name,
         file_name: info.file_name,
         path: info.path,
@@ -223,10 +245,11 @@ fn heading(args: &Args, hit: &Hit, place: &Place, out: &mut Printer) -> io::Resu
     let width = usize::from(terminal::size().width);
     let room = if out.is_terminal { width } else { 160 };
     let mark = match &info.unlisted {
-        Some(UnlistedPlace::Vault) => "(in the vault only)  ",
-        _ => "",
+        Some(UnlistedPlace::Vault) => "(in the vault only)  ".to_owned(),
+        Some(UnlistedPlace::Recording) => format!("({}, recorded)  ", info.provider),
+        _ => String::new(),
     };
-    let start = format!("{}  {age}  {mark}", sanitize(&info.id));
+    let start = format!("{}  {age}  {}", sanitize(&info.id), sanitize(&mark));
     let left = room.saturating_sub(start.chars().count()).max(20);
     let title = sanitize(&info.display_name).replace('\n', " ");
     let bold = Style::new().bold();

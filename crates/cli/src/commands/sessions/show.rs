@@ -1,9 +1,9 @@
 //! `sessions show`: one session, in any view.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-use lapidary::sessions::{Listed, Listing, Selection};
+use lapidary::sessions::{Listed, Listing, SelectError, Selection};
 
 use super::super::runs::common::session_of_run;
 use super::super::sink::Format;
@@ -39,36 +39,87 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let view = |path: &Path, out: &mut Printer| {
-        translate::run(
-            &translate::Args::of_session(path, args.format, args.no_raw),
-            out,
-        )
-    };
     if let Some(named) = args.session.as_deref().filter(|named| is_path(named)) {
-        return view(Path::new(named), out);
+        return view_file(Path::new(named), args, out);
     }
     let place = Place::open()?;
     let listing = place.listing(&args.scope)?;
-    let session = match &args.session {
-        Some(identifier) => match selected(&listing, identifier, Selection::Generous) {
-            Ok(session) => session,
-            Err(failure) => match in_vault(identifier, &args.scope, &place, &listing)? {
-                Some(kept) => {
-                    let id = &kept.info.id;
-                    complain(&format!(
-                        "note: the session is in the vault only; `lapidary sessions recover {id} --apply` brings it back"
-                    ));
-                    return view(&kept.path, out);
-                }
-                None => return of_run(identifier, args, failure, out),
-            },
-        },
-        None => listing
-            .most_recent()
-            .ok_or_else(|| not_found(lapidary::sessions::SelectError::NoSessions))?,
+    let Some(named) = args.session.as_deref() else {
+        return newest(args, &place, &listing, out);
     };
-    view(&session.path, out)
+    let failure = match selected(&listing, named, Selection::Generous) {
+        Ok(session) => return view_file(&session.path, args, out),
+        Err(failure) => failure,
+    };
+    if let Some(kept) = in_vault(named, &args.scope, &place, &listing)? {
+        let id = &kept.info.id;
+        complain(&format!(
+            "note: the session is in the vault only; `lapidary sessions recover {id} --apply` brings it back"
+        ));
+        return view_file(&kept.path, args, out);
+    }
+    match recorded(named, &args.scope, &place, &listing)? {
+        Some(session) => view_recording(&session, args, out),
+        None => of_run(named, args, failure, out),
+    }
+}
+
+fn view_file(path: &Path, args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let view = translate::Args::of_session(path, args.format, args.no_raw);
+    translate::run(&view, out)
+}
+
+fn view_recording(session: &Listed, args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let run = session.info.run.as_deref().unwrap_or_default();
+    let view = translate::Args::of_recording(&session.path, run, args.format, args.no_raw);
+    translate::run(&view, out)
+}
+
+/// The session to which something was added last; a recorded one only if there is no file.
+fn newest(
+    args: &Args,
+    place: &Place,
+    listing: &Listing,
+    out: &mut Printer,
+) -> Result<Exit, Failure> {
+    if let Some(session) = listing.most_recent() {
+        return view_file(&session.path, args, out);
+    }
+    let recorded = only_recorded(&args.scope, place, listing)?;
+    match recorded.iter().max_by_key(|it| it.updated_ms) {
+        Some(session) => view_recording(session, args, out),
+        None => Err(not_found(SelectError::NoSessions)),
+    }
+}
+
+/// A session that is in recordings only: by the id of its newest run, by its own id, or the only one whose id begins so.
+fn recorded(
+    named: &str,
+    scope: &Scope,
+    place: &Place,
+    listing: &Listing,
+) -> Result<Option<Listed>, Failure> {
+    let sessions = only_recorded(scope, place, listing)?;
+    let is_run = |it: &&Listed| it.info.run.as_deref() == Some(named);
+    if let Some(found) = sessions.iter().find(is_run) {
+        return Ok(Some(found.clone()));
+    }
+    let ids: BTreeSet<&str> = sessions.iter().map(|it| it.info.id.as_str()).collect();
+    let found = if ids.contains(named) {
+        vec![named]
+    } else {
+        beginning_with(named, &ids)?
+    };
+    let is_meant = |it: &&Listed| found.contains(&it.info.id.as_str());
+    Ok(sessions.iter().find(is_meant).cloned())
+}
+
+fn only_recorded(scope: &Scope, place: &Place, listing: &Listing) -> Result<Vec<Listed>, Failure> {
+    let mut recordings = place.recordings(scope, &place.projects(scope)?);
+    let known = listing.sessions.iter().map(|it| it.info.id.as_str());
+    let known: HashSet<&str> = known.collect();
+    recordings.retain(|it| !known.contains(it.info.id.as_str()));
+    Ok(recordings.listing.sessions)
 }
 
 /// The session of a run that goes by this id. A failure to find one is that of the session.
@@ -85,8 +136,7 @@ fn of_run(named: &str, args: &Args, failure: Failure, out: &mut Printer) -> Resu
     let session = selected(&listing, &id, Selection::Generous).map_err(|failure| {
         failure.with_hint(format!("`lapidary runs show {named}` shows the run itself"))
     })?;
-    let view = translate::Args::of_session(&session.path, args.format, args.no_raw);
-    translate::run(&view, out)
+    view_file(&session.path, args, out)
 }
 
 /// A session of which only the vault has a copy, by its id or the only one that begins so.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use lapidary::render::live::Marks;
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::{Prices, StatsRequest, stats};
+use lapidary::sessions::{OtherSessions, Prices, StatsRequest, stats_with};
 use lapidary::vocab::line;
 use lapidary::vocab::stats::Stats;
 
@@ -64,7 +64,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         model: args.model.clone(),
     };
     let prices = prices(args, &place)?;
-    let stats = stats(&place.projects(&args.scope)?, &request, &prices);
+    let projects = place.projects(&args.scope)?;
+    let recordings = place.recordings(&args.scope, &projects);
+    let others = OtherSessions {
+        provider: &recordings.provider,
+        sessions: recordings.listing.sessions,
+    };
+    let mut stats = stats_with(&projects, &others, &request, &prices);
+    stats.warnings.extend(recordings.listing.warnings);
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => line::write(out, &stats)?,
         Format::Text => text(&stats, out)?,
@@ -97,6 +104,7 @@ fn text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
         Marks::Ascii
     };
     summary(stats, out)?;
+    providers(stats, width, out)?;
     models(stats, width, out)?;
     tools(stats, width, out)?;
     writeln!(out)?;
@@ -167,6 +175,32 @@ fn name_width(width: usize) -> usize {
     /// What stands behind them.
     const FACTS: usize = 49;
     width.saturating_sub(FACTS).clamp(8, 28)
+}
+
+/// By agent, where there is more than one.
+fn providers(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    if stats.providers.len() < 2 {
+        return Ok(());
+    }
+    let width = name_width(width);
+    writeln!(out)?;
+    for provider in &stats.providers {
+        let name = sanitize(provider.provider.as_str());
+        let cost = provider.cost.map_or_else(|| "?".to_owned(), dollars);
+        let sessions = if provider.sessions == 1 {
+            "session"
+        } else {
+            "sessions"
+        };
+        writeln!(
+            out,
+            "  {:<width$} {:>5} {sessions:<8} {:>14} tokens {cost:>9}",
+            super::list::shortened(&name, width),
+            grouped(provider.sessions),
+            grouped(provider.tokens.total)
+        )?;
+    }
+    Ok(())
 }
 
 fn models(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use lapidary::drive::recording::MANIFEST;
-use lapidary::drive::replay::Past;
+use lapidary::drive::replay::{Past, PastReading};
 use lapidary::normalize::acp::AcpNormalizer;
 use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::normalize::gemini::stream::StreamNormalizer;
@@ -17,7 +17,7 @@ use lapidary::wire::lines::{DEFAULT_LIMIT, Line};
 
 use super::acp::Reading;
 use super::input::{Input, shown};
-use super::recording::{self, How};
+use super::recording;
 use super::source::Source;
 use crate::failure::Failure;
 
@@ -45,7 +45,7 @@ pub(crate) fn each_event(
         return Err(no_recording(path));
     }
     if let Some(past) = recording::open(path)? {
-        let how = How {
+        let how = PastReading {
             options,
             max_line: DEFAULT_LIMIT,
             exit_code: None,

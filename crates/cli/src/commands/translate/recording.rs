@@ -1,18 +1,11 @@
 //! A recording: what both sides said and when, and how the run ended. Its events are those that the run had when it was made, but for
 //! what we remarked ourselves beside violations.
 
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use anyhow::anyhow;
 use lapidary::drive::recording::{MANIFEST, STDOUT, TIMING};
-use lapidary::drive::replay::{Past, PastViolations, ReplayError, Side};
-use lapidary::normalize::acp::{AcpNormalizer, Direction};
-use lapidary::normalize::gemini::output::Noise;
-use lapidary::normalize::gemini::stream::StreamNormalizer;
-use lapidary::normalize::{Ending, Options};
-use lapidary::vocab::event::{DiagnosticKind, RunEnd};
+use lapidary::drive::replay::{Past, PastFormat, PastReading, ReplayError};
 use lapidary::vocab::recording::RecordedConfinement;
 use lapidary::vocab::{Body, Event};
 
@@ -22,22 +15,8 @@ use super::{Args, Format, From, Source};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// An error document is looked for in this much of the end of stderr.
-const DOCUMENT_TAIL: u64 = 1024 * 1024;
-
-/// What tells of a violation.
-const VIOLATION: DiagnosticKind = DiagnosticKind::PermissionViolation;
-
 /// So many places that could be written are named.
 const MOST_PLACES: usize = 4;
-
-/// How it is read.
-pub(super) struct How {
-    pub(super) options: Options,
-    pub(super) max_line: usize,
-    /// What the user says the agent exited with. The user knows better.
-    pub(super) exit_code: Option<i32>,
-}
 
 /// Takes events as they come.
 type Take<'a> = dyn FnMut(&mut Vec<Event>) -> Result<(), Failure> + 'a;
@@ -105,12 +84,8 @@ pub(super) fn translate(
     if let (Format::Text, Some(confinement)) = (format, &past.manifest().confinement) {
         out.note(&told_confinement(confinement))?;
     }
-    let mut options = args.options(format);
-    options.directory = Some(past.manifest().directory.as_str().into());
-    options.on_denied = past.on_denied();
-    options.is_planning = past.is_planning();
-    let how = How {
-        options,
+    let how = PastReading {
+        options: past.options(args.options(format)),
         max_line: args.max_line,
         exit_code: args.exit_code,
     };
@@ -154,27 +129,38 @@ fn caution(args: &Args, past: &Past, is_running: bool) -> Option<String> {
 }
 
 /// Hands on every event of a recording.
-pub(super) fn each_event(past: &Past, how: &How, take: &mut Take<'_>) -> Result<Source, Failure> {
+pub(super) fn each_event(
+    past: &Past,
+    how: &PastReading,
+    take: &mut Take<'_>,
+) -> Result<Source, Failure> {
     let source = source(past, how)?;
-    match source {
-        Source::Acp => dialogue(past, how, take),
-        Source::StreamJson => stream(past, how, take),
-        Source::Json => document(past, how, take),
-        Source::Session | Source::Events => Err(unspoken(past)),
-    }?;
+    let format = match source {
+        Source::Acp => PastFormat::Acp,
+        Source::StreamJson => PastFormat::StreamJson,
+        Source::Json => PastFormat::Json,
+        Source::Session | Source::Events => return Err(unspoken(past)),
+    };
+    let mut progress = Progress::of(Some(past.size()));
+    let mut shown = 0;
+    past.each_event(format, how, &mut |events, read| {
+        take(events)?;
+        if read > shown {
+            progress.advance(usize::try_from(read - shown).unwrap_or(usize::MAX));
+            shown = read;
+        }
+        Ok::<(), Failure>(())
+    })?;
     Ok(source)
 }
 
 /// What the recorded agent spoke.
-fn source(past: &Past, how: &How) -> Result<Source, Failure> {
-    if past.is_dialogue() {
-        return Ok(Source::Acp);
-    }
-    match past.manifest().transport.as_str() {
-        "stream-json" => Ok(Source::StreamJson),
-        _ if past.was_refused() => Ok(Source::Acp), // nothing was said, so the agent's family is all that matters
-        "json" => Ok(Source::Json),
-        _ => match Input::file(&past.stdout())?.detect(how.max_line)? {
+fn source(past: &Past, how: &PastReading) -> Result<Source, Failure> {
+    match past.format() {
+        Some(PastFormat::Acp) => Ok(Source::Acp),
+        Some(PastFormat::StreamJson) => Ok(Source::StreamJson),
+        Some(PastFormat::Json) => Ok(Source::Json),
+        None => match Input::file(&past.stdout())?.detect(how.max_line)? {
             Source::Acp => Err(unspoken(past)), // one side of it
             source => Ok(source),
         },
@@ -188,121 +174,4 @@ fn unspoken(past: &Past) -> Failure {
     Failure::bad_input(error).with_hint(format!(
         "translate the output of the agent instead: `{stdout}`"
     ))
-}
-
-fn dialogue(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
-    let mut normalizer = AcpNormalizer::new(&how.options, past.provider());
-    let mut violations = past.violations();
-    let logged = past.session_log().map_err(Failure::bad_input)?;
-    for entry in logged.lines() {
-        normalizer.session_log(entry);
-    }
-    let mut events = Vec::new();
-    each_line(past, how, |side, line, at| {
-        let direction = match side {
-            Side::Client => Direction::FromClient,
-            Side::Agent => Direction::FromAgent,
-        };
-        normalizer.push(direction, line, at, &mut events);
-        for message in violations.behind(&events) {
-            normalizer.note(VIOLATION, message, at, &mut events);
-        }
-        take(&mut events)
-    })?;
-    let ending = ending(past, how, |ending| normalizer.judge(ending));
-    for message in violations.rest() {
-        normalizer.note(VIOLATION, message, ending.at.as_deref(), &mut events);
-    }
-    normalizer.finish(&ending, &mut events);
-    take(&mut events)
-}
-
-fn stream(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
-    let mut normalizer = StreamNormalizer::new(&how.options);
-    let mut violations = past.violations();
-    let logged = past.session_log().map_err(Failure::bad_input)?;
-    for entry in logged.lines() {
-        normalizer.session_log(entry);
-    }
-    let mut events = Vec::new();
-    each_line(past, how, |_, line, at| {
-        normalizer.push(line, at, &mut events);
-        for message in violations.behind(&events) {
-            normalizer.note(VIOLATION, message, at, &mut events);
-        }
-        take(&mut events)
-    })?;
-    finish(past, how, (normalizer, violations), events, take)
-}
-
-fn document(past: &Past, how: &How, take: &mut Take<'_>) -> Result<(), Failure> {
-    let mut normalizer = StreamNormalizer::new(&how.options);
-    let mut events = Vec::new();
-    let stdout = Input::file(&past.stdout())?.read_all()?;
-    normalizer.document(&stdout, Noise::Report, &mut events);
-    if !normalizer.has_result() {
-        let stderr = tail(&past.stderr());
-        normalizer.document(&stderr, Noise::Ignore, &mut events);
-    }
-    finish(past, how, (normalizer, past.violations()), events, take)
-}
-
-fn finish(
-    past: &Past,
-    how: &How,
-    (mut normalizer, violations): (StreamNormalizer, PastViolations),
-    mut events: Vec<Event>,
-    take: &mut Take<'_>,
-) -> Result<(), Failure> {
-    let ending = ending(past, how, |ending| normalizer.judge(ending));
-    for message in violations.rest() {
-        normalizer.note(VIOLATION, message, ending.at.as_deref(), &mut events);
-    }
-    normalizer.finish(&ending, &mut events);
-    take(&mut events)
-}
-
-/// How it ended: as recorded, unless the user says otherwise.
-fn ending(past: &Past, how: &How, judge: impl FnOnce(&Ending) -> RunEnd) -> Ending {
-    let recorded = past.ending(judge);
-    match how.exit_code {
-        None => recorded,
-        Some(_) => Ending {
-            exit_code: how.exit_code,
-            signal: None,
-            stopped: None,
-            ..recorded
-        },
-    }
-}
-
-fn each_line(
-    past: &Past,
-    how: &How,
-    mut take: impl FnMut(Side, lapidary::wire::lines::Line<'_>, Option<&str>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut progress = Progress::of(Some(past.size()));
-    let mut lines = past.lines(how.max_line).map_err(Failure::bad_input)?;
-    let mut read = 0;
-    loop {
-        let Some(spoken) = lines.next().map_err(Failure::bad_input)? else {
-            return Ok(());
-        };
-        take(spoken.side, spoken.line, spoken.at)?;
-        if lines.read() > read {
-            progress.advance(usize::try_from(lines.read() - read).unwrap_or(usize::MAX));
-            read = lines.read();
-        }
-    }
-}
-
-/// The end of a file. One that cannot be read has nothing to say.
-fn tail(path: &Path) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|mut file| {
-        let size = file.metadata()?.len();
-        file.seek(SeekFrom::Start(size.saturating_sub(DOCUMENT_TAIL)))?;
-        file.take(DOCUMENT_TAIL).read_to_end(&mut bytes)
-    });
-    read.map(|_| bytes).unwrap_or_default()
 }

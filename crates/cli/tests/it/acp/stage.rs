@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use lapidary::drive::acp::{Agent, Answer, ConnectionError, Launch, Limits, Methods, RequestError};
+use lapidary::drive::acp::{
+    Agent, AgentSource, Answer, ConnectionError, Launch, Limits, Methods, RequestError,
+};
 use lapidary::drive::process::{Command, Exit, Supervisor};
 use lapidary::drive::recording::{Channel, Recorder, Timing};
 pub(super) use lapidary_testkit::patience::HANG as LONG;
@@ -35,8 +37,10 @@ impl Stage {
         let mut command = Command::new(self.world.path(program), self.world.path("project"));
         command.envs(vars);
         Launch {
-            command,
-            supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
+            source: AgentSource::Process {
+                command,
+                supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
+            },
             recorder: Recorder::begin(&self.world.path("state/runs"), "run").unwrap(),
             max_output: 1 << 30,
             methods: Methods::of(["session/request_permission"]),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lapidary::drive::acp::{Agent, Incoming, Launch, Limits, Methods, Traffic, What};
+use lapidary::drive::acp::{Agent, AgentSource, Incoming, Launch, Limits, Methods, Traffic, What};
 use lapidary::drive::process::{Command, Supervisor};
 use lapidary::drive::recording::Recorder;
 use lapidary::vocab::Json;
@@ -51,8 +51,10 @@ impl Stage {
         command.envs(world.environment(&api.base_url()));
         command.envs([(MARK, mark.value())]);
         let launch = Launch {
-            command,
-            supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
+            source: AgentSource::Process {
+                command,
+                supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
+            },
             recorder: Recorder::begin(&world.root().join("runs"), "run").unwrap(),
             max_output: 1 << 30,
             methods: Methods::of(["session/request_permission"]),

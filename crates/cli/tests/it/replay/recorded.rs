@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use lapidary::drive::acp::{Agent, Launch, Limits, Methods, Received, Traffic, What};
+use lapidary::drive::acp::{Agent, AgentSource, Launch, Limits, Methods, Received, Traffic, What};
 use lapidary::drive::process;
 use lapidary::drive::process::{Exit, Supervisor};
 use lapidary::drive::recording::{Manifest, RecordedEnd, Recorder};
@@ -208,8 +208,10 @@ async fn agent(folder: &Path, name: &str, recording: &Path) -> Agent {
     let mut command = process::Command::new(env!("CARGO_BIN_EXE_lapidary"), folder);
     command.args(["replay", "--fast", recording.to_str().unwrap()]);
     let launch = Launch {
-        command,
-        supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
+        source: AgentSource::Process {
+            command,
+            supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
+        },
         recorder: Recorder::begin(folder, name).unwrap(),
         max_output: 1 << 30,
         methods: Methods::of(["session/request_permission"]),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lapidary::drive::acp::{
-    Agent, Answer, Client, Initialized, Launch, Limits, Methods, Noise, OpenedSession,
+    Agent, AgentSource, Answer, Client, Initialized, Launch, Limits, Methods, Noise, OpenedSession,
     RequestError, Setting, Traffic, What,
 };
 use lapidary::drive::process::{self, Command, Ended, Exit, Supervisor};
@@ -63,8 +63,10 @@ impl Spoken {
         let run = root.to_string_lossy().into_owned();
         command.mark(MARK, &run);
         let launch = Launch {
-            command,
-            supervisor: supervisor.clone(),
+            source: AgentSource::Process {
+                command,
+                supervisor: supervisor.clone(),
+            },
             recorder: Recorder::begin(&root.join("runs"), "card")?,
             max_output: MAX_OUTPUT,
             methods: Methods::of(["session/request_permission"]),

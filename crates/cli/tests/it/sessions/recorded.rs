@@ -1,0 +1,116 @@
+//! Sessions of agents other than Gemini CLI, known from recordings.
+
+use std::fs;
+
+use lapidary_testkit::recorded::Recorded;
+use serde_json::json;
+
+use super::{object, sessions};
+
+const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const OTHER: &str = "cccccccc-0000-4000-8000-000000000002";
+const START: &str = "2026-01-02T10:00:00.000Z";
+
+/// A home with a session of Gemini CLI and a recorded run of another agent, which spoke the same stream.
+fn both() -> Recorded {
+    let home = Recorded::new();
+    home.session(ONE, START, &["a question of old"]);
+    record(&home, "20260103T100000-aa", "qwen", OTHER);
+    home
+}
+
+fn record(home: &Recorded, run: &str, agent: &str, session: &str) {
+    let folder = home.home().join(".local/state/lapidary/runs").join(run);
+    fs::create_dir_all(&folder).unwrap();
+    let stream = [
+        json!({"type": "init", "timestamp": START, "session_id": session, "model": "m"}),
+        json!({"type": "message", "timestamp": START, "role": "user", "content": "find the lighthouse"}),
+        json!({"type": "message", "timestamp": START, "role": "assistant", "content": "A light", "delta": true}),
+        json!({"type": "message", "timestamp": START, "role": "assistant", "content": "ship.", "delta": true}),
+        json!({"type": "result", "timestamp": START, "status": "success", "stats": {"total_tokens": 120, "input_tokens": 100, "output_tokens": 20}}),
+    ];
+    let stream = stream.map(|line| line.to_string()).join("\n");
+    let manifest = json!({
+        "schema": "lapidary.recording/1", "writer": "lapidary 0.1.0", "run": run, "agent": agent,
+        "transport": "stream-json", "argv": [agent], "environment": [], "directory": home.project(),
+        "startedAt": "2026-01-03T10:00:00.000Z",
+        "end": {"durationMs": 2000, "exitCode": 0, "agentExitCode": 0, "outcome": "completed", "cause": "end_turn",
+            "sessionId": session, "model": "m", "prompt": "find the lighthouse"},
+    });
+    for (name, text) in [("stdout", stream), ("run.json", manifest.to_string())] {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    for name in ["timing", "stdin", "stderr"] {
+        fs::write(folder.join(name), "").unwrap();
+    }
+}
+
+#[test]
+fn a_session_that_is_only_recorded_is_listed_after_those_of_gemini_cli() {
+    let home = both();
+    let list = object(&sessions(&home, &["list"]), "sessions");
+    let found = |name: &str| [0, 1].map(|at| list["sessions"][at][name].clone());
+    assert_eq!(found("id"), [ONE, OTHER]);
+    assert_eq!(found("index"), [1, 0]);
+    assert_eq!(found("provider"), ["gemini", "qwen"]);
+    assert_eq!(found("unlisted"), [json!(null), json!("recording")]);
+    assert_eq!(list["sessions"][1]["run"], "20260103T100000-aa");
+    let text = sessions(&home, &["list", "--format", "text"]).stdout;
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(lines[0].starts_with("   -r "), "{text}");
+    assert!(lines[0].ends_with("qwen    find the lighthouse"), "{text}");
+    assert!(lines[1].ends_with("gemini  a question of old"), "{text}");
+}
+
+#[test]
+fn the_agent_is_not_named_where_every_session_is_of_the_same() {
+    let home = Recorded::new();
+    home.session(ONE, START, &["a question of old"]);
+    record(&home, "20260103T100000-aa", "gemini", ONE);
+    let text = sessions(&home, &["list", "--format", "text"]).stdout;
+    assert!(
+        text.ends_with(&format!("{ONE}  a question of old\n")),
+        "{text}"
+    );
+    assert_eq!(text.lines().count(), 1, "{text}");
+}
+
+#[test]
+fn a_recorded_session_is_shown_by_its_id_the_beginning_of_it_or_its_run() {
+    let home = both();
+    for named in [OTHER, "cccccccc", "20260103T100000-aa"] {
+        let shown = sessions(&home, &["show", named, "--format", "text"]);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        assert!(shown.stdout.contains("A lightship."), "{named}: {shown:?}");
+    }
+    let unknown = sessions(&home, &["show", "dddddddd"]);
+    assert_eq!(unknown.code, Some(13), "{unknown:?}");
+}
+
+#[test]
+fn a_search_finds_recorded_sessions_once() {
+    let home = both();
+    let found = object(&sessions(&home, &["search", "lightship"]), "search");
+    assert_eq!(found["total"], 1);
+    assert_eq!(found["hits"][0]["id"], OTHER);
+    assert_eq!(found["hits"][0]["provider"], "qwen");
+    assert_eq!(found["hits"][0]["unlisted"], "recording");
+    record(&home, "20260103T110000-bb", "gemini", ONE);
+    let found = object(&sessions(&home, &["search", "lightship"]), "search");
+    assert_eq!(found["total"], 1, "the file of {ONE} has no such word");
+    let text = sessions(&home, &["search", "lightship", "--format", "text"]).stdout;
+    assert!(text.contains("(qwen, recorded)"), "{text}");
+}
+
+#[test]
+fn statistics_count_recorded_sessions_by_agent() {
+    let home = both();
+    let stats = object(&sessions(&home, &["stats"]), "stats");
+    assert_eq!(stats["sessions"], 2);
+    let of = |at: usize, name: &str| stats["providers"][at][name].clone();
+    assert_eq!([of(0, "provider"), of(1, "provider")], ["gemini", "qwen"]);
+    assert_eq!(stats["providers"][1]["tokens"]["total"], 120);
+    let text = sessions(&home, &["stats", "--format", "text"]).stdout;
+    assert!(text.contains("  qwen "), "{text}");
+}

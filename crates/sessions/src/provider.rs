@@ -1,0 +1,157 @@
+//! The seam for sessions of any agent.
+//!
+//! A [`SessionProvider`] finds sessions, summarises each for a list, and replays one as events. Gemini CLI's session files are the
+//! first provider ([`GeminiSessions`]). Recordings are the second; they are in `lapidary-drive`, which knows how to read them. A list
+//! takes Gemini's sessions first, and from another provider only those that it does not have yet ([`Listing::add_others`]): a run
+//! whose agent left a session file is one session.
+
+mod gemini;
+
+use std::collections::{HashMap, HashSet};
+use std::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use lapidary_vocab::Event;
+
+use crate::listing::{Listed, Listing};
+use crate::projects::Project;
+
+pub use gemini::GeminiSessions;
+
+/// A source of recorded sessions.
+pub trait SessionProvider {
+    /// The provider's name, such as `gemini` or `recordings`.
+    fn name(&self) -> &'static str;
+
+    /// What can be done with its sessions.
+    fn capabilities(&self) -> ProviderCapabilities;
+
+    /// Finds the sessions of a scope, and summarises each. No transcript is kept of it.
+    fn list(&mut self, scope: &ProviderScope<'_>) -> Listing;
+
+    /// Passes on the events of a session that [`SessionProvider::list`] has returned, in order, text in whole pieces.
+    fn replay(
+        &self,
+        session: &Listed,
+        take: &mut dyn FnMut(Event),
+    ) -> Result<(), ReplaySessionError>;
+}
+
+/// What can be done with the sessions of a provider.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProviderCapabilities {
+    /// A list gives them numbers, which select them.
+    pub has_numbers: bool,
+    /// `sessions resume` continues them.
+    pub can_resume: bool,
+    /// `sessions delete` and `sessions prune` remove them.
+    pub can_delete: bool,
+}
+
+/// Whose sessions are wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct ProviderScope<'s> {
+    /// The projects that Gemini CLI knows or would make.
+    pub projects: &'s [Project],
+    /// Whether other directories count.
+    pub reach: ProjectReach,
+    /// The time of the list.
+    pub now: SystemTime,
+}
+
+/// Whether a list goes beyond the projects that were named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectReach {
+    /// Only these projects.
+    Named,
+    /// Every directory.
+    Everywhere,
+}
+
+/// The place of each directory among the projects of a scope.
+#[derive(Debug)]
+pub struct ProjectPlaces<'s> {
+    scope: &'s ProviderScope<'s>,
+    places: HashMap<PathBuf, usize>,
+    /// The place that the next directory gets which is not among the projects.
+    next: usize,
+}
+
+impl<'s> ProjectPlaces<'s> {
+    /// The places of the projects that were named.
+    pub fn new(scope: &'s ProviderScope<'s>) -> Self {
+        let roots = scope.projects.iter().enumerate();
+        let places = roots.filter_map(|(place, project)| Some((project.root.clone()?, place)));
+        Self {
+            scope,
+            places: places.collect(),
+            next: scope.projects.len(),
+        }
+    }
+
+    /// The place of a directory. One beyond the projects gets the next place, if it counts.
+    pub fn of(&mut self, directory: &str) -> Option<usize> {
+        if let Some(place) = self.places.get(Path::new(directory)) {
+            return Some(*place);
+        }
+        if self.scope.reach == ProjectReach::Named {
+            return None;
+        }
+        let place = self.next;
+        self.next += 1;
+        self.places.insert(directory.into(), place);
+        Some(place)
+    }
+
+    /// The name of a project's directory in `.gemini/tmp`; empty for a directory that Gemini CLI does not know.
+    pub fn id(&self, place: usize) -> &'s str {
+        let project = self.scope.projects.get(place);
+        let project = project.filter(|project| !project.directories.is_empty());
+        project.map_or("", |project| project.id.as_str())
+    }
+}
+
+/// Sessions of a provider that are in no file of Gemini CLI.
+pub struct OtherSessions<'p> {
+    /// The provider that has listed them.
+    pub provider: &'p (dyn SessionProvider + Sync),
+    /// The sessions.
+    pub sessions: Vec<Listed>,
+}
+
+impl fmt::Debug for OtherSessions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("OtherSessions");
+        debug.field("provider", &self.provider.name());
+        debug.field("sessions", &self.sessions).finish()
+    }
+}
+
+/// Why a session cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the session in `{}`", path.display())]
+pub struct ReplaySessionError {
+    /// The session's file or directory.
+    pub path: PathBuf,
+    /// What its provider says.
+    pub source: Box<dyn Error + Send + Sync>,
+}
+
+impl Listing {
+    /// Adds the sessions of another provider that are not in this list. The sessions of a project stay together, the others last.
+    pub fn add_others(&mut self, others: Self) {
+        self.warnings.extend(others.warnings);
+        self.hidden.extend(others.hidden);
+        if others.sessions.is_empty() {
+            return;
+        }
+        let known = self.sessions.iter().map(|session| session.info.id.as_str());
+        let known: HashSet<&str> = known.collect();
+        let is_new = |session: &Listed| !known.contains(session.info.id.as_str());
+        let new: Vec<Listed> = others.sessions.into_iter().filter(is_new).collect();
+        self.sessions.extend(new);
+        self.sessions.sort_by_key(|session| session.project);
+    }
+}

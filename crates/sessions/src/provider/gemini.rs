@@ -1,0 +1,64 @@
+//! Gemini CLI's session files as a provider.
+
+use std::fmt;
+use std::fs;
+
+use lapidary_normalize::gemini::session_events;
+use lapidary_normalize::{Deltas, Options};
+use lapidary_vocab::Event;
+use lapidary_wire::gemini::session::Log;
+
+use super::{ProviderCapabilities, ProviderScope, ReplaySessionError, SessionProvider};
+use crate::listing::{Listed, Listing, Summaries};
+
+/// The sessions of Gemini CLI, with summaries from the files or from an index of them.
+pub struct GeminiSessions<'s> {
+    summaries: &'s mut dyn Summaries,
+}
+
+impl<'s> GeminiSessions<'s> {
+    /// Sessions whose summaries come from there.
+    pub fn new(summaries: &'s mut dyn Summaries) -> Self {
+        Self { summaries }
+    }
+}
+
+impl fmt::Debug for GeminiSessions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GeminiSessions").finish_non_exhaustive()
+    }
+}
+
+impl SessionProvider for GeminiSessions<'_> {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn capabilities(&self) -> ProviderCapabilities {
+        ProviderCapabilities {
+            has_numbers: true,
+            can_resume: true,
+            can_delete: true,
+        }
+    }
+
+    fn list(&mut self, scope: &ProviderScope<'_>) -> Listing {
+        Listing::with(scope.projects, scope.now, self.summaries)
+    }
+
+    fn replay(
+        &self,
+        session: &Listed,
+        take: &mut dyn FnMut(Event),
+    ) -> Result<(), ReplaySessionError> {
+        let bytes = fs::read(&session.path).map_err(|error| ReplaySessionError {
+            path: session.path.clone(),
+            source: error.into(),
+        })?;
+        let mut options = Options::new(&session.info.id);
+        options.keep_raw = false;
+        options.deltas = Deltas::Final;
+        session_events::events(&Log::read(&bytes), &options, take);
+        Ok(())
+    }
+}

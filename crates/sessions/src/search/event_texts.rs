@@ -1,0 +1,104 @@
+//! The texts of a session in which something can be found, taken from its events.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use lapidary_json::Token;
+use lapidary_vocab::event::{TextEvent, TextKind, ToolCompletion, ToolInvocation};
+use lapidary_vocab::{Body, Event, Text};
+
+use super::entries::{Entry, Role, is_context, leaves};
+
+/// Reads the events of one session in order.
+#[derive(Debug, Default)]
+pub(super) struct EventTexts {
+    /// The number of the message that is being said, from 1.
+    message: u64,
+    /// The model speaks: its next text belongs to the same message.
+    is_speaking: bool,
+    /// The model that the session began with.
+    model: Option<String>,
+    /// The tool of each call.
+    tools: HashMap<String, String>,
+}
+
+impl EventTexts {
+    /// Passes on the texts of an event.
+    pub(super) fn read(&mut self, event: &Event, take: &mut dyn FnMut(&Entry<'_>)) {
+        match &event.body {
+            Body::SessionInit(init) => self.model = owned(init.model.as_ref()),
+            Body::UserInput(input) => {
+                self.message += 1;
+                self.is_speaking = false;
+                let text = input.text.to_str();
+                if !is_context(Role::User, &text) {
+                    take(&self.entry(Role::User, None, text));
+                }
+            }
+            Body::Text(text) => self.text(text, take),
+            Body::ToolInvocation(call) => self.call(call, take),
+            Body::ToolCompletion(done) => self.completion(done, take),
+            Body::SessionStatus(status) => {
+                if let Some(message) = &status.message {
+                    take(&self.entry(Role::Notice, None, message.to_str()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &TextEvent, take: &mut dyn FnMut(&Entry<'_>)) {
+        if text.kind == TextKind::Error {
+            return take(&self.entry(Role::Notice, None, text.text.to_str()));
+        }
+        self.speak();
+        let mut entry = self.entry(Role::Assistant, None, text.text.to_str());
+        if let Some(model) = &text.model {
+            entry.model = Some(model.to_str());
+        }
+        take(&entry);
+    }
+
+    fn call(&mut self, call: &ToolInvocation, take: &mut dyn FnMut(&Entry<'_>)) {
+        self.speak();
+        let name = call.tool_name.to_str().into_owned();
+        let input = leaves(std::iter::once(call.input.token()));
+        take(&self.entry(Role::Tool, Some(&name), input.into()));
+        self.tools.insert(call.call_id.to_str().into_owned(), name);
+    }
+
+    fn completion(&mut self, done: &ToolCompletion, take: &mut dyn FnMut(&Entry<'_>)) {
+        self.is_speaking = false;
+        let tool = self.tools.get(&*done.call_id.to_str());
+        let output = match &done.output {
+            Some(output) => leaves(std::iter::once(output.token())),
+            None => said_in(&serde_json::to_string(&done.content).unwrap_or_default()),
+        };
+        let tool = tool.map(String::as_str);
+        take(&self.entry(Role::Tool, tool, output.into()));
+    }
+
+    fn speak(&mut self) {
+        if !std::mem::replace(&mut self.is_speaking, true) {
+            self.message += 1;
+        }
+    }
+
+    fn entry<'a>(&'a self, role: Role, tool: Option<&'a str>, text: Cow<'a, str>) -> Entry<'a> {
+        Entry {
+            role,
+            message: Some(self.message.max(1)),
+            tool: tool.map(Cow::Borrowed),
+            model: self.model.as_deref().map(Cow::Borrowed),
+            text,
+        }
+    }
+}
+
+fn said_in(json: &str) -> String {
+    leaves(Token::parse(json).into_iter())
+}
+
+fn owned(text: Option<&Text>) -> Option<String> {
+    text.map(|text| text.to_str().into_owned())
+}

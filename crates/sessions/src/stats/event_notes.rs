@@ -1,0 +1,218 @@
+//! What a session used, taken from its events.
+//!
+//! Agents report tokens by turn, and some by model. The first answers of a turn, one for each model, carry them; the other answers carry
+//! none.
+
+use std::collections::HashMap;
+
+use lapidary_json::Token;
+use lapidary_vocab::event::{TextKind, ToolCallStatus, ToolCompletion, TurnComplete};
+use lapidary_vocab::stats::TokenCounts;
+use lapidary_vocab::{Body, Event, Number, Text};
+
+use super::notes::{Call, Note, NoteKind, Notes, hash};
+use crate::listing::{Listed, epoch_ms};
+
+/// The extension of events that repeat the history of a session: an earlier run has used their tokens.
+const REPLAYED: &str = "acp.replay";
+
+/// Reads the events of one session in order.
+#[derive(Debug)]
+pub(super) struct EventNotes {
+    notes: Notes,
+    /// The model that the session began with.
+    model: Option<String>,
+    /// Turns that are over, in every run of the session.
+    turns: u64,
+    /// Answers of the turn that is going on.
+    answers: u64,
+    is_speaking: bool,
+    /// Tokens of the steps of the turn that is going on.
+    steps: Option<TokenCounts>,
+    /// The time of the latest event.
+    time: Option<i64>,
+    /// The calls of the session by their ids.
+    calls: HashMap<String, Call>,
+}
+
+impl EventNotes {
+    pub(super) fn new(session: &Listed) -> Self {
+        Self {
+            notes: Notes::new(&session.info.id, session.info.provider.clone()),
+            model: None,
+            turns: 0,
+            answers: 0,
+            is_speaking: false,
+            steps: None,
+            time: session.started_ms,
+            calls: HashMap::new(),
+        }
+    }
+
+    /// Takes in an event.
+    pub(super) fn read(&mut self, event: &Event) {
+        if event.base.extensions.contains_key(REPLAYED) {
+            return;
+        }
+        let time = event.base.timestamp.as_ref();
+        self.time = time.and_then(|time| epoch_ms(&time.to_str())).or(self.time);
+        match &event.body {
+            Body::SessionInit(init) => self.model = init.model.as_ref().map(text),
+            Body::UserInput(input) if !input.is_synthetic => self.turn(&event.base.id),
+            Body::Text(said) if is_models(&said.kind) => self.speak(),
+            Body::ToolInvocation(call) => {
+                self.speak();
+                self.call(&call.call_id, &call.tool_name);
+            }
+            Body::ToolCompletion(done) => self.completion(done),
+            Body::UsageUpdate(update) => self.step(update.step_usage.token()),
+            Body::TurnComplete(turn) => self.turn_end(Some(turn)),
+            Body::RunEnd(_) if self.answers > 0 => self.turn_end(None),
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Notes {
+        for call in std::mem::take(&mut self.calls).into_values() {
+            self.notes.put_call(call);
+        }
+        self.notes
+    }
+
+    fn turn(&mut self, id: &str) {
+        let (time, id) = (self.time, hash(id));
+        self.notes.put(note(id, NoteKind::Turn, time));
+    }
+
+    fn speak(&mut self) {
+        if !std::mem::replace(&mut self.is_speaking, true) {
+            self.answers += 1;
+        }
+    }
+
+    /// The id of an answer of the turn that is going on. Calls of tools stand at the first.
+    fn answer_id(&self, place: u64) -> u64 {
+        hash(("answer", self.turns, place))
+    }
+
+    fn call(&mut self, id: &Text, tool: &Text) {
+        let (id, message) = (text(id), self.answer_id(0));
+        let tool = self.notes.name(&tool.to_str());
+        let call = Call {
+            id: hash((message, &id)),
+            message,
+            tool,
+            is_error: false,
+            is_cancelled: false,
+        };
+        self.calls.entry(id).or_insert(call);
+    }
+
+    fn completion(&mut self, done: &ToolCompletion) {
+        self.is_speaking = false;
+        if let Some(call) = self.calls.get_mut(&*done.call_id.to_str()) {
+            call.is_cancelled = done.status == ToolCallStatus::Cancelled;
+            call.is_error = done.is_error && !call.is_cancelled;
+        }
+    }
+
+    fn step(&mut self, used: Token<'_>) {
+        let count = |name| used.get(name).and_then(Token::u64);
+        let (input, output) = (count("input_tokens"), count("output_tokens"));
+        if input.or(output).or(count("total_tokens")).is_some() {
+            let cached = count("cache_read_input_tokens");
+            let counts = counts([input, output, cached, count("total_tokens")]);
+            self.steps.get_or_insert_default().add(&counts);
+        }
+    }
+
+    fn turn_end(&mut self, turn: Option<&TurnComplete>) {
+        let steps = self.steps.take();
+        let mut used = turn.map(by_model).unwrap_or_default();
+        let total = turn.and_then(total).or(steps);
+        if used.is_empty() && (self.answers > 0 || total.is_some()) {
+            used.push((self.model.clone(), total));
+        }
+        let last = used.len() as u64;
+        for (place, (model, tokens)) in used.into_iter().enumerate() {
+            self.answer(place as u64, model, tokens);
+        }
+        for place in last..self.answers {
+            self.answer(place, self.model.clone(), Some(TokenCounts::default()));
+        }
+        self.turns += 1;
+        self.answers = 0;
+        self.is_speaking = false;
+    }
+
+    fn answer(&mut self, place: u64, model: Option<String>, tokens: Option<TokenCounts>) {
+        let model = model.map(|model| self.notes.name(&model));
+        let id = self.answer_id(place);
+        self.notes.put(Note {
+            model,
+            tokens,
+            ..note(id, NoteKind::Answer, self.time)
+        });
+    }
+}
+
+fn note(id: u64, kind: NoteKind, time: Option<i64>) -> Note {
+    Note {
+        id,
+        kind,
+        time,
+        model: None,
+        tokens: None,
+    }
+}
+
+fn text(text: &Text) -> String {
+    text.to_str().into_owned()
+}
+
+fn is_models(kind: &TextKind) -> bool {
+    matches!(kind, TextKind::Text | TextKind::Thinking)
+}
+
+fn by_model(turn: &TurnComplete) -> Vec<(Option<String>, Option<TokenCounts>)> {
+    let models = turn.model_usage.iter().map(|(model, used)| {
+        let numbers = [
+            used.input_tokens.as_ref(),
+            used.output_tokens.as_ref(),
+            used.cache_read_tokens.as_ref(),
+            used.total_tokens.as_ref(),
+        ];
+        (Some(model.clone()), Some(counts(numbers.map(whole))))
+    });
+    models.collect()
+}
+
+fn total(turn: &TurnComplete) -> Option<TokenCounts> {
+    let used = turn.usage.as_ref()?;
+    let numbers = [
+        used.input_tokens.as_ref(),
+        used.output_tokens.as_ref(),
+        used.cache_read_tokens.as_ref(),
+        used.total_tokens.as_ref(),
+    ];
+    let numbers = numbers.map(whole);
+    numbers.iter().any(Option::is_some).then(|| counts(numbers))
+}
+
+fn whole(number: Option<&Number>) -> Option<u64> {
+    number.and_then(Number::u64)
+}
+
+/// Thoughts are counted only in the total.
+fn counts(numbers: [Option<u64>; 4]) -> TokenCounts {
+    let [input, output, cached, total] = numbers.map(Option::unwrap_or_default);
+    let total = total.max(input.saturating_add(output));
+    TokenCounts {
+        input,
+        output,
+        cached,
+        thoughts: total - input.saturating_add(output),
+        tool: 0,
+        total,
+    }
+}
