@@ -1791,6 +1791,7 @@ export interface Check {
  * - `prove_tool`: Proven: a tool is called and its output seen.
  * - `prove_cancel`: Proven: a run that hangs can be cancelled.
  * - `prove_leftovers`: Proven: nothing of a run outlives it.
+ * - `prove_rules`: Proven: what rules deny is not done, and what held each attempt. One for each transport.
  * - `agents`: Which of the agents that we know are installed.
  * - `acp_start`: Over ACP: it starts and answers `initialize`.
  * - `acp_abilities`: Over ACP: what it says it can do.
@@ -1823,6 +1824,7 @@ export type CheckName =
   | "prove_tool"
   | "prove_cancel"
   | "prove_leftovers"
+  | "prove_rules"
   | "agents"
   | "acp_start"
   | "acp_abilities"

@@ -25,6 +25,7 @@ mod unix {
     use nix::sys::resource::{UsageWho, getrusage};
     use nix::sys::time::TimeValLike as _;
 
+    #[expect(clippy::disallowed_methods, reason = "a program reads its arguments")]
     pub(super) fn main() -> Result<(), Box<dyn Error>> {
         let mut args = std::env::args_os().skip(1);
         let mut path = || args.next().map(PathBuf::from).ok_or("HOME PROJECT ROUNDS");

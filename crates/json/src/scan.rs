@@ -531,6 +531,10 @@ fn find_near_quote(bytes: &[u8], at: usize) -> Option<usize> {
 #[inline]
 pub fn needs_escape(text: &str) -> bool {
     const BLOCK: usize = 16;
+    #[expect(
+        clippy::needless_bitwise_bool,
+        reason = "without branches the compiler looks at sixteen bytes at once"
+    )]
     let is_special = |byte: u8| (byte == b'"') | (byte == b'\\') | (byte < 0x20);
     let any = |bytes: &[u8]| {
         bytes

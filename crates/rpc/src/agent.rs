@@ -52,7 +52,7 @@ pub enum AgentSource {
     /// In a process of its own, spoken to through its stdin and stdout.
     Process {
         /// How it is started.
-        command: Command,
+        command: Box<Command>,
         /// What ends it with everything that it starts.
         supervisor: Supervisor,
     },
@@ -112,7 +112,7 @@ impl Agent {
                 let pipes = Prepared::new(&launch.recorder).map_err(AgentError::Prepare)?;
                 let log = taped(launch.recorder)?;
                 let keeper = Keeper {
-                    running: supervisor.start(command, pipes.stdio).await?,
+                    running: supervisor.start(*command, pipes.stdio).await?,
                     ordered,
                     departed,
                     log: Arc::clone(&log),

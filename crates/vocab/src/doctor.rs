@@ -141,6 +141,8 @@ open_enum! {
         ProveCancel = "prove_cancel",
         /// Proven: nothing of a run outlives it.
         ProveLeftovers = "prove_leftovers",
+        /// Proven: what rules deny is not done, and what held each attempt. One for each transport.
+        ProveRules = "prove_rules",
         /// Which of the agents that we know are installed.
         Agents = "agents",
         /// Over ACP: it starts and answers `initialize`.

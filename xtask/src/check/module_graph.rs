@@ -127,9 +127,10 @@ pub(crate) struct ModuleCycle<'a> {
 impl fmt::Display for ModuleCycle<'_> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let members: Vec<&str> = self.members.iter().map(|name| name.as_str()).collect();
-        match self.parent.is_empty() {
-            true => write!(to, "the crate's root")?,
-            false => write!(to, "`{}`", self.parent.join("::"))?,
+        if self.parent.is_empty() {
+            write!(to, "the crate's root")?;
+        } else {
+            write!(to, "`{}`", self.parent.join("::"))?;
         }
         write!(to, ": {}", members.join(", "))?;
         for (from, target, paths) in self.edges() {

@@ -31,13 +31,14 @@ pub(crate) fn rust_files(directory: &Path, found: &mut Vec<PathBuf>) -> Result<(
 
 /// Every path of two segments or more in a source text, `use` groups taken apart.
 pub(crate) fn paths(text: &str) -> Vec<PathInSource> {
-    let tokens = without_tests(tokens(text));
+    let tokens = without_tests(&tokens(text));
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        match is_word(&tokens[at]) {
-            true => at = path_at(&tokens, at, &[], &mut found),
-            false => at += 1,
+        if is_word(&tokens[at]) {
+            at = path_at(&tokens, at, &[], &mut found);
+        } else {
+            at += 1;
         }
     }
     found
@@ -88,21 +89,22 @@ fn group_at(
 ) -> usize {
     at += 1;
     while at < tokens.len() && tokens[at] != "}" {
-        match is_word(&tokens[at]) {
-            true => at = path_at(tokens, at, outer, found),
-            false => at += 1,
+        if is_word(&tokens[at]) {
+            at = path_at(tokens, at, outer, found);
+        } else {
+            at += 1;
         }
     }
     at + 1
 }
 
 /// Takes out `#[cfg(test)] mod name { … }`, and whatever else follows such an attribute up to its closing brace or semicolon.
-fn without_tests(tokens: Vec<String>) -> Vec<String> {
+fn without_tests(tokens: &[String]) -> Vec<String> {
     let mut kept = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
         if tokens[at..].iter().take(7).eq(ATTRIBUTE.iter()) {
-            at = end_of_item(&tokens, at + ATTRIBUTE.len());
+            at = end_of_item(tokens, at + ATTRIBUTE.len());
         } else {
             kept.push(tokens[at].clone());
             at += 1;

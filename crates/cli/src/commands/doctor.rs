@@ -1,6 +1,7 @@
 //! `doctor`: what is installed, what works, and why not.
 
 mod card;
+mod denials;
 mod install;
 mod prove;
 mod report;
@@ -13,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::agents::AcpAgent;
 use lapidary::drive::detect::Environment;
 use lapidary::drive::doctor::{Patient, examine, examine_acp, known_agents};
 use lapidary::drive::process::Supervisor;
@@ -46,14 +46,18 @@ global packages stay as they are. Delete that directory to remove it.
 With --prove the installed agent is run for real, in a throw-away home and project and against a \
 mock model on this machine: no account is needed, and nothing leaves the machine.
 
-Gemini CLI is run five times at two or three seconds each. Shown are its start, that text arrives \
-while the model still speaks, a tool call over each transport, that a run which hangs can be cancelled, and that nothing \
-of a run outlives it.
+Gemini CLI is run seven times at two or three seconds each. Shown are its start, that text arrives \
+while the model still speaks, a tool call over each transport, that a run which hangs can be cancelled, that nothing \
+of a run outlives it, and over each transport that rules hold.
 
 An agent that speaks ACP, Gemini CLI too, gets a card: what it answers to `initialize`, what it can \
 do and offers, a turn if the address of its model can be configured, whether it asks before it runs a shell \
 command, where it tells how many tokens were used, how fast a turn is cancelled, what it does about \
-an unknown method, and how it can be ended. \
+an unknown method, and how it can be ended.
+
+Rules are proven by attempts: the mock model reads, edits, fetches and runs a command while rules deny each. \
+Shown is what held each attempt: the agent asked and was denied, it refused, or it did not offer the tool. \
+An attempt whose effect is seen is a problem. \
 What cannot be shown here is `unproven`.
 
 Exit codes:
@@ -168,12 +172,21 @@ impl Visit<'_> {
         self.examine(subject, report).await;
         match subject {
             _ if !self.args.prove => Ok(()),
-            Subject::Acp { agent, .. } => self.card(agent, report).await,
+            Subject::Acp { agent, .. } => {
+                let around = self.surroundings(report);
+                let called = card::prove(agent, &around, report).await?;
+                let check = denials::prove_over_acp(agent, called, &around).await?;
+                report.tell(check);
+                Ok(())
+            }
             Subject::Gemini => {
-                report.announce("proving: Gemini CLI is run five times against a mock model, about fifteen seconds");
+                report.announce("proving: Gemini CLI is run seven times against a mock model, about twenty seconds");
                 prove::prove(self.environment, self.supervisor, self.scratch, report).await?;
                 match subject::gemini_over_acp(self.environment) {
-                    Some(agent) => self.card(&agent, report).await,
+                    Some(agent) => {
+                        let around = self.surroundings(report);
+                        card::prove(&agent, &around, report).await.map(drop)
+                    }
                     None => Ok(()),
                 }
             }
@@ -201,15 +214,15 @@ impl Visit<'_> {
         }
     }
 
-    async fn card(&self, agent: &AcpAgent, report: &mut Report<'_>) -> Result<(), Failure> {
+    /// Where an agent is tested over ACP, which is announced.
+    fn surroundings(&self, report: &mut Report<'_>) -> card::Surroundings<'_> {
         report.announce("testing the agent over ACP with a mock model, about ten seconds");
-        let around = card::Surroundings {
+        card::Surroundings {
             environment: self.environment,
             supervisor: self.supervisor,
             scratch: self.scratch,
             patience: self.patience(),
-        };
-        card::prove(agent, &around, report).await
+        }
     }
 
     fn patience(&self) -> Duration {

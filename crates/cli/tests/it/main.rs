@@ -1,6 +1,10 @@
 //! The command as its users meet it: the real binary, its exit codes, what it prints where.
 #![cfg(unix)] // what is only checked elsewhere is not tested there
 #![expect(
+    clippy::disallowed_methods,
+    reason = "tests start programs, and read the environment and the clock"
+)]
+#![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop where it stands"
 )]

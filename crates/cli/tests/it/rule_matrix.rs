@@ -1,18 +1,17 @@
 //! Rules and modes with real agents: eight attempts in each of four situations, each judged by its effect. What came of them is the table
 //! in `docs/permissions.md`.
 
-mod attempt;
 mod situation;
 mod table;
 
 use std::fs;
 use std::thread;
 
-use lapidary_standin::api::{FakeApi, Script, Turn};
+use lapidary_standin::api::{FakeApi, Script};
+use lapidary_standin::attempt::{AgentTools, Attempt, AttemptScene, lay_out};
 use lapidary_testkit::acp::{Peer, World};
 use serde_json::{Value, json};
 
-use attempt::{Attempt, Effects};
 use situation::Situation;
 use table::Cell;
 
@@ -25,36 +24,43 @@ const SERVER: &str = include_str!("rule_matrix/server.js");
 /// What came of all attempts of a run.
 struct Played {
     told: Told,
-    effects: Effects,
-    /// The attempts, and whether the model was told of a tool for each.
-    offered: Vec<(Attempt, bool)>,
+    attempts: Vec<Tried>,
+}
+
+struct Tried {
+    attempt: Attempt,
+    /// Whether the model was told of a tool for it.
+    is_offered: bool,
+    /// Whether its effect was seen.
+    is_done: bool,
 }
 
 /// One run in which the model makes these attempts, one after the other.
 fn play(peer: Peer, situation: Situation, attempts: &[Attempt]) -> Played {
     let world = World::new(peer);
     let site = FakeApi::start_in_thread(Script::new()).unwrap();
-    for (name, content) in attempt::FILES {
-        fs::write(world.project().join(name), content).unwrap();
-    }
+    lay_out(&world.project()).unwrap();
     if situation == Situation::Hostile {
         situation::spoil(peer, &world.project());
     }
-    let calls = attempts.iter();
-    let calls = calls.map(|attempt| attempt.call(peer, &world.project(), &site.base_url()));
-    let turns = calls.map(|(tool, args)| Turn::call(tool, args));
-    let script = turns
-        .fold(Script::new(), Script::stream)
-        .stream("So be it.");
+    let tools = AgentTools::of(peer.name()).unwrap();
+    let script = tools.script(attempts, &world.project(), &site.base_url());
     let model = FakeApi::start_in_thread(script).unwrap();
     let told = run(peer, &world, situation, &model);
-    let effects = Effects::of(&world, &model, &site);
-    let offered = attempts.iter();
-    let offered = offered.map(|attempt| (*attempt, attempt.is_offered(peer, &model)));
+    let scene = AttemptScene {
+        project: &world.project(),
+        mcp_call: &world.root().join("called"),
+        model: &model,
+        site: &site,
+    };
+    let attempts = attempts.iter().map(|attempt| Tried {
+        attempt: *attempt,
+        is_offered: tools.is_offered(*attempt, &model),
+        is_done: scene.is_done(*attempt),
+    });
     Played {
         told,
-        effects,
-        offered: offered.collect(),
+        attempts: attempts.collect(),
     }
 }
 
@@ -87,23 +93,23 @@ fn run(peer: Peer, world: &World, situation: Situation, model: &FakeApi) -> Told
 impl Played {
     /// What became of each attempt. A call that ran without permission and without a violation is a fault of ours.
     fn cells(&self, peer: Peer, situation: Situation) -> Vec<Cell> {
-        let attempts = self.offered.iter();
+        let attempts = self.attempts.iter();
         attempts
-            .map(|(attempt, is_offered)| {
-                let attempt = *attempt;
+            .map(|tried| {
+                let attempt = tried.attempt;
                 let decision = self.decision(attempt);
                 let is_allowed = situation.allows(peer, attempt) || decision == Some("allowed");
                 let is_violated = self.has_violation(attempt);
                 assert!(
-                    is_allowed || is_violated || !self.effects.has(attempt),
+                    is_allowed || is_violated || !tried.is_done,
                     "{peer:?}, {situation:?}: {attempt:?} was done in silence: {:?}",
                     self.told
                 );
                 match (decision, is_violated) {
                     (_, true) => Cell::Stopped,
                     (Some("denied"), _) => Cell::Denied,
+                    _ if !tried.is_offered => Cell::NoTool,
                     _ if is_allowed => Cell::Allowed,
-                    _ if !is_offered => Cell::NoTool,
                     _ => Cell::Nothing,
                 }
             })
@@ -142,7 +148,7 @@ fn rows(peers: &[Peer]) -> Vec<table::Row> {
 }
 
 fn row((peer, situation): (Peer, Situation)) -> table::Row {
-    let all = Attempt::all();
+    let all = Attempt::ALL;
     let runs = match peer {
         Peer::Qwen | Peer::Codex => all.chunks(1), // a denial ends their turn
         _ => all.chunks(all.len()),

@@ -71,7 +71,8 @@ const CODEX: &str = r#"{
 "model_providers": {"stand-in": {"name": "Stand-in", "base_url": "{url}/v1", "wire_api": "responses"}}
 }"#;
 
-/// A provider of its own. What it may do without asking is left as it is by itself.
+/// A provider of its own. What it may do without asking is left as it is by itself. A denial does not end the turn, so that one turn is
+/// enough for several attempts.
 const OPENCODE: &str = r#"{
 "model": "stand-in/model",
 "enabled_providers": ["stand-in"],
@@ -81,6 +82,7 @@ const OPENCODE: &str = r#"{
   "options": {"baseURL": "{url}/v1", "apiKey": "not-a-key"},
   "models": {"model": {"name": "Model"}}
 }},
+"experimental": {"continue_loop_on_deny": true},
 "autoupdate": false, "share": "disabled", "snapshot": false, "lsp": false, "formatter": false
 }"#;
 

@@ -303,7 +303,7 @@ impl Talking<'_> {
         let source = match &self.request.local {
             Some(agent) => AgentSource::Local(agent.clone()),
             None => AgentSource::Process {
-                command: run.command.clone(),
+                command: Box::new(run.command.clone()),
                 supervisor: run
                     .supervisor
                     .clone()

@@ -2,6 +2,10 @@
 //! recordings, and what is played from them.
 #![cfg(unix)] // what is only checked elsewhere is not tested there
 #![expect(
+    clippy::disallowed_methods,
+    reason = "tests start programs, and read the environment and the clock"
+)]
+#![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop where it stands"
 )]

@@ -1,5 +1,9 @@
 //! What lies in a `.gemini`, judged as Gemini CLI judges it.
 #![expect(
+    clippy::disallowed_methods,
+    reason = "tests start programs, and read the environment and the clock"
+)]
+#![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop where it stands"
 )]

@@ -1,5 +1,9 @@
 //! Recorded sessions: found, listed, searched, redacted, kept and removed.
 #![expect(
+    clippy::disallowed_methods,
+    reason = "tests start programs, and read the environment and the clock"
+)]
+#![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop where it stands"
 )]

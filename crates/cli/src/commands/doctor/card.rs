@@ -11,7 +11,7 @@ mod spoken;
 mod turn;
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -46,12 +46,12 @@ pub(super) struct Surroundings<'a> {
     pub(super) patience: Duration,
 }
 
-/// Makes an agent's card.
+/// Makes an agent's card. Returns the agent's program if the agent called the mock model.
 pub(super) async fn prove(
     agent: &AcpAgent,
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
-) -> Result<(), Failure> {
+) -> Result<Option<PathBuf>, Failure> {
     let Some(program) = agent.locate(around.environment) else {
         let message = "no agent is installed to test";
         report.tell(Check::new(
@@ -59,7 +59,7 @@ pub(super) async fn prove(
             CheckState::Skipped,
             message,
         ));
-        return Ok(());
+        return Ok(None);
     };
     let api = FakeApi::start(model::script()).await;
     let api = api
@@ -78,9 +78,10 @@ pub(super) async fn prove(
         .context("cannot write the agent's policy")
         .map_err(Failure::internal)?;
     let card = speak(command, around, (&api, &world), told, report).await;
+    let is_model_asked = card.turn.as_ref().is_some_and(|turn| turn.model_asked);
     report.card(card);
     api.stop().await;
-    Ok(())
+    Ok(is_model_asked.then_some(program))
 }
 
 async fn speak(
@@ -116,7 +117,11 @@ async fn speak(
 }
 
 /// The whole environment: what leads to the played model and nowhere else.
-fn variables(world: &World<'_>, agent: &AcpAgent, url: &str) -> Vec<(OsString, OsString)> {
+pub(super) fn variables(
+    world: &World<'_>,
+    agent: &AcpAgent,
+    url: &str,
+) -> Vec<(OsString, OsString)> {
     let nobody = "http://127.0.0.1:9";
     let nowhere = [
         ("HTTP_PROXY", nobody),
@@ -146,7 +151,7 @@ fn is_secret(name: &OsStr) -> bool {
 struct Proof<'a, 'r> {
     spoken: Spoken,
     api: &'a FakeApi,
-    project: std::path::PathBuf,
+    project: PathBuf,
     session_meta: Option<Json>,
     patience: Duration,
     /// When all steps have to be over.

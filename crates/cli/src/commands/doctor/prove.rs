@@ -12,8 +12,10 @@ use lapidary::drive::process::{self, Supervisor};
 use lapidary::vocab::doctor::{Check, CheckName, CheckState};
 use lapidary::vocab::{Body, Cause};
 use lapidary_standin::api::{Chunk, FakeApi, Script, Turn};
+use lapidary_standin::attempt::AgentTools;
 use serde_json::json;
 
+use super::denials::DenialProof;
 use super::report::Report;
 use super::seen::{Cancel, Seen};
 use super::world::World;
@@ -58,7 +60,8 @@ pub(super) async fn prove(
     }
     proofs.tool(report).await?;
     proofs.cancel(report).await?;
-    proofs.leftovers(report).await
+    proofs.leftovers(report).await?;
+    proofs.denials(report).await
 }
 
 struct Proofs<'a> {
@@ -126,7 +129,7 @@ impl Proofs<'_> {
     fn transports(&self) -> impl Iterator<Item = (TransportChoice, &'static str)> {
         let acp = (TransportChoice::Acp, "acp");
         let acp = self.speaks_acp.then_some(acp);
-        [(TransportChoice::Auto, "stream-json")]
+        [(TransportChoice::StreamJson, "stream-json")]
             .into_iter()
             .chain(acp)
     }
@@ -189,6 +192,24 @@ impl Proofs<'_> {
                 &format!("still alive after the run: {}", pids.join(", ")),
             )
         });
+        Ok(())
+    }
+
+    /// What rules deny, over each transport.
+    async fn denials(&self, report: &mut Report<'_>) -> Result<(), Failure> {
+        let Some(tools) = AgentTools::of(gemini_cli::NAME) else {
+            return Ok(());
+        };
+        for (transport, over) in self.transports() {
+            let proof = DenialProof {
+                world: &self.world,
+                acp: None,
+                transport,
+                over,
+                id: &self.id,
+            };
+            report.tell(proof.prove(tools).await?);
+        }
         Ok(())
     }
 

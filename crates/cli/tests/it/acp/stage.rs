@@ -38,7 +38,7 @@ impl Stage {
         command.envs(vars);
         Launch {
             source: AgentSource::Process {
-                command,
+                command: Box::new(command),
                 supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
             },
             recorder: Recorder::begin(&self.world.path("state/runs"), "run").unwrap(),

@@ -52,7 +52,7 @@ impl Stage {
         command.envs([(MARK, mark.value())]);
         let launch = Launch {
             source: AgentSource::Process {
-                command,
+                command: Box::new(command),
                 supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
             },
             recorder: Recorder::begin(&world.root().join("runs"), "run").unwrap(),

@@ -209,7 +209,7 @@ async fn agent(folder: &Path, name: &str, recording: &Path) -> Agent {
     command.args(["replay", "--fast", recording.to_str().unwrap()]);
     let launch = Launch {
         source: AgentSource::Process {
-            command,
+            command: Box::new(command),
             supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
         },
         recorder: Recorder::begin(folder, name).unwrap(),

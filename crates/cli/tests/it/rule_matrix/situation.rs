@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use lapidary_standin::attempt::Attempt;
 use lapidary_testkit::acp::Peer;
 use serde_json::{Value, json};
-
-use super::attempt::Attempt;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Situation {

@@ -158,26 +158,26 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(mode: PermissionMode, deny: &[&str], expected: (Option<&str>, Value)) -> OwnPolicy {
+    fn check(mode: PermissionMode, deny: &[&str], expected: &(Option<&str>, Value)) -> OwnPolicy {
         let own = asked("codex", mode, deny).unwrap();
-        assert_eq!(variables(&own), expected);
+        assert_eq!(&variables(&own), expected);
         own
     }
 
     #[test]
     fn it_asks_before_it_writes_and_does_not_search_the_web() {
         let told = (Some(READ_ONLY), json!({ "web_search": "disabled" }));
-        let own = check(PermissionMode::Default, &[], told);
+        let own = check(PermissionMode::Default, &[], &told);
         assert_eq!((own.denial, own.unkept), (AgentDenial::Asked, None));
         let off = json!({ "shell_tool": false, "unified_exec": false });
         let told = json!({ "web_search": "disabled", "features": off });
         let own_rule = check(
             PermissionMode::Default,
             &["execute"],
-            (Some(READ_ONLY), told),
+            &(Some(READ_ONLY), told),
         );
         assert_eq!(own_rule.unkept, None, "no rule is about MCP");
-        let own = check(ALL, &["edit"], (Some(READ_ONLY), Value::Null));
+        let own = check(ALL, &["edit"], &(Some(READ_ONLY), Value::Null));
         assert_eq!((own.denial, own.unkept), (AgentDenial::Asked, None));
     }
 
@@ -186,13 +186,17 @@ mod tests {
         let off = json!({ "shell_tool": false, "unified_exec": false });
         for kind in ["execute", "search"] {
             let told = (Some(READ_ONLY), json!({ "features": off }));
-            let own = check(ALL, &[kind], told);
+            let own = check(ALL, &[kind], &told);
             assert_eq!((own.denial, own.unkept), (AgentDenial::Refused, None));
         }
         let blind = json!({ "shell_tool": false, "unified_exec": false, "view_image": false });
         let told = (Some(READ_ONLY), json!({ "features": blind }));
-        check(ALL, &["read"], told);
-        let own = check(ALL, &["fetch"], (None, json!({ "web_search": "disabled" })));
+        check(ALL, &["read"], &told);
+        let own = check(
+            ALL,
+            &["fetch"],
+            &(None, json!({ "web_search": "disabled" })),
+        );
         assert_eq!(own.denial, AgentDenial::Refused);
     }
 

@@ -45,10 +45,7 @@ pub fn denial_words(layers: &DenialLayers) -> String {
 
 fn layer(agent: &str, kind: &str, asking: Asking) -> RuleKeeping {
     let rule = Rule::parse_flag(Effect::Deny, kind, Path::new("/"));
-    let policy = Policy::new(
-        Rules::new(rule.into_iter()),
-        PermissionMode::BypassPermissions,
-    );
+    let policy = Policy::new(Rules::new(rule), PermissionMode::BypassPermissions);
     let input = PolicyInput {
         policy: &policy,
         state: &[],

@@ -64,7 +64,7 @@ impl Spoken {
         command.mark(MARK, &run);
         let launch = Launch {
             source: AgentSource::Process {
-                command,
+                command: Box::new(command),
                 supervisor: supervisor.clone(),
             },
             recorder: Recorder::begin(&root.join("runs"), "card")?,

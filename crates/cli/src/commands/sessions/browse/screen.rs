@@ -217,6 +217,7 @@ os.write(1, b"COOKED" if flags & termios.ICANON and flags & termios.ECHO else b"
 
     /// Runs itself once more, on a terminal, and panics there.
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test starts programs")]
     fn a_panic_gives_the_terminal_back_before_it_speaks() {
         if std::env::var_os(ASKED).is_some() {
             let browser = thread::Builder::new().name("main".to_owned()).spawn(|| {

@@ -71,6 +71,7 @@ ok       acp unknown      an unknown method is refused with -32601 after N ms
 ok       acp shutdown     it ends when its stdin is closed (T)
 ok       acp leftovers    nothing of it is left running
 ok       acp stdout       nothing but messages
+unproven prove rules      the mock model was not called
 all is well";
     assert_eq!(shown.join("\n"), expected);
     assert_all_gone(&world);

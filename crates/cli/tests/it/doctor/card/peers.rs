@@ -4,7 +4,7 @@ use lapidary_testkit::acp::{Peer, World};
 use lapidary_testkit::gemini::Version;
 use serde_json::{Value, json};
 
-use super::{card, real, states};
+use super::{card, message, real, states};
 use crate::doctor::Visit;
 
 /// The card of a peer, by its command line.
@@ -97,6 +97,10 @@ fn opencode_asks_before_a_shell_command_once_it_is_told_to() {
         states(&seen).contains(&"permission ok".to_owned()),
         "{seen:?}"
     );
+    assert_eq!(
+        message(&seen, "prove_rules"),
+        "over acp, asked and denied: read, edit, execute, fetch"
+    );
 }
 
 /// By its name it is proven both ways.
@@ -131,5 +135,5 @@ fn gemini_has_a_card_beside_its_proofs() {
     let checkup = seen.checkup();
     let names = checkup["checks"].as_array().unwrap().iter();
     let proofs = names.filter(|check| check["name"].as_str().unwrap().starts_with("prove_"));
-    assert_eq!(proofs.count(), 5);
+    assert_eq!(proofs.count(), 7);
 }

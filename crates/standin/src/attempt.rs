@@ -1,0 +1,290 @@
+//! What a scripted model attempts, in the words of each agent's tools, and how one sees that it was done: in files, in what the model
+//! was told, and at a site on loopback. `lapidary doctor --prove` and the tests of rules share this table.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::api::{FakeApi, Kind, Script, Source, Turn};
+
+/// Files of the project, with content that must not reach the model.
+const FILES: [(&str, &str); 4] = [
+    ("secret.txt", "canary-of-read"),
+    ("hidden.txt", "canary-of-shell"),
+    ("hay.txt", "needle canary-of-search"),
+    ("victim.txt", ""),
+];
+
+/// Files that an attempt makes.
+const MADE: [&str; 2] = ["edited.txt", "made.txt"];
+
+/// An action that a model attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// Reads a file.
+    Read,
+    /// Searches the files of the project.
+    Search,
+    /// Writes a file.
+    Edit,
+    /// Removes a file, by a command.
+    Delete,
+    /// Runs a command that only reads.
+    ShellRead,
+    /// Runs a command that writes.
+    ShellWrite,
+    /// Calls the tool `leak` of the MCP server `vault`.
+    Mcp,
+    /// Requests a page of the site.
+    Fetch,
+}
+
+/// What an agent calls its tools.
+#[derive(Debug, PartialEq, Eq)]
+pub struct AgentTools {
+    family: &'static str,
+    read: &'static str,
+    search: &'static str,
+    edit: &'static str,
+    shell: &'static str,
+    mcp: &'static str,
+    fetch: &'static str,
+}
+
+/// Where the effects of attempts are seen.
+#[derive(Debug, Clone, Copy)]
+pub struct AttemptScene<'a> {
+    /// The project, with the files of [`lay_out`] in it.
+    pub project: &'a Path,
+    /// The file that the MCP server makes when its tool is called.
+    pub mcp_call: &'a Path,
+    /// The model that makes the attempts.
+    pub model: &'a FakeApi,
+    /// The site that is fetched from.
+    pub site: &'a FakeApi,
+}
+
+const TOOLS: [AgentTools; 5] = [
+    AgentTools {
+        family: "gemini",
+        read: "read_file",
+        search: "grep_search",
+        edit: "write_file",
+        shell: "run_shell_command",
+        mcp: "mcp_vault_leak",
+        fetch: "web_fetch",
+    },
+    AgentTools {
+        family: "claude",
+        read: "Read",
+        search: "Bash",
+        edit: "Write",
+        shell: "Bash",
+        mcp: "mcp__vault__leak",
+        fetch: "WebFetch",
+    },
+    AgentTools {
+        family: "opencode",
+        read: "read",
+        search: "grep",
+        edit: "write",
+        shell: "bash",
+        mcp: "vault_leak",
+        fetch: "webfetch",
+    },
+    AgentTools {
+        family: "qwen",
+        read: "read_file",
+        search: "grep_search",
+        edit: "write_file",
+        shell: "run_shell_command",
+        mcp: "mcp__vault__leak",
+        fetch: "web_fetch",
+    },
+    // It reads by commands, and searches the web by a tool of its model's maker.
+    AgentTools {
+        family: "codex",
+        read: "exec_command",
+        search: "exec_command",
+        edit: "apply_patch",
+        shell: "exec_command",
+        mcp: "mcp__vault.leak",
+        fetch: "exec_command",
+    },
+];
+
+impl Attempt {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Read,
+        Self::Search,
+        Self::Edit,
+        Self::Delete,
+        Self::ShellRead,
+        Self::ShellWrite,
+        Self::Mcp,
+        Self::Fetch,
+    ];
+
+    /// A word that is in everything that is told of the attempt, and in nothing else.
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Read => "secret.txt",
+            Self::Search => "needle",
+            Self::Edit => "edited.txt",
+            Self::Delete => "victim.txt",
+            Self::ShellRead => "hidden.txt",
+            Self::ShellWrite => "made.txt",
+            Self::Mcp => "leak",
+            Self::Fetch => "/site",
+        }
+    }
+
+    /// Whether an event or a violation tells of it.
+    pub fn is_about(self, told: &Value) -> bool {
+        let keys = [
+            "toolName",
+            "toolInput",
+            "title",
+            "command",
+            "paths",
+            "content",
+        ];
+        keys.iter()
+            .any(|key| told[*key].to_string().contains(self.mark()))
+    }
+
+    /// The command by which it is attempted, where the agent has no tool of its own for it.
+    fn command(self, url: &str) -> Option<String> {
+        match self {
+            Self::Read => Some("cat secret.txt".to_owned()),
+            Self::Search => Some("grep -r needle .".to_owned()),
+            Self::Delete => Some("rm victim.txt".to_owned()),
+            Self::ShellRead => Some("cat hidden.txt".to_owned()),
+            Self::ShellWrite => Some("touch made.txt".to_owned()),
+            Self::Fetch => Some(format!("curl -s {url}")),
+            Self::Edit | Self::Mcp => None,
+        }
+    }
+}
+
+impl AgentTools {
+    /// The tools of the agents of a family, such as `gemini`, if they are known.
+    pub fn of(family: &str) -> Option<&'static Self> {
+        TOOLS.iter().find(|tools| tools.family == family)
+    }
+
+    fn tool(&self, attempt: Attempt) -> &'static str {
+        match attempt {
+            Attempt::Read => self.read,
+            Attempt::Search => self.search,
+            Attempt::Edit => self.edit,
+            Attempt::Delete | Attempt::ShellRead | Attempt::ShellWrite => self.shell,
+            Attempt::Mcp => self.mcp,
+            Attempt::Fetch => self.fetch,
+        }
+    }
+
+    /// Whether the attempt is a command in the agent's shell.
+    pub fn is_command(&self, attempt: Attempt) -> bool {
+        self.tool(attempt) == self.shell
+    }
+
+    /// Whether the agent told its model of a tool for the attempt.
+    pub fn is_offered(&self, attempt: Attempt, model: &FakeApi) -> bool {
+        let name = format!("\"{}\"", self.tool(attempt));
+        let requests = model.requests();
+        let mut tools = requests
+            .iter()
+            .map(|request| request.body["tools"].to_string());
+        tools.any(|tools| tools.contains(&name))
+    }
+
+    /// A model that makes these attempts, one after the other.
+    pub fn script(&self, attempts: &[Attempt], project: &Path, site: &str) -> Script {
+        let calls = attempts.iter().map(|attempt| {
+            let url = format!("{site}{}", attempt.mark());
+            let args = self.args(*attempt, &project.join(attempt.mark()), &url);
+            Turn::call(self.tool(*attempt), args)
+        });
+        calls
+            .fold(Script::new(), Script::stream)
+            .stream("So be it.")
+    }
+
+    fn args(&self, attempt: Attempt, file: &Path, url: &str) -> Value {
+        let command = attempt.command(url).filter(|_| self.is_command(attempt));
+        if let Some(command) = command {
+            return self.shell_args(&command);
+        }
+        let path = match self.family {
+            "opencode" => "filePath",
+            _ => "file_path",
+        };
+        match (attempt, self.family) {
+            (Attempt::Edit, "codex") => {
+                json!("*** Begin Patch\n*** Add File: edited.txt\n+x\n*** End Patch")
+            }
+            (Attempt::Edit, _) => json!({ path: file, "content": "x" }),
+            (Attempt::Search, _) => json!({ "pattern": "needle" }),
+            (Attempt::Fetch, "gemini") => json!({ "prompt": format!("Summarise {url}") }),
+            (Attempt::Fetch, "opencode") => json!({ "url": url, "format": "text" }),
+            (Attempt::Fetch, _) => json!({ "url": url, "prompt": "What is it?" }),
+            (Attempt::Mcp, _) => json!({}),
+            _ => json!({ path: file }),
+        }
+    }
+
+    fn shell_args(&self, command: &str) -> Value {
+        match self.family {
+            "qwen" => json!({ "command": command, "is_background": false }),
+            "codex" => json!({ "cmd": command }),
+            _ => json!({ "command": command, "description": "Runs it" }),
+        }
+    }
+}
+
+impl AttemptScene<'_> {
+    /// Whether the effect of an attempt is seen.
+    pub fn is_done(&self, attempt: Attempt) -> bool {
+        match attempt {
+            Attempt::Read => self.has_reached_the_model("canary-of-read"),
+            Attempt::Search => self.has_reached_the_model("canary-of-search"),
+            Attempt::Edit => self.project.join("edited.txt").exists(),
+            Attempt::Delete => !self.project.join("victim.txt").exists(),
+            Attempt::ShellRead => self.has_reached_the_model("canary-of-shell"),
+            Attempt::ShellWrite => self.project.join("made.txt").exists(),
+            Attempt::Mcp => self.mcp_call.exists(),
+            Attempt::Fetch => !self.site.requests().is_empty(),
+        }
+    }
+
+    fn has_reached_the_model(&self, canary: &str) -> bool {
+        let requests = self.model.requests();
+        let mut bodies = requests.iter().map(|request| request.body.to_string());
+        bodies.any(|body| body.contains(canary))
+    }
+}
+
+/// Writes the files that attempts are about, and removes what earlier attempts made.
+pub fn lay_out(project: &Path) -> io::Result<()> {
+    for (name, content) in FILES {
+        fs::write(project.join(name), content)?;
+    }
+    let made = MADE.map(|name| project.join(name));
+    let mut made = made.iter().filter(|file| file.exists());
+    made.try_for_each(fs::remove_file)
+}
+
+/// How many turns of its script a model has played.
+pub fn turns_played(model: &FakeApi) -> usize {
+    let requests = model.requests();
+    let conversation = requests.iter().filter(|made| made.kind == Kind::Stream);
+    let turns = conversation.filter_map(|made| match made.answered_by {
+        Source::Turn(place) => Some(place + 1),
+        Source::Rule(_) | Source::Default => None,
+    });
+    turns.max().unwrap_or_default()
+}
