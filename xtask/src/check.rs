@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use self::module_graph::ModuleGraph;
+use self::module_graph::{ModuleCycle, ModuleGraph};
 use crate::schemas;
 use crate::workspace::{Workspace, run};
 
@@ -45,9 +45,10 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// No two modules of a crate refer to each other, directly or through others (parents and their children aside).
+/// No two modules at the root of a crate refer to each other, directly or through others. Cycles between modules further down are
+/// only counted: each is within one folder.
 fn check_module_cycles(workspace: &Workspace) -> Result<()> {
-    let mut found = Vec::new();
+    let (mut found, mut folders) = (Vec::new(), 0);
     for entry in std::fs::read_dir(workspace.root.join("crates"))? {
         let package = entry?.path();
         let graph = ModuleGraph::read(&package.join("src"))?;
@@ -56,14 +57,15 @@ fn check_module_cycles(workspace: &Workspace) -> Result<()> {
             .unwrap_or_default()
             .display()
             .to_string();
-        found.extend(
-            graph
-                .cycles()
-                .iter()
-                .map(|cycle| format!("{name}, {cycle}")),
-        );
+        let (roots, below): (Vec<_>, Vec<_>) = graph
+            .cycles()
+            .into_iter()
+            .partition(ModuleCycle::is_at_root);
+        folders += below.len();
+        found.extend(roots.iter().map(|cycle| format!("{name}, {cycle}")));
     }
     found.sort();
+    println!("check: {folders} cycles within folders of a crate, none of which is an error");
     ensure!(
         found.is_empty(),
         "modules that refer to each other in a circle:\n{}",

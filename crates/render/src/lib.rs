@@ -23,6 +23,7 @@
 //! assert_eq!(out, b"hi\n");
 //! ```
 
+mod call_state;
 mod code;
 pub mod diff;
 mod echo;
@@ -30,10 +31,12 @@ mod ink;
 mod json_text;
 mod link;
 mod notice;
+mod notices;
 mod permission;
 mod preview;
 mod times;
 mod tool;
+mod tool_argument;
 mod totals;
 mod transcript;
 mod words;

@@ -39,7 +39,8 @@ use lapidary_vocab::{Body, Event, Text};
 use crate::Renderer;
 use crate::echo::Echo;
 use crate::ink::Ink;
-use crate::notice::{self, Level, Notice};
+use crate::notice::{Level, Notice};
+use crate::notices;
 use crate::permission::{OpenRequests, PermissionAnswer};
 use crate::plain;
 use crate::times::ShownTimes;
@@ -164,7 +165,7 @@ impl Narrator {
                 return;
             }
         }
-        if let Some(notice) = notice::of(event) {
+        if let Some(notice) = notices::of(event) {
             return self.notice(&notice);
         }
         match &event.body {

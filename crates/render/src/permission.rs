@@ -5,7 +5,7 @@ use lapidary_vocab::event::{DecidedBy, PermissionDecision, PermissionOutcome, Pe
 use lapidary_vocab::{Json, Text};
 
 use crate::notice::{Level, Notice};
-use crate::{plain, tool, words};
+use crate::{plain, tool_argument, words};
 
 /// How many requests may wait for their answers: of more, the oldest is forgotten.
 const MOST_OPEN: usize = 256;
@@ -172,8 +172,8 @@ impl OpenRequests {
 
 /// A tool and what it would be called with, else what its title says. Agents that give a tool no name call it by its command.
 fn subject(name: &Text, input: &Json, title: Option<&Text>) -> String {
-    let said = || Some(tool::untold(&name.to_str(), title?));
-    let argument = tool::telling_argument(input).or_else(said);
+    let said = || Some(tool_argument::untold(&name.to_str(), title?));
+    let argument = tool_argument::telling_argument(input).or_else(said);
     match argument.filter(|argument| *name != **argument) {
         Some(argument) => format!("{name} {argument}"),
         None => name.to_string(),

@@ -28,7 +28,8 @@ use crate::Renderer;
 use crate::echo::Echo;
 use crate::ink::Ink;
 use crate::live::Marks;
-use crate::notice::{self, Level, Notice};
+use crate::notice::{Level, Notice};
+use crate::notices;
 use crate::permission::{self, OpenRequests, PermissionAnswer};
 use crate::plain;
 use crate::preview::{self, Limits};
@@ -127,7 +128,7 @@ impl Renderer for TextRenderer {
         if let Body::PermissionDecision(decision) = &event.body {
             return self.decision(decision, out);
         }
-        if let Some(notice) = notice::of(event) {
+        if let Some(notice) = notices::of(event) {
             return self.notice(&notice, out);
         }
         match &event.body {

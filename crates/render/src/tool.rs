@@ -2,96 +2,18 @@
 
 mod parts;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::Token;
+use lapidary_vocab::Text;
 use lapidary_vocab::event::{ToolCallStatus, ToolKind};
-use lapidary_vocab::{Json, Text};
 
+pub(crate) use crate::call_state::State;
 use crate::permission::PermissionAnswer;
 use crate::plain;
+use crate::tool_argument::{LONGEST_ARGUMENT, telling_argument, untold};
 use crate::totals;
 use crate::transcript::Tool;
 
 pub(crate) use parts::{Origin, Part, parts};
-
-/// Arguments that say at a glance what a call is about, the most telling first.
-const TELLING: [&str; 16] = [
-    "command",
-    "file_path",
-    "absolute_path",
-    "pattern",
-    "query",
-    "url",
-    "urls",
-    "path",
-    "dir_path",
-    "paths",
-    "include",
-    "skill_name",
-    "agent_name",
-    "name",
-    "prompt",
-    "fact",
-];
-
-/// Enough for a path or a command; the whole is in the call's details.
-const LONGEST_ARGUMENT: usize = 100;
-
-/// The argument that tells what the call is about, on one line; else the first that is a text.
-pub(crate) fn telling_argument(input: &Json) -> Option<String> {
-    let rank = |key: Token<'_>| TELLING.iter().position(|known| key.is(known));
-    // Looked at once: an argument can be a file of many megabytes.
-    let arguments = input
-        .token()
-        .members()
-        .filter(|(_, value)| !value.is_null());
-    let candidates =
-        arguments.filter(|(key, value)| rank(*key).is_some() || value.kind() == Kind::String);
-    let (_, value) = candidates.min_by_key(|(key, _)| rank(*key).unwrap_or(TELLING.len()))?;
-    let text = value.string().unwrap_or_else(|| value.as_str().into());
-    Some(plain::first_line(&text, LONGEST_ARGUMENT)).filter(|line| !line.is_empty())
-}
-
-/// How a call stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    Done,
-    Failed,
-    Cancelled,
-    /// No result was recorded, because somebody had denied it.
-    Denied,
-    /// No result was recorded.
-    Unanswered,
-}
-
-impl State {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Denied => "denied",
-            Self::Unanswered => "no result",
-        }
-    }
-
-    pub(crate) fn mark(self) -> &'static str {
-        match self {
-            Self::Done => "✓",
-            Self::Failed => "✗",
-            Self::Cancelled | Self::Denied => "⊘",
-            Self::Unanswered => "…",
-        }
-    }
-}
-
-/// What a title says beside the tool's name: `edit a.txt` of an `edit` says `a.txt`.
-pub(crate) fn untold(name: &str, title: &Text) -> String {
-    let title = plain::first_line(&title.to_str(), LONGEST_ARGUMENT);
-    let rest = title
-        .strip_prefix(name)
-        .and_then(|rest| rest.strip_prefix(' '));
-    rest.map(str::to_owned).unwrap_or(title)
-}
 
 impl Tool {
     pub(crate) fn state(&self) -> State {
@@ -168,7 +90,7 @@ impl Tool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lapidary_vocab::{Body, Event};
+    use lapidary_vocab::{Body, Event, Json};
 
     fn tool(bodies: &[&str]) -> Tool {
         let mut tool = Tool::default();

@@ -11,11 +11,12 @@ use lapidary_vocab::event::{
 };
 use lapidary_vocab::{Body, Event, Text, TextBuilder};
 
+use crate::call_state::State;
 use crate::echo::Echo;
-use crate::notice::{self, Level, Notice};
+use crate::notice::{Level, Notice};
+use crate::notices;
 use crate::permission::{OpenRequests, PermissionAnswer};
 use crate::plain;
-use crate::tool::State;
 use crate::totals::Totals;
 use crate::words;
 
@@ -192,7 +193,7 @@ impl Transcript {
                 return;
             }
         }
-        if let Some(notice) = notice::of(event) {
+        if let Some(notice) = notices::of(event) {
             return self.notice(notice);
         }
         match &event.body {

@@ -142,6 +142,11 @@ impl fmt::Display for ModuleCycle<'_> {
 }
 
 impl ModuleCycle<'_> {
+    /// True if its modules are children of the crate's root.
+    pub(crate) fn is_at_root(&self) -> bool {
+        self.parent.is_empty()
+    }
+
     fn edges(&self) -> impl Iterator<Item = (&String, &String, &BTreeSet<String>)> {
         let inside = |name: &String| self.members.contains(&name);
         let from = self.references.iter().filter(move |(it, _)| inside(it));

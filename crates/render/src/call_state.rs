@@ -1,0 +1,34 @@
+//! How a call of a tool stands, in a word and a mark.
+
+/// How a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Done,
+    Failed,
+    Cancelled,
+    /// No result was recorded, because somebody had denied it.
+    Denied,
+    /// No result was recorded.
+    Unanswered,
+}
+
+impl State {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Denied => "denied",
+            Self::Unanswered => "no result",
+        }
+    }
+
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Done => "✓",
+            Self::Failed => "✗",
+            Self::Cancelled | Self::Denied => "⊘",
+            Self::Unanswered => "…",
+        }
+    }
+}
