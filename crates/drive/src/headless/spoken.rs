@@ -25,6 +25,9 @@ const LONGEST_PROMPT: u64 = 32 << 20;
 const NO_RULES: &str =
     "the rules of `lapidary.toml` apply only over ACP: with this transport the agent decides alone";
 
+/// Gemini CLI has the rules in a policy of its own, and cannot ask.
+const NO_QUESTIONS: &str = "over this transport Gemini CLI cannot ask: a call that a rule of `lapidary.toml` asks about is denied";
+
 const OWN_HOOKS: &str = "Gemini CLI runs its hooks itself here";
 
 /// How the agent is used, and what the user should know about it.
@@ -126,11 +129,22 @@ impl Job {
                 why: reason,
             });
         }
-        let rules = (!self.config.rules.is_empty()).then(|| NO_RULES.to_owned());
+        let rules = self.unasked_rules().map(str::to_owned);
         let hooks = speaking.hooks.then(|| OWN_HOOKS.to_owned());
         let reasons: Vec<_> = reason.into_iter().chain(rules).chain(hooks).collect();
         let reasons = (!reasons.is_empty()).then(|| reasons.join("; "));
         Ok(Way::Headless(reasons))
+    }
+
+    /// What becomes of the rules of `lapidary.toml` where the agent is not spoken to.
+    fn unasked_rules(&self) -> Option<&'static str> {
+        let mut rules = self.config.rules.iter();
+        match self.agent {
+            Agent::Gemini => rules
+                .any(|rule| rule.then == Effect::Ask)
+                .then_some(NO_QUESTIONS),
+            Agent::Acp(_) | Agent::Standin { .. } => rules.next().map(|_| NO_RULES),
+        }
     }
 
     /// What the agent is called, if it only plays what was recorded.

@@ -164,6 +164,7 @@ async fn an_agent_in_this_process_is_asked_and_its_answer_is_told_and_recorded()
     let read = |name| std::fs::read_to_string(recording.join(name)).unwrap();
     assert!(read(STDIN).contains("session/prompt"));
     assert!(read(STDOUT).contains("Fine."));
+    assert!(played.took < BY_ITSELF, "it ends when its pipe is closed");
 }
 
 #[tokio::test(start_paused = true)]
