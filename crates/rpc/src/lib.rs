@@ -12,21 +12,23 @@
 //! * the agent is never made to wait for us. One task reads what it writes and hands it on to queues that are bounded by what they
 //!   hold, not by making anybody wait: see [`Limits`] for what happens where one is full.
 //!
-//! Today an agent is a process, and its stdin and stdout are the [`Transport`]. HTTP and WebSocket are drafts of the protocol, and may
-//! become others.
+//! An agent is a process, whose stdin and stdout are the [`Transport`], or a task of this process ([`LocalAgent`]). HTTP and WebSocket
+//! are drafts of the protocol, and may become others.
 //!
 //! ```no_run
 //! # async fn demo(recorder: lapidary_recording::Recorder) -> Result<(), Box<dyn std::error::Error>> {
 //! use std::time::Duration;
-//! use lapidary_rpc::{Agent, Launch, Limits, Methods};
+//! use lapidary_rpc::{Agent, AgentSource, Launch, Limits, Methods};
 //! use lapidary_process::{Command, Supervisor};
 //! use lapidary_vocab::Json;
 //!
 //! let mut command = Command::new("gemini", "/home/me/project");
 //! command.args(["--acp"]);
 //! let agent = Agent::start(Launch {
-//!     command,
-//!     supervisor: Supervisor::at("/usr/local/bin/lapidary"),
+//!     source: AgentSource::Process {
+//!         command: Box::new(command),
+//!         supervisor: Supervisor::at("/usr/local/bin/lapidary"),
+//!     },
 //!     recorder,
 //!     max_output: 1 << 30,
 //!     methods: Methods::of(["session/request_permission"]),
