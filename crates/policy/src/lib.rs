@@ -299,7 +299,7 @@ impl Policy {
         unread.map_or(verdict, |(at, rule)| rule.verdict(at, Match::Unreadable))
     }
 
-    /// Flags before everything; then whatever is stricter, the project's word or the user's with the mode behind it.
+    /// Rules of flags come first. Then the stricter verdict counts: the project's rules, or the user's rules and the mode.
     fn readable_verdict(&self, step: Step<'_>) -> Verdict {
         let first = |origin| {
             let mut rules = self.rules.iter().enumerate();

@@ -37,8 +37,8 @@ pub fn choose(options: &Json, effect: Effect) -> Option<Choice> {
     }
 }
 
-/// The option that allows this and whatever else the agent takes it for, if the agent offers no narrower one: only a person who was
-/// told so may choose it.
+/// The option that also allows later calls of the agent's choice, if the agent offers no narrower one. Only a person who was told so
+/// may choose it.
 pub fn only_always(options: &Json) -> Option<Text> {
     let find = |kind| {
         let mut options = options.token().elements();

@@ -1,4 +1,4 @@
-//! Rules: what somebody wrote down about what an agent may do.
+//! A permission rule: which actions it matches, and whether they are allowed, denied or asked about.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

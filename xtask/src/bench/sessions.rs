@@ -103,7 +103,7 @@ const NOT_FOUND: Limits = cpu_limit(100);
 /// To read is to copy in the kernel, once. A search looks at each byte again, for the word in either case, for an escape of one of its
 /// letters, for the key of the session's id and for characters that are no ASCII, a vector at a time. `ripgrep`, which looks for the
 /// word alone, takes 1.9 times as long as reading.
-const FOUND: Limits = times_limit(3.5);
+const FOUND: Limits = times_limit(2.0);
 const FOUND_INDEXED: Limits = cpu_limit(30);
 const INDEXED: Limits = Limits {
     cpu: Some(Duration::from_secs(6)),
