@@ -1412,6 +1412,8 @@ export interface Recording {
   run: string;
   /** The agent's name, such as `gemini`. Derived. */
   agent: string;
+  /** The agent's family, as its events name it. Absent if it was no run of ours, and in recordings of early builds. Derived. */
+  provider?: Provider;
   /** The protocol that it spoke: `stream-json`, `json`, `acp`, or `unknown`. Derived. */
   transport: string;
   /** The program and its arguments. Derived. */
@@ -1424,6 +1426,8 @@ export interface Recording {
   onDenied?: string;
   /** What the kernel let the agent write. Absent if it was not confined, and in recordings of early builds. Derived. */
   confinement?: RecordedConfinement;
+  /** Whether another attempt could have followed this one. Absent if not. Derived. */
+  mayRetry?: boolean;
   /** When it was started. Derived. */
   startedAt: string;
   /** How it ended. Absent while it runs, and if we were killed. Derived. */

@@ -181,7 +181,7 @@ impl Job {
             },
         };
         let provider = self.agent.provider();
-        Run::refused(&self.options, provider, error.into(), Some(&refused))
+        Run::refused(&self.options, provider, &error.into(), Some(&refused))
     }
 
     /// Starts the agent and keeps it: see [`talk::connect`].

@@ -220,12 +220,14 @@ fn manifest(request: &Request) -> Manifest {
         writer: Manifest::this_build(),
         run: request.run.clone(),
         agent: request.agent.clone(),
+        provider: None,
         transport: UNKNOWN.to_owned(), // until it has spoken
         argv: request.command.argv(),
         environment: request.command.environment_names(),
         directory: request.command.directory().display().to_string(),
         on_denied: None,
         confinement: None,
+        may_retry: false,
         started_at: format!("{:.3}", jiff::Timestamp::now()),
         end: None,
     }

@@ -22,7 +22,7 @@ use lapidary_wire::lines::DEFAULT_LIMIT;
 
 use crate::agents::{KNOWN, family};
 use crate::recording::{ListedRun, ListingMode, STDOUT, UNKNOWN, list_runs};
-use crate::replay::{Past, PastReading, ReplayError};
+use crate::replay::{Past, PastAttempts, PastReading, ReplayError};
 
 /// The sessions of recorded runs below a directory.
 #[derive(Debug, Default)]
@@ -55,6 +55,7 @@ impl RecordingSessions {
             options,
             max_line: DEFAULT_LIMIT,
             exit_code: None,
+            attempts: PastAttempts::One,
         };
         past.each_event(format, &reading, &mut |events, _| {
             events.drain(..).for_each(&mut *take);

@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 
 pub use check::ReplayError;
 pub use dialogue::{Dialogue, Stage};
-pub use past::{Lines, Past, PastFormat, PastReading, PastViolations, Side, Spoken};
+pub use past::{Past, PastAttempts, PastFormat, PastReading};
 
 use crate::process::Exit;
 use crate::recording::{Channel, MANIFEST, STDERR, STDOUT, TIMING, Timing};

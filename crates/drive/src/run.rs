@@ -19,13 +19,17 @@ mod call_watch;
 mod completion;
 pub(crate) mod course;
 pub(crate) mod ending;
+pub(crate) mod events;
 mod keeping;
+mod line_times;
 pub(crate) mod oversee;
+pub(crate) mod recorded_events;
 mod refused;
 mod request;
 pub(crate) mod rest;
 mod retry;
 pub(crate) mod stall;
+mod subscription;
 pub(crate) mod tally;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -34,62 +38,118 @@ pub(crate) mod waiting;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::thread;
 
+use futures_core::Stream;
 use lapidary_normalize::{Ending, Options};
-use lapidary_vocab::Event;
-use lapidary_vocab::event::Provider;
-use tokio::sync::{mpsc, watch};
+use lapidary_vocab::event::{Provider, RunEnd};
+use lapidary_vocab::{Body, Event};
+use tokio::sync::{Notify, mpsc, watch};
 
+use self::course::RunPorts;
+use self::events::{Progress, ProgressPort};
+use self::recorded_events::PastFormat;
 pub use lapidary_process::stop::Stopper;
-use lapidary_process::stop::{self, Urgency};
+use lapidary_process::stop::{self};
 pub use lapidary_recording::Records;
 pub use refused::RefusedRun;
 pub use request::{Request, Speech, Timeouts};
 pub use rest::Skipped;
+pub use subscription::{SubscribeError, Subscription};
 pub use translate::Batch;
-pub(crate) use translate::{now, stderr_tail};
+pub(crate) use translate::stderr_tail;
 
 /// How many batches may wait for a slow reader. Each is of one read of the recording; more wait in the recording itself.
 const BATCHES: usize = 4;
 
 /// A run that is going on. Dropping it ends the agent.
+///
+/// It is a stream of its events. The reader of that stream sets the pace at which the agent's words are translated; any number of
+/// others read the recording ([`Self::subscribe`]), each at its own pace.
 #[derive(Debug)]
 pub struct Run {
     batches: mpsc::Receiver<Batch>,
     events: VecDeque<Event>,
     stopper: Stopper,
+    source: Arc<RunSource>,
+    progress: watch::Receiver<Progress>,
+    subscribed: Arc<Notify>,
+    /// The `run_end`, once it was read.
+    end: Option<RunEnd>,
+}
+
+/// What a run is, for readers of its recording.
+#[derive(Debug, Clone)]
+pub(crate) struct RunSource {
+    pub(crate) options: Options,
+    pub(crate) provider: Provider,
+    pub(crate) format: PastFormat,
+    /// Where it is recorded. None if nothing of it stays.
+    pub(crate) records: Option<Records>,
+    pub(crate) retries: u32,
+    pub(crate) max_line: usize,
+}
+
+impl RunSource {
+    pub(crate) fn new(request: &Request, format: PastFormat, provider: Provider) -> Self {
+        let records = &request.records;
+        Self {
+            options: request.options.clone(),
+            provider,
+            format,
+            records: records.keep.then(|| records.clone()),
+            retries: request.retries,
+            max_line: request.max_line,
+        }
+    }
 }
 
 impl Run {
     /// Starts a run. Whatever goes wrong from here on is told by its last event.
     pub fn start(request: Request) -> Self {
-        let options = request.options.clone();
-        // Whatever is not spoken to writes what Gemini CLI writes.
-        Self::on_a_thread(options, Provider::Gemini, move |stops, batches| {
-            course::run(request, stops, batches)
-        })
+        let format = match request.speech {
+            Speech::Stream => PastFormat::StreamJson,
+            Speech::Document => PastFormat::Json,
+        };
+        // An agent that does not speak ACP writes what Gemini CLI writes.
+        let source = RunSource::new(&request, format, Provider::Gemini);
+        Self::on_a_thread(source, move |ports| course::run(request, ports))
     }
 
     /// A run that goes its course on a thread of its own.
-    pub(crate) fn on_a_thread<F, C>(options: Options, provider: Provider, course: F) -> Self
+    pub(crate) fn on_a_thread<F, C>(source: RunSource, course: F) -> Self
     where
-        F: FnOnce(watch::Receiver<Urgency>, mpsc::Sender<Batch>) -> C + Send + 'static,
+        F: FnOnce(RunPorts) -> C + Send + 'static,
         C: Future<Output = ()>,
     {
         let (sender, batches) = mpsc::channel(BATCHES);
         let (stopper, stops) = stop::channel();
-        let (told, family, reserve) = (options.clone(), provider.clone(), sender.clone());
+        let port = ProgressPort::default();
+        let progress = port.published.subscribe();
+        let subscribed = Arc::clone(&port.subscribed);
+        let source = Arc::new(source);
+        let (told, reserve) = (Arc::clone(&source), sender.clone());
+        let ports = RunPorts {
+            stops,
+            batches: sender,
+            progress: port,
+        };
         let thread = thread::Builder::new().name("lapidary-run".to_owned());
-        let body = move || run_to_its_end(&options, provider, stops, &sender, course);
-        if let Err(error) = thread.spawn(body) {
+        if let Err(error) = thread.spawn(move || run_to_its_end(&told, ports, course)) {
             let message = format!("cannot start a thread: {error}");
-            let _ = reserve.try_send(course::unable(&told, family, message));
+            let _ = reserve.try_send(unable(&source, message));
         }
         Self {
             batches,
             events: VecDeque::new(),
             stopper,
+            source,
+            progress,
+            subscribed,
+            end: None,
         }
     }
 
@@ -97,27 +157,36 @@ impl Run {
     pub fn refused(
         options: &Options,
         provider: Provider,
-        ending: Ending,
+        ending: &Ending,
         record: Option<&RefusedRun>,
     ) -> Self {
-        Self::over(course::refused(options, provider, ending, record))
-    }
-
-    fn over(batch: Batch) -> Self {
+        let (batch, progress) = course::refused(options, provider.clone(), ending, record);
         let (sender, batches) = mpsc::channel(1);
-        let (stopper, _) = stop::channel();
         let _ = sender.try_send(batch); // there is room for one
+        let records = record.map(|run| run.records.clone());
         Self {
             batches,
             events: VecDeque::new(),
-            stopper,
+            stopper: stop::channel().0,
+            source: Arc::new(RunSource {
+                options: options.clone(),
+                provider,
+                format: PastFormat::Acp,
+                records: records.filter(|_| progress.attempt > 0),
+                retries: 0,
+                max_line: 0,
+            }),
+            progress: watch::channel(progress).1,
+            subscribed: Arc::default(),
+            end: None,
         }
     }
 
     /// The next event, or none after the `run_end`. Can be cancelled.
     pub async fn next(&mut self) -> Option<Event> {
         while self.events.is_empty() {
-            self.events.extend(self.batches.recv().await?.events);
+            let batch = self.batches.recv().await?;
+            self.take(batch);
         }
         self.events.pop_front()
     }
@@ -125,24 +194,80 @@ impl Run {
     /// The next event, for callers without a runtime.
     pub fn blocking_next(&mut self) -> Option<Event> {
         while self.events.is_empty() {
-            self.events.extend(self.batches.blocking_recv()?.events);
+            let batch = self.batches.blocking_recv()?;
+            self.take(batch);
         }
         self.events.pop_front()
     }
 
     /// The next events together with the bytes that they were made of, if these were asked for. Can be cancelled.
     pub async fn next_batch(&mut self) -> Option<Batch> {
-        self.batches.recv().await
+        let batch = self.batches.recv().await?;
+        self.note_end(&batch.events);
+        Some(batch)
     }
 
     /// The next events, for callers without a runtime.
     pub fn blocking_next_batch(&mut self) -> Option<Batch> {
-        self.batches.blocking_recv()
+        let batch = self.batches.blocking_recv()?;
+        self.note_end(&batch.events);
+        Some(batch)
+    }
+
+    /// Another reader, from the event with this `seq` on. It reads the recording, and gives the same events, byte for byte: now, or
+    /// when the run is over. It never waits for this handle to be read, but goes no further than that has been.
+    pub fn subscribe(&self, from_seq: u64) -> Result<Subscription, SubscribeError> {
+        let (source, progress) = (Arc::clone(&self.source), self.progress.clone());
+        let subscription = Subscription::new(source, progress, from_seq);
+        self.subscribed.notify_one();
+        subscription
+    }
+
+    /// Reads the run to its end, and says how it went. Subscriptions still have all events.
+    pub async fn outcome(&mut self) -> RunEnd {
+        while let Some(batch) = self.batches.recv().await {
+            self.note_end(&batch.events);
+        }
+        let source = &self.source;
+        self.end.clone().unwrap_or_else(|| {
+            let message = "the run ended without its end".to_owned();
+            course::lost(&source.options, source.provider.clone(), message)
+        })
+    }
+
+    /// Ends the run: the agent is asked to stop, and is ended with everything that it started if it does not.
+    pub fn stop(&self) {
+        self.stopper.cancel();
     }
 
     /// What ends the run from elsewhere.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
+    }
+
+    fn take(&mut self, batch: Batch) {
+        self.note_end(&batch.events);
+        self.events.extend(batch.events);
+    }
+
+    fn note_end(&mut self, events: &[Event]) {
+        if let Some(Body::RunEnd(end)) = events.last().map(|event| &event.body) {
+            self.end = Some(end.clone());
+        }
+    }
+}
+
+impl Stream for Run {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        while self.events.is_empty() {
+            match ready!(self.batches.poll_recv(context)) {
+                Some(batch) => self.take(batch),
+                None => return Poll::Ready(None),
+            }
+        }
+        Poll::Ready(self.events.pop_front())
     }
 }
 
@@ -152,20 +277,21 @@ impl Drop for Run {
     }
 }
 
+/// The events of a run that we could not make.
+fn unable(source: &RunSource, message: String) -> Batch {
+    course::unable(&source.options, source.provider.clone(), message)
+}
+
 /// A run ends once, whatever happens: also if what happens is a mistake of ours.
-fn run_to_its_end<F, C>(
-    options: &Options,
-    provider: Provider,
-    stops: watch::Receiver<Urgency>,
-    batches: &mpsc::Sender<Batch>,
-    course: F,
-) where
-    F: FnOnce(watch::Receiver<Urgency>, mpsc::Sender<Batch>) -> C,
+fn run_to_its_end<F, C>(source: &RunSource, ports: RunPorts, course: F)
+where
+    F: FnOnce(RunPorts) -> C,
     C: Future<Output = ()>,
 {
+    let batches = ports.batches.clone();
     let run = || {
         let runtime = runtime()?;
-        runtime.block_on(course(stops, batches.clone()));
+        runtime.block_on(course(ports));
         std::io::Result::Ok(())
     };
     let message = match catch_unwind(AssertUnwindSafe(run)) {
@@ -173,7 +299,7 @@ fn run_to_its_end<F, C>(
         Ok(Err(error)) => format!("cannot run anything: {error}"),
         Err(_) => "a mistake in Lapidary, which has broken the run off".to_owned(),
     };
-    let _ = batches.blocking_send(course::unable(options, provider, message));
+    let _ = batches.blocking_send(unable(source, message));
 }
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {

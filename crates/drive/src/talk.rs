@@ -41,7 +41,8 @@ pub use hooks::Hooks;
 pub(crate) use hooks::OUT_OF_REACH;
 pub use request::{Errand, Opening, Request};
 
-use crate::run::Run;
+use crate::run::recorded_events::PastFormat;
+use crate::run::{Run, RunSource};
 
 /// Runs an errand: one session, one prompt, and how it went. The last event is the one `run_end`.
 pub fn run(request: Request, errand: Errand) -> Run {
@@ -50,9 +51,8 @@ pub fn run(request: Request, errand: Errand) -> Run {
     if request.roots.is_empty() {
         return nowhere(&options, provider);
     }
-    Run::on_a_thread(options, provider, move |stops, batches| {
-        course::run(request, errand, stops, batches)
-    })
+    let source = RunSource::new(&request.run, PastFormat::Acp, provider);
+    Run::on_a_thread(source, move |ports| course::run(request, errand, ports))
 }
 
 /// Starts an agent and keeps it until it is not wanted any more.
@@ -67,9 +67,8 @@ pub fn connect(mut request: Request) -> Conversation {
             orders: Orders::to_nobody(),
         };
     }
-    let run = Run::on_a_thread(options, provider, move |stops, batches| {
-        course::keep(request, orders, stops, batches)
-    });
+    let source = RunSource::new(&request.run, PastFormat::Acp, provider);
+    let run = Run::on_a_thread(source, move |ports| course::keep(request, orders, ports));
     Conversation {
         run,
         orders: Orders(sender),
@@ -83,15 +82,11 @@ fn nowhere(options: &Options, provider: Provider) -> Run {
         message: "the workspace has no directory".to_owned(),
         hint: None,
     };
-    Run::refused(
-        options,
-        provider,
-        Ending {
-            stopped: Some(stopped),
-            ..Ending::default()
-        },
-        None,
-    )
+    let ending = Ending {
+        stopped: Some(stopped),
+        ..Ending::default()
+    };
+    Run::refused(options, provider, &ending, None)
 }
 
 /// An agent that is kept.

@@ -4,6 +4,7 @@
 //! cargo run -p lapidary --example translate < fixtures/gemini-0.61.0/sess-a.stdout.jsonl
 //! ```
 
+use lapidary::normalize::Normalizer as _;
 use std::io::{self, Read as _};
 
 use lapidary::normalize::{Ending, Options, gemini::stream::StreamNormalizer};

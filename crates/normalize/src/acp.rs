@@ -45,7 +45,7 @@ use crate::held::HeldTurn;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Denials, Ending, Events, OnDenied, Options, Verdict};
+use crate::{Deltas, Denials, Ending, Events, Normalizer, OnDenied, Options, Verdict};
 
 pub use turn::Turn;
 
@@ -160,69 +160,6 @@ impl AcpNormalizer {
         }
     }
 
-    /// Takes in an entry of Gemini CLI's session log ([`session_log`](crate::gemini::session_log)), before the line that ends the call.
-    pub fn session_log(&mut self, entry: &str) {
-        self.logged.push(entry);
-    }
-
-    /// Says something of our own, in its place between the lines.
-    pub fn note(
-        &mut self,
-        kind: DiagnosticKind,
-        message: String,
-        at: Option<&str>,
-        out: &mut Events,
-    ) {
-        self.arrived(at);
-        self.stamp.diagnostic(kind, message, &mut None, out);
-    }
-
-    /// Says an event of our own, in its place between the lines. The session that it is about need not be the one of the last line.
-    pub fn say(&mut self, body: Body, session: Option<Text>, now: &str, out: &mut Events) {
-        self.arrived(Some(now));
-        self.end_block(out);
-        let last = std::mem::replace(&mut self.stamp.session_id, session);
-        out.push(self.stamp.event(body, &mut None));
-        self.stamp.session_id = last;
-    }
-
-    /// Whether another attempt may follow this one. Then the end of a turn that failed is held back until that is known.
-    pub fn may_restart(&mut self, may: bool) {
-        self.holds_failure = may;
-    }
-
-    /// The agent is started again: what the last one said is over, and its requests and calls are not this one's.
-    pub fn restart(&mut self, message: String, now: &str, out: &mut Events) {
-        self.end_message(out);
-        self.last_terminals(out);
-        self.arrived(Some(now));
-        if let Some(held) = self.held.take() {
-            out.push(held.superseded(message, &mut self.stamp));
-        } else {
-            let kind = DiagnosticKind::Retry;
-            self.stamp.diagnostic(kind, message, &mut None, out);
-        }
-        self.requests = Pending::default();
-        self.errands = Pending::default();
-        self.calls = Pending::default();
-        self.logged = LoggedCalls::default();
-        self.terminals = Pending::default();
-        self.subagents = Pending::default();
-        self.sessions = Sessions::default();
-        self.handshake = Handshake::default();
-        self.verdict = Verdict::over_acp(&self.stamp.provider);
-        self.denials = Denials::default();
-        self.stamp.session_id = None;
-        self.last_prompt = None;
-        self.last_turn = None;
-        self.has_spoken = false;
-    }
-
-    /// True if the agent has said or done anything since the newest prompt.
-    pub fn has_spoken(&self) -> bool {
-        self.has_spoken
-    }
-
     /// The id under which events tell of the agent's newest request: its own, with a number behind it if it was used before.
     pub fn request_id(&self) -> Option<&Text> {
         self.newest_request.as_ref()
@@ -231,31 +168,6 @@ impl AcpNormalizer {
     /// How the newest prompt was answered, once it is.
     pub fn last_turn(&self) -> Option<&Turn> {
         self.last_turn.as_ref()
-    }
-
-    /// True once it is known how the run ended as far as the agent is concerned: the newest prompt was answered, or there was none
-    /// because nobody could get that far.
-    pub fn has_result(&self) -> bool {
-        self.verdict.has_result()
-    }
-
-    /// How the run would end now.
-    pub fn judge(&self, ending: &Ending) -> RunEnd {
-        let end = self.verdict.judge(ending);
-        self.denials
-            .judged(self.on_denied, ending.stopped.is_some(), end)
-    }
-
-    /// Ends the connection: text that is still held back, then the one `run_end`.
-    pub fn finish(mut self, ending: &Ending, out: &mut Events) {
-        self.end_message(out);
-        if let Some(held) = self.held.take() {
-            out.push(held.told(&mut self.stamp));
-        }
-        self.arrived(ending.at.as_deref());
-        self.last_terminals(out);
-        let end = self.judge(ending);
-        out.push(self.stamp.event(Body::RunEnd(end), &mut None));
     }
 
     fn arrived(&mut self, received: Option<&str>) {
@@ -476,6 +388,91 @@ impl AcpNormalizer {
             session.denials.push(&event);
         }
         out.push(event);
+    }
+}
+
+impl Normalizer for AcpNormalizer {
+    fn push_line(
+        &mut self,
+        from: Direction,
+        line: Line<'_>,
+        received: Option<&str>,
+        out: &mut Events,
+    ) {
+        self.push(from, line, received, out);
+    }
+
+    fn session_log(&mut self, entry: &str) {
+        self.logged.push(entry);
+    }
+
+    fn insert(&mut self, body: Body, session: Option<Text>, at: Option<&str>, out: &mut Events) {
+        self.arrived(at);
+        if let Body::Diagnostic(_) = body {
+            return out.push(self.stamp.event(body, &mut None));
+        }
+        self.end_block(out);
+        let last = std::mem::replace(&mut self.stamp.session_id, session);
+        out.push(self.stamp.event(body, &mut None));
+        self.stamp.session_id = last;
+    }
+
+    fn may_restart(&mut self, may: bool) {
+        self.holds_failure = may;
+    }
+
+    /// What the last agent said is over, and its requests and calls are not this one's.
+    fn restart(&mut self, message: String, now: &str, out: &mut Events) {
+        self.end_message(out);
+        self.last_terminals(out);
+        self.arrived(Some(now));
+        if let Some(held) = self.held.take() {
+            out.push(held.superseded(message, &mut self.stamp));
+        } else {
+            let kind = DiagnosticKind::Retry;
+            self.stamp.diagnostic(kind, message, &mut None, out);
+        }
+        self.requests = Pending::default();
+        self.errands = Pending::default();
+        self.calls = Pending::default();
+        self.logged = LoggedCalls::default();
+        self.terminals = Pending::default();
+        self.subagents = Pending::default();
+        self.sessions = Sessions::default();
+        self.handshake = Handshake::default();
+        self.verdict = Verdict::over_acp(&self.stamp.provider);
+        self.denials = Denials::default();
+        self.stamp.session_id = None;
+        self.last_prompt = None;
+        self.last_turn = None;
+        self.has_spoken = false;
+    }
+
+    /// True if the agent has said or done anything since the newest prompt.
+    fn has_spoken(&self) -> bool {
+        self.has_spoken
+    }
+
+    /// True once it is known how the run ended as far as the agent is concerned: the newest prompt was answered, or there was none
+    /// because nobody could get that far.
+    fn has_result(&self) -> bool {
+        self.verdict.has_result()
+    }
+
+    fn judge(&self, ending: &Ending) -> RunEnd {
+        let end = self.verdict.judge(ending);
+        self.denials
+            .judged(self.on_denied, ending.stopped.is_some(), end)
+    }
+
+    fn end(&mut self, end: RunEnd, at: Option<&str>, out: &mut Events) {
+        self.end_message(out);
+        if let Some(held) = self.held.take() {
+            out.push(held.told(&mut self.stamp));
+        }
+        self.arrived(at);
+        self.last_terminals(out);
+        out.push(self.stamp.event(Body::RunEnd(end), &mut None));
     }
 }
 

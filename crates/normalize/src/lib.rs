@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use lapidary_normalize::gemini::stream::StreamNormalizer;
-//! use lapidary_normalize::{Ending, Options};
+//! use lapidary_normalize::{Ending, Normalizer as _, Options};
 //! use lapidary_wire::lines::Line;
 //!
 //! let mut normalizer = StreamNormalizer::new(&Options::new("demo"));
@@ -23,6 +23,7 @@ mod denials;
 mod excerpt;
 mod held;
 mod joined;
+mod normalizer;
 mod options;
 mod own;
 mod pending;
@@ -40,6 +41,7 @@ pub mod unified_diff;
 pub mod views;
 
 pub use denials::Denials;
+pub use normalizer::Normalizer;
 pub use options::{Deltas, OnDenied, Options, RecordOrder};
 pub use verdict::{
     AgentSetup, Departure, Ending, Reported, Stall, StderrOrder, Stopped, TurnLimit, Verdict,

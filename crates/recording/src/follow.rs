@@ -9,6 +9,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use lapidary_wire::lines::{Line, LineBuffer};
+
 use lapidary_process::platform::{read_at, read_exact_at};
 
 /// How often files are looked at where the system does not tell.
@@ -106,6 +108,49 @@ impl Followed {
         let read = read_at(&self.file, &mut bytes, length.saturating_sub(most));
         bytes.truncate(read.unwrap_or(0));
         bytes
+    }
+}
+
+/// The whole lines of a file that another process appends to.
+#[derive(Debug)]
+pub struct FollowedLines {
+    file: Followed,
+    lines: LineBuffer,
+}
+
+impl FollowedLines {
+    /// Opens a file that exists, at its beginning.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            file: Followed::open(path)?,
+            lines: LineBuffer::default(),
+        })
+    }
+
+    /// The same, or none if there is no such file.
+    pub fn open_if_there(path: &Path) -> io::Result<Option<Self>> {
+        match Self::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    /// The next line that ends before `until`. None if there is none yet. A line over the limit is skipped.
+    pub fn next_line(&mut self, until: u64) -> io::Result<Option<&[u8]>> {
+        while !self.lines.has_line() {
+            if self.file.offset >= until {
+                return Ok(None);
+            }
+            let count = self.file.read(self.lines.room(), until)?;
+            if count == 0 {
+                return Ok(None);
+            }
+            self.lines.filled(count);
+        }
+        Ok(match self.lines.next_line() {
+            Some(Line::Whole(line)) => Some(line),
+            Some(Line::TooLong { .. }) | None => Some(b""),
+        })
     }
 }
 

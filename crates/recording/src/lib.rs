@@ -7,6 +7,7 @@
 //! | `run.json` | the manifest ([`Manifest`]): arguments, names of the environment, directory, end |
 //! | `stdin` | what the agent was given to read |
 //! | `stdout`, `stderr` | what it wrote, byte for byte: these files *are* its stdout and stderr |
+//! | `inserted` | the events that Lapidary added, with their places between the lines: see [`InsertedEvent`] |
 //! | `session-log` | what was used of the agent's own log, if anything was: one line for each call of a tool |
 //! | `timing` | one line for each time that one of them had grown: milliseconds since the start, `in`, `out` or `err`, how many bytes |
 //!
@@ -16,7 +17,9 @@
 
 mod find;
 pub mod follow;
+mod inserted;
 mod keep;
+mod lines;
 mod listed_run;
 mod listing;
 mod listing_cache;
@@ -31,11 +34,15 @@ mod timing;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
 
 pub use find::{FindRunError, LATEST, RunName, find_run};
+pub use inserted::{InsertedEvent, InsertedReader, InsertedWriter};
 pub use keep::{ExpiredRun, Limits, RetentionPlan, is_running, prune, sweep};
 pub use lapidary_vocab::recording::{CostBasis, RecordedEnd, Recording as Manifest};
+pub use lines::{LineReading, ReadLineError, RecordedLine, RecordedLines, Side};
 pub use listed_run::ListedRun;
 pub use listing::{ListingMode, list_runs, read_run};
 pub use policy_file::PolicyFile;
@@ -43,7 +50,7 @@ pub use prompt::PromptDirectory;
 pub use records::Records;
 pub use run_id::fresh_run;
 pub use spoken::{ACP, UNKNOWN, spoken};
-pub use timing::{Channel, Moment, Timing, TimingError};
+pub use timing::{Channel, Moment, Timing, TimingError, TimingReader, time_of};
 
 use lapidary_process::platform::{private_directory, private_file_options};
 
@@ -57,6 +64,8 @@ pub const STDOUT: &str = "stdout";
 pub const STDERR: &str = "stderr";
 /// What was used of the agent's own session log.
 pub const SESSION_LOG: &str = "session-log";
+/// The events that Lapidary added.
+pub const INSERTED: &str = "inserted";
 /// When it did.
 pub const TIMING: &str = "timing";
 /// A prompt that was too long for stdin, in a directory of its own.
@@ -97,6 +106,7 @@ pub struct Recorder {
     directory: PathBuf,
     timing: File,
     started: Instant,
+    started_at: Timestamp,
 }
 
 impl Recorder {
@@ -125,6 +135,7 @@ impl Recorder {
             directory,
             timing,
             started: Instant::now(),
+            started_at: now_in_milliseconds(),
         })
     }
 
@@ -133,9 +144,15 @@ impl Recorder {
         &self.directory
     }
 
-    /// How long it has been going on.
-    pub fn elapsed(&self) -> std::time::Duration {
-        self.started.elapsed()
+    /// How long it has been going on, as exact as `timing` tells it.
+    pub fn elapsed(&self) -> Duration {
+        let micros = self.started.elapsed().as_micros();
+        Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+    }
+
+    /// When it began, as exact as the manifest tells it.
+    pub fn started_at(&self) -> Timestamp {
+        self.started_at
     }
 
     /// The file for one of the agent's channels, empty.
@@ -156,7 +173,7 @@ impl Recorder {
     /// Notes that a channel has grown by so many bytes.
     pub fn note(&mut self, channel: Channel, bytes: u64) -> io::Result<()> {
         let moment = Moment {
-            at: self.started.elapsed(),
+            at: self.elapsed(),
             channel,
             bytes,
         };
@@ -178,6 +195,11 @@ impl Recorder {
     pub fn discard(self) -> io::Result<()> {
         fs::remove_dir_all(&self.directory)
     }
+}
+
+fn now_in_milliseconds() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
 
 /// Writes the manifest of the recording in a directory.
@@ -235,12 +257,14 @@ mod tests {
             writer: Manifest::this_build(),
             run: "run".to_owned(),
             agent: "gemini".to_owned(),
+            provider: None,
             transport: "json".to_owned(),
             argv: Vec::new(),
             environment: Vec::new(),
             directory: "/".to_owned(),
             on_denied: None,
             confinement: None,
+            may_retry: false,
             started_at: "now".to_owned(),
             end: None,
         };

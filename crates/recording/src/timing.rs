@@ -1,7 +1,14 @@
 //! `timing`: when each channel of a recording grew, and by how much.
 
 use std::fmt;
+use std::io;
+use std::path::Path;
 use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::TIMING;
+use super::follow::FollowedLines;
 
 /// One of the agent's three files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +105,36 @@ fn moment(line: &str) -> Option<Moment> {
         .next()
         .is_none()
         .then_some(Moment { at, channel, bytes })
+}
+
+/// The time of a moment, as events carry it.
+pub fn time_of(started: Timestamp, since: Duration) -> Option<String> {
+    let at = started.checked_add(since).ok()?;
+    Some(format!("{at:.3}"))
+}
+
+/// Reads the moments of a recording one by one, also while it grows.
+#[derive(Debug)]
+pub struct TimingReader(Option<FollowedLines>);
+
+impl TimingReader {
+    /// Opens the file of a recording. Without one there are no moments.
+    pub fn open(directory: &Path) -> io::Result<Self> {
+        FollowedLines::open_if_there(&directory.join(TIMING)).map(Self)
+    }
+
+    /// The next moment. None if there is none yet. A line that makes no sense is skipped.
+    pub fn next_moment(&mut self) -> io::Result<Option<Moment>> {
+        let Self(Some(lines)) = self else {
+            return Ok(None);
+        };
+        while let Some(line) = lines.next_line(u64::MAX)? {
+            if let Some(moment) = std::str::from_utf8(line).ok().and_then(moment) {
+                return Ok(Some(moment));
+            }
+        }
+        Ok(None)
+    }
 }
 
 #[cfg(test)]

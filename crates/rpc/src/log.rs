@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -81,6 +82,13 @@ impl Observer {
                 return (lines, bytes);
             }
             self.log.news.notified().await;
+        }
+    }
+
+    /// Writes all that the recording has to tell about the lines so far.
+    pub fn flush(&self) {
+        if let Some(tape) = &mut self.log.state().tape {
+            let _ = tape.flush(); // a full disk is found by the next line
         }
     }
 
@@ -226,10 +234,20 @@ impl Log {
         }
     }
 
-    /// The agent said this, in a line that begins there in all that it said.
-    pub(super) fn received(&self, received: Received, start: u64) -> u64 {
+    /// The agent said this, in a line that stands there in all that it said.
+    pub(super) fn received(&self, received: Received, place: Range<u64>) -> u64 {
         let mut state = self.state();
-        self.add(&mut state, Traffic::Received(received), Some(start))
+        if let Some(tape) = &mut state.tape {
+            tape.take_line(place.end);
+        }
+        self.add(&mut state, Traffic::Received(received), Some(place.start))
+    }
+
+    /// All lines of what was read last are received.
+    pub(super) fn caught_up(&self) {
+        if let Some(tape) = &mut self.state().tape {
+            tape.take_rest();
+        }
     }
 
     /// We say this. It is noted before it is written, so that no answer can come before its question.
@@ -292,9 +310,13 @@ impl Log {
             see(number, &traffic);
         }
         if state.is_watched {
+            let time = match &traffic {
+                Traffic::Sent(_) => Tape::time_of_sent,
+                Traffic::Received(_) | Traffic::Skipped { .. } => Tape::time_of_received,
+            };
             let observed = Observed {
                 number,
-                at: Timestamp::now(),
+                at: state.tape.as_ref().map_or_else(Timestamp::now, time),
                 traffic,
             };
             if state.is_behind(size(&observed.traffic), self.most) {

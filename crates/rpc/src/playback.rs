@@ -12,9 +12,6 @@ use super::message::{Asked, What};
 use super::tape::Recorded;
 use super::traffic::{Observed, Traffic, length};
 
-/// Lines that stand together have their time together, unless it differs by more milliseconds than this.
-const SAME_TIME: i64 = 50;
-
 /// Who said something, and so in which file it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
@@ -24,7 +21,7 @@ pub(super) enum Side {
     Nowhere,
 }
 
-/// Lines of one side that followed each other.
+/// Lines of one side that followed each other in one moment of the recording.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passage {
     /// The number of the first.
@@ -44,11 +41,7 @@ pub(super) struct Passage {
 impl Passage {
     /// Whether `next`, which follows, can be part of it.
     pub(super) fn goes_on_in(&self, next: &Self) -> bool {
-        let late = next.at.as_millisecond() - self.at.as_millisecond();
-        self.side == next.side
-            && self.asked.is_none()
-            && next.asked.is_none()
-            && (0..=SAME_TIME).contains(&late)
+        self.side == next.side && self.asked.is_none() && next.asked.is_none() && self.at == next.at
     }
 
     pub(super) fn take_in(&mut self, next: &Self) {

@@ -1,5 +1,6 @@
 //! Reading what the agent says. It ends where the agent's output does, and nowhere else.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use lapidary_vocab::{Json, Text};
@@ -29,25 +30,28 @@ pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<Shared>) 
         lines.filled(count);
         loop {
             let start = lines.taken();
-            let Some(line) = lines.next_line() else {
+            let Some(end) = lines.next_end() else {
                 break;
             };
-            take(line, start, &shared);
+            if let Some(line) = lines.next_line() {
+                take(line, start..end, &shared);
+            }
         }
+        shared.log.caught_up();
     }
     let start = lines.taken();
     if let Some(line) = lines.last_line() {
-        take(line, start, &shared);
+        take(line, start..u64::MAX, &shared);
     }
 }
 
-/// Takes a line that begins at `start` in what the agent has written.
-fn take(line: lines::Line<'_>, start: u64, shared: &Arc<Shared>) {
+/// Takes a line that stands there in what the agent has written.
+fn take(line: lines::Line<'_>, place: Range<u64>, shared: &Arc<Shared>) {
     let Received { line, what } = classify::read(line);
     match &what {
         What::Answer { id, outcome, .. } => {
             let (id, outcome) = (id.clone(), outcome.clone());
-            take_answer(line, start, (id, outcome), shared);
+            take_answer(line, place, (id, outcome), shared);
         }
         What::Request { id, method, params } => {
             let asking = Asking {
@@ -57,23 +61,23 @@ fn take(line: lines::Line<'_>, start: u64, shared: &Arc<Shared>) {
                 params: params.clone(),
                 bytes: line.bytes().len(),
             };
-            let number = shared.log.received(Received { line, what }, start);
+            let number = shared.log.received(Received { line, what }, place);
             shared.asked(Asking { number, ..asking });
         }
         What::Notification { method, params } => {
             let cancelled = cancelled(method, params.as_ref());
-            shared.log.received(Received { line, what }, start);
+            shared.log.received(Received { line, what }, place);
             if let Some(id) = cancelled {
                 shared.cancelled(&id);
             }
         }
         What::Noise(Noise::TooLong(length)) => {
             let (length, truncated) = (*length, Truncated::of(line.text()));
-            let number = shared.log.received(Received { line, what }, start);
+            let number = shared.log.received(Received { line, what }, place);
             too_long(truncated, length, number, shared);
         }
         What::Noise(_) => {
-            shared.log.received(Received { line, what }, start);
+            shared.log.received(Received { line, what }, place);
         }
     }
 }
@@ -107,7 +111,7 @@ fn too_long(truncated: Truncated, length: u64, number: u64, shared: &Arc<Shared>
 /// Whoever waits hears of it after it was noted, so that they find it among what was said.
 fn take_answer(
     line: Line,
-    start: u64,
+    place: Range<u64>,
     (id, outcome): (Id, Result<Json, Refusal>),
     shared: &Shared,
 ) {
@@ -117,7 +121,7 @@ fn take_answer(
         outcome: outcome.clone(),
         asked,
     };
-    let number = shared.log.received(Received { line, what }, start);
+    let number = shared.log.received(Received { line, what }, place);
     if let Some(waiting) = waiting {
         tell(waiting, id, number, outcome);
     }

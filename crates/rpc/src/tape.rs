@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::error::ConnectionError;
 use lapidary_recording::{Channel, Manifest, Moment, Recorder, STDERR, STDIN, STDOUT};
 
@@ -29,6 +31,12 @@ pub(super) struct Tape {
     /// What is not written yet, and when it last was.
     moments: Vec<Moment>,
     noted: Duration,
+    /// The times of the newest moments of stdin and stdout.
+    last_told: Duration,
+    last_said: Duration,
+    /// How many bytes of stdout are recorded, and of how many the time is noted.
+    recorded: u64,
+    timed: u64,
     /// How many bytes the agent has written.
     written: u64,
     /// How many it may.
@@ -58,6 +66,10 @@ impl Tape {
             looked: Duration::ZERO,
             moments: Vec::new(),
             noted: Duration::ZERO,
+            last_told: Duration::ZERO,
+            last_said: Duration::ZERO,
+            recorded: 0,
+            timed: 0,
             written: 0,
             limit,
             heard: 0,
@@ -65,7 +77,7 @@ impl Tape {
         })
     }
 
-    /// The agent has said this.
+    /// The agent has said this. Its time is noted line by line: see [`Self::take_line`].
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
         let recorded = self.record_stdout(bytes);
         self.is_torn |= recorded.is_err();
@@ -80,13 +92,48 @@ impl Tape {
         self.grew(bytes.len() as u64)?;
         let written = self.stdout.write_all(bytes);
         written.map_err(unrecorded)?;
-        self.note(Channel::Out, bytes.len() as u64)
+        self.recorded += bytes.len() as u64;
+        self.flush_if_due()
+    }
+
+    /// A line is taken that ends there in all that the agent said. What we say meanwhile, between two lines of one read, has its
+    /// place in the recording, too.
+    pub(super) fn take_line(&mut self, end: u64) {
+        let end = end.min(self.recorded);
+        let more = end.saturating_sub(self.timed);
+        if more > 0 {
+            self.timed = end;
+            self.note(Channel::Out, more);
+        }
+    }
+
+    /// All lines of a read are taken. What is left is the beginning of one.
+    pub(super) fn take_rest(&mut self) {
+        self.take_line(self.recorded);
+    }
+
+    /// When the newest line of the agent was said, as the recording tells it.
+    pub(super) fn time_of_received(&self) -> Timestamp {
+        self.time(self.last_said)
+    }
+
+    /// When the agent was told its newest line.
+    pub(super) fn time_of_sent(&self) -> Timestamp {
+        self.time(self.last_told)
+    }
+
+    fn time(&self, since: Duration) -> Timestamp {
+        let started = self.recorder.started_at();
+        started.checked_add(since).unwrap_or(started)
     }
 
     /// The agent is told this. Returns where it begins in all that it was told.
     pub(super) fn told(&mut self, bytes: &[u8]) -> Result<u64, ConnectionError> {
         let written = self.stdin.write_all(bytes).map_err(unrecorded);
-        let noted = written.and_then(|()| self.note(Channel::In, bytes.len() as u64));
+        let noted = written.and_then(|()| {
+            self.note(Channel::In, bytes.len() as u64);
+            self.flush_if_due()
+        });
         self.is_torn |= noted.is_err();
         let start = self.heard;
         self.heard += bytes.len() as u64;
@@ -129,7 +176,7 @@ impl Tape {
         self.looked = self.recorder.elapsed();
         self.complained += more;
         if more > 0 {
-            self.note(Channel::Err, more)?;
+            self.note(Channel::Err, more);
         }
         self.flush().map_err(unrecorded)?;
         self.grew(more)
@@ -160,15 +207,27 @@ impl Tape {
         Ok(())
     }
 
-    fn note(&mut self, channel: Channel, bytes: u64) -> Result<(), ConnectionError> {
+    fn note(&mut self, channel: Channel, bytes: u64) {
         let at = self.recorder.elapsed();
-        match self.moments.last_mut() {
+        let at = match self.moments.last_mut() {
             Some(last) if last.channel == channel && at.saturating_sub(last.at) < ONE_MOMENT => {
                 last.bytes += bytes;
+                last.at
             }
-            _ => self.moments.push(Moment { at, channel, bytes }),
+            _ => {
+                self.moments.push(Moment { at, channel, bytes });
+                at
+            }
+        };
+        match channel {
+            Channel::In => self.last_told = at,
+            Channel::Out => self.last_said = at,
+            Channel::Err => {}
         }
-        if at.saturating_sub(self.noted) > OFTEN {
+    }
+
+    fn flush_if_due(&mut self) -> Result<(), ConnectionError> {
+        if self.recorder.elapsed().saturating_sub(self.noted) > OFTEN {
             self.flush().map_err(unrecorded)?;
         }
         Ok(())

@@ -8,6 +8,7 @@
     reason = "panicking is how a target reports"
 )]
 
+use lapidary_normalize::Normalizer as _;
 use std::io;
 use std::time::Duration;
 

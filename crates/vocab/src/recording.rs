@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::PermissionViolation;
+use crate::event::{PermissionViolation, Provider};
 use crate::open_enum::open_enum;
 use crate::{Cause, Outcome};
 
@@ -24,6 +24,9 @@ pub struct Recording {
     pub run: String,
     /// The agent's name, such as `gemini`. Derived.
     pub agent: String,
+    /// The agent's family, as its events name it. Absent if it was no run of ours, and in recordings of early builds. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<Provider>,
     /// The protocol that it spoke: `stream-json`, `json`, `acp`, or `unknown`. Derived.
     pub transport: String,
     /// The program and its arguments. Derived.
@@ -38,6 +41,9 @@ pub struct Recording {
     /// What the kernel let the agent write. Absent if it was not confined, and in recordings of early builds. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<RecordedConfinement>,
+    /// Whether another attempt could have followed this one. Absent if not. Derived.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_retry: bool,
     /// When it was started. Derived.
     pub started_at: String,
     /// How it ended. Absent while it runs, and if we were killed. Derived.

@@ -149,6 +149,13 @@ impl LineBuffer {
         true
     }
 
+    /// Where the next line ends, its newline included, counted in bytes from the first. None until it has ended.
+    pub fn next_end(&mut self) -> Option<u64> {
+        let has_line = self.has_line();
+        let length = self.dropped + (self.searched - self.start) as u64;
+        has_line.then(|| self.taken + length + 1)
+    }
+
     /// What is left when there will be no more bytes: a last line without its newline.
     pub fn last_line(&mut self) -> Option<Line<'_>> {
         if self.start == self.end && self.dropped == 0 {

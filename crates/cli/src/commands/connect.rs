@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Err(failure) => {
             let refused = job::refused(common, None);
             let family = job::family(common);
-            Run::refused(&options, family, refusal(&failure), refused.as_ref())
+            Run::refused(&options, family, &refusal(&failure), refused.as_ref())
         }
     };
     let _heard = listener.ends(run.stopper());

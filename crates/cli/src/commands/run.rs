@@ -68,7 +68,7 @@ pub(super) fn carry_out(
         Err(failure) => {
             let refused = super::job::refused(&args.common, prompt);
             let family = super::job::family(&args.common);
-            Run::refused(&options, family, refusal(&failure), refused.as_ref())
+            Run::refused(&options, family, &refusal(&failure), refused.as_ref())
         }
     };
     let heard = listener.ends(run.stopper());

@@ -8,6 +8,7 @@ mod progress;
 mod recording;
 mod source;
 
+use lapidary::normalize::Normalizer as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,7 @@ pub(super) use source::Source;
 /// Protocol, or events that `lapidary` printed; which of them is decided by content. Reads the directory of a recording as well: both sides, when they spoke, and
 /// how the run ended. Nothing is dropped: a line that is not understood becomes a diagnostic that carries it. Output streams as input
 /// arrives.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   gemini -o stream-json -p 'fix the tests' | lapidary translate
@@ -62,7 +63,7 @@ pub(crate) struct Args {
     /// What becomes of text that arrives in chunks
     #[arg(long, value_enum, default_value_t = DeltasArg::Only)]
     deltas: DeltasArg,
-    /// The run's id, from which event ids are made [default: `translated`; for events, their own]
+    /// The run's id, from which event ids are made [default: that of the recording or of the events, else `translated`]
     #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     run_id: Option<String>,
     /// The exit code of the agent (`agentExitCode`), so that `run_end` and `result` can judge [default: what a recording says]
@@ -221,6 +222,13 @@ impl Args {
             Sink::new
         };
         sink(format, self.run_id(), self.extract_data, out)
+    }
+
+    /// With this id, unless the user gave one.
+    fn with_run_id(&self, id: &str) -> Self {
+        let mut args = self.clone();
+        args.run_id.get_or_insert_with(|| id.to_owned());
+        args
     }
 
     fn run_id(&self) -> &str {

@@ -10,8 +10,8 @@ use lapidary_vocab::recording::SCHEMA;
 use super::{Replay, Source};
 use crate::process::Exit;
 use crate::recording::{
-    ACP, Channel, MANIFEST, Manifest, RecordedEnd, STDERR, STDIN, STDOUT, Timing, TimingError,
-    UNKNOWN,
+    ACP, Channel, MANIFEST, Manifest, ReadLineError, RecordedEnd, STDERR, STDIN, STDOUT, Timing,
+    TimingError, UNKNOWN,
 };
 use crate::signals;
 
@@ -100,6 +100,13 @@ pub enum ReplayError {
         /// The line, from 1.
         line: usize,
     },
+}
+
+impl From<ReadLineError> for ReplayError {
+    fn from(error: ReadLineError) -> Self {
+        let ReadLineError { path, source } = error;
+        Self::Read { path, source }
+    }
 }
 
 impl ReplayError {

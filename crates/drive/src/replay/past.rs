@@ -1,8 +1,6 @@
 //! A recording that is read instead of played: what was said, and how it ended.
 
 mod events;
-mod lines;
-mod violations;
 
 use std::fs;
 use std::io;
@@ -14,15 +12,13 @@ use lapidary_normalize::{Ending, OnDenied, Stopped};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::{Provider, RunEnd};
 
-pub use events::{PastFormat, PastReading};
-pub use lines::{Lines, Side, Spoken};
-pub use violations::PastViolations;
+pub use events::{PastAttempts, PastFormat, PastReading};
 
 use super::{ReplayError, check};
 use crate::agents::{KNOWN, family};
 use crate::recording::{
-    Channel, MANIFEST, Manifest, Moment, RecordedEnd, SESSION_LOG, STDERR, STDIN, STDOUT, TIMING,
-    is_running, spoken,
+    Channel, MANIFEST, Manifest, Moment, RecordedEnd, RecordedLines, STDERR, STDIN, STDOUT, TIMING,
+    is_running, spoken, time_of,
 };
 use crate::run::ending::cancelled;
 use crate::run::stderr_tail;
@@ -34,8 +30,6 @@ pub struct Past {
     directory: PathBuf,
     manifest: Manifest,
     is_dialogue: bool,
-    /// With one more for each channel: what was written when nobody took the time any more.
-    moments: Vec<Moment>,
     started: Option<Timestamp>,
     size: u64,
 }
@@ -73,9 +67,7 @@ impl Past {
         let timing = timing?;
         texts.stderr = stderr?;
         texts.timing = &timing;
-        let mut moments = texts.facts()?.timing.0;
-        let has_times = !moments.is_empty();
-        moments.extend(rest(&moments));
+        let has_times = !texts.facts()?.timing.0.is_empty();
         let manifest = texts.manifest()?;
         Ok(Self {
             directory: directory.to_owned(),
@@ -83,7 +75,6 @@ impl Past {
             size: texts.stdout.saturating_add(texts.stdin.unwrap_or(0)),
             manifest,
             is_dialogue,
-            moments,
         })
     }
 
@@ -114,8 +105,11 @@ impl Past {
         self.manifest.argv.is_empty() && end.is_some_and(|end| end.outcome.is_some())
     }
 
-    /// The agent's family, by its name. An agent without one that means anything was started by its command.
+    /// The agent's family, as recorded; else by its name. An agent without one that means anything was started by its command.
     pub fn provider(&self) -> Provider {
+        if let Some(provider) = &self.manifest.provider {
+            return provider.clone();
+        }
         let agent = self.manifest.agent.as_str();
         let is_it = |command: &&[&str]| command[0] == agent;
         let known = KNOWN
@@ -167,23 +161,11 @@ impl Past {
         self.directory.join(STDERR)
     }
 
-    /// What was used of the agent's own session log, one entry a line. Empty if nothing was.
-    pub fn session_log(&self) -> Result<String, ReplayError> {
-        match check::read(&self.directory.join(SESSION_LOG)) {
-            Err(error) => missing(error),
-            entries => entries,
-        }
-    }
-
     /// What was said, from the first line on. Of a line that is longer than `limit`, only the beginning is kept.
-    pub fn lines(&self, limit: usize) -> Result<Lines<'_>, ReplayError> {
-        Lines::open(self, limit)
-    }
-
-    /// The violations that it had, for the diagnostics that tell of them.
-    pub fn violations(&self) -> PastViolations {
-        let end = self.manifest.end.as_ref();
-        PastViolations::new(end.map_or_else(Vec::new, |end| end.violations.clone()))
+    pub fn lines(&self, limit: usize) -> Result<RecordedLines, ReplayError> {
+        let mut lines = RecordedLines::open(&self.directory, self.line_reading(limit))?;
+        lines.complete();
+        Ok(lines)
     }
 
     /// How it ended. `judge` tells how that would be judged after all that was said. Where the run was judged differently, Lapidary had
@@ -215,8 +197,7 @@ impl Past {
 
     /// When that was, as events carry it.
     pub(super) fn time(&self, since_the_start: Duration) -> Option<String> {
-        let at = self.started?.checked_add(since_the_start).ok()?;
-        Some(format!("{at:.3}"))
+        time_of(self.started?, since_the_start)
     }
 }
 

@@ -7,17 +7,18 @@ use std::time::Duration;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{Ending, StderrOrder};
 use lapidary_vocab::Cause;
-use lapidary_vocab::event::{DiagnosticKind, RunEnd};
+use lapidary_vocab::event::{DiagnosticKind, Provider, RunEnd};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end};
+use super::events::RunEvents;
 use super::oversee::{Overseer, Watched};
 use super::request::{Request, Speech};
 use super::rest::RestLimit;
 use super::retry;
 use super::tally::RunTally;
-use super::translate::{Batch, Translator, now, stderr_tail};
+use super::translate::{Batch, Translator, stderr_tail};
 use super::waiting::{Spent, Waiting};
 use crate::confine::ConfinedRun;
 use crate::follow::Grown;
@@ -71,17 +72,17 @@ impl Tried {
 }
 
 impl Attempt<'_> {
-    pub(super) async fn make(self, normalizer: &mut StreamNormalizer) -> Tried {
+    pub(super) async fn make(self, events: &mut RunEvents<StreamNormalizer>) -> Tried {
         let request = self.request;
         let (ending, recording, has_output) = match begin(request, self.number) {
-            Ok(recorder) => self.follow(recorder, normalizer).await,
+            Ok(recorder) => self.follow(recorder, events).await,
             Err(error) => (cannot_record(&error), None, false),
         };
-        let end = normalizer.judge(&ending);
+        let end = events.judge(&ending);
         // Of an agent that writes one document, only one that never started is known to have done nothing.
         let is_silent = request.speech == Speech::Document && end.cause != Cause::SpawnFailed;
         Tried {
-            is_under_way: normalizer.has_spoken() || is_silent,
+            is_under_way: events.has_spoken() || is_silent,
             end,
             ending,
             recording,
@@ -92,17 +93,23 @@ impl Attempt<'_> {
     async fn follow(
         self,
         mut recorder: Recorder,
-        normalizer: &mut StreamNormalizer,
+        events: &mut RunEvents<StreamNormalizer>,
     ) -> (Ending, Option<PathBuf>, bool) {
         let request = self.request;
-        let mut manifest = manifest(request, request.speech.as_str());
+        let mut manifest = manifest(
+            request,
+            (request.speech.as_str(), Provider::Gemini),
+            &recorder,
+            self.number,
+        );
+        events.begin_attempt(recorder.directory());
         let tally = RunTally::new(request);
-        let supervised = self.supervise(&mut recorder, &manifest, normalizer, &tally);
+        let supervised = self.supervise(&mut recorder, &manifest, events, &tally);
         let ending = match supervised.await {
             Ok(ending) => ending,
             Err(error) => error.ending(&recorder),
         };
-        let judged = normalizer.judge(&ending);
+        let judged = events.judge(&ending);
         let stdout = fs::metadata(recorder.directory().join(STDOUT));
         let has_output = stdout.is_ok_and(|stdout| stdout.len() > 0);
         let mut end = recorded_end(recorder.elapsed(), &ending, Some(&judged));
@@ -121,7 +128,7 @@ impl Attempt<'_> {
         self,
         recorder: &mut Recorder,
         manifest: &Manifest,
-        normalizer: &mut StreamNormalizer,
+        events: &mut RunEvents<StreamNormalizer>,
         tally: &RunTally,
     ) -> Result<Ending, AttemptError> {
         let request = self.request;
@@ -138,8 +145,8 @@ impl Attempt<'_> {
         let (sender, grown) = watch::channel(Grown::default());
         let translator = Translator::new(
             request,
-            &directory,
-            normalizer,
+            (&directory, recorder.started_at()),
+            events,
             (&waiting, &spent, tally),
             &violations,
             self.batches,
@@ -182,18 +189,18 @@ impl Attempt<'_> {
         let mut last = Batch::default();
         violations.note_all(changes.unwrap_or_default(), |message| {
             let kind = DiagnosticKind::PermissionViolation;
-            normalizer.note(kind, message, Some(&now()), &mut last.events);
+            events.note(kind, message, &mut last.events);
         });
         if !last.is_empty() {
             let _ = self.batches.send(last).await;
         }
         violations.judge(&mut ending);
         ending.stderr = stderr_tail(&directory);
-        if ending.stopped.is_none() && !normalizer.has_result() && is_full(&directory) {
+        if ending.stopped.is_none() && !events.has_result() && is_full(&directory) {
             ending.stopped = Some(disk_full(&directory));
         }
         // A run that has failed has its own cause.
-        if ending.stopped.is_none() && normalizer.judge(&ending).cause == Cause::EndTurn {
+        if ending.stopped.is_none() && events.judge(&ending).cause == Cause::EndTurn {
             match spent.judge(request.budget_unknown) {
                 Ok(remark) => ending.remarks.extend(remark),
                 Err(stopped) => ending.stopped = Some(stopped),
@@ -214,28 +221,38 @@ impl Attempt<'_> {
 
 /// Begins the recording of an attempt.
 pub(crate) fn begin(request: &Request, number: u32) -> Result<Recorder, RecordError> {
-    let run = &request.run;
-    let name = match number {
-        1 => run.clone(),
+    Recorder::begin(&request.records.root, &recording_name(&request.run, number))
+}
+
+/// The name of the recording of an attempt.
+pub(crate) fn recording_name(run: &str, number: u32) -> String {
+    match number {
+        1 => run.to_owned(),
         again => format!("{run}.{again}"),
-    };
-    Recorder::begin(&request.records.root, &name)
+    }
 }
 
 /// What is known of an attempt when it begins.
-pub(crate) fn manifest(request: &Request, transport: &str) -> Manifest {
+pub(crate) fn manifest(
+    request: &Request,
+    (transport, provider): (&str, Provider),
+    recorder: &Recorder,
+    number: u32,
+) -> Manifest {
     Manifest {
         schema: lapidary_vocab::recording::SCHEMA.to_owned(),
         writer: Manifest::this_build(),
         run: request.run.clone(),
         agent: request.agent.clone(),
+        provider: Some(provider),
         transport: transport.to_owned(),
         argv: request.command.argv(),
         environment: request.command.environment_names(),
         directory: request.command.directory().display().to_string(),
         on_denied: Some(request.options.on_denied.as_str().to_owned()),
         confinement: request.confined.as_deref().map(ConfinedRun::recorded),
-        started_at: now(),
+        may_retry: number <= request.retries,
+        started_at: format!("{:.3}", recorder.started_at()),
         end: None,
     }
 }

@@ -1,23 +1,24 @@
 //! The course of a run, from its first attempt to its `run_end`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use lapidary_normalize::acp::AcpNormalizer;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
-use lapidary_normalize::{Ending, Events, Options, Stopped};
-use lapidary_vocab::event::{DiagnosticKind, Provider, RECORDING};
-use lapidary_vocab::{Cause, Json};
+use lapidary_normalize::{Ending, Events, Normalizer, Options, Stopped};
+use lapidary_vocab::Cause;
+use lapidary_vocab::event::{DiagnosticKind, Provider, RunEnd};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
 use super::attempt::{Attempt, Tried};
 use super::ending::cancelled;
+use super::events::{Progress, ProgressPort, RunEvents};
 use super::keeping::{kept_safe, put_back};
 use super::oversee::later;
 use super::refused::RefusedRun;
 use super::request::{Request, Speech};
-use super::translate::{Batch, now};
+use super::translate::Batch;
 use crate::process::stop::Urgency;
 use crate::recording;
 
@@ -28,70 +29,55 @@ const NO_SILENCE: &str =
 /// What keeps us from trying again.
 const TOO_LATE: &str = "another attempt would have begun after the run has to end";
 
-/// Runs, and says how it went.
-pub(super) async fn run(
-    request: Request,
-    stops: watch::Receiver<Urgency>,
-    batches: mpsc::Sender<Batch>,
-) {
-    if request.records.keep {
-        // Whether old recordings could be cleaned up is no concern of this run.
-        let limits = request.records.limits;
-        let _ = recording::prune(&request.records.root, limits, SystemTime::now());
+/// What a run is connected to: orders to stop come in, events go out.
+#[derive(Debug)]
+pub(crate) struct RunPorts {
+    pub(crate) stops: watch::Receiver<Urgency>,
+    pub(crate) batches: mpsc::Sender<Batch>,
+    pub(crate) progress: ProgressPort,
+}
+
+/// Runs an agent that writes, and is not spoken to.
+pub(super) async fn run(mut request: Request, ports: RunPorts) {
+    if request.speech == Speech::Document && request.timeouts.idle.is_some() {
+        request.notices.push(NO_SILENCE.to_owned());
     }
-    let mut normalizer = StreamNormalizer::new(&request.options);
-    let mut first = Batch::default();
-    let silent = (request.speech == Speech::Document && request.timeouts.idle.is_some())
-        .then(|| NO_SILENCE.to_owned());
-    for notice in request.notices.iter().cloned().chain(silent) {
-        normalizer.note(
-            DiagnosticKind::Notice,
-            notice,
-            Some(&now()),
-            &mut first.events,
-        );
-    }
-    let began = Instant::now();
-    // That nobody listens any more is no reason to stop: whoever wants that says so.
-    let _ = batches.send(first).await;
+    let normalizer = StreamNormalizer::new(&request.options);
     let mut effort = Headless {
         request: &request,
-        normalizer: &mut normalizer,
-        stops: &stops,
-        batches: &batches,
-        began,
+        events: RunEvents::new(normalizer, ports.progress),
+        stops: &ports.stops,
+        batches: &ports.batches,
+        began: Instant::now(),
     };
-    let (mut ending, recording) = attempts(&request, &mut effort, &stops, &batches, began).await;
-    ending.duration.get_or_insert_with(|| began.elapsed());
+    lead(&request, &mut effort, &ports.stops, &ports.batches).await;
     clear_prompt(&request);
-    let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
-    let _ = batches
-        .send(last(finish, ending, recording.as_deref()))
-        .await;
 }
 
-/// What can be tried more than once.
+/// What can be tried more than once: the source of a run's events.
 pub(crate) trait Effort {
+    /// What translates the agent's lines.
+    type Lines: Normalizer;
     /// Tries, for the `number`th time.
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried;
-    /// Says that it is tried again, and forgets what was said before.
-    fn start_over(&mut self, message: String, events: &mut Events);
-    /// Says something beside the run.
-    fn notice(&mut self, message: String, events: &mut Events);
+    /// The events of the run.
+    fn events(&mut self) -> &mut RunEvents<Self::Lines>;
+    /// No other attempt follows. What is left to be said comes before the `run_end`.
+    fn close(&mut self, events: &mut Events);
 }
 
-/// An agent that writes, and is not spoken to.
 struct Headless<'a> {
     request: &'a Request,
-    normalizer: &'a mut StreamNormalizer,
+    events: RunEvents<StreamNormalizer>,
     stops: &'a watch::Receiver<Urgency>,
     batches: &'a mpsc::Sender<Batch>,
     began: Instant,
 }
 
 impl Effort for Headless<'_> {
+    type Lines = StreamNormalizer;
+
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried {
-        self.normalizer.may_restart(number <= self.request.retries);
         let attempt = Attempt {
             request: self.request,
             number,
@@ -100,23 +86,49 @@ impl Effort for Headless<'_> {
             must_end,
             began: self.began,
         };
-        attempt.make(self.normalizer).await
+        attempt.make(&mut self.events).await
     }
 
-    fn start_over(&mut self, message: String, events: &mut Events) {
-        self.normalizer.restart(message, &now(), events);
+    fn events(&mut self) -> &mut RunEvents<StreamNormalizer> {
+        &mut self.events
     }
 
-    fn notice(&mut self, message: String, events: &mut Events) {
-        self.normalizer
-            .note(DiagnosticKind::Notice, message, Some(&now()), events);
+    fn close(&mut self, _events: &mut Events) {}
+}
+
+/// Leads a run from its first notice to its `run_end`, whatever its source is.
+pub(crate) async fn lead<E: Effort>(
+    request: &Request,
+    effort: &mut E,
+    stops: &watch::Receiver<Urgency>,
+    batches: &mpsc::Sender<Batch>,
+) {
+    if request.records.keep {
+        // Whether old recordings could be cleaned up is no concern of this run.
+        let limits = request.records.limits;
+        let _ = recording::prune(&request.records.root, limits, SystemTime::now());
     }
+    let mut first = Batch::default();
+    for notice in request.notices.iter().cloned() {
+        let kind = DiagnosticKind::Notice;
+        effort.events().note(kind, notice, &mut first.events);
+    }
+    let began = Instant::now();
+    // A dropped receiver is no reason to stop: `Run` stops its agent when it is dropped.
+    let _ = batches.send(first).await;
+    let (mut ending, recording) = attempts(request, effort, stops, batches, began).await;
+    ending.duration.get_or_insert_with(|| began.elapsed());
+    let mut last = Batch::default();
+    effort.close(&mut last.events);
+    let events = effort.events();
+    events.finish(&ending, recording.as_deref(), &mut last.events);
+    let _ = batches.send(last).await;
 }
 
 /// Tries until it works, and adds what has to be said about the run as a whole.
-pub(crate) async fn attempts(
+async fn attempts<E: Effort>(
     request: &Request,
-    effort: &mut impl Effort,
+    effort: &mut E,
     stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
     began: Instant,
@@ -132,9 +144,9 @@ pub(crate) async fn attempts(
 
 /// Tries until it works, or until there is no point in trying again. Sessions are looked after before and after each attempt: what
 /// one leaves behind may make the next one delete a conversation.
-async fn tries(
+async fn tries<E: Effort>(
     request: &Request,
-    effort: &mut impl Effort,
+    effort: &mut E,
     stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
     began: Instant,
@@ -147,6 +159,7 @@ async fn tries(
             Ok(kept) => kept,
             Err(ending) => return (*ending, recording),
         };
+        effort.events().may_restart(number <= request.retries);
         let mut tried = effort.make(number, must_end).await;
         let warnings = put_back(kept, effort, request, batches).await;
         tried.ending.warnings.extend(warnings);
@@ -159,7 +172,7 @@ async fn tries(
         }
         let mut batch = Batch::default();
         let message = tried.told(number, request.retries, pause);
-        effort.start_over(message, &mut batch.events);
+        effort.events().restart(message, &mut batch.events);
         let _ = batches.send(batch).await;
         if waits_out(pause, stops.clone()).await {
             let ending = Ending {
@@ -182,48 +195,46 @@ fn clear_prompt(request: &Request) {
     }
 }
 
-/// The `run_end`, which says where the recording is.
-pub(crate) fn last(
-    finish: impl FnOnce(&Ending, &mut Events),
-    mut ending: Ending,
-    recording: Option<&Path>,
-) -> Batch {
-    ending.at = Some(now());
-    let mut batch = Batch::default();
-    finish(&ending, &mut batch.events);
-    if let (Some(event), Some(recording)) = (batch.events.last_mut(), recording) {
-        let path = Json::from_value(&recording.to_string_lossy());
-        event.base.extensions.insert(RECORDING.to_owned(), path);
-    }
-    batch
-}
-
 /// The end of a run that we could not make, or could not go on with.
 pub(super) fn unable(options: &Options, provider: Provider, message: String) -> Batch {
+    refused(options, provider, &internal(message), None).0
+}
+
+/// How such a run is judged.
+pub(super) fn lost(options: &Options, provider: Provider, message: String) -> RunEnd {
+    AcpNormalizer::new(options, provider).judge(&internal(message))
+}
+
+fn internal(message: String) -> Ending {
     let stopped = Stopped {
         cause: Cause::Internal,
         message,
         hint: None,
     };
-    let ending = Ending {
+    Ending {
         stopped: Some(stopped),
         ..Ending::default()
-    };
-    refused(options, provider, ending, None)
+    }
 }
 
 /// The events of a run that was not made: one `run_end`, of the agent's family.
 pub(super) fn refused(
     options: &Options,
     provider: Provider,
-    ending: Ending,
+    ending: &Ending,
     record: Option<&RefusedRun>,
-) -> Batch {
-    let normalizer = AcpNormalizer::new(options, provider);
-    let judged = normalizer.judge(&ending);
-    let recording = record.and_then(|run| run.record(&options.run, &ending, &judged));
-    let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
-    last(finish, ending, recording.as_deref())
+) -> (Batch, Progress) {
+    let port = ProgressPort::default();
+    let progress = port.published.subscribe();
+    let mut events = RunEvents::new(AcpNormalizer::new(options, provider.clone()), port);
+    let judged = events.judge(ending);
+    let recording = record.and_then(|run| run.record(&options.run, &provider, ending, &judged));
+    if let Some(recording) = &recording {
+        events.begin_attempt(recording);
+    }
+    let mut batch = Batch::default();
+    events.finish(ending, recording.as_deref(), &mut batch.events);
+    (batch, *progress.borrow())
 }
 
 /// A pause that ends after the run must is not worth waiting for.

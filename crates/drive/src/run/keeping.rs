@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use lapidary_normalize::{Ending, Stopped};
 use lapidary_vocab::Cause;
+use lapidary_vocab::event::DiagnosticKind;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout};
@@ -26,9 +27,9 @@ const CLAIM_PATIENCE: Duration = Duration::from_mins(1);
 const CLAIM_STEP: Duration = Duration::from_millis(100);
 
 /// Sees to it that the agent destroys no sessions. An ending means that it must not start.
-pub(super) async fn kept_safe(
+pub(super) async fn kept_safe<E: Effort>(
     request: &Request,
-    effort: &mut impl Effort,
+    effort: &mut E,
     stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
 ) -> Result<Option<Kept>, Box<Ending>> {
@@ -48,10 +49,10 @@ pub(super) async fn kept_safe(
 }
 
 /// Claims the session that is resumed, and waits for a run that continues it, but not for ever.
-async fn claim(
+async fn claim<E: Effort>(
     safekeeping: &Safekeeping,
     request: &Request,
-    effort: &mut impl Effort,
+    effort: &mut E,
     stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
 ) -> Result<(), Box<Ending>> {
@@ -83,9 +84,9 @@ async fn claim(
 }
 
 /// Puts back what the agent has destroyed, and says so. Returns what the outcome should say, too.
-pub(super) async fn put_back(
+pub(super) async fn put_back<E: Effort>(
     kept: Option<Kept>,
-    effort: &mut impl Effort,
+    effort: &mut E,
     request: &Request,
     batches: &mpsc::Sender<Batch>,
 ) -> Vec<String> {
@@ -102,11 +103,11 @@ pub(super) async fn put_back(
 }
 
 /// Waits for work on sessions, and says so if that takes long.
-async fn patiently<T>(
+async fn patiently<T, E: Effort>(
     mut task: JoinHandle<T>,
     safekeeping: &Safekeeping,
     when: &str,
-    effort: &mut impl Effort,
+    effort: &mut E,
     batches: &mpsc::Sender<Batch>,
 ) -> Result<T, String> {
     let done = if let Ok(done) = timeout(UNNOTICED, &mut task).await {
@@ -123,10 +124,11 @@ async fn patiently<T>(
     done.map_err(|error| error.to_string())
 }
 
-async fn say(notices: Vec<String>, effort: &mut impl Effort, batches: &mpsc::Sender<Batch>) {
+async fn say<E: Effort>(notices: Vec<String>, effort: &mut E, batches: &mpsc::Sender<Batch>) {
     let mut batch = Batch::default();
     for notice in notices {
-        effort.notice(notice, &mut batch.events);
+        let kind = DiagnosticKind::Notice;
+        effort.events().note(kind, notice, &mut batch.events);
     }
     if !batch.events.is_empty() {
         let _ = batches.send(batch).await;

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lapidary_normalize::Ending;
-use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::recording::SCHEMA;
 
 use super::ending::recorded_end;
 use super::tally::beginning;
-use super::translate::now;
 use crate::recording::{Channel, Manifest, PROMPT_ENDING, Recorder, Records, STDOUT, UNKNOWN};
 
 /// What is known of a run that cannot be started.
@@ -27,7 +26,13 @@ pub struct RefusedRun {
 
 impl RefusedRun {
     /// Records how it ended, and returns where. None if it is not to be recorded, or cannot be: the run has its own reason to fail.
-    pub(super) fn record(&self, run: &str, ending: &Ending, judged: &RunEnd) -> Option<PathBuf> {
+    pub(super) fn record(
+        &self,
+        run: &str,
+        provider: &Provider,
+        ending: &Ending,
+        judged: &RunEnd,
+    ) -> Option<PathBuf> {
         let root = &self.records.root;
         // A prompt of that name belongs to another run, and would go with this recording.
         let is_taken = root.join(format!("{run}{PROMPT_ENDING}")).exists();
@@ -38,13 +43,19 @@ impl RefusedRun {
         // The one moment that `timing` has: with it, readers of the recording know the time.
         recorder.note(Channel::In, 0).ok()?;
         recorder.channel(STDOUT).ok()?;
-        recorder
-            .describe(&self.manifest(run, ending, judged))
-            .ok()?;
+        let mut manifest = self.manifest(run, ending, judged, &recorder);
+        manifest.provider = Some(provider.clone());
+        recorder.describe(&manifest).ok()?;
         Some(recorder.directory().to_owned())
     }
 
-    fn manifest(&self, run: &str, ending: &Ending, judged: &RunEnd) -> Manifest {
+    fn manifest(
+        &self,
+        run: &str,
+        ending: &Ending,
+        judged: &RunEnd,
+        recorder: &Recorder,
+    ) -> Manifest {
         let mut end = recorded_end(Duration::ZERO, ending, Some(judged));
         end.prompt = self.prompt.as_deref().map(beginning);
         Manifest {
@@ -52,13 +63,15 @@ impl RefusedRun {
             writer: Manifest::this_build(),
             run: run.to_owned(),
             agent: self.agent.clone(),
+            provider: None,
             transport: UNKNOWN.to_owned(),
             argv: Vec::new(),
             environment: Vec::new(),
             directory: self.directory.display().to_string(),
             on_denied: None,
             confinement: None,
-            started_at: now(),
+            may_retry: false,
+            started_at: format!("{:.3}", recorder.started_at()),
             end: Some(end),
         }
     }

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use lapidary_normalize::gemini::output::Noise;
+use jiff::Timestamp;
+use lapidary_normalize::acp::Direction::FromAgent;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_vocab::Event;
 use lapidary_vocab::event::DiagnosticKind;
@@ -12,6 +13,8 @@ use tokio::sync::{mpsc, watch};
 
 use super::call_watch::CallWatch;
 use super::completion::Completion;
+use super::events::RunEvents;
+use super::line_times::LineTimes;
 use super::request::{Request, Speech};
 use super::rest::{RestLimit, Skipped};
 use super::tally::RunTally;
@@ -48,7 +51,7 @@ impl Batch {
 /// Reads one attempt's files to their end.
 pub(super) struct Translator<'a> {
     request: &'a Request,
-    normalizer: &'a mut StreamNormalizer,
+    made: &'a mut RunEvents<StreamNormalizer>,
     waiting: &'a Waiting,
     spent: &'a Spent,
     tally: &'a RunTally,
@@ -56,6 +59,7 @@ pub(super) struct Translator<'a> {
     stdout: Followed,
     stderr: Followed,
     lines: LineBuffer,
+    times: LineTimes,
     /// All of it, for an agent that writes one document.
     document: Vec<u8>,
     completion: Option<Completion>,
@@ -69,8 +73,8 @@ pub(super) struct Translator<'a> {
 impl<'a> Translator<'a> {
     pub(super) fn new(
         request: &'a Request,
-        directory: &Path,
-        normalizer: &'a mut StreamNormalizer,
+        (directory, started): (&Path, Timestamp),
+        made: &'a mut RunEvents<StreamNormalizer>,
         (waiting, spent, tally): (&'a Waiting, &'a Spent, &'a RunTally),
         violations: &'a Violations,
         batches: &'a mpsc::Sender<Batch>,
@@ -78,7 +82,7 @@ impl<'a> Translator<'a> {
     ) -> io::Result<Self> {
         Ok(Self {
             request,
-            normalizer,
+            made,
             waiting,
             spent,
             tally,
@@ -86,6 +90,7 @@ impl<'a> Translator<'a> {
             stdout: Followed::open(&directory.join(STDOUT))?,
             stderr: Followed::open(&directory.join(STDERR))?,
             lines: LineBuffer::with_limit(request.max_line),
+            times: LineTimes::open(directory, started)?,
             document: Vec::new(),
             completion: request
                 .session_logs
@@ -167,12 +172,15 @@ impl<'a> Translator<'a> {
     }
 
     async fn translate_lines(&mut self, events: &mut Vec<Event>) {
-        let now = now();
-        while let Some(line) = self.lines.next_line() {
+        while let Some(end) = self.lines.next_end() {
+            let at = self.times.of_byte(end);
+            let Some(line) = self.lines.next_line() else {
+                break;
+            };
             if let (Some(completion), Line::Whole(line)) = (&mut self.completion, line) {
                 let was_known = completion.session().is_some();
                 if let Some(entry) = completion.before(line).await {
-                    self.normalizer.session_log(&entry);
+                    self.made.session_log(&entry);
                 }
                 if let (false, Some(session)) = (was_known, completion.session())
                     && let Some(safekeeping) = &self.request.safekeeping
@@ -181,12 +189,12 @@ impl<'a> Translator<'a> {
                 }
             }
             let before = events.len();
-            self.normalizer.push(line, Some(&now), events);
+            self.made.push(FromAgent, line, at, events);
             let watch = self.call_watch.as_mut();
             let remarks = watch.map(|watch| watch.note(&events[before..]));
             for remark in remarks.into_iter().flatten() {
                 let kind = DiagnosticKind::PermissionViolation;
-                self.normalizer.note(kind, remark, Some(&now), events);
+                self.made.note(kind, remark, events);
             }
         }
     }
@@ -220,8 +228,7 @@ impl<'a> Translator<'a> {
         if !self.skipped.is_empty() {
             batch.skipped = self.skipped;
             let (kind, message) = (DiagnosticKind::Notice, self.skipped.to_string());
-            self.normalizer
-                .note(kind, message, Some(&now()), &mut batch.events);
+            self.made.note(kind, message, &mut batch.events);
         }
         if self.is_skipping {
             return self.send(batch).await; // the beginning of a line is none, nor is that of a document
@@ -229,27 +236,25 @@ impl<'a> Translator<'a> {
         match self.request.speech {
             Speech::Stream => {
                 if let Some(line) = self.lines.last_line() {
-                    self.normalizer.push(line, Some(&now()), &mut batch.events);
+                    let at = self.times.of_last();
+                    self.made.push(FromAgent, line, at, &mut batch.events);
                 }
             }
             Speech::Document => {
-                let events = &mut batch.events;
-                self.normalizer
-                    .document(&self.document, Noise::Report, events);
-                if !self.normalizer.has_result() {
-                    let stderr = self.stderr.tail(DOCUMENT_TAIL);
-                    self.normalizer.document(&stderr, Noise::Ignore, events);
-                }
+                let stderr = || self.stderr.tail(DOCUMENT_TAIL);
+                self.made
+                    .document(&self.document, stderr, &mut batch.events);
             }
         }
         self.send(batch).await;
     }
 
     /// If nobody reads any more, the run is being ended anyway.
-    async fn send(&self, batch: Batch) {
+    async fn send(&mut self, batch: Batch) {
         self.waiting.note(&batch.events);
         self.spent.note(&batch.events);
         self.tally.note(&batch.events);
+        self.made.publish();
         if !batch.is_empty() {
             let _ = self.batches.send(batch).await;
             // Whoever watches over the run has to get a word in between.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use lapidary_normalize::acp::AcpNormalizer;
 use lapidary_normalize::{Ending, Events, Stall, StderrOrder};
@@ -32,12 +32,13 @@ use crate::process::stop::Urgency;
 use crate::process::{Ended, Exit};
 use crate::recording::{self, Manifest, Recorder, STDOUT};
 use crate::run::attempt::{Tried, begin, manifest};
-use crate::run::course::{Effort, attempts, last};
+use crate::run::course::{Effort, RunPorts, lead};
 use crate::run::ending::{cannot_record, ending, recorded_end};
+use crate::run::events::RunEvents;
 use crate::run::rest::RestLimit;
 use crate::run::stall::StallPoint;
 use crate::run::tally::RunTally;
-use crate::run::{Batch, now, stderr_tail};
+use crate::run::{Batch, stderr_tail};
 use crate::signals;
 use crate::workspace::{self, Workspace};
 
@@ -62,91 +63,52 @@ pub(super) enum Script {
 }
 
 /// Runs an errand.
-pub(super) async fn run(
-    request: Request,
-    errand: Errand,
-    stops: watch::Receiver<Urgency>,
-    batches: mpsc::Sender<Batch>,
-) {
-    Box::pin(talk(request, Script::Errand(errand), stops, batches)).await;
+pub(super) async fn run(request: Request, errand: Errand, ports: RunPorts) {
+    Box::pin(talk(request, Script::Errand(errand), ports)).await;
 }
 
 /// Keeps an agent for whoever gives orders.
 pub(super) async fn keep(
     request: Request,
     orders: mpsc::UnboundedReceiver<Order>,
-    stops: watch::Receiver<Urgency>,
-    batches: mpsc::Sender<Batch>,
+    ports: RunPorts,
 ) {
-    Box::pin(talk(request, Script::Orders(orders), stops, batches)).await;
+    Box::pin(talk(request, Script::Orders(orders), ports)).await;
 }
 
-async fn talk(
-    request: Request,
-    script: Script,
-    stops: watch::Receiver<Urgency>,
-    batches: mpsc::Sender<Batch>,
-) {
-    if request.run.records.keep {
-        // Whether old recordings could be cleaned up is no concern of this run.
-        let (root, limits) = (&request.run.records.root, request.run.records.limits);
-        let _ = recording::prune(root, limits, SystemTime::now());
-    }
-    let provider = request.provider.clone();
-    let mut normalizer = AcpNormalizer::new(&request.run.options, provider);
-    let mut first = Batch::default();
-    for notice in &request.run.notices {
-        let (kind, notice) = (DiagnosticKind::Notice, notice.clone());
-        normalizer.note(kind, notice, Some(&now()), &mut first.events);
-    }
-    let began = Instant::now();
-    // That nobody listens any more is no reason to stop: whoever wants that says so.
-    let _ = batches.send(first).await;
+async fn talk(request: Request, script: Script, ports: RunPorts) {
+    let normalizer = AcpNormalizer::new(&request.run.options, request.provider.clone());
     let mut effort = Talking {
         request: &request,
         script,
-        normalizer: &mut normalizer,
-        stops: &stops,
-        batches: &batches,
-        began,
+        events: RunEvents::new(normalizer, ports.progress),
+        stops: &ports.stops,
+        batches: &ports.batches,
+        began: Instant::now(),
     };
-    let (mut ending, recording) =
-        attempts(&request.run, &mut effort, &stops, &batches, began).await;
-    if let Script::Orders(orders) = effort.script {
-        let events = refuse_rest(orders, &mut normalizer);
-        let batch = Batch {
-            events,
-            ..Batch::default()
-        };
-        let _ = batches.send(batch).await;
-    }
-    ending.duration.get_or_insert_with(|| began.elapsed());
-    let finish = |ending: &Ending, events: &mut Events| normalizer.finish(ending, events);
-    let _ = batches
-        .send(last(finish, ending, recording.as_deref()))
-        .await;
+    lead(&request.run, &mut effort, &ports.stops, &ports.batches).await;
 }
 
 /// An agent that is spoken to.
 struct Talking<'a> {
     request: &'a Request,
     script: Script,
-    normalizer: &'a mut AcpNormalizer,
+    events: RunEvents<AcpNormalizer>,
     stops: &'a watch::Receiver<Urgency>,
     batches: &'a mpsc::Sender<Batch>,
     began: Instant,
 }
 
 impl Effort for Talking<'_> {
+    type Lines = AcpNormalizer;
+
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried {
-        let may_restart = number <= self.request.run.retries;
-        self.normalizer.may_restart(may_restart);
         let (ending, recording, has_spoken, has_output) = match begin(&self.request.run, number) {
-            Ok(recorder) => self.record(recorder, must_end).await,
+            Ok(recorder) => self.record(recorder, number, must_end).await,
             Err(error) => (cannot_record(&error), None, false, false),
         };
         Tried {
-            end: self.normalizer.judge(&ending),
+            end: self.events.judge(&ending),
             ending,
             recording,
             has_output,
@@ -154,13 +116,14 @@ impl Effort for Talking<'_> {
         }
     }
 
-    fn start_over(&mut self, message: String, events: &mut Events) {
-        self.normalizer.restart(message, &now(), events);
+    fn events(&mut self) -> &mut RunEvents<AcpNormalizer> {
+        &mut self.events
     }
 
-    fn notice(&mut self, message: String, events: &mut Events) {
-        self.normalizer
-            .note(DiagnosticKind::Notice, message, Some(&now()), events);
+    fn close(&mut self, events: &mut Events) {
+        if let Script::Orders(orders) = &mut self.script {
+            refuse_rest(orders, &mut self.events, events);
+        }
     }
 }
 
@@ -168,11 +131,18 @@ impl Talking<'_> {
     async fn record(
         &mut self,
         recorder: Recorder,
+        number: u32,
         must_end: Option<Instant>,
     ) -> (Ending, Option<PathBuf>, bool, bool) {
         let records = &self.request.run.records;
         let directory = recorder.directory().to_owned();
-        let mut manifest = manifest(&self.request.run, "acp");
+        let mut manifest = manifest(
+            &self.request.run,
+            ("acp", self.request.provider.clone()),
+            &recorder,
+            number,
+        );
+        self.events.begin_attempt(&directory);
         let _ = recorder.describe(&manifest);
         let started = Instant::now();
         let tally = RunTally::new(&self.request.run);
@@ -180,7 +150,7 @@ impl Talking<'_> {
         ending.duration = Some(self.began.elapsed());
         ending.stderr = stderr_tail(&directory);
         ending.setup = self.request.run.setup.clone();
-        let judged = self.normalizer.judge(&ending);
+        let judged = self.events.judge(&ending);
         let mut end = recorded_end(started.elapsed(), &ending, Some(&judged));
         tally.complete(&mut end);
         manifest.end = Some(end);
@@ -275,14 +245,13 @@ impl Talking<'_> {
         let (mut ending, (), ()) = tokio::join!(
             talking,
             answer_all(agent.requests, stage),
-            translation.follow(self.normalizer, self.batches, is_over),
+            translation.follow(&mut self.events, self.batches, is_over),
         );
         let mut last = Batch::default();
         let changes = watcher.protected_changes();
         watcher.violations.note_all(changes, |message| {
             let kind = DiagnosticKind::PermissionViolation;
-            self.normalizer
-                .note(kind, message, Some(&now()), &mut last.events);
+            self.events.note(kind, message, &mut last.events);
         });
         if !last.is_empty() {
             let _ = self.batches.send(last).await;

@@ -21,9 +21,10 @@ use super::completion::{Added, Completion};
 use crate::acp::{Noise, Observed, Observer, Received, Traffic, What};
 use crate::follow::{CHUNK, Followed};
 use crate::recording::STDERR;
+use crate::run::events::RunEvents;
 use crate::run::rest::RestLimit;
 use crate::run::tally::RunTally;
-use crate::run::{Batch, Skipped, now};
+use crate::run::{Batch, Skipped};
 
 /// So many lines make a batch, if they are there.
 const LINES: usize = 512;
@@ -178,10 +179,11 @@ impl<'a> Translation<'a> {
     /// Translates until the connection and everything else is over. A slow reader of the batches slows only this down.
     pub(super) async fn follow(
         mut self,
-        normalizer: &mut AcpNormalizer,
+        made: &mut RunEvents<AcpNormalizer>,
         batches: &mpsc::Sender<Batch>,
         mut is_over: oneshot::Receiver<()>,
     ) {
+        let subscribed = made.subscribed();
         let mut complaints = interval(COMPLAINTS);
         complaints.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut is_connected, mut goes_on) = (true, true);
@@ -193,7 +195,7 @@ impl<'a> Translation<'a> {
                 continue;
             }
             let mut into = Into {
-                normalizer,
+                made,
                 batch: Batch::default(),
             };
             // All of these can be cancelled without losing anything.
@@ -206,14 +208,15 @@ impl<'a> Translation<'a> {
                 Some(said) = self.said.receiver.recv() => self.wait(said),
                 _ = &mut is_over, if goes_on => goes_on = false,
                 _ = complaints.tick(), if self.with_bytes => {}
+                () = subscribed.notified() => {} // the next step lets its reader catch up
             }
             self.say_what_is_due(is_connected, &mut into);
             self.complaints(&mut into.batch, u64::MAX);
-            self.send(into.batch, batches).await;
+            self.send(into, batches).await;
         }
         self.rest_of_complaints(batches).await;
         let mut into = Into {
-            normalizer,
+            made,
             batch: Batch::default(),
         };
         self.hear();
@@ -221,21 +224,25 @@ impl<'a> Translation<'a> {
         let left_out = self.said.notes.left_out.load(Ordering::Relaxed);
         if left_out > 0 {
             let message = format!("{left_out} more notes of this kind were skipped");
-            into.note(DiagnosticKind::Notice, message, &now());
+            into.note(DiagnosticKind::Notice, message);
         }
         if !self.skipped.is_empty() {
             into.batch.skipped = self.skipped;
             let message = self.skipped.to_string();
-            into.note(DiagnosticKind::Notice, message, &now());
+            into.note(DiagnosticKind::Notice, message);
         }
-        self.send(into.batch, batches).await;
+        self.send(into, batches).await;
     }
 
-    async fn send(&self, batch: Batch, batches: &mpsc::Sender<Batch>) {
+    async fn send(&self, into: Into<'_>, batches: &mpsc::Sender<Batch>) {
         if let Some(tally) = self.tally {
-            tally.note(&batch.events);
+            tally.note(&into.batch.events);
         }
-        send(batch, batches).await;
+        if into.made.has_subscribers() {
+            self.observer.flush(); // they read there what is told here
+        }
+        into.made.publish();
+        send(into.batch, batches).await;
     }
 
     /// One line, and those that are there already.
@@ -255,9 +262,9 @@ impl<'a> Translation<'a> {
         if let Some(completion) = &mut self.completion {
             for found in completion.before(&observed.traffic).await {
                 match found {
-                    Added::Entry(entry) => into.normalizer.session_log(&entry),
+                    Added::Entry(entry) => into.made.session_log(&entry),
                     Added::Note(message) => {
-                        into.note(DiagnosticKind::Notice, message, &now());
+                        into.note(DiagnosticKind::Notice, message);
                     }
                 }
             }
@@ -289,7 +296,7 @@ impl<'a> Translation<'a> {
                 let message = format!(
                     "{lines} lines of {bytes} bytes were not translated: only a recording has them"
                 );
-                into.note(DiagnosticKind::Notice, message, &at);
+                into.note(DiagnosticKind::Notice, message);
                 0
             }
         }
@@ -376,27 +383,24 @@ impl Clock {
 
 /// Where it is translated to.
 struct Into<'a> {
-    normalizer: &'a mut AcpNormalizer,
+    made: &'a mut RunEvents<AcpNormalizer>,
     batch: Batch,
 }
 
 impl Into<'_> {
     fn line(&mut self, from: Direction, line: Line<'_>, at: &str) {
-        let events = &mut self.batch.events;
-        self.normalizer.push(from, line, Some(at), events);
+        self.made.push(from, line, Some(at), &mut self.batch.events);
     }
 
-    fn note(&mut self, kind: DiagnosticKind, message: String, at: &str) {
-        let events = &mut self.batch.events;
-        self.normalizer.note(kind, message, Some(at), events);
+    fn note(&mut self, kind: DiagnosticKind, message: String) {
+        self.made.note(kind, message, &mut self.batch.events);
     }
 
     fn speak(&mut self, words: Words) {
         match words {
-            Words::Note(kind, message) => self.note(kind, message, &now()),
+            Words::Note(kind, message) => self.note(kind, message),
             Words::Body(body, session) => {
-                let events = &mut self.batch.events;
-                self.normalizer.say(*body, session, &now(), events);
+                self.made.insert(*body, session, &mut self.batch.events);
             }
         }
     }
@@ -437,6 +441,7 @@ mod tests {
 
     use super::*;
     use crate::acp::{Limits, Methods, connect};
+    use crate::run::events::ProgressPort;
 
     /// An agent that complains a lot and goes.
     async fn told_of(complaints: &[u8]) -> Vec<u8> {
@@ -455,8 +460,9 @@ mod tests {
         let (over, is_over) = oneshot::channel();
         over.send(()).unwrap();
         let following = async move {
-            let mut normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
-            translation.follow(&mut normalizer, &batches, is_over).await;
+            let normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
+            let mut made = RunEvents::new(normalizer, ProgressPort::default());
+            translation.follow(&mut made, &batches, is_over).await;
         };
         let reading = async {
             let mut all = Vec::new();
@@ -494,8 +500,9 @@ mod tests {
         let (over, is_over) = oneshot::channel();
         over.send(()).unwrap();
         let following = async move {
-            let mut normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
-            translation.follow(&mut normalizer, &batches, is_over).await;
+            let normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
+            let mut made = RunEvents::new(normalizer, ProgressPort::default());
+            translation.follow(&mut made, &batches, is_over).await;
         };
         let reading = async {
             let (mut lines, mut skipped) = (0, Skipped::default());

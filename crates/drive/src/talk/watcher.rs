@@ -1,5 +1,6 @@
 //! Sees each line as it comes, and knows what the agent is doing: for who has to decide, and for who waits.
 
+use lapidary_normalize::Normalizer as _;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

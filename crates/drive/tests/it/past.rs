@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use lapidary_drive::replay::{Past, Side};
+use lapidary_drive::recording::Side;
+use lapidary_drive::replay::Past;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::{KEPT_OF_TOO_LONG, Line};
 use proptest::prelude::*;
@@ -59,7 +60,7 @@ fn read(directory: &Path) -> Vec<(Said, Option<String>)> {
     let past = Past::open(directory).unwrap();
     let mut lines = past.lines(LIMIT).unwrap();
     let mut all = Vec::new();
-    while let Some(spoken) = lines.next().unwrap() {
+    while let Some(spoken) = lines.next_line().unwrap() {
         let line = match spoken.line {
             Line::Whole(line) => line.to_vec(),
             Line::TooLong { head, length } => {

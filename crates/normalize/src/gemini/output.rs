@@ -16,7 +16,7 @@ use crate::excerpt::shortened;
 use crate::own::{json, string, text};
 use crate::raw::Raw;
 use crate::stamp::Stamp;
-use crate::{Ending, Events, Options, Reported, Verdict};
+use crate::{Ending, Events, Normalizer as _, Options, Reported, Verdict};
 
 /// Translates a whole output and ends the run.
 pub fn events(bytes: &[u8], options: &Options, ending: &Ending, out: &mut Events) {

@@ -27,6 +27,7 @@ use self::odd::Reported;
 use super::output::{Noise, Output};
 use super::session_log::{self, LoggedCall, LoggedCalls};
 use super::turn;
+use crate::acp::Direction;
 use crate::completions::CallSummary;
 use crate::excerpt::shortened;
 use crate::held::HeldTurn;
@@ -34,7 +35,9 @@ use crate::joined::JoinedText;
 use crate::pending::Pending;
 use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
-use crate::{Deltas, Denials, Ending, Events, OnDenied, Options, Verdict, tools, verdict};
+use crate::{
+    Deltas, Denials, Ending, Events, Normalizer, OnDenied, Options, Verdict, tools, verdict,
+};
 
 /// Translates a stream line by line.
 #[derive(Debug)]
@@ -87,11 +90,6 @@ impl StreamNormalizer {
         }
     }
 
-    /// Takes in an entry of the session log ([`super::session_log`]), before the line that ends the call.
-    pub fn session_log(&mut self, entry: &str) {
-        self.logged.push(entry);
-    }
-
     /// Translates one line. `received` is when it came, for lines that do not say so themselves.
     pub fn push(&mut self, line: Line<'_>, received: Option<&str>, out: &mut Events) {
         match line {
@@ -124,69 +122,6 @@ impl StreamNormalizer {
             noise,
         };
         output.read(bytes, out);
-    }
-
-    /// Says something of our own, in its place between the agent's words.
-    pub fn note(
-        &mut self,
-        kind: DiagnosticKind,
-        message: String,
-        at: Option<&str>,
-        out: &mut Events,
-    ) {
-        self.flush(out);
-        self.arrived(None, at);
-        self.stamp.diagnostic(kind, message, &mut None, out);
-    }
-
-    /// How the run would end now.
-    pub fn judge(&self, ending: &Ending) -> RunEnd {
-        let end = self.verdict.judge(ending);
-        self.denials
-            .judged(self.on_denied, ending.stopped.is_some(), end)
-    }
-
-    /// True once the model has said or called anything, or the agent has done something that we do not know.
-    pub fn has_spoken(&self) -> bool {
-        self.has_spoken
-    }
-
-    /// True once the agent has reported how it went.
-    pub fn has_result(&self) -> bool {
-        self.verdict.has_result()
-    }
-
-    /// Whether another attempt may follow this one. Then the end of a turn that failed is held back until that is known.
-    pub fn may_restart(&mut self, may: bool) {
-        self.holds_failure = may;
-    }
-
-    /// The agent is started once more within the same run: what the last attempt said about its end no longer counts.
-    pub fn restart(&mut self, message: String, now: &str, out: &mut Events) {
-        self.flush(out);
-        self.arrived(None, Some(now));
-        if let Some(held) = self.held.take() {
-            out.push(held.superseded(message, &mut self.stamp));
-        } else {
-            let kind = DiagnosticKind::Retry;
-            self.stamp.diagnostic(kind, message, &mut None, out);
-        }
-        self.calls = Pending::default();
-        self.logged = LoggedCalls::default();
-        self.verdict = Verdict::default();
-        self.denials = Denials::default();
-        self.has_spoken = false;
-    }
-
-    /// Ends the stream: joined text that is still held back, then the one `run_end`.
-    pub fn finish(mut self, ending: &Ending, out: &mut Events) {
-        self.flush(out);
-        if let Some(held) = self.held.take() {
-            out.push(held.told(&mut self.stamp));
-        }
-        self.arrived(None, ending.at.as_deref());
-        let end = self.judge(ending);
-        out.push(self.stamp.event(Body::RunEnd(end), &mut None));
     }
 
     fn not_utf8(&mut self, bytes: &[u8], received: Option<&str>, out: &mut Events) {
@@ -513,6 +448,74 @@ impl StreamNormalizer {
             self.verdict.asked(self.has_spoken || turn.usage.is_some());
         }
         Ok(Body::TurnComplete(Box::new(turn)))
+    }
+}
+
+impl Normalizer for StreamNormalizer {
+    fn push_line(
+        &mut self,
+        from: Direction,
+        line: Line<'_>,
+        received: Option<&str>,
+        out: &mut Events,
+    ) {
+        if from == Direction::FromAgent {
+            self.push(line, received, out);
+        }
+    }
+
+    fn session_log(&mut self, entry: &str) {
+        self.logged.push(entry);
+    }
+
+    fn insert(&mut self, body: Body, _session: Option<Text>, at: Option<&str>, out: &mut Events) {
+        self.flush(out);
+        self.arrived(None, at);
+        out.push(self.stamp.event(body, &mut None));
+    }
+
+    fn may_restart(&mut self, may: bool) {
+        self.holds_failure = may;
+    }
+
+    fn restart(&mut self, message: String, now: &str, out: &mut Events) {
+        self.flush(out);
+        self.arrived(None, Some(now));
+        if let Some(held) = self.held.take() {
+            out.push(held.superseded(message, &mut self.stamp));
+        } else {
+            let kind = DiagnosticKind::Retry;
+            self.stamp.diagnostic(kind, message, &mut None, out);
+        }
+        self.calls = Pending::default();
+        self.logged = LoggedCalls::default();
+        self.verdict = Verdict::default();
+        self.denials = Denials::default();
+        self.has_spoken = false;
+    }
+
+    /// True once the model has said or called anything, or the agent has done something that we do not know.
+    fn has_spoken(&self) -> bool {
+        self.has_spoken
+    }
+
+    fn has_result(&self) -> bool {
+        self.verdict.has_result()
+    }
+
+    fn judge(&self, ending: &Ending) -> RunEnd {
+        let end = self.verdict.judge(ending);
+        self.denials
+            .judged(self.on_denied, ending.stopped.is_some(), end)
+    }
+
+    fn end(&mut self, end: RunEnd, at: Option<&str>, out: &mut Events) {
+        self.flush(out);
+        if let Some(held) = self.held.take() {
+            out.push(held.told(&mut self.stamp));
+        }
+        self.arrived(None, at);
+        out.push(self.stamp.event(Body::RunEnd(end), &mut None));
     }
 }
 

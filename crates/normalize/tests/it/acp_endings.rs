@@ -1,5 +1,6 @@
 //! How a run over ACP is judged: by the agent's own word first, and by its process only where there is none.
 
+use lapidary_normalize::Normalizer as _;
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::{Departure, Ending, Options, TurnLimit};
 use lapidary_vocab::event::{CommandResult, Provider, RunEnd};
@@ -249,8 +250,9 @@ fn an_event_of_ours_has_its_place() {
     };
     let now = "2026-11-15T00:00:00Z";
     let body_of = || Body::CommandResult(Box::new(result.clone()));
-    normalizer.say(body_of(), Some(Text::from("other")), now, &mut events);
-    normalizer.say(body_of(), None, now, &mut events);
+    let other = Some(Text::from("other"));
+    normalizer.insert(body_of(), other, Some(now), &mut events);
+    normalizer.insert(body_of(), None, Some(now), &mut events);
     assert_eq!(body(&events[0])["event"], "command_result");
     assert_eq!(events[0].base.session_id, Some(Text::from("other")));
     assert_eq!(events[1].base.session_id, None);

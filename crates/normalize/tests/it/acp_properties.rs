@@ -1,5 +1,6 @@
 //! What holds for any connection.
 
+use lapidary_normalize::Normalizer as _;
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::{Deltas, Ending, Options};
 use lapidary_testkit::captures::{self, Kind};

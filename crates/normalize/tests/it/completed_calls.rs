@@ -1,5 +1,6 @@
 //! Calls of Gemini CLI that are completed from its session log, over both transports.
 
+use lapidary_normalize::Normalizer as _;
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::gemini::session_log::{TurnInLog, entry, turn_entry};
 use lapidary_normalize::gemini::stream::StreamNormalizer;

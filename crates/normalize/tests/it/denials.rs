@@ -1,5 +1,6 @@
 //! Calls that were denied, and what that makes of a run.
 
+use lapidary_normalize::Normalizer as _;
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{Ending, Events, OnDenied, Options};

@@ -1,5 +1,6 @@
 //! The events of a stream: every row of the tables of `specs/2`, deltas, and every sort of bad input.
 
+use lapidary_normalize::Normalizer as _;
 use lapidary_normalize::{Ending, tools};
 use serde_json::{Value, json};
 

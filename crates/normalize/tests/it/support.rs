@@ -1,6 +1,7 @@
 //! Running the translations, and looking at what comes out as JSON.
 
 use lapidary_json::Token;
+use lapidary_normalize::Normalizer as _;
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::gemini::{output, session_events, session_messages};

@@ -71,6 +71,7 @@ impl Scene {
         self.lines.push(bytes);
         loop {
             let start = self.lines.taken();
+            let end = self.lines.next_end().unwrap_or(u64::MAX);
             let line = match self.lines.next_line() {
                 None if is_last => self.lines.last_line(),
                 line => line,
@@ -85,7 +86,7 @@ impl Scene {
                     _ => Asked::Before,
                 };
             }
-            self.log.received(received, start);
+            self.log.received(received, start..end);
             self.said += 1;
         }
     }

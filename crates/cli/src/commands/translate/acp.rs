@@ -1,5 +1,6 @@
 //! A connection of the Agent Client Protocol: a transcript of both sides, their bare lines, or what the agent wrote.
 
+use lapidary::normalize::Normalizer as _;
 use std::io::Write as _;
 
 use lapidary::normalize::acp::{AcpNormalizer, Direction};

@@ -1,10 +1,11 @@
 //! The events of a file or of a recording, for commands that look at them instead of printing them.
 
+use lapidary::normalize::Normalizer as _;
 use std::path::Path;
 
 use anyhow::anyhow;
 use lapidary::drive::recording::MANIFEST;
-use lapidary::drive::replay::{Past, PastReading};
+use lapidary::drive::replay::{Past, PastAttempts, PastReading};
 use lapidary::normalize::acp::AcpNormalizer;
 use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::normalize::gemini::stream::StreamNormalizer;
@@ -49,6 +50,7 @@ pub(crate) fn each_event(
             options,
             max_line: DEFAULT_LIMIT,
             exit_code: None,
+            attempts: PastAttempts::AllThatFollow,
         };
         return recording::each_event(&past, &how, &mut |events| {
             events.drain(..).for_each(&mut take);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use lapidary::drive::recording::{MANIFEST, STDOUT, TIMING};
-use lapidary::drive::replay::{Past, PastFormat, PastReading, ReplayError};
+use lapidary::drive::replay::{Past, PastAttempts, PastFormat, PastReading, ReplayError};
 use lapidary::vocab::recording::RecordedConfinement;
 use lapidary::vocab::{Body, Event};
 
@@ -84,10 +84,12 @@ pub(super) fn translate(
     if let (Format::Text, Some(confinement)) = (format, &past.manifest().confinement) {
         out.note(&told_confinement(confinement))?;
     }
+    let args = &args.with_run_id(&past.manifest().run);
     let how = PastReading {
         options: past.options(args.options(format)),
         max_line: args.max_line,
         exit_code: args.exit_code,
+        attempts: PastAttempts::AllThatFollow,
     };
     let mut sink = args.sink(format, out);
     each_event(past, &how, &mut |events| {

@@ -1,5 +1,6 @@
 //! Whole runs, as they stand on the terminal when they are over.
 
+use lapidary::normalize::Normalizer as _;
 use lapidary::normalize::gemini::stream::StreamNormalizer;
 use lapidary::normalize::{Ending, Options};
 use lapidary::render::live::Size;

@@ -55,6 +55,7 @@ fn one_that_was_not_finished_is_judged_by_what_was_said() {
     edit(&rec, |manifest| {
         manifest.as_object_mut().unwrap().remove("end");
     });
+    fs::write(rec.join("inserted"), "").unwrap();
     // Whoever recorded it was killed over this line.
     let timing = fs::read_to_string(rec.join("timing")).unwrap();
     let cut = timing.find(" out ").unwrap() + 6;

@@ -62,6 +62,7 @@ fn a_recording_holds_everything_and_is_private() {
     assert_eq!(
         names(&recording),
         [
+            "inserted",
             "run.json",
             "session-log",
             "stderr",

@@ -1,39 +1,15 @@
-//! The events of a recording: those that the run had when it was made, without our own notices beside violations.
+//! The events of a recording: those that the run had, those that Lapidary inserted included.
 
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::Path;
-
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
-use lapidary_normalize::gemini::output::Noise;
-use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{Ending, Options};
 use lapidary_vocab::Event;
-use lapidary_vocab::event::{DiagnosticKind, RunEnd};
-use lapidary_wire::lines::Line;
+use lapidary_vocab::event::RunEnd;
 
-use super::{Past, PastViolations, Side};
-use crate::replay::{ReplayError, check};
+use super::Past;
+use crate::recording::{LineReading, MANIFEST};
+use crate::replay::ReplayError;
+use crate::run::recorded_events::{ReadLimit, ReadStep, RecordedEvents, RunNormalizer};
 
-/// An error document is looked for in this much of the end of stderr.
-const DOCUMENT_TAIL: u64 = 1024 * 1024;
-
-/// What tells of a violation.
-const VIOLATION: DiagnosticKind = DiagnosticKind::PermissionViolation;
-
-/// A document that has to be held whole is shorter. The rest of a longer one is not read.
-const LONGEST_DOCUMENT: u64 = 4 << 30;
-
-/// The protocol in which a recorded agent spoke.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PastFormat {
-    /// The Agent Client Protocol.
-    Acp,
-    /// `gemini -o stream-json`.
-    StreamJson,
-    /// `gemini -o json`.
-    Json,
-}
+pub use crate::run::recorded_events::PastFormat;
 
 /// How a recording is read.
 #[derive(Debug, Clone)]
@@ -44,6 +20,17 @@ pub struct PastReading {
     pub max_line: usize,
     /// The agent's exit code, if the user knows better than the recording.
     pub exit_code: Option<i32>,
+    /// Which attempts are read.
+    pub attempts: PastAttempts,
+}
+
+/// Which attempts of a run are read. Each has a recording of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PastAttempts {
+    /// The one that the recording is of.
+    One,
+    /// Those that followed it, too: the whole run, if it is the first.
+    AllThatFollow,
 }
 
 /// Takes events as they come, with the number of bytes that were read so far.
@@ -77,91 +64,93 @@ impl Past {
         reading: &PastReading,
         take: &mut TakeEvents<'_, E>,
     ) -> Result<(), E> {
-        match format {
-            PastFormat::Acp => self.dialogue(reading, take),
-            PastFormat::StreamJson => self.stream(reading, take),
-            PastFormat::Json => self.document(reading, take),
+        let mut normalizer = RunNormalizer::new(format, &reading.options, self.provider());
+        let mut next = self.each_of_attempt(format, reading, &mut normalizer, take)?;
+        while let Some(attempt) = next {
+            next = attempt.each_of_attempt(format, reading, &mut normalizer, take)?;
         }
+        Ok(())
     }
 
-    fn dialogue<E: From<ReplayError>>(
+    /// Passes on the events of one attempt. Returns the one that followed it.
+    fn each_of_attempt<E: From<ReplayError>>(
         &self,
+        format: PastFormat,
         reading: &PastReading,
+        normalizer: &mut RunNormalizer,
         take: &mut TakeEvents<'_, E>,
-    ) -> Result<(), E> {
-        let mut normalizer = AcpNormalizer::new(&reading.options, self.provider());
-        let mut violations = self.violations();
-        for entry in self.session_log()?.lines() {
-            normalizer.session_log(entry);
-        }
+    ) -> Result<Option<Self>, E> {
+        let mut recorded = self.recorded(format, reading.max_line)?;
+        normalizer.any().may_restart(self.manifest.may_retry);
         let mut events = Vec::new();
-        self.each_line(reading, |side, line, at, read| {
-            let direction = match side {
-                Side::Client => Direction::FromClient,
-                Side::Agent => Direction::FromAgent,
-            };
-            normalizer.push(direction, line, at, &mut events);
-            for message in violations.behind(&events) {
-                normalizer.note(VIOLATION, message, at, &mut events);
+        let (mut end, mut next) = (None, None);
+        loop {
+            let step = recorded.next(ReadLimit::NONE, normalizer, &mut events);
+            match step.map_err(ReplayError::from)? {
+                ReadStep::Read => {}
+                ReadStep::End(event) => end = Some(*event),
+                ReadStep::Restart => next = self.next_attempt(reading),
+                ReadStep::Nothing => break,
             }
-            take(&mut events, read)
-        })?;
-        let ending = self.read_ending(reading, |ending| normalizer.judge(ending));
-        for message in violations.rest() {
-            normalizer.note(VIOLATION, message, ending.at.as_deref(), &mut events);
+            take(&mut events, recorded.bytes_read())?;
         }
-        normalizer.finish(&ending, &mut events);
-        take(&mut events, self.size)
+        while let Some(event) = recorded.take_rest().map_err(ReplayError::from)? {
+            normalizer.any().insert_again(event, &mut events);
+        }
+        if next.is_some() {
+            return Ok(next);
+        }
+        match end.filter(|_| reading.exit_code.is_none()) {
+            Some(end) => normalizer.any().insert_again(end, &mut events),
+            None => self.judge(reading, normalizer, &mut events),
+        }
+        take(&mut events, self.size)?;
+        Ok(None)
     }
 
-    fn stream<E: From<ReplayError>>(
-        &self,
-        reading: &PastReading,
-        take: &mut TakeEvents<'_, E>,
-    ) -> Result<(), E> {
-        let mut normalizer = StreamNormalizer::new(&reading.options);
-        let mut violations = self.violations();
-        for entry in self.session_log()?.lines() {
-            normalizer.session_log(entry);
-        }
-        let mut events = Vec::new();
-        self.each_line(reading, |_, line, at, read| {
-            normalizer.push(line, at, &mut events);
-            for message in violations.behind(&events) {
-                normalizer.note(VIOLATION, message, at, &mut events);
-            }
-            take(&mut events, read)
-        })?;
-        self.finish_stream(reading, (normalizer, violations), events, take)
+    fn recorded(&self, format: PastFormat, limit: usize) -> Result<RecordedEvents, ReplayError> {
+        let reading = self.line_reading(limit);
+        let mut recorded = RecordedEvents::open(&self.directory, format, reading)?;
+        recorded.complete();
+        Ok(recorded)
     }
 
-    fn document<E: From<ReplayError>>(
-        &self,
-        reading: &PastReading,
-        take: &mut TakeEvents<'_, E>,
-    ) -> Result<(), E> {
-        let mut normalizer = StreamNormalizer::new(&reading.options);
-        let mut events = Vec::new();
-        normalizer.document(&whole(&self.stdout())?, Noise::Report, &mut events);
-        if !normalizer.has_result() {
-            normalizer.document(&tail(&self.stderr()), Noise::Ignore, &mut events);
+    pub(super) fn line_reading(&self, limit: usize) -> LineReading {
+        LineReading {
+            is_dialogue: self.is_dialogue,
+            limit,
+            started: self.started,
         }
-        self.finish_stream(reading, (normalizer, self.violations()), events, take)
     }
 
-    fn finish_stream<E>(
+    /// The attempt that followed, if it is wanted and there.
+    fn next_attempt(&self, reading: &PastReading) -> Option<Self> {
+        if reading.attempts == PastAttempts::One {
+            return None;
+        }
+        let run = self.manifest.run.as_str();
+        let name = self.directory.file_name()?.to_str()?;
+        let number = match name.strip_prefix(run)? {
+            "" => 1,
+            behind => behind.strip_prefix('.')?.parse::<u32>().ok()?,
+        };
+        let next = self
+            .directory
+            .with_file_name(format!("{run}.{}", number.checked_add(1)?));
+        let is_there = next.join(MANIFEST).is_file();
+        is_there.then(|| Self::open(&next).ok())?
+    }
+
+    /// Ends a recording that has no `run_end`: one of an early build, of another program, or of a run that was killed.
+    fn judge(
         &self,
         reading: &PastReading,
-        (mut normalizer, violations): (StreamNormalizer, PastViolations),
-        mut events: Vec<Event>,
-        take: &mut TakeEvents<'_, E>,
-    ) -> Result<(), E> {
-        let ending = self.read_ending(reading, |ending| normalizer.judge(ending));
-        for message in violations.rest() {
-            normalizer.note(VIOLATION, message, ending.at.as_deref(), &mut events);
-        }
-        normalizer.finish(&ending, &mut events);
-        take(&mut events, self.size)
+        normalizer: &mut RunNormalizer,
+        events: &mut Vec<Event>,
+    ) {
+        let ending = self.read_ending(reading, |ending| normalizer.any().judge(ending));
+        let end = normalizer.any().judge(&ending);
+        normalizer.any().end(end, ending.at.as_deref(), events);
     }
 
     /// How it ended: as recorded, unless the user says otherwise.
@@ -177,37 +166,4 @@ impl Past {
             },
         }
     }
-
-    fn each_line<E: From<ReplayError>>(
-        &self,
-        reading: &PastReading,
-        mut take: impl FnMut(Side, Line<'_>, Option<&str>, u64) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut lines = self.lines(reading.max_line)?;
-        let mut read = 0;
-        while let Some(spoken) = lines.next()? {
-            take(spoken.side, spoken.line, spoken.at, read)?;
-            read = lines.read();
-        }
-        Ok(())
-    }
-}
-
-fn whole(path: &Path) -> Result<Vec<u8>, ReplayError> {
-    let (file, _) = check::open(path)?;
-    let mut bytes = Vec::new();
-    let read = file.take(LONGEST_DOCUMENT).read_to_end(&mut bytes);
-    read.map_err(|source| ReplayError::read(path, source))?;
-    Ok(bytes)
-}
-
-/// The end of a file. One that cannot be read has nothing to say.
-fn tail(path: &Path) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|mut file| {
-        let size = file.metadata()?.len();
-        file.seek(SeekFrom::Start(size.saturating_sub(DOCUMENT_TAIL)))?;
-        file.take(DOCUMENT_TAIL).read_to_end(&mut bytes)
-    });
-    read.map(|_| bytes).unwrap_or_default()
 }

@@ -3,6 +3,7 @@ use lapidary_vocab::Body;
 
 use super::*;
 use crate::budget::Budget;
+use crate::run::events::ProgressPort;
 use crate::run::testing;
 
 /// Translates what an agent wrote that is gone. Returns how many lines were told, and what was skipped.
@@ -11,7 +12,8 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
     std::fs::write(directory.path().join(STDOUT), stdout).unwrap();
     std::fs::write(directory.path().join(STDERR), b"").unwrap();
     let request = testing::request();
-    let mut normalizer = StreamNormalizer::new(&Options::new("r"));
+    let normalizer = StreamNormalizer::new(&Options::new("r"));
+    let mut made = RunEvents::new(normalizer, ProgressPort::default());
     let (waiting, spent) = (Waiting::default(), Spent::new(Budget::default(), None));
     let tally = RunTally::new(&request);
     let violations = Violations::default();
@@ -24,8 +26,8 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
     let following = async {
         let translator = Translator::new(
             &request,
-            directory.path(),
-            &mut normalizer,
+            (directory.path(), Timestamp::UNIX_EPOCH),
+            &mut made,
             (&waiting, &spent, &tally),
             &violations,
             &batches,

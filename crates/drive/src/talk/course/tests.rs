@@ -1,5 +1,8 @@
 //! Conversations with an agent that runs in the test, on a clock that the test owns: nothing is started, nothing is waited for.
 
+use std::path::Path;
+
+use lapidary_normalize::Options;
 use lapidary_vocab::{Body, Event, Outcome};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -11,7 +14,10 @@ use crate::agents::ModeWords;
 use crate::policy::{PermissionMode, Policy, Rules};
 use crate::process::stop::{self, Stopper};
 use crate::recording::{Records, STDIN};
-use crate::run::{self, Timeouts, testing};
+use crate::replay::{Past, PastAttempts, PastReading, ReplayError};
+use crate::run::events::ProgressPort;
+use crate::run::recorded_events::PastFormat;
+use crate::run::{self, RunSource, Subscription, Timeouts, testing};
 use crate::talk::request::Opening;
 
 /// What the agent of a test does when it is prompted.
@@ -104,7 +110,27 @@ impl Played {
             }
             events
         };
-        let ((), events) = tokio::join!(run(request, errand, stops, batches), reading);
+        let source = RunSource::new(&request.run, PastFormat::Acp, Provider::Acp);
+        let port = ProgressPort::default();
+        let progress = port.published.subscribe();
+        let subscribed = |progress| Subscription::new(Arc::new(source.clone()), progress, 0);
+        let beside = all_of(subscribed(progress.clone()).unwrap());
+        let ports = RunPorts {
+            stops,
+            batches,
+            progress: port,
+        };
+        let ((), events, beside) = tokio::join!(run(request, errand, ports), reading, beside);
+        let lines = |events: &[Event]| events.iter().map(Event::to_json).collect::<Vec<_>>();
+        let told = lines(&events);
+        assert_eq!(lines(&beside), told, "subscribed from the start");
+        let later = all_of(subscribed(progress).unwrap()).await;
+        assert_eq!(lines(&later), told, "subscribed when it was over");
+        assert_eq!(
+            lines(&translated(&home.path().join("r"))),
+            told,
+            "translated"
+        );
         Self {
             events,
             took: began.elapsed(),
@@ -121,6 +147,32 @@ impl Played {
         assert_eq!(ends.len(), 1, "every run ends once: {ends:?}");
         ends[0]
     }
+}
+
+async fn all_of(mut subscription: Subscription) -> Vec<Event> {
+    let mut events = Vec::new();
+    while let Some(event) = subscription.next().await {
+        events.push(event.unwrap());
+    }
+    events
+}
+
+/// The events of a recording.
+fn translated(recording: &Path) -> Vec<Event> {
+    let past = Past::open(recording).unwrap();
+    let reading = PastReading {
+        options: past.options(Options::new("r")),
+        max_line: 1024,
+        exit_code: None,
+        attempts: PastAttempts::AllThatFollow,
+    };
+    let mut all = Vec::new();
+    let read = past.each_event(PastFormat::Acp, &reading, &mut |events, _| {
+        all.append(events);
+        Ok::<(), ReplayError>(())
+    });
+    read.unwrap();
+    all
 }
 
 fn request(agent: LocalAgent, timeouts: Timeouts, home: &TempDir) -> Request {

@@ -9,7 +9,7 @@ use lapidary_vocab::{Body, Json, Text};
 use tokio::sync::mpsc;
 
 use crate::acp::{Answer, RequestError};
-use crate::run::now;
+use crate::run::events::RunEvents;
 use crate::talk::Order;
 use crate::talk::stage::Stage;
 
@@ -127,17 +127,15 @@ impl Label {
 
 /// The results of orders that came when the agent was gone already, or never was there.
 pub(in crate::talk) fn refuse_rest(
-    mut orders: mpsc::UnboundedReceiver<Order>,
-    normalizer: &mut AcpNormalizer,
-) -> Events {
+    orders: &mut mpsc::UnboundedReceiver<Order>,
+    made: &mut RunEvents<AcpNormalizer>,
+    events: &mut Events,
+) {
     orders.close();
-    let mut events = Events::new();
     while let Ok(order) = orders.try_recv() {
         let label = Label::of(order.id, &order.name);
         let message = order.command.err();
         let message = message.unwrap_or_else(|| "the agent has ended".to_owned());
-        let body = label.result(Err(message.into()));
-        normalizer.say(body, None, &now(), &mut events);
+        made.insert(label.result(Err(message.into())), None, events);
     }
-    events
 }

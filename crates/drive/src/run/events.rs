@@ -1,0 +1,188 @@
+//! The events of a run: the agent's lines, translated, and the events that Lapidary inserts between them.
+//!
+//! What is inserted is also written to the recording, with its place. So whoever reads the recording, now or later, gets the events
+//! that the run had: [`super::subscription`] and [`crate::replay::Past`].
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lapidary_normalize::acp::Direction;
+use lapidary_normalize::gemini::output::Noise;
+use lapidary_normalize::gemini::stream::StreamNormalizer;
+use lapidary_normalize::{Ending, Events, Normalizer};
+use lapidary_vocab::event::{DiagnosticKind, RECORDING, RunEnd};
+use lapidary_vocab::{Body, Json, Text};
+use lapidary_wire::lines::Line;
+use tokio::sync::{Notify, watch};
+
+use super::translate::now;
+use crate::recording::InsertedWriter;
+
+/// How far a run is translated. Readers of its recording go that far, and wait for more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// The newest attempt, from 1. Zero before the first.
+    pub(crate) attempt: u32,
+    /// How many of its lines are translated.
+    pub(crate) lines: u64,
+    /// How many bytes of its inserted events are written.
+    pub(crate) inserted: u64,
+    /// The `run_end` is among them.
+    pub(crate) is_over: bool,
+}
+
+/// Makes the events of a run.
+#[derive(Debug)]
+pub(crate) struct RunEvents<N> {
+    normalizer: N,
+    inserted: InsertedWriter,
+    progress: Progress,
+    published: watch::Sender<Progress>,
+    subscribed: Arc<Notify>,
+}
+
+/// Where a run tells how far it is.
+#[derive(Debug, Default)]
+pub(crate) struct ProgressPort {
+    pub(crate) published: watch::Sender<Progress>,
+    /// Told when somebody subscribes.
+    pub(crate) subscribed: Arc<Notify>,
+}
+
+impl<N: Normalizer> RunEvents<N> {
+    pub(crate) fn new(normalizer: N, port: ProgressPort) -> Self {
+        Self {
+            normalizer,
+            inserted: InsertedWriter::default(),
+            progress: Progress::default(),
+            published: port.published,
+            subscribed: port.subscribed,
+        }
+    }
+
+    /// What is told when somebody subscribes.
+    pub(crate) fn subscribed(&self) -> Arc<Notify> {
+        Arc::clone(&self.subscribed)
+    }
+
+    /// Another attempt begins, and is recorded there.
+    pub(crate) fn begin_attempt(&mut self, recording: &Path) {
+        self.progress.attempt += 1;
+        self.progress.lines = 0;
+        let _ = self.inserted.attach(recording); // a full disk is reported elsewhere
+    }
+
+    /// Translates a line.
+    pub(crate) fn push(
+        &mut self,
+        from: Direction,
+        line: Line<'_>,
+        at: Option<&str>,
+        out: &mut Events,
+    ) {
+        self.progress.lines += 1;
+        self.normalizer.push_line(from, line, at, out);
+    }
+
+    /// Takes in an entry of Gemini CLI's session log.
+    pub(crate) fn session_log(&mut self, entry: &str) {
+        self.normalizer.session_log(entry);
+    }
+
+    /// Inserts a diagnostic.
+    pub(crate) fn note(&mut self, kind: DiagnosticKind, message: String, out: &mut Events) {
+        self.normalizer.note(kind, message, Some(&now()), out);
+        self.record_last(out);
+    }
+
+    /// Inserts an event about a session, or about none.
+    pub(crate) fn insert(&mut self, body: Body, session: Option<Text>, out: &mut Events) {
+        self.normalizer.insert(body, session, Some(&now()), out);
+        self.record_last(out);
+    }
+
+    /// Whether another attempt may follow this one.
+    pub(crate) fn may_restart(&mut self, may: bool) {
+        self.normalizer.may_restart(may);
+    }
+
+    /// Another attempt follows.
+    pub(crate) fn restart(&mut self, message: String, out: &mut Events) {
+        self.normalizer.restart(message, &now(), out);
+        self.record_last(out);
+    }
+
+    pub(crate) fn has_spoken(&self) -> bool {
+        self.normalizer.has_spoken()
+    }
+
+    pub(crate) fn has_result(&self) -> bool {
+        self.normalizer.has_result()
+    }
+
+    pub(crate) fn judge(&self, ending: &Ending) -> RunEnd {
+        self.normalizer.judge(ending)
+    }
+
+    /// Ends the run. The `run_end` says where the recording is.
+    pub(crate) fn finish(&mut self, ending: &Ending, recording: Option<&Path>, out: &mut Events) {
+        let end = self.normalizer.judge(ending);
+        self.normalizer.end(end, Some(&now()), out);
+        if let (Some(event), Some(recording)) = (out.last_mut(), recording) {
+            let path = Json::from_value(&recording.to_string_lossy());
+            event.base.extensions.insert(RECORDING.to_owned(), path);
+        }
+        self.record_last(out);
+        self.progress.is_over = true;
+        self.publish();
+    }
+
+    /// Whether others than the reader of the run itself want its events.
+    pub(crate) fn has_subscribers(&self) -> bool {
+        self.published.receiver_count() > 1
+    }
+
+    /// Lets readers of the recording go as far as this.
+    pub(crate) fn publish(&mut self) {
+        self.progress.inserted = self.inserted.length();
+        let progress = self.progress;
+        self.published.send_if_modified(|last| {
+            let is_news = *last != progress;
+            *last = progress;
+            is_news
+        });
+    }
+
+    /// What is inserted is the last event: text that was held back comes before it, and is the agent's.
+    fn record_last(&mut self, events: &Events) {
+        if let Some(event) = events.last() {
+            let _ = self.inserted.append(self.progress.lines, event); // a full disk is reported elsewhere
+        }
+    }
+}
+
+impl RunEvents<StreamNormalizer> {
+    /// Translates the one document of an agent that writes no stream: a line, as far as places are concerned.
+    pub(crate) fn document(
+        &mut self,
+        stdout: &[u8],
+        stderr: impl FnOnce() -> Vec<u8>,
+        out: &mut Events,
+    ) {
+        self.progress.lines += 1;
+        read_document(&mut self.normalizer, stdout, stderr, out);
+    }
+}
+
+/// Reads a document from stdout, else from stderr, where Gemini CLI writes that of an error.
+pub(crate) fn read_document(
+    normalizer: &mut StreamNormalizer,
+    stdout: &[u8],
+    stderr: impl FnOnce() -> Vec<u8>,
+    out: &mut Events,
+) {
+    normalizer.document(stdout, Noise::Report, out);
+    if !normalizer.has_result() {
+        normalizer.document(&stderr(), Noise::Ignore, out);
+    }
+}

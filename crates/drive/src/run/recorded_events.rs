@@ -1,0 +1,275 @@
+//! The events of one attempt, read again from its recording: the agent's lines, translated, and the events that Lapidary inserted.
+//!
+//! A recording that is still being made can be read as far as the run is translated.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use lapidary_normalize::acp::{AcpNormalizer, Direction};
+use lapidary_normalize::gemini::stream::StreamNormalizer;
+use lapidary_normalize::{Events, Normalizer, Options};
+use lapidary_vocab::event::{DiagnosticKind, Provider};
+use lapidary_vocab::{Body, Event};
+
+use super::events::read_document;
+use crate::follow::FollowedLines;
+use crate::recording::{
+    InsertedReader, LineReading, ReadLineError, RecordedLines, SESSION_LOG, STDERR, STDOUT, Side,
+};
+
+/// An error document is looked for in this much of the end of stderr.
+const DOCUMENT_TAIL: u64 = 1024 * 1024;
+
+/// A document that has to be held whole is shorter. The rest of a longer one is not read.
+const LONGEST_DOCUMENT: u64 = 4 << 30;
+
+/// The protocol in which a recorded agent spoke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PastFormat {
+    /// The Agent Client Protocol.
+    Acp,
+    /// `gemini -o stream-json`.
+    StreamJson,
+    /// `gemini -o json`.
+    Json,
+}
+
+/// The normaliser of a recorded run.
+#[derive(Debug)]
+pub(crate) enum RunNormalizer {
+    /// Of an agent that speaks ACP.
+    Acp(Box<AcpNormalizer>),
+    /// Of an agent that writes a stream, or a document.
+    Stream(Box<StreamNormalizer>),
+}
+
+impl RunNormalizer {
+    pub(crate) fn new(format: PastFormat, options: &Options, provider: Provider) -> Self {
+        match format {
+            PastFormat::Acp => Self::Acp(Box::new(AcpNormalizer::new(options, provider))),
+            PastFormat::StreamJson | PastFormat::Json => {
+                Self::Stream(Box::new(StreamNormalizer::new(options)))
+            }
+        }
+    }
+
+    pub(crate) fn any(&mut self) -> &mut dyn Normalizer {
+        match self {
+            Self::Acp(normalizer) => &mut **normalizer,
+            Self::Stream(normalizer) => &mut **normalizer,
+        }
+    }
+}
+
+/// How far a recording may be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadLimit {
+    /// So many lines.
+    pub(crate) lines: u64,
+    /// So many bytes of inserted events.
+    pub(crate) inserted: u64,
+}
+
+impl ReadLimit {
+    /// All that there is.
+    pub(crate) const NONE: Self = Self {
+        lines: u64::MAX,
+        inserted: u64::MAX,
+    };
+}
+
+/// What was read next.
+#[derive(Debug)]
+pub(crate) enum ReadStep {
+    /// A line, or an event.
+    Read,
+    /// The `run_end`, which is not among the events yet.
+    End(Box<Event>),
+    /// Another attempt follows, once the rest of this one is read.
+    Restart,
+    /// Nothing, so far.
+    Nothing,
+}
+
+/// Reads the events of one attempt.
+#[derive(Debug)]
+pub(crate) struct RecordedEvents {
+    directory: PathBuf,
+    content: Content,
+    /// How many lines were read.
+    lines: u64,
+    inserted: Option<InsertedReader>,
+    session_log: Option<FollowedLines>,
+}
+
+#[derive(Debug)]
+enum Content {
+    Lines(Box<RecordedLines>),
+    Document,
+}
+
+impl RecordedEvents {
+    /// Opens the recording in a directory.
+    pub(crate) fn open(
+        directory: &Path,
+        format: PastFormat,
+        reading: LineReading,
+    ) -> Result<Self, ReadLineError> {
+        let failed = |name: &str| {
+            let path = directory.join(name);
+            move |source| ReadLineError { path, source }
+        };
+        let content = match format {
+            PastFormat::Json => Content::Document,
+            PastFormat::Acp | PastFormat::StreamJson => {
+                Content::Lines(Box::new(RecordedLines::open(directory, reading)?))
+            }
+        };
+        let session_log = FollowedLines::open_if_there(&directory.join(SESSION_LOG));
+        Ok(Self {
+            directory: directory.to_owned(),
+            content,
+            lines: 0,
+            inserted: InsertedReader::open(directory)
+                .map_err(failed(crate::recording::INSERTED))?,
+            session_log: session_log.map_err(failed(SESSION_LOG))?,
+        })
+    }
+
+    /// How many lines were read.
+    pub(crate) fn lines_read(&self) -> u64 {
+        self.lines
+    }
+
+    /// The recording does not grow any more.
+    pub(crate) fn complete(&mut self) {
+        if let Content::Lines(lines) = &mut self.content {
+            lines.complete();
+        }
+    }
+
+    /// How many bytes of lines were read.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        match &self.content {
+            Content::Lines(lines) => lines.read(),
+            Content::Document => 0,
+        }
+    }
+
+    /// Reads on: first what was inserted here, then the next line.
+    pub(crate) fn next(
+        &mut self,
+        limit: ReadLimit,
+        normalizer: &mut RunNormalizer,
+        out: &mut Events,
+    ) -> Result<ReadStep, ReadLineError> {
+        if let Some(event) = self.take_inserted(limit)? {
+            return Ok(inserted(event, normalizer, out));
+        }
+        if self.lines >= limit.lines {
+            return Ok(ReadStep::Nothing);
+        }
+        self.read_session_log(normalizer)?;
+        let is_read = match (&mut self.content, &mut *normalizer) {
+            (Content::Document, RunNormalizer::Stream(_)) if self.lines > 0 => false,
+            (Content::Document, RunNormalizer::Stream(stream)) => {
+                let stdout = whole(&self.directory.join(STDOUT))?;
+                let stderr = || tail(&self.directory.join(STDERR));
+                read_document(stream, &stdout, stderr, out);
+                true
+            }
+            (Content::Document, RunNormalizer::Acp(_)) => false,
+            (Content::Lines(lines), normalizer) => match lines.next_line()? {
+                Some(line) => {
+                    let from = match line.side {
+                        Side::Client => Direction::FromClient,
+                        Side::Agent => Direction::FromAgent,
+                    };
+                    normalizer.any().push_line(from, line.line, line.at, out);
+                    true
+                }
+                None => false,
+            },
+        };
+        self.lines += u64::from(is_read);
+        Ok(if is_read {
+            ReadStep::Read
+        } else {
+            ReadStep::Nothing
+        })
+    }
+
+    /// Takes what was inserted behind lines that are not there: nothing of ours is left out.
+    pub(crate) fn take_rest(&mut self) -> Result<Option<Event>, ReadLineError> {
+        self.lines = u64::MAX;
+        self.take_inserted(ReadLimit::NONE)
+    }
+
+    fn take_inserted(&mut self, limit: ReadLimit) -> Result<Option<Event>, ReadLineError> {
+        let Some(inserted) = &mut self.inserted else {
+            return Ok(None);
+        };
+        let due = inserted.take_due(self.lines, limit.inserted);
+        due.map_err(|source| ReadLineError {
+            path: self.directory.join(crate::recording::INSERTED),
+            source,
+        })
+    }
+
+    /// An entry may come long before its call: it is looked for by the call's id.
+    fn read_session_log(&mut self, normalizer: &mut RunNormalizer) -> Result<(), ReadLineError> {
+        let Some(log) = &mut self.session_log else {
+            return Ok(());
+        };
+        let failed = |source| ReadLineError {
+            path: self.directory.join(SESSION_LOG),
+            source,
+        };
+        while let Some(entry) = log.next_line(u64::MAX).map_err(failed)? {
+            if let Ok(entry) = std::str::from_utf8(entry) {
+                normalizer.any().session_log(entry);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds an event that was inserted, but for the `run_end`: lines that a run had no time to translate come before it.
+fn inserted(event: Event, normalizer: &mut RunNormalizer, out: &mut Events) -> ReadStep {
+    let is_restart =
+        matches!(&event.body, Body::Diagnostic(note) if note.kind == DiagnosticKind::Retry);
+    if let Body::RunEnd(_) = event.body {
+        return ReadStep::End(Box::new(event));
+    }
+    normalizer.any().insert_again(event, out);
+    if is_restart {
+        ReadStep::Restart
+    } else {
+        ReadStep::Read
+    }
+}
+
+fn whole(path: &Path) -> Result<Vec<u8>, ReadLineError> {
+    let mut bytes = Vec::new();
+    let read =
+        File::open(path).and_then(|file| file.take(LONGEST_DOCUMENT).read_to_end(&mut bytes));
+    read.map_err(|source| ReadLineError {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(bytes)
+}
+
+/// The end of a file. One that cannot be read has nothing to say.
+fn tail(path: &Path) -> Vec<u8> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let size = file.metadata()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(DOCUMENT_TAIL)))?;
+        let mut bytes = Vec::new();
+        file.take(DOCUMENT_TAIL).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().unwrap_or_default()
+}

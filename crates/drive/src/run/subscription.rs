@@ -1,0 +1,233 @@
+//! Another reader of a run: it reads the recording, as far as the run is translated, at its own pace.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_core::Stream;
+use lapidary_normalize::Events;
+use lapidary_vocab::Event;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::RunSource;
+use super::attempt::recording_name;
+use super::events::Progress;
+use super::recorded_events::{PastFormat, ReadLimit, ReadStep, RecordedEvents, RunNormalizer};
+use crate::recording::{LineReading, MANIFEST, Manifest, ReadLineError};
+
+/// The moments of a conversation are written this often. Until then, lines that are translated have no place in the recording.
+const TIMING_LAG: Duration = Duration::from_millis(20);
+
+/// Why the events of a run cannot be read again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubscribeError {
+    /// Its recording is not kept.
+    #[error("the run is not recorded: only the reader of its own stream has its events")]
+    NotRecorded,
+    /// The thread of the run is gone, by a mistake of ours, and left no `run_end`.
+    #[error("the run broke off without its end")]
+    BrokenOff,
+    /// Its recording cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadLineError),
+}
+
+/// Reads the events of a run from its recording. A stream, and [`Self::next`]; inside a tokio runtime.
+pub struct Subscription {
+    source: Arc<RunSource>,
+    root: PathBuf,
+    progress: watch::Receiver<Progress>,
+    normalizer: RunNormalizer,
+    /// The attempt that is read, from 1.
+    attempt: u32,
+    recorded: Option<RecordedEvents>,
+    /// Events before this one are not wanted.
+    from_seq: u64,
+    ready: VecDeque<Event>,
+    is_over: bool,
+    /// What is waited for: that the run goes on.
+    news: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl std::fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subscription")
+            .field("root", &self.root)
+            .field("attempt", &self.attempt)
+            .field("from_seq", &self.from_seq)
+            .field("is_over", &self.is_over)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Subscription {
+    pub(crate) fn new(
+        source: Arc<RunSource>,
+        progress: watch::Receiver<Progress>,
+        from_seq: u64,
+    ) -> Result<Self, SubscribeError> {
+        let records = source.records.as_ref();
+        let root = records.ok_or(SubscribeError::NotRecorded)?.root.clone();
+        let provider = source.provider.clone();
+        Ok(Self {
+            normalizer: RunNormalizer::new(source.format, &source.options, provider),
+            source,
+            root,
+            progress,
+            attempt: 0,
+            recorded: None,
+            from_seq,
+            ready: VecDeque::new(),
+            is_over: false,
+            news: None,
+        })
+    }
+
+    /// The next event, or none after the `run_end`. Can be cancelled.
+    pub async fn next(&mut self) -> Option<Result<Event, SubscribeError>> {
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// Reads until there are events, or nothing more to read now. Says which.
+    fn read(&mut self) -> Result<ReadState, SubscribeError> {
+        let progress = *self.progress.borrow_and_update();
+        while self.ready.is_empty() {
+            if self.recorded.is_none() && !self.open_next(progress)? {
+                return Ok(ReadState::Waiting);
+            }
+            let Some(recorded) = &mut self.recorded else {
+                return Ok(ReadState::Waiting);
+            };
+            let is_current = progress.attempt == self.attempt;
+            let limit = if is_current {
+                ReadLimit {
+                    lines: progress.lines,
+                    inserted: progress.inserted,
+                }
+            } else {
+                ReadLimit::NONE
+            };
+            if !is_current || progress.is_over {
+                recorded.complete();
+            }
+            let mut events = Events::new();
+            match recorded.next(limit, &mut self.normalizer, &mut events)? {
+                ReadStep::Read | ReadStep::Restart => {}
+                ReadStep::End(end) => {
+                    self.normalizer.any().insert_again(*end, &mut events);
+                    self.is_over = true;
+                }
+                ReadStep::Nothing if !is_current => self.recorded = None,
+                ReadStep::Nothing => {
+                    return Ok(if recorded.lines_read() < progress.lines {
+                        ReadState::Lagging
+                    } else {
+                        ReadState::Waiting
+                    });
+                }
+            }
+            let wanted = |event: &Event| event.base.seq >= self.from_seq;
+            self.ready.extend(events.into_iter().filter(wanted));
+            if self.is_over {
+                break;
+            }
+        }
+        Ok(ReadState::Ready)
+    }
+
+    /// Opens the recording of the next attempt, if there is one.
+    fn open_next(&mut self, progress: Progress) -> Result<bool, SubscribeError> {
+        if progress.attempt <= self.attempt {
+            return match progress {
+                // It could not even be recorded.
+                Progress {
+                    attempt: 0,
+                    is_over: true,
+                    ..
+                } => Err(SubscribeError::NotRecorded),
+                _ => Ok(false),
+            };
+        }
+        self.attempt += 1;
+        let name = recording_name(&self.source.options.run, self.attempt);
+        let directory = self.root.join(name);
+        let manifest = read_manifest(&directory)?;
+        let reading = LineReading {
+            is_dialogue: self.source.format == PastFormat::Acp && !manifest.argv.is_empty(),
+            limit: self.source.max_line,
+            started: manifest.started_at.parse().ok(),
+        };
+        let may_retry = self.attempt <= self.source.retries;
+        self.normalizer.any().may_restart(may_retry);
+        let recorded = RecordedEvents::open(&directory, self.source.format, reading)?;
+        self.recorded = Some(recorded);
+        Ok(true)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReadState {
+    /// There are events, or it is over.
+    Ready,
+    /// The run has to go on first.
+    Waiting,
+    /// The recording has to catch up with the run.
+    Lagging,
+}
+
+fn read_manifest(directory: &std::path::Path) -> Result<Manifest, ReadLineError> {
+    let path = directory.join(MANIFEST);
+    let read = std::fs::read(&path).and_then(|text| Ok(serde_json::from_slice(&text)?));
+    read.map_err(|source| ReadLineError { path, source })
+}
+
+impl Stream for Subscription {
+    type Item = Result<Event, SubscribeError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(event) = this.ready.pop_front() {
+                return Poll::Ready(Some(Ok(event)));
+            }
+            if this.is_over {
+                return Poll::Ready(None);
+            }
+            if let Some(news) = &mut this.news {
+                ready!(news.as_mut().poll(context));
+                this.news = None;
+            }
+            match this.read() {
+                Ok(ReadState::Ready) => {}
+                Ok(ReadState::Waiting) if this.progress.has_changed().is_err() => {
+                    this.is_over = true;
+                    return Poll::Ready(Some(Err(SubscribeError::BrokenOff)));
+                }
+                Ok(state) => this.news = Some(news(this.progress.clone(), state)),
+                Err(error) => {
+                    this.is_over = true;
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+        }
+    }
+}
+
+/// Waits until there may be more to read.
+fn news(
+    mut progress: watch::Receiver<Progress>,
+    state: ReadState,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(async move {
+        if state == ReadState::Lagging {
+            return sleep(TIMING_LAG).await;
+        }
+        let _ = progress.changed().await; // an error is looked at by the reader
+    })
+}

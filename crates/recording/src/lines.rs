@@ -1,0 +1,252 @@
+//! What both sides of a recording said, line by line, in the order in which it was said.
+//!
+//! A line stands where its last byte was: nobody can have answered it before. Only the lines that are being read are held. A recording
+//! that is still being made can be read, too.
+
+use std::array;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use lapidary_wire::lines::{DEFAULT_LIMIT, Line, LineBuffer};
+
+use super::timing::{Channel, Moment, TimingReader, time_of};
+use super::{STDIN, STDOUT};
+
+/// Who wrote a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Whoever spoke to the agent.
+    Client,
+    /// The agent.
+    Agent,
+}
+
+/// A line that was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordedLine<'a> {
+    /// By whom.
+    pub side: Side,
+    /// When, as events carry it, if anybody took the time.
+    pub at: Option<&'a str>,
+    /// The line, without its end.
+    pub line: Line<'a>,
+}
+
+/// Why a line cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read `{}`", path.display())]
+pub struct ReadLineError {
+    /// The file.
+    pub path: PathBuf,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+/// Which lines of a recording are read, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct LineReading {
+    /// Whether the client's lines are read, too.
+    pub is_dialogue: bool,
+    /// Of a longer line only the beginning is kept.
+    pub limit: usize,
+    /// When the recording began, if it has times.
+    pub started: Option<Timestamp>,
+}
+
+/// A recording while it is read.
+#[derive(Debug)]
+pub struct RecordedLines {
+    timing: PathBuf,
+    moments: TimingReader,
+    /// What was written when nobody took the time any more, once the recording is complete.
+    rest: Option<array::IntoIter<Channel, 3>>,
+    /// What of the latest moment has not been read.
+    now: Moment,
+    started: Option<Timestamp>,
+    /// When that was, as events carry it.
+    at: Option<Arc<str>>,
+    client: Option<LineFile>,
+    agent: LineFile,
+    read: u64,
+}
+
+impl RecordedLines {
+    /// Opens a recording by its directory.
+    pub fn open(directory: &Path, reading: LineReading) -> Result<Self, ReadLineError> {
+        let source = |name, limit| LineFile::open(directory.join(name), limit);
+        // The limit is for agents. Clients mean well, but files may hold anything.
+        let client = || source(STDIN, reading.limit.max(DEFAULT_LIMIT));
+        let timing = directory.join(super::TIMING);
+        Ok(Self {
+            moments: TimingReader::open(directory).map_err(|source| ReadLineError {
+                path: timing.clone(),
+                source,
+            })?,
+            timing,
+            rest: None,
+            now: Moment {
+                at: Duration::ZERO,
+                channel: Channel::Out,
+                bytes: 0,
+            },
+            started: reading.started,
+            at: None,
+            client: reading.is_dialogue.then(client).transpose()?,
+            agent: source(STDOUT, reading.limit)?,
+            read: 0,
+        })
+    }
+
+    /// The recording does not grow any more: what has no time is read as well.
+    pub fn complete(&mut self) {
+        let all = [Channel::In, Channel::Out, Channel::Err];
+        self.rest.get_or_insert(all.into_iter());
+    }
+
+    /// The next line. None at the end, or at the end of what there is so far.
+    pub fn next_line(&mut self) -> Result<Option<RecordedLine<'_>>, ReadLineError> {
+        while !self.has_line() {
+            if self.now.bytes > 0 {
+                self.read_on()?;
+            } else if let Some(moment) = self.next_moment()? {
+                self.begin(moment);
+            } else {
+                return Ok(self.last());
+            }
+        }
+        let Some(side) = side(self.now.channel) else {
+            return Ok(None);
+        };
+        let source = match side {
+            Side::Client => self.client.as_mut(),
+            Side::Agent => Some(&mut self.agent),
+        };
+        Ok(source.and_then(|source| {
+            let (at, line) = (source.at.as_deref(), source.lines.next_line()?);
+            Some(RecordedLine { side, at, line })
+        }))
+    }
+
+    /// How many bytes were read so far.
+    pub fn read(&self) -> u64 {
+        self.read
+    }
+
+    fn next_moment(&mut self) -> Result<Option<Moment>, ReadLineError> {
+        let next = self.moments.next_moment().map_err(|source| ReadLineError {
+            path: self.timing.clone(),
+            source,
+        })?;
+        let rest = |channel| Moment {
+            at: self.now.at,
+            channel,
+            bytes: u64::MAX,
+        };
+        Ok(next.or_else(|| self.rest.as_mut()?.next().map(rest)))
+    }
+
+    fn begin(&mut self, moment: Moment) {
+        if self.at.is_none() || moment.at != self.now.at {
+            let at = self.started.and_then(|it| time_of(it, moment.at));
+            self.at = at.map(Arc::from);
+        }
+        self.now = moment;
+    }
+
+    fn has_line(&mut self) -> bool {
+        let source = self.source();
+        source.is_some_and(|source| source.lines.has_line())
+    }
+
+    /// Reads some of what came at this moment.
+    fn read_on(&mut self) -> Result<(), ReadLineError> {
+        let (most, at) = (self.now.bytes, self.at.clone());
+        let count = match self.source() {
+            Some(source) => source.read(most, at)?,
+            None => 0,
+        };
+        self.read += count;
+        self.now.bytes = match count {
+            0 => 0, // the rest of a file has been read, or nobody wants it
+            count => most - count,
+        };
+        Ok(())
+    }
+
+    /// Last lines without an end, once there is nothing more to come.
+    fn last(&mut self) -> Option<RecordedLine<'_>> {
+        self.rest.as_ref()?;
+        let client = self.client.as_mut().map(|source| (Side::Client, source));
+        let sides = client.into_iter().chain([(Side::Agent, &mut self.agent)]);
+        let mut lines = sides.filter_map(|(side, source)| {
+            let (at, line) = (source.at.as_deref(), source.lines.last_line()?);
+            Some(RecordedLine { side, at, line })
+        });
+        lines.next()
+    }
+
+    /// Where the latest moment is read from.
+    fn source(&mut self) -> Option<&mut LineFile> {
+        match side(self.now.channel)? {
+            Side::Client => self.client.as_mut(),
+            Side::Agent => Some(&mut self.agent),
+        }
+    }
+}
+
+fn side(channel: Channel) -> Option<Side> {
+    match channel {
+        Channel::In => Some(Side::Client),
+        Channel::Out => Some(Side::Agent),
+        Channel::Err => None,
+    }
+}
+
+/// One of its files.
+#[derive(Debug)]
+struct LineFile {
+    path: PathBuf,
+    file: File,
+    lines: LineBuffer,
+    /// When the last of its bytes that were read had been written.
+    at: Option<Arc<str>>,
+}
+
+impl LineFile {
+    fn open(path: PathBuf, limit: usize) -> Result<Self, ReadLineError> {
+        match File::open(&path) {
+            Ok(file) => Ok(Self {
+                path,
+                file,
+                lines: LineBuffer::with_limit(limit),
+                at: None,
+            }),
+            Err(source) => Err(ReadLineError { path, source }),
+        }
+    }
+
+    /// Reads at most so many bytes, which were written then. Says how many there were.
+    fn read(&mut self, most: u64, at: Option<Arc<str>>) -> Result<u64, ReadLineError> {
+        let room = self.lines.room();
+        let most = usize::try_from(most).map_or(room.len(), |most| most.min(room.len()));
+        let count = loop {
+            match self.file.read(&mut room[..most]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => {
+                    let path = self.path.clone();
+                    return Err(ReadLineError { path, source });
+                }
+                Ok(count) => break count,
+            }
+        };
+        self.lines.filled(count);
+        if count > 0 {
+            self.at = at;
+        }
+        Ok(count as u64)
+    }
+}
