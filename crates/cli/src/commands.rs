@@ -1,13 +1,11 @@
 //! The commands, one module each.
 
-mod agents;
 mod capabilities;
 mod common;
 mod complete_ids;
 mod completions;
 mod config;
 mod connect;
-mod directories;
 mod doctor;
 mod hooks;
 mod job;
@@ -24,7 +22,6 @@ mod schema;
 mod sessions;
 mod sink;
 mod skills;
-mod speaking;
 mod time;
 mod translate;
 

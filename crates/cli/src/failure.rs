@@ -3,7 +3,9 @@
 use std::io;
 use std::process::ExitCode;
 
+use lapidary::directories::StateError;
 use lapidary::drive::replay::ReplayError;
+use lapidary::prepare::{PrepareError, PrepareErrorKind};
 
 use crate::exit::Exit;
 use crate::printer::complain;
@@ -67,6 +69,25 @@ impl Failure {
 impl From<ReplayError> for Failure {
     fn from(error: ReplayError) -> Self {
         Self::bad_input(error)
+    }
+}
+
+impl From<PrepareError> for Failure {
+    fn from(error: PrepareError) -> Self {
+        let hint = error.hint();
+        let failure = match error.kind() {
+            PrepareErrorKind::Usage => Self::usage(error),
+            PrepareErrorKind::BadInput => Self::bad_input(error),
+            PrepareErrorKind::BadConfig => Self::bad_config(error),
+            PrepareErrorKind::Internal => Self::internal(error),
+        };
+        hint.into_iter().fold(failure, Self::with_hint)
+    }
+}
+
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Self {
+        PrepareError::from(error).into()
     }
 }
 

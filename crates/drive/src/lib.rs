@@ -3,12 +3,10 @@
 pub mod agents;
 pub mod budget;
 pub mod capabilities;
-pub mod chat;
 pub mod config;
 pub mod confine;
 pub mod detect;
 pub mod doctor;
-pub mod execute;
 pub mod gemini_cli;
 pub mod git;
 pub mod headless;
@@ -16,14 +14,12 @@ pub mod hooks;
 mod host;
 pub mod npm;
 mod prompt_files;
-pub mod provider;
 pub mod record;
 pub mod recorded_sessions;
 pub mod replay;
 pub mod run;
 pub mod safekeeping;
 pub mod talk;
-pub mod ticket;
 mod violations;
 pub mod workspace;
 

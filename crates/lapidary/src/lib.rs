@@ -1,20 +1,50 @@
-//! Lapidary as a library: the front door to its crates.
+//! Lapidary as a library: run agents, and read what they did.
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//! use std::time::Duration;
+//!
+//! use lapidary::{Body, PermissionMode};
+//!
+//! fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+//!     // This program is also the supervisor of its agents: what it starts ends with it, even if it is killed.
+//!     if let Some(exit) = lapidary::supervise_if_asked() {
+//!         return Ok(exit);
+//!     }
+//!     let mut run = lapidary::run("fix the test")
+//!         .agent("claude")
+//!         .permission_mode(PermissionMode::AcceptEdits)
+//!         .timeout(Duration::from_secs(300))
+//!         .start()?;
+//!     while let Some(event) = run.blocking_next() {
+//!         if let Body::RunEnd(end) = event.body {
+//!             println!("{}: {}", end.outcome, end.cause);
+//!             return Ok(ExitCode::from(end.exit_code));
+//!         }
+//!     }
+//!     Ok(ExitCode::FAILURE)
+//! }
+//! ```
+//!
+//! [`Run`] is a stream of [`Event`]s; [`Run::subscribe`] gives any number of others the same events, [`Run::outcome`] only the end.
 //!
 //! | module | what |
 //! |---|---|
+//! | [`prepare`] | from what a user asks for to a job: agent, settings, rules, directories |
+//! | [`execute`], [`provider`], [`chat`], [`ticket`] | a run in the shapes of the specifications: options and a result, a response, turns, runtime events |
+//! | [`sessions`] | recorded sessions: lists, search, statistics, the vault; one session as messages |
+//! | [`drive`] | running agents: configuration, detection, runs, recordings |
+//! | [`gemini`] | what lies in `.gemini`: settings, trust, extensions, hooks, skills |
 //! | [`wire`] | what agents write, field for field |
 //! | [`normalize`] | from their words to ours: pure state machines |
 //! | [`vocab`] | our published vocabularies and their JSON Schemas |
 //! | [`render`] | events as text, Markdown and HTML |
-//! | [`drive`] | running agents: configuration, detection, arguments |
-//! | [`gemini`] | what lies in `.gemini`: settings, trust, extensions, hooks, skills |
-//! | [`sessions`] | recorded sessions: lists, search, statistics, the vault; one session as messages |
 //! | [`standin`] | what stands in for agents and models: the demo |
 //!
 //! A stream in, events out:
 //!
 //! ```
-//! use lapidary::normalize::{Ending, Options, gemini::stream::StreamNormalizer};
+//! use lapidary::normalize::{Ending, Normalizer as _, Options, gemini::stream::StreamNormalizer};
 //! use lapidary::vocab::Body;
 //! use lapidary::wire::lines::LineBuffer;
 //!
@@ -36,7 +66,22 @@
 //! assert!(matches!(&events[2].body, Body::RunEnd(end) if end.outcome.as_str() == "completed"));
 //! ```
 
+pub mod chat;
+pub mod directories;
+pub mod execute;
+pub mod prepare;
+pub mod provider;
+mod run_builder;
 pub mod sessions;
+pub mod ticket;
+
+use std::process::ExitCode;
+
+pub use lapidary_drive::policy::PermissionMode;
+pub use lapidary_drive::run::{Run, Subscription};
+pub use lapidary_vocab::{Body, Event};
+pub use prepare::PrepareError;
+pub use run_builder::{RunBuilder, run};
 
 pub use lapidary_drive as drive;
 pub use lapidary_gemini as gemini;
@@ -45,3 +90,9 @@ pub use lapidary_render as render;
 pub use lapidary_standin as standin;
 pub use lapidary_vocab as vocab;
 pub use lapidary_wire as wire;
+
+/// Supervises agents if this process was started for that, and says how it is to exit. To be called first thing in `main` by programs
+/// that run agents.
+pub fn supervise_if_asked() -> Option<ExitCode> {
+    lapidary_drive::process::supervisor::run_if_asked(std::env::args_os())
+}

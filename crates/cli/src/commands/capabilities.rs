@@ -11,10 +11,10 @@ use lapidary::render::plain::sanitize;
 use lapidary::vocab::capabilities::{FoundBy, TriedPlace};
 use lapidary::vocab::{Capabilities, line};
 
-use super::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use lapidary::directories;
 
 /// Say which agents are installed, where they were found, and what they can do
 ///
@@ -46,7 +46,7 @@ const INDENT: usize = 13;
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = std::env::current_dir().unwrap_or_default();
-    let environment = directories::surroundings(here);
+    let environment = directories::surroundings(std::env::vars_os(), here);
     let is_meant = |name: &str| args.agent.as_deref().is_none_or(|agent| agent == name);
     let known = KNOWN.iter().filter(|known| is_meant(known.name));
     let agents: Vec<_> = known

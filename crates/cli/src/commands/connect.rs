@@ -73,8 +73,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         }
         Err(failure) if failure.exit == Exit::Usage => return Err(failure),
         Err(failure) => {
-            let refused = job::refused(common, None);
-            let family = job::family(common);
+            let refused = job::refused(common, &options, None);
+            let family = job::family(common, &options);
             Run::refused(&options, family, &refusal(&failure), refused.as_ref())
         }
     };

@@ -18,11 +18,11 @@ use lapidary::drive::detect::Environment;
 use lapidary::drive::doctor::{Patient, examine, examine_acp, known_agents};
 use lapidary::drive::process::Supervisor;
 
-use super::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use crate::system::Interruptions;
+use lapidary::directories;
 use report::{Format, Report};
 use subject::{Files, Subject};
 
@@ -93,7 +93,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = std::env::current_dir().context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
-    let environment = directories::surroundings(&here);
+    let environment = directories::surroundings(std::env::vars_os(), &here);
     let directory = match &args.working_dir {
         Some(dir) => here.join(dir),
         None => here,

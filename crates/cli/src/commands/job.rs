@@ -1,108 +1,103 @@
-//! From what every command can be told, files and surroundings to a job.
+//! From what every command can be told to a job.
 
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::config::{self, Config, ConfigError, Loaded, Value};
+use lapidary::directories;
+use lapidary::drive::config::{Config, ConfigError, Value};
 use lapidary::drive::detect::Environment;
-use lapidary::drive::gemini_cli::{self, Prompt};
 use lapidary::drive::headless::Job;
-use lapidary::drive::process::Supervisor;
-use lapidary::drive::recording::{self, Limits};
-use lapidary::drive::run::{Records, RefusedRun};
+use lapidary::drive::policy::Effect;
+use lapidary::drive::run::RefusedRun;
 use lapidary::normalize::Options;
+use lapidary::prepare::{ConfigFiles, RunOptions, Surroundings, VaultUse};
 use lapidary::vocab::event::Provider;
 
 use super::common::Common;
-use super::{agents, directories, speaking};
 use crate::failure::Failure;
 use crate::printer::complain;
 
 /// An agent, started with what every command can be told. What the command has of its own is for it to fill in.
 pub(in crate::commands) fn of(common: &Common, options: Options) -> Result<Job, Failure> {
-    let here = here(common)?;
-    let environment = directories::surroundings(&here);
-    let flags = flags(common).map_err(|error| Failure::usage(anyhow!(error)))?;
-    let loaded = loaded(common, &here, &environment)?;
-    for warning in &loaded.warnings {
-        complain(&format!("warning: {warning}"));
-    }
-    let config = flags.over(loaded.config);
-    let speaking = speaking::of(common, &environment)?;
-    for remark in speaking
-        .rules
-        .clone()
-        .before(config.rules.clone())
-        .remarks()
-    {
-        complain(&format!("warning: {remark}"));
-    }
+    attaching(common, options, &[])
+}
+
+/// The same, with files that go with the prompt.
+pub(in crate::commands) fn attaching(
+    common: &Common,
+    options: Options,
+    files: &[PathBuf],
+) -> Result<Job, Failure> {
+    let environment = directories::surroundings(std::env::vars_os(), here(common)?);
+    let mut wanted = run_options(common, options)?;
+    wanted.attachments = files.to_vec();
     let program = std::env::current_exe().context("cannot tell where this program is");
-    let program = program.map_err(Failure::internal)?;
-    Ok(Job {
-        agent: agents::of(&config, &program, &environment)?,
-        prompt: Prompt::Text(String::new()),
-        resume: None,
-        session_id: None,
-        extra_args: common.for_agent.clone(),
-        records: records(common, &config, &environment)?,
-        supervisor: Supervisor::at(program),
-        options,
-        notices: Vec::new(),
-        with_bytes: false,
-        max_line: common.max_line,
-        speaking,
-        vault: vault(common, &environment)?,
+    let surroundings = Surroundings {
         environment,
-        config,
-    })
+        program: program.map_err(Failure::internal)?,
+    };
+    let job = wanted.job(&surroundings, &mut |warning| {
+        complain(&format!("warning: {warning}"));
+    });
+    Ok(job?)
 }
 
 /// The family of the agent that was asked for, for a run that could not be made. It may have been the configuration that was wrong.
-pub(in crate::commands) fn family(common: &Common) -> Provider {
-    let flags = Config {
-        agent: common.agent.clone(),
-        ..Config::default()
-    };
-    let files = here(common).and_then(|here| {
-        let environment = Environment::from_vars(std::env::vars_os(), &here);
-        loaded(common, &here, &environment)
-    });
-    agents::family(&flags.over(files.unwrap_or_default().config))
-}
-
-/// What is recorded of a run that could not be made, where that is known and wanted. What the configuration says does not count: it may
-/// be what is wrong.
-pub(in crate::commands) fn refused(common: &Common, prompt: Option<&str>) -> Option<RefusedRun> {
-    if common.no_record {
-        return None;
+pub(in crate::commands) fn family(common: &Common, options: &Options) -> Provider {
+    match unmade(common, options) {
+        Some((wanted, environment)) => wanted.family(&environment),
+        None => Provider::Gemini,
     }
-    let here = here(common).ok()?;
-    let environment = Environment::from_vars(std::env::vars_os(), &here);
-    Some(RefusedRun {
-        records: recorded_in(common.record_dir.as_deref(), &environment).ok()?,
-        agent: common
-            .agent
-            .clone()
-            .unwrap_or_else(|| gemini_cli::NAME.to_owned()),
-        directory: match &common.working_dir {
-            Some(directory) => here.join(directory),
-            None => here,
+}
+
+/// What is recorded of a run that could not be made, where that is known and wanted.
+pub(in crate::commands) fn refused(
+    common: &Common,
+    options: &Options,
+    prompt: Option<&str>,
+) -> Option<RefusedRun> {
+    let (wanted, environment) = unmade(common, options)?;
+    wanted.refused(&environment, prompt)
+}
+
+/// What was asked for, as far as that can be told: flags may be what is wrong.
+fn unmade(common: &Common, options: &Options) -> Option<(RunOptions, Environment)> {
+    let wanted = run_options(common, options.clone()).ok()?;
+    let environment = Environment::from_vars(std::env::vars_os(), here(common).ok()?);
+    Some((wanted, environment))
+}
+
+fn run_options(common: &Common, options: Options) -> Result<RunOptions, Failure> {
+    let rules = [
+        (Effect::Deny, &common.deny),
+        (Effect::Ask, &common.ask),
+        (Effect::Allow, &common.allow),
+    ];
+    let rules = rules
+        .into_iter()
+        .flat_map(|(effect, specs)| specs.iter().map(move |spec| (effect, spec.clone())));
+    Ok(RunOptions {
+        config: flags(common).map_err(|error| Failure::usage(anyhow!(error)))?,
+        config_files: match &common.config {
+            _ if common.no_config => ConfigFiles::None,
+            Some(file) => ConfigFiles::Named(file.clone()),
+            None => ConfigFiles::Found,
         },
-        prompt: prompt.map(str::to_owned),
+        rules: rules.collect(),
+        mcp_config: common.mcp_config.clone(),
+        auth_method: common.auth.clone(),
+        hooks: common.hooks,
+        extra_args: common.for_agent.clone(),
+        record_dir: common.record_dir.clone(),
+        vault: if common.no_vault {
+            VaultUse::Off
+        } else {
+            VaultUse::On
+        },
+        max_line: common.max_line,
+        events: options,
+        ..RunOptions::new("")
     })
-}
-
-/// Where sessions are kept safe from the agent, unless somebody wants them not to be.
-pub(in crate::commands) fn vault_in(environment: &Environment) -> Result<PathBuf, Failure> {
-    Ok(directories::safe_state(environment)?.join("vault"))
-}
-
-fn vault(common: &Common, environment: &Environment) -> Result<Option<PathBuf>, Failure> {
-    (!common.no_vault)
-        .then(|| vault_in(environment))
-        .transpose()
 }
 
 /// Where we are. Somebody may have deleted it, which does not matter to who says where the agent is to work.
@@ -187,75 +182,4 @@ fn time(text: &str) -> Value {
         Ok(seconds) => Value::from(seconds),
         Err(_) => Value::from(text),
     }
-}
-
-fn loaded(args: &Common, here: &Path, environment: &Environment) -> Result<Loaded, Failure> {
-    if args.no_config {
-        return Ok(Loaded::default());
-    }
-    let user = directories::config(environment);
-    let user = user.map(|directory| directory.join(config::FILE_NAME));
-    let from = args
-        .working_dir
-        .as_ref()
-        .map_or_else(|| here.to_owned(), |dir| here.join(dir));
-    let loaded = match &args.config {
-        Some(file) if !here.join(file).exists() => {
-            let error = anyhow!("there is no `{}`", file.display());
-            return Err(Failure::bad_config(error));
-        }
-        Some(file) => config::load_named(user.as_deref(), &here.join(file)),
-        None => {
-            let project = config::find_project_file(&from, environment.home.as_deref());
-            config::load(user.as_deref(), project.as_deref())
-        }
-    };
-    loaded.map_err(bad_config)
-}
-
-/// A run that is not to be recorded needs a place for its files all the same, but not for long.
-fn records(args: &Common, config: &Config, environment: &Environment) -> Result<Records, Failure> {
-    let keep = config.record.unwrap_or(true);
-    let named = args.record_dir.as_deref();
-    let mut records = match named {
-        None if !keep => Records::below(directories::unrecorded(environment)?),
-        _ => recorded_in(named, environment)?,
-    };
-    if named.is_none() {
-        records.limits = config.run_limits_over(records.limits);
-        // What killed runs have left, beside the recordings, goes now. Whether that works is no concern of this one.
-        let _ = recording::sweep(
-            &records.root.with_file_name("unrecorded"),
-            SystemTime::now(),
-        );
-    }
-    Ok(Records { keep, ..records })
-}
-
-/// How much of the recordings is kept, by the user's own file alone: which recordings go does not depend on where the user is.
-pub(in crate::commands) fn retention(environment: &Environment) -> Result<Limits, Failure> {
-    let user = directories::config(environment);
-    let user = user.map(|directory| directory.join(config::FILE_NAME));
-    let loaded = config::load(user.as_deref(), None).map_err(bad_config)?;
-    Ok(loaded.config.run_limits_over(Limits::default()))
-}
-
-fn bad_config(error: ConfigError) -> Failure {
-    let hint = error.hint();
-    let failure = Failure::bad_config(anyhow!(error));
-    hint.into_iter().fold(failure, Failure::with_hint)
-}
-
-/// A directory that somebody names is theirs: what is put there stays. Ours is kept within bounds.
-pub(in crate::commands) fn recorded_in(
-    named: Option<&Path>,
-    environment: &Environment,
-) -> Result<Records, Failure> {
-    Ok(match named {
-        Some(directory) => Records {
-            limits: Limits::NONE,
-            ..Records::below(environment.dir.join(directory))
-        },
-        None => Records::below(directories::safe_state(environment)?.join("runs")),
-    })
 }

@@ -9,11 +9,11 @@ use lapidary::drive::recording::ListedRun;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::age;
 
-use super::directories;
 use super::runs::common::RunStore;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use lapidary::directories;
 
 /// So many runs are named.
 const RECENT: usize = 3;
@@ -23,7 +23,7 @@ const INDENT: usize = 9;
 
 pub(super) fn run(out: &mut Printer) -> Result<Exit, Failure> {
     let here = std::env::current_dir().unwrap_or_default();
-    let environment = directories::surroundings(here);
+    let environment = directories::surroundings(std::env::vars_os(), here);
     let agents = Agents::find(&environment);
     writeln!(
         out,

@@ -12,9 +12,9 @@ use lapidary::render::COMPUTED_COST;
 use lapidary::sessions::Prices;
 use lapidary::vocab::{Body, Event, Json};
 
-use super::directories;
 use crate::failure::Failure;
 use crate::printer::complain;
+use lapidary::directories;
 
 /// The program's prices, and the user's over them.
 pub(super) fn known(environment: &Environment) -> Result<Prices, Failure> {

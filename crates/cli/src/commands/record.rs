@@ -17,7 +17,6 @@ use lapidary::gemini::Vars;
 use lapidary::sessions::vault::Retention;
 use lapidary::sessions::{Listing, Project, Selection, select};
 
-use super::job::{recorded_in, retention, vault_in};
 use super::run::signals::Listener;
 use super::sessions::Place;
 use crate::exit::Exit;
@@ -25,6 +24,7 @@ use crate::failure::Failure;
 use crate::harmless::Harmless;
 use crate::printer::{Printer, complain};
 use crate::system;
+use lapidary::prepare::{recorded_in, retention, vault_in};
 
 /// Record any program: what it reads, what it writes, when, and how it ends
 ///

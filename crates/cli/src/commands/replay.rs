@@ -12,13 +12,13 @@ use lapidary::drive::process::{Exit as Ending, Stdio};
 use lapidary::drive::replay::{Dialogue, Pace, Parts, Replay, Stage};
 use lapidary::standin::demo;
 
-use super::agents::DEMO;
 use super::runs::common::{RunStore, run_or_path};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::harmless::Harmless;
 use crate::printer::{Printer, complain};
 use crate::system;
+use lapidary::prepare::DEMO;
 
 /// Play a recorded run back, as an agent would: same output, same timing, same end
 ///

@@ -66,8 +66,8 @@ pub(super) fn carry_out(
         Err(failure) if failure.exit == Exit::Usage => return Err(failure),
         // A run that cannot be made has one ending all the same, for whoever reads the events.
         Err(failure) => {
-            let refused = super::job::refused(&args.common, prompt);
-            let family = super::job::family(&args.common);
+            let refused = super::job::refused(&args.common, &options, prompt);
+            let family = super::job::family(&args.common, &options);
             Run::refused(&options, family, &refusal(&failure), refused.as_ref())
         }
     };

@@ -1,10 +1,8 @@
 //! Unix: descriptors, signals, the terminal's size.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -12,7 +10,7 @@ use std::time::{Duration, Instant};
 use lapidary::render::live::Size;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, geteuid, setrlimit};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Stdin as the file that it is.
@@ -96,35 +94,6 @@ pub(crate) fn leave_terminal_signals() -> io::Result<impl Future<Output = ()>> {
 pub(crate) fn is_terminal_gone() -> bool {
     let stdin = rustix::stdio::stdin();
     matches!(rustix::termios::tcgetattr(stdin), Err(Errno::IO))
-}
-
-/// The name of a directory of this user among everybody's files.
-pub(crate) fn private_name() -> String {
-    format!("lapidary-{}", geteuid().as_raw())
-}
-
-/// Makes directories that only this user can look into, as far as they are not there.
-pub(crate) fn make_directories(directory: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.mode(0o700).recursive(true).create(directory)
-}
-
-/// Makes a directory that only this user can look into. One that is there must be that: whoever made it before us could otherwise
-/// read and exchange what we put there.
-pub(crate) fn make_private(directory: &Path) -> io::Result<()> {
-    match DirBuilder::new().mode(0o700).create(directory) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let found = directory.symlink_metadata()?;
-    let is_private = found.uid() == geteuid().as_raw() && found.mode() & 0o777 == 0o700;
-    if found.is_dir() && is_private {
-        return Ok(());
-    }
-    Err(io::Error::new(
-        io::ErrorKind::PermissionDenied,
-        "it is not a directory of ours alone",
-    ))
 }
 
 /// Ends this process by a signal, without a core dump: nothing is wrong with us. Returns if the signal does not do that.

@@ -37,11 +37,6 @@ pub(crate) fn terminal_size() -> Option<Size> {
     })
 }
 
-/// The name of our directory among temporary files, which are each user's own here.
-pub(crate) fn private_name() -> String {
-    "lapidary".to_owned()
-}
-
 /// Nobody limits how large a file is here.
 pub(crate) fn survive_large_files() {}
 
@@ -49,16 +44,6 @@ pub(crate) fn survive_large_files() {}
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
 pub(crate) fn is_ending() -> io::Result<Arc<AtomicBool>> {
     Ok(Arc::default())
-}
-
-/// Makes directories, as far as they are not there.
-pub(crate) fn make_directories(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)
-}
-
-/// Makes a directory.
-pub(crate) fn make_private(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)
 }
 
 /// Nothing ends by a signal here.

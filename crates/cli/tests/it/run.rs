@@ -12,6 +12,7 @@ mod lossless;
 mod on_a_terminal;
 mod outcome;
 mod prompt;
+mod readers;
 mod trust;
 mod unrecorded;
 mod violations;

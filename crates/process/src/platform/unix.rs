@@ -75,6 +75,30 @@ fn is_trusted(owner: u32, user: u32) -> bool {
     owner == user || owner == 0
 }
 
+/// The name of a directory of this user among everybody's files.
+pub fn private_name() -> String {
+    format!("lapidary-{}", rustix::process::geteuid().as_raw())
+}
+
+/// Makes a directory that only this user can look into. One that is there must be that: another user who made it before us could
+/// otherwise read and exchange what we put there.
+pub fn make_private_directory(directory: &Path) -> io::Result<()> {
+    match private_directory().create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let found = directory.symlink_metadata()?;
+    let is_private =
+        found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o777 == 0o700;
+    if found.is_dir() && is_private {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        "it is not a directory of ours alone",
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -74,3 +74,13 @@ pub fn writable(directory: &Path) -> io::Result<()> {
 pub fn is_ours(_: &Metadata) -> bool {
     true
 }
+
+/// The name of a directory of this user among the temporary files, which are the user's own here.
+pub fn private_name() -> String {
+    "lapidary".to_owned()
+}
+
+/// Makes a directory.
+pub fn make_private_directory(directory: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(directory)
+}

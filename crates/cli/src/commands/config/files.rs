@@ -7,8 +7,8 @@ use lapidary::drive::config::{self, ConfigLayers};
 use lapidary::drive::detect::Environment;
 use lapidary::vocab::config_report::{ConfigFile, ConfigOwner};
 
-use crate::commands::directories;
 use crate::failure::Failure;
+use lapidary::directories;
 
 /// Which files are meant.
 #[derive(Debug, clap::Args)]

@@ -12,7 +12,7 @@ use crate::commands::sessions::export::file::{self as whole_file, Manner};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::system;
+use lapidary::drive::recording::private_directories;
 
 /// Write a commented lapidary.toml, in which nothing is set yet
 #[derive(Debug, clap::Args)]
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         return Err(failure.with_hint("`lapidary config show` shows what it says"));
     }
     if let Some(folder) = path.parent() {
-        system::make_directories(folder)
+        private_directories(folder)
             .with_context(|| format!("cannot make `{}`", folder.display()))
             .map_err(Failure::bad_input)?;
     }

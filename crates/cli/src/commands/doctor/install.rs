@@ -12,10 +12,10 @@ use lapidary::drive::process::Supervisor;
 use tokio_util::sync::CancellationToken;
 
 use super::{Args, interrupted};
-use crate::commands::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
+use lapidary::directories;
 
 /// How long npm may take. The adapter has a few hundred megabytes.
 const DEADLINE: Duration = Duration::from_mins(10);

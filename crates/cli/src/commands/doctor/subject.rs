@@ -10,8 +10,9 @@ use lapidary::drive::gemini_cli;
 use lapidary::drive::headless::Agent;
 
 use super::Args;
-use crate::commands::{agents, directories};
 use crate::failure::Failure;
+use lapidary::directories;
+use lapidary::prepare::{PrepareError, choose_agent};
 
 /// Who is looked at.
 pub(super) enum Subject {
@@ -34,7 +35,7 @@ impl Subject {
         let config = config.as_ref().map(|loaded| loaded.config.clone());
         let mut config = config.unwrap_or_default();
         config.agent.clone_from(&args.agent);
-        match agents::of(&config, program, environment)? {
+        match choose_agent(&config, program, environment).map_err(PrepareError::from)? {
             Agent::Gemini => Ok(Self::Gemini),
             Agent::Acp(agent) => Ok(Self::Acp {
                 name: config.agent.unwrap_or_else(|| agent.name.clone()),

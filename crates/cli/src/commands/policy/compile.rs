@@ -18,10 +18,10 @@ use lapidary::vocab::policy_report::{COMPILED_SCHEMA, CompiledPolicy};
 
 use super::report::Format;
 use super::rules;
-use crate::commands::directories;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use lapidary::directories;
 
 /// Show what an agent is told of a set of rules
 ///
@@ -79,7 +79,7 @@ fn known(name: &str) -> Result<&'static str, Failure> {
 }
 
 fn compiled(agent: &str, policy: &Policy, here: &Path) -> CompiledPolicy {
-    let environment = directories::surroundings(here);
+    let environment = directories::surroundings(std::env::vars_os(), here);
     let variable = config_variable(agent).and_then(|name| environment.vars.get(OsStr::new(name)));
     let input = PolicyInput {
         policy,

@@ -7,8 +7,8 @@ use lapidary::drive::gemini_cli::Prompt;
 use lapidary::drive::headless::Job;
 use lapidary::normalize::Options;
 
+use super::super::job;
 use super::super::sink::Format;
-use super::super::{job, speaking};
 use super::{With, stdin};
 use crate::failure::Failure;
 
@@ -19,13 +19,10 @@ pub(super) fn of(
     format: Format,
     options: Options,
 ) -> Result<Job, Failure> {
-    let mut job = job::of(&args.common, options)?;
+    let mut job = job::attaching(&args.common, options, &args.attach)?;
     job.prompt = prompt(said, args)?;
     job.with_bytes = format == Format::Raw || args.verbose;
     job.config.retries = args.retries.or(job.config.retries);
-    let attached = args.attach.iter();
-    let attached = attached.map(|file| speaking::attachment(&job.environment.dir.join(file)));
-    job.speaking.attachments = attached.collect::<Result<_, _>>()?;
     Ok(job)
 }
 

@@ -8,8 +8,8 @@ use lapidary::drive::recording::{
     self, FindRunError, LATEST, ListedRun, ListingMode, RunName, find_run, list_runs,
 };
 
-use super::super::job::recorded_in;
 use crate::failure::Failure;
+use lapidary::prepare::recorded_in;
 
 /// A directory of recordings.
 pub(in crate::commands) struct RunStore {

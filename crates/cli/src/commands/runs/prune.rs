@@ -8,12 +8,12 @@ use anyhow::{Context as _, anyhow};
 use lapidary::drive::config::{Config, ConfigError};
 use lapidary::drive::recording::{Limits, RetentionPlan};
 
-use super::super::job;
 use super::common::RunStore;
 use super::removal::{RemovalArgs, RunsToRemove};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use lapidary::prepare::{PrepareError, retention};
 
 /// Delete recordings that are too old, or too many bytes
 ///
@@ -63,7 +63,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 fn limits(args: &Args, store: &RunStore) -> Result<Limits, Failure> {
     let given = given(args).map_err(|error| Failure::usage(anyhow!(error)))?;
     if args.record_dir.is_none() {
-        return Ok(given.run_limits_over(job::retention(&store.environment)?));
+        return Ok(
+            given.run_limits_over(retention(&store.environment).map_err(PrepareError::from)?)
+        );
     }
     if args.max_age.is_none() && args.max_size.is_none() {
         let error = anyhow!("recordings in a directory of yours are kept without limits");

@@ -16,8 +16,8 @@ use lapidary::sessions::{
     Selection, SessionProvider as _, Store, select,
 };
 
-use super::super::{directories, job};
 use crate::failure::Failure;
+use lapidary::{directories, prepare};
 
 /// Which projects.
 #[derive(Debug, Clone, clap::Args)]
@@ -114,7 +114,7 @@ impl Place {
 
     /// The sessions of those projects of which only the vault has a copy. A vault that cannot be found has none.
     pub(super) fn only_in_vault(&self, projects: &[Project]) -> OnlyInVault {
-        let vault = job::vault_in(&self.environment);
+        let vault = prepare::vault_in(&self.environment);
         vault.map_or_else(
             |_| OnlyInVault::default(),
             |folder| OnlyInVault::of(&Vault::open(folder), projects),
@@ -123,7 +123,7 @@ impl Place {
 
     /// The sessions of recorded runs in those projects, in files of Gemini CLI or not. A directory that cannot be found has none.
     pub(super) fn recordings(&self, scope: &Scope, projects: &[Project]) -> Recordings {
-        let Ok(place) = job::recorded_in(None, &self.environment) else {
+        let Ok(place) = prepare::recorded_in(None, &self.environment) else {
             return Recordings::default();
         };
         let mut provider = RecordingSessions::new(place.root, ListingMode::Cached);

@@ -13,13 +13,13 @@ use lapidary::sessions::{DeleteError, Deletion, Index, Inventory, age};
 use lapidary::vocab::line;
 use lapidary::vocab::removal::{REMOVAL_SCHEMA, Removal, RemovalReason, RemovedSession};
 
-use super::super::job;
 use super::common::{Format, Place};
 use super::list::shortened;
 use super::size;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
+use lapidary::prepare;
 
 /// Sessions that are to go.
 pub(super) struct Going<'i> {
@@ -84,7 +84,7 @@ impl Going<'_> {
             }
             Err(io::Error::other("the vault has no copy of it"))
         };
-        let vault = Vault::open(job::vault_in(&place.environment)?);
+        let vault = Vault::open(prepare::vault_in(&place.environment)?);
         let mut outcome = Outcome {
             is_applied: true,
             ..Outcome::default()
@@ -129,7 +129,7 @@ impl Going<'_> {
 
     /// Puts the files of sessions that go into the vault, and says of which there is a copy now.
     fn keep(&self, place: &Place) -> Result<HashSet<PathBuf>, Failure> {
-        let vault = Vault::open(job::vault_in(&place.environment)?);
+        let vault = Vault::open(prepare::vault_in(&place.environment)?);
         let files: Vec<PathBuf> = self
             .deletions
             .iter()

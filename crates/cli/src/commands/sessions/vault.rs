@@ -10,11 +10,11 @@ use lapidary::sessions::SessionInfo;
 use lapidary::sessions::vault::{Entry, Snapshot, Vault, VaultError};
 use lapidary::vocab::vault::{VAULT_SCHEMA, VaultFile, VaultReport, VaultSession, VaultSnapshot};
 
-use super::super::job;
 use super::common::Place;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use lapidary::prepare;
 
 /// Keep copies of sessions, look through them, bring them back
 ///
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 
 /// The vault that is ours.
 pub(super) fn opened(place: &Place) -> Result<Vault, Failure> {
-    Ok(Vault::open(job::vault_in(&place.environment)?))
+    Ok(Vault::open(prepare::vault_in(&place.environment)?))
 }
 
 /// What is not there was named wrongly; all else is a fault of the vault or of the disk.

@@ -1,15 +1,15 @@
 //! One execution, as the specification `0-session-to-messages` has it: options in, callbacks on the way, one result.
 //!
 //! ```standalone_crate
-//! use lapidary_drive::gemini_cli::Prompt;
-//! use lapidary_drive::config::Config;
-//! use lapidary_drive::execute::{Data, execute};
-//! use lapidary_drive::headless::Job;
-//! use lapidary_drive::process::Supervisor;
-//! use lapidary_drive::{Host, run::Records};
+//! use lapidary::drive::gemini_cli::Prompt;
+//! use lapidary::drive::config::Config;
+//! use lapidary::execute::{Data, execute};
+//! use lapidary::drive::headless::Job;
+//! use lapidary::drive::process::Supervisor;
+//! use lapidary::drive::{Host, run::Records};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     if lapidary_drive::process::supervisor::run_if_asked(std::env::args_os()).is_some() {
+//!     if lapidary::supervise_if_asked().is_some() {
 //!         return Ok(());
 //!     }
 //! #   let world = std::env::temp_dir().join(format!("lapidary-doc-execute-{}", std::process::id()));
@@ -42,7 +42,7 @@ use lapidary_normalize::views::result::ResultFold;
 use lapidary_vocab::{Cause, Event, Message};
 use serde_json::Value;
 
-use crate::headless::Job;
+use lapidary_drive::headless::Job;
 
 /// What [`Executed::data`] is to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

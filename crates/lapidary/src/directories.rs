@@ -1,22 +1,38 @@
 //! Where a user's files of ours are, as the XDG specification has it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
-use lapidary::drive::agents::KNOWN;
-use lapidary::drive::detect::Environment;
+use lapidary_drive::agents::KNOWN;
+use lapidary_drive::detect::Environment;
+use lapidary_drive::process::platform::{make_private_directory, private_name};
+use lapidary_drive::recording::private_directories;
 
-use crate::failure::Failure;
-use crate::system;
+/// Why there is no directory in which something can be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use `{}`", directory.display())]
+pub struct StateError {
+    /// The directory.
+    pub directory: PathBuf,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+impl StateError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> String {
+        "set LAPIDARY_STATE_DIR to a directory of your own".to_owned()
+    }
+}
 
 /// What the user configures.
-pub(super) fn config(environment: &Environment) -> Option<PathBuf> {
+pub fn config(environment: &Environment) -> Option<PathBuf> {
     below(environment, "XDG_CONFIG_HOME", ".config")
 }
 
 /// What we can do without, and make again. None for users without a home.
-pub(super) fn cache(environment: &Environment) -> Option<PathBuf> {
+pub fn cache(environment: &Environment) -> Option<PathBuf> {
     let named = environment.vars.get(OsStr::new("LAPIDARY_CACHE_DIR"));
     let named = named.filter(|value| !value.is_empty());
     let named = named.map(|named| environment.dir.join(named));
@@ -24,12 +40,12 @@ pub(super) fn cache(environment: &Environment) -> Option<PathBuf> {
 }
 
 /// What we keep. Nothing is made there yet: before that, ask for [`safe_state`].
-pub(super) fn state(environment: &Environment) -> PathBuf {
+pub fn state(environment: &Environment) -> PathBuf {
     own_state(environment).unwrap_or_else(shared_state)
 }
 
 /// What we keep, where nobody else can have a hand in it.
-pub(super) fn safe_state(environment: &Environment) -> Result<PathBuf, Failure> {
+pub fn safe_state(environment: &Environment) -> Result<PathBuf, StateError> {
     if let Some(own) = own_state(environment) {
         return Ok(own);
     }
@@ -37,11 +53,10 @@ pub(super) fn safe_state(environment: &Environment) -> Result<PathBuf, Failure> 
 }
 
 /// Where runs work of which nothing is kept: beside those that are, or among temporary files if nothing can be written there.
-pub(super) fn unrecorded(environment: &Environment) -> Result<PathBuf, Failure> {
+pub fn unrecorded(environment: &Environment) -> Result<PathBuf, StateError> {
     let usual = safe_state(environment)?.join("unrecorded");
     // Whether something can be written shows when it is.
-    let can_write =
-        system::make_directories(&usual).is_ok() && tempfile::tempdir_in(&usual).is_ok();
+    let can_write = private_directories(&usual).is_ok() && tempfile::tempdir_in(&usual).is_ok();
     if can_write {
         return Ok(usual);
     }
@@ -49,14 +64,17 @@ pub(super) fn unrecorded(environment: &Environment) -> Result<PathBuf, Failure> 
 }
 
 /// The adapters that `doctor --install` has installed.
-pub(super) fn adapters(environment: &Environment) -> PathBuf {
+pub fn adapters(environment: &Environment) -> PathBuf {
     state(environment).join("adapters")
 }
 
 /// The surroundings in which agents are looked for: behind PATH come the adapters that are installed below the state directory.
 /// The PATH that programs inherit stays as it is.
-pub(super) fn surroundings(here: impl Into<PathBuf>) -> Environment {
-    let mut environment = Environment::from_vars(std::env::vars_os(), here);
+pub fn surroundings(
+    vars: impl IntoIterator<Item = (OsString, OsString)>,
+    here: impl Into<PathBuf>,
+) -> Environment {
+    let mut environment = Environment::from_vars(vars, here);
     // Other users can write to the shared temporary directory: no program is started from below it.
     if own_state(&environment).is_some() {
         let root = adapters(&environment);
@@ -67,16 +85,11 @@ pub(super) fn surroundings(here: impl Into<PathBuf>) -> Environment {
     environment
 }
 
-fn safe_shared_state() -> Result<PathBuf, Failure> {
-    let shared = shared_state();
-    let made = system::make_private(&shared);
-    let made = made.with_context(|| format!("cannot use `{}`", shared.display()));
-    match made {
-        Ok(()) => Ok(shared),
-        Err(error) => {
-            let hint = "set LAPIDARY_STATE_DIR to a directory of your own";
-            Err(Failure::internal(error).with_hint(hint))
-        }
+fn safe_shared_state() -> Result<PathBuf, StateError> {
+    let directory = shared_state();
+    match make_private_directory(&directory) {
+        Ok(()) => Ok(directory),
+        Err(source) => Err(StateError { directory, source }),
     }
 }
 
@@ -88,7 +101,7 @@ fn own_state(environment: &Environment) -> Option<PathBuf> {
 
 /// For users without a home, among everybody's temporary files.
 fn shared_state() -> PathBuf {
-    std::env::temp_dir().join(system::private_name())
+    std::env::temp_dir().join(private_name())
 }
 
 /// Our own below one of the user's directories. A relative path in a variable counts for nothing.

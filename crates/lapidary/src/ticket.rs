@@ -1,15 +1,15 @@
 //! Ticket mode: a run as the events that an orchestrator wants. Nothing is invented: each comes from something the agent said.
 //!
 //! ```standalone_crate
-//! use lapidary_drive::gemini_cli::Prompt;
-//! use lapidary_drive::config::Config;
-//! use lapidary_drive::headless::Job;
-//! use lapidary_drive::process::Supervisor;
-//! use lapidary_drive::ticket::Ticket;
-//! use lapidary_drive::{Host, run::Records};
+//! use lapidary::drive::gemini_cli::Prompt;
+//! use lapidary::drive::config::Config;
+//! use lapidary::drive::headless::Job;
+//! use lapidary::drive::process::Supervisor;
+//! use lapidary::ticket::Ticket;
+//! use lapidary::drive::{Host, run::Records};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     if lapidary_drive::process::supervisor::run_if_asked(std::env::args_os()).is_some() {
+//!     if lapidary::supervise_if_asked().is_some() {
 //!         return Ok(());
 //!     }
 //! #   let world = std::env::temp_dir().join(format!("lapidary-doc-ticket-{}", std::process::id()));
@@ -39,8 +39,8 @@ use std::collections::VecDeque;
 use lapidary_normalize::views::runtime::RuntimeFold;
 use lapidary_vocab::RuntimeEvent;
 
-use crate::headless::Job;
-use crate::run::{Run, Stopper};
+use lapidary_drive::headless::Job;
+use lapidary_drive::run::{Run, Stopper};
 
 /// A run in ticket mode. Dropping it ends the agent.
 #[derive(Debug)]

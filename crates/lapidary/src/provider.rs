@@ -1,13 +1,13 @@
 //! The response provider of the specification `1-headless-provider`: check, describe, generate.
 //!
 //! ```standalone_crate
-//! use lapidary_drive::process::Supervisor;
-//! use lapidary_drive::provider::{Context, Provider};
-//! use lapidary_drive::{Host, config::Config, run::Records};
+//! use lapidary::drive::process::Supervisor;
+//! use lapidary::provider::{Context, Provider};
+//! use lapidary::drive::{Host, config::Config, run::Records};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // A program that names itself as the supervisor begins with this.
-//!     if lapidary_drive::process::supervisor::run_if_asked(std::env::args_os()).is_some() {
+//!     if lapidary::supervise_if_asked().is_some() {
 //!         return Ok(());
 //!     }
 //! #   let world = std::env::temp_dir().join(format!("lapidary-doc-provider-{}", std::process::id()));
@@ -37,11 +37,11 @@ use lapidary_vocab::event::{PermissionDenial, RunEnd};
 use lapidary_vocab::result::{Files, LineSample};
 use lapidary_vocab::{Body, Cause, Event};
 
-use crate::config::Config;
-use crate::detect::{self, NotFound};
-use crate::gemini_cli::Prompt;
-use crate::headless::Job;
-use crate::{Host, fresh_run};
+use lapidary_drive::config::Config;
+use lapidary_drive::detect::{self, NotFound};
+use lapidary_drive::gemini_cli::Prompt;
+use lapidary_drive::headless::Job;
+use lapidary_drive::{Host, fresh_run};
 
 /// Gemini CLI as a provider of responses.
 #[derive(Debug, Clone)]
@@ -124,7 +124,7 @@ impl Provider {
 
     /// What it is, and what it can be told.
     pub fn metadata() -> ProviderMetadata {
-        crate::capabilities::gemini_metadata()
+        lapidary_drive::capabilities::gemini_metadata()
     }
 
     /// Runs the agent on a prompt and waits for its end.

@@ -1,14 +1,14 @@
 //! Chat mode: one turn after the other in the same session. Each turn is a run, and its events are its transcript.
 //!
 //! ```standalone_crate
-//! use lapidary_drive::chat::{Chat, ChatError};
-//! use lapidary_drive::config::Config;
-//! use lapidary_drive::process::Supervisor;
-//! use lapidary_drive::{Host, run::Records};
-//! use lapidary_vocab::Body;
+//! use lapidary::chat::{Chat, ChatError};
+//! use lapidary::drive::config::Config;
+//! use lapidary::drive::process::Supervisor;
+//! use lapidary::drive::{Host, run::Records};
+//! use lapidary::vocab::Body;
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     if lapidary_drive::process::supervisor::run_if_asked(std::env::args_os()).is_some() {
+//!     if lapidary::supervise_if_asked().is_some() {
 //!         return Ok(());
 //!     }
 //! #   let world = std::env::temp_dir().join(format!("lapidary-doc-chat-{}", std::process::id()));
@@ -43,11 +43,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lapidary_vocab::{Body, Event};
 
-use crate::config::Config;
-use crate::gemini_cli::Prompt;
-use crate::headless::Job;
-use crate::run::{Run, Stopper};
-use crate::{Host, fresh_run};
+use lapidary_drive::config::Config;
+use lapidary_drive::gemini_cli::Prompt;
+use lapidary_drive::headless::Job;
+use lapidary_drive::run::{Run, Stopper};
+use lapidary_drive::{Host, fresh_run};
 
 /// A conversation with Gemini CLI.
 #[derive(Debug)]

@@ -1,0 +1,191 @@
+//! A run with several readers: whoever subscribes, when and from where on, gets the events that the run had.
+
+use std::time::Duration;
+
+use lapidary::directories::surroundings;
+use lapidary::drive::run::SubscribeError;
+use lapidary::normalize::Deltas;
+use lapidary::prepare::{PrepareError, PrepareErrorKind, Surroundings};
+use lapidary::vocab::Outcome;
+use lapidary::{Body, Event, Run, RunBuilder, Subscription};
+
+use super::world::World;
+use crate::support::DEADLINE;
+
+/// A run of the agent of this world, or of another one.
+fn wanted(world: &World) -> RunBuilder {
+    let command = world.lapidary(&[]);
+    let vars = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.into(), value?.into())));
+    let environment = surroundings(vars.collect::<Vec<_>>(), world.path("project"));
+    lapidary::run("go")
+        .config(world.config())
+        .surroundings(Surroundings {
+            environment,
+            program: env!("CARGO_BIN_EXE_lapidary").into(),
+        })
+}
+
+fn lines(events: &[Event]) -> Vec<String> {
+    events.iter().map(Event::to_json).collect()
+}
+
+async fn all_of(subscription: Result<Subscription, SubscribeError>) -> Vec<String> {
+    let mut subscription = subscription.unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = subscription.next().await {
+        events.push(event.unwrap());
+    }
+    lines(&events)
+}
+
+/// Reads a run by itself, by readers that come at once, when half of it was read, and when it is over.
+async fn read(mut run: Run) -> Vec<String> {
+    let (from_start, from_seven) = (run.subscribe(0), run.subscribe(7));
+    let (from_start, from_seven) = (all_of(from_start), all_of(from_seven));
+    let reading = async {
+        let mut events = Vec::new();
+        while let Some(event) = run.next().await {
+            events.push(event);
+            if events.len() == 3 {
+                let late = run.subscribe(0);
+                tokio::spawn(async move { drop(all_of(late).await) });
+            }
+        }
+        lines(&events)
+    };
+    let (told, from_start, from_seven) = tokio::join!(reading, from_start, from_seven);
+    assert_eq!(from_start, told, "from the start");
+    assert_eq!(from_seven, told[told.len().min(7)..], "from the middle");
+    assert_eq!(all_of(run.subscribe(0)).await, told, "when it was over");
+    told
+}
+
+fn on_a_runtime<T>(future: impl Future<Output = T>) -> T {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(DEADLINE, future).await.unwrap() })
+}
+
+const ACP: &str = r#"#!/bin/sh
+hear() { read -r line || exit 0; id=${line#*'"id":'}; id=${id%%,*}; }
+say() { printf '%s\n' "$1"; }
+answer() { say "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":$2}"; }
+chunk() { say '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}}}'; }
+hear; answer "$id" '{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}'
+hear; answer "$id" '{"sessionId":"s-1"}'
+hear; prompt=$id
+chunk one; sleep 0.05; chunk two; echo noise; chunk three; sleep 0.1
+say '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"c-1","title":"Write","kind":"edit"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"n","name":"No","kind":"reject_once"}]}}'
+hear
+answer "$prompt" '{"stopReason":"end_turn"}'
+hear
+"#;
+
+#[test]
+fn every_reader_of_a_stream_has_the_same_events() {
+    let script = "init; user; for word in a b c d e f; do say $word; sleep 0.01; done; echo noise; call c t; answer c x; success";
+    for deltas in [Deltas::Only, Deltas::Final] {
+        let world = World::with_agent(script);
+        let run = wanted(&world).deltas(deltas).start().unwrap();
+        let told = on_a_runtime(read(run));
+        assert!(told.last().unwrap().contains("\"run_end\""), "{told:?}");
+    }
+}
+
+#[test]
+fn so_has_one_of_a_document() {
+    let world = World::with_agent(r#"echo '{"session_id":"s","response":"yes","stats":{}}'"#);
+    let config = lapidary::drive::config::Config::builder().set("transport", "json");
+    let run = wanted(&world).config(config.build().unwrap());
+    let told = on_a_runtime(read(run.start().unwrap()));
+    assert!(told.iter().any(|event| event.contains("yes")), "{told:?}");
+}
+
+#[test]
+fn so_has_one_of_a_conversation() {
+    let world = World::with_agent("");
+    world.program("mona", ACP);
+    let run = wanted(&world).agent("../mona").start().unwrap();
+    let told = on_a_runtime(read(run));
+    let decides = told
+        .iter()
+        .any(|event| event.contains("permission_decision"));
+    assert!(decides, "{told:#?}");
+}
+
+#[test]
+fn so_has_one_of_a_run_that_was_tried_again_or_could_not_start() {
+    let script = "if [ ! -e ../tried ]; then touch ../tried; exit 9; fi; init; say a; success";
+    let world = World::with_agent(script);
+    let told = on_a_runtime(read(wanted(&world).retries(1).start().unwrap()));
+    assert!(told.iter().any(|event| event.contains("\"retry\"")));
+    let run = wanted(&world).agent("../nothing-there").start().unwrap();
+    let told = on_a_runtime(read(run));
+    assert!(told[0].contains("agent_missing"), "{told:?}");
+}
+
+#[test]
+fn a_reader_that_does_not_read_holds_nothing_up() {
+    let script = "init; i=0; while [ $i -lt 3000 ]; do say word; i=$((i + 1)); done; success";
+    let world = World::with_agent(script);
+    on_a_runtime(async {
+        let mut run = wanted(&world).start().unwrap();
+        let late = run.subscribe(0);
+        let end = run.outcome().await;
+        assert_eq!(end.outcome, Outcome::Completed);
+        assert_eq!(run.outcome().await, end, "asked again");
+        let events = all_of(late).await;
+        assert_eq!(
+            events.len(),
+            3003,
+            "init, words, the turn's end and the run's"
+        );
+    });
+}
+
+#[test]
+fn a_run_of_which_nothing_is_kept_has_one_reader() {
+    let world = World::with_agent("init; say a; success");
+    on_a_runtime(async {
+        let mut run = wanted(&world).no_record().start().unwrap();
+        assert!(matches!(run.subscribe(0), Err(SubscribeError::NotRecorded)));
+        assert_eq!(run.outcome().await.outcome, Outcome::Completed);
+    });
+}
+
+#[test]
+fn a_run_is_stopped_by_its_handle_and_a_subscription_tells() {
+    let world = World::with_agent("init; say a; exec sleep 600");
+    on_a_runtime(async {
+        let mut run = wanted(&world).start().unwrap();
+        let mut beside = run.subscribe(0).unwrap();
+        let first = beside.next().await.unwrap().unwrap();
+        assert!(matches!(first.body, Body::SessionInit(_)), "{first:?}");
+        run.stop();
+        assert_eq!(run.outcome().await.outcome, Outcome::Cancelled);
+        let mut last = None;
+        while let Some(event) = beside.next().await {
+            last = Some(event.unwrap());
+        }
+        assert!(matches!(last.unwrap().body, Body::RunEnd(_)));
+    });
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_a_typed_error() {
+    let world = World::with_agent("");
+    let kind = |wanted: RunBuilder| wanted.start().unwrap_err();
+    let error = kind(wanted(&world).agent("no-such-agent"));
+    assert!(matches!(error, PrepareError::Agent(_)), "{error:?}");
+    assert!(error.hint().unwrap().contains("`claude`"));
+    let error = kind(wanted(&world).allow("fly:away"));
+    assert_eq!(error.kind(), PrepareErrorKind::Usage, "{error}");
+    let error = kind(wanted(&world).attach("no-such-file"));
+    assert_eq!(error.kind(), PrepareErrorKind::BadInput, "{error}");
+    std::fs::write(world.path("project/lapidary.toml"), "timeout = 'soon'").unwrap();
+    let error = kind(wanted(&world).timeout(Duration::from_secs(5)));
+    assert_eq!(error.kind(), PrepareErrorKind::BadConfig, "{error}");
+}

@@ -1,0 +1,358 @@
+//! From what a user asks for to a [`Job`]: the agent, settings from files, rules, directories.
+//!
+//! Front ends fill in [`RunOptions`], each in its own way: `lapidary run` from its arguments, a program with [`crate::run()`].
+
+mod agent_choice;
+mod attachments;
+mod mcp_config;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use lapidary_drive::config::{self, Config, ConfigError, Loaded};
+use lapidary_drive::detect::Environment;
+use lapidary_drive::gemini_cli::{self, Prompt};
+use lapidary_drive::headless::{Job, Speaking};
+use lapidary_drive::policy::{Effect, FlagError, Rule, Rules};
+use lapidary_drive::process::Supervisor;
+use lapidary_drive::recording::{self, Limits, Records};
+use lapidary_drive::run::RefusedRun;
+use lapidary_normalize::Options;
+use lapidary_vocab::event::Provider;
+use lapidary_wire::lines::DEFAULT_LIMIT;
+
+pub use agent_choice::{AgentChoiceError, DEMO, agent_family, choose_agent};
+pub use attachments::AttachError;
+pub use mcp_config::{McpConfigError, McpConfigProblem};
+
+use crate::directories::{self, StateError};
+
+/// A run as a user asks for it.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// Settings that were given directly. They come before those of files.
+    pub config: Config,
+    /// Where other settings come from.
+    pub config_files: ConfigFiles,
+    /// Permission rules as flags have them, such as `edit:src/**`. They come before those of the settings; what denies comes first.
+    pub rules: Vec<(Effect, String)>,
+    /// Files that go with the prompt.
+    pub attachments: Vec<PathBuf>,
+    /// A file of MCP servers that the agent is to use.
+    pub mcp_config: Option<PathBuf>,
+    /// The method by which to log in, should that be needed.
+    pub auth_method: Option<String>,
+    /// Whether the hooks of Gemini's settings are fired around the agent.
+    pub hooks: bool,
+    /// Arguments for the agent, behind ours.
+    pub extra_args: Vec<OsString>,
+    /// A directory of the user's for the recording. What is put there stays.
+    pub record_dir: Option<PathBuf>,
+    /// Whether sessions are kept safe from the agent.
+    pub vault: VaultUse,
+    /// The longest line that is translated whole.
+    pub max_line: usize,
+    /// How the agent's words are translated; the run's id is among it.
+    pub events: Options,
+}
+
+/// Where settings come from that were not given directly.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ConfigFiles {
+    /// The user's file, and the project's.
+    #[default]
+    Found,
+    /// The user's file, and this one.
+    Named(PathBuf),
+    /// From nowhere.
+    None,
+}
+
+/// Whether sessions are kept safe from the agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum VaultUse {
+    /// They are.
+    #[default]
+    On,
+    /// They are left to the agent.
+    Off,
+}
+
+/// Where a run is asked for.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The variables, and the current directory. [`directories::surroundings`] also finds the adapters that we installed.
+    pub environment: Environment,
+    /// The program that supervises agents, and plays the demo: this one.
+    pub program: PathBuf,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    pub fn of_this_process() -> Result<Self, PrepareError> {
+        let here = std::env::current_dir().map_err(PrepareError::CurrentDirectory)?;
+        let program = std::env::current_exe().map_err(PrepareError::ThisProgram)?;
+        let environment = directories::surroundings(std::env::vars_os(), here);
+        Ok(Self {
+            environment,
+            program,
+        })
+    }
+}
+
+/// Why a run cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrepareError {
+    /// Settings that were given directly cannot be used.
+    #[error(transparent)]
+    Setting(ConfigError),
+    /// A permission rule makes no sense.
+    #[error(transparent)]
+    Rule(#[from] FlagError),
+    /// A file of settings cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The file of settings that was named is not there.
+    #[error("there is no `{}`", file.display())]
+    NoConfigFile {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A file of MCP servers cannot be used.
+    #[error(transparent)]
+    McpConfig(#[from] McpConfigError),
+    /// There is no such agent.
+    #[error(transparent)]
+    Agent(#[from] AgentChoiceError),
+    /// A file cannot be attached.
+    #[error(transparent)]
+    Attachment(#[from] AttachError),
+    /// Nothing can be kept.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// Nobody can tell where we are: the directory may have been deleted.
+    #[error("cannot determine the current directory")]
+    CurrentDirectory(#[source] io::Error),
+    /// Nobody can tell what program this is.
+    #[error("cannot tell where this program is")]
+    ThisProgram(#[source] io::Error),
+}
+
+/// What sort of mistake it was, for front ends that tell them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrepareErrorKind {
+    /// The caller asked for something that makes no sense.
+    Usage,
+    /// Something that was named is not there or cannot be used.
+    BadInput,
+    /// A file of settings is wrong.
+    BadConfig,
+    /// The system does not let us.
+    Internal,
+}
+
+impl PrepareError {
+    /// What sort of mistake it was.
+    pub fn kind(&self) -> PrepareErrorKind {
+        match self {
+            Self::Setting(_) | Self::Rule(_) => PrepareErrorKind::Usage,
+            Self::Config(_) | Self::NoConfigFile { .. } | Self::McpConfig(_) => {
+                PrepareErrorKind::BadConfig
+            }
+            Self::Agent(_) | Self::Attachment(_) | Self::CurrentDirectory(_) => {
+                PrepareErrorKind::BadInput
+            }
+            Self::State(_) | Self::ThisProgram(_) => PrepareErrorKind::Internal,
+        }
+    }
+
+    /// What the user can do about it, if we know.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Config(error) => error.hint(),
+            Self::Agent(error) => error.hint(),
+            Self::State(error) => Some(error.hint()),
+            Self::CurrentDirectory(_) => {
+                Some("go elsewhere, or name a directory with -C".to_owned())
+            }
+            Self::Setting(_)
+            | Self::Rule(_)
+            | Self::NoConfigFile { .. }
+            | Self::McpConfig(_)
+            | Self::Attachment(_)
+            | Self::ThisProgram(_) => None,
+        }
+    }
+}
+
+impl RunOptions {
+    /// Nothing special: Gemini CLI, with the settings of files, recorded, sessions kept safe. `run` is the id of the run.
+    pub fn new(run: &str) -> Self {
+        Self {
+            config: Config::default(),
+            config_files: ConfigFiles::default(),
+            rules: Vec::new(),
+            attachments: Vec::new(),
+            mcp_config: None,
+            auth_method: None,
+            hooks: false,
+            extra_args: Vec::new(),
+            record_dir: None,
+            vault: VaultUse::default(),
+            max_line: DEFAULT_LIMIT,
+            events: Options::new(run),
+        }
+    }
+
+    /// The job, without its prompt. `warn` is told what is odd about settings and rules.
+    pub fn job(
+        &self,
+        surroundings: &Surroundings,
+        warn: &mut dyn FnMut(String),
+    ) -> Result<Job, PrepareError> {
+        let environment = surroundings.environment.clone();
+        let loaded = self.load_config(&environment)?;
+        for warning in &loaded.warnings {
+            warn(warning.to_string());
+        }
+        let config = self.config.clone().over(loaded.config);
+        let speaking = self.speaking(&environment.dir)?;
+        let rules = speaking.rules.clone().before(config.rules.clone());
+        for remark in rules.remarks() {
+            warn(remark.to_string());
+        }
+        let program = &surroundings.program;
+        Ok(Job {
+            agent: choose_agent(&config, program, &environment)?,
+            prompt: Prompt::Text(String::new()),
+            resume: None,
+            session_id: None,
+            extra_args: self.extra_args.clone(),
+            records: self.records(&config, &environment)?,
+            supervisor: Supervisor::at(program),
+            options: self.events.clone(),
+            notices: Vec::new(),
+            with_bytes: false,
+            max_line: self.max_line,
+            speaking,
+            vault: match self.vault {
+                VaultUse::On => Some(vault_in(&environment)?),
+                VaultUse::Off => None,
+            },
+            environment,
+            config,
+        })
+    }
+
+    /// The family of the agent that was asked for, for a run that could not be made. It may have been the settings that were wrong.
+    pub fn family(&self, environment: &Environment) -> Provider {
+        let loaded = self.load_config(environment).unwrap_or_default();
+        agent_family(&self.config.clone().over(loaded.config))
+    }
+
+    /// What is recorded of a run that could not be made, where that is known and wanted. What files say does not count: they may be
+    /// what is wrong.
+    pub fn refused(&self, environment: &Environment, prompt: Option<&str>) -> Option<RefusedRun> {
+        if self.config.record == Some(false) {
+            return None;
+        }
+        let agent = self.config.agent.as_deref().unwrap_or(gemini_cli::NAME);
+        Some(RefusedRun {
+            records: recorded_in(self.record_dir.as_deref(), environment).ok()?,
+            agent: agent.to_owned(),
+            directory: self.config.working_dir_in(&environment.dir),
+            prompt: prompt.map(str::to_owned),
+        })
+    }
+
+    fn speaking(&self, here: &Path) -> Result<Speaking, PrepareError> {
+        let servers = self.mcp_config.as_ref();
+        let servers = servers.map(|file| mcp_config::mcp_servers(&here.join(file)));
+        let attached = self.attachments.iter();
+        let attached = attached.map(|file| attachments::attachment(&here.join(file)));
+        Ok(Speaking {
+            rules: self.flag_rules(here)?,
+            mcp_servers: servers.transpose()?.unwrap_or_default(),
+            attachments: attached.collect::<Result<_, _>>()?,
+            auth_method: self.auth_method.clone(),
+            hooks: self.hooks,
+            ..Speaking::default()
+        })
+    }
+
+    /// What is denied comes before what is asked, and that before what is allowed.
+    fn flag_rules(&self, here: &Path) -> Result<Rules, FlagError> {
+        let in_order = [Effect::Deny, Effect::Ask, Effect::Allow];
+        let specs = in_order.into_iter().flat_map(|effect| {
+            let of_effect = self.rules.iter().filter(move |(then, _)| *then == effect);
+            of_effect.map(move |(_, spec)| (effect, spec))
+        });
+        let rules = specs.map(|(effect, spec)| Rule::parse_flag(effect, spec, here));
+        rules.collect::<Result<Vec<_>, _>>().map(Rules::new)
+    }
+
+    fn load_config(&self, environment: &Environment) -> Result<Loaded, PrepareError> {
+        let here = &environment.dir;
+        let user = directories::config(environment);
+        let user = user.map(|directory| directory.join(config::FILE_NAME));
+        let loaded = match &self.config_files {
+            ConfigFiles::None => return Ok(Loaded::default()),
+            ConfigFiles::Named(file) if !here.join(file).exists() => {
+                return Err(PrepareError::NoConfigFile { file: file.clone() });
+            }
+            ConfigFiles::Named(file) => config::load_named(user.as_deref(), &here.join(file)),
+            ConfigFiles::Found => {
+                let from = self.config.working_dir_in(here);
+                let project = config::find_project_file(&from, environment.home.as_deref());
+                config::load(user.as_deref(), project.as_deref())
+            }
+        };
+        Ok(loaded?)
+    }
+
+    /// A run that is not to be recorded needs a place for its files all the same, but not for long.
+    fn records(&self, config: &Config, environment: &Environment) -> Result<Records, StateError> {
+        let keep = config.record.unwrap_or(true);
+        let named = self.record_dir.as_deref();
+        let mut records = match named {
+            None if !keep => Records::below(directories::unrecorded(environment)?),
+            _ => recorded_in(named, environment)?,
+        };
+        if named.is_none() {
+            records.limits = config.run_limits_over(records.limits);
+            // What killed runs have left, beside the recordings, goes now. Whether that works is no concern of this one.
+            let _ = recording::sweep(
+                &records.root.with_file_name("unrecorded"),
+                SystemTime::now(),
+            );
+        }
+        Ok(Records { keep, ..records })
+    }
+}
+
+/// Where sessions are kept safe from agents.
+pub fn vault_in(environment: &Environment) -> Result<PathBuf, StateError> {
+    Ok(directories::safe_state(environment)?.join("vault"))
+}
+
+/// Where runs are recorded. A directory that the user names is theirs: what is put there stays. Ours is kept within bounds.
+pub fn recorded_in(named: Option<&Path>, environment: &Environment) -> Result<Records, StateError> {
+    Ok(match named {
+        Some(directory) => Records {
+            limits: Limits::NONE,
+            ..Records::below(environment.dir.join(directory))
+        },
+        None => Records::below(directories::safe_state(environment)?.join("runs")),
+    })
+}
+
+/// How much of the recordings is kept, by the user's own file alone: which recordings go does not depend on where the user is.
+pub fn retention(environment: &Environment) -> Result<Limits, ConfigError> {
+    let user = directories::config(environment);
+    let user = user.map(|directory| directory.join(config::FILE_NAME));
+    let loaded = config::load(user.as_deref(), None)?;
+    Ok(loaded.config.run_limits_over(Limits::default()))
+}

@@ -1,0 +1,107 @@
+//! Which agent is meant: one that we know, one of the configuration's, or any command.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use lapidary_drive::agents::{self, AcpAgent, KNOWN, Known, WordsError};
+use lapidary_drive::config::Config;
+use lapidary_drive::detect::Environment;
+use lapidary_drive::headless::Agent;
+use lapidary_vocab::event::Provider;
+
+/// The agent that needs nothing installed.
+pub const DEMO: &str = "demo";
+
+/// Why there is no such agent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentChoiceError {
+    /// The command line of an agent makes no sense.
+    #[error("cannot read the command line `{line}`: {problem}")]
+    CommandLine {
+        /// The command line.
+        line: String,
+        /// What is wrong with it.
+        problem: WordsError,
+    },
+    /// Nothing is called so.
+    #[error("unknown agent `{name}`: not a built-in name and not on PATH")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+}
+
+impl AgentChoiceError {
+    /// What the user can do about it, if we know.
+    pub fn hint(&self) -> Option<String> {
+        let Self::Unknown { known, .. } = self else {
+            return None;
+        };
+        let names: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
+        Some(format!(
+            "built in are {} and `{DEMO}`; give the command line of any other agent that speaks ACP",
+            names.join(", ")
+        ))
+    }
+}
+
+/// The agent that a configuration names, by name or by command line. `program` is the `lapidary` program, which plays the demo.
+pub fn choose_agent(
+    config: &Config,
+    program: &Path,
+    environment: &Environment,
+) -> Result<Agent, AgentChoiceError> {
+    let named = config.agent.as_deref();
+    let own = named.and_then(|name| config.agents.get(name));
+    if let Some(own) = own {
+        return Ok(Agent::Acp(own.clone()));
+    }
+    let name = match named {
+        None | Some("gemini") => return Ok(Agent::Gemini),
+        Some(DEMO) => return Ok(demo(program)),
+        Some(name) => name,
+    };
+    if let Some(known) = Known::named(name) {
+        return Ok(Agent::Acp(known.agent(environment)));
+    }
+    let agent = AcpAgent::of_command(name).map_err(|problem| AgentChoiceError::CommandLine {
+        line: name.to_owned(),
+        problem,
+    })?;
+    let is_one_word = agent.args.is_empty() && !name.contains(['/', '\\']);
+    if is_one_word && agent.locate(environment).is_none() {
+        let own = config.agents.keys().map(String::as_str);
+        let known = KNOWN.iter().map(|known| known.name).chain(own);
+        return Err(AgentChoiceError::Unknown {
+            name: name.to_owned(),
+            known: known.map(str::to_owned).collect(),
+        });
+    }
+    Ok(Agent::Acp(agent))
+}
+
+/// The family of the agent that a configuration names, also if that agent cannot be had.
+pub fn agent_family(config: &Config) -> Provider {
+    let name = match config.agent.as_deref() {
+        None | Some(DEMO) => return Provider::Gemini,
+        Some(name) => name,
+    };
+    if let Some(own) = config.agents.get(name) {
+        return own.provider.clone();
+    }
+    if Known::named(name).is_some() {
+        return agents::family(name);
+    }
+    AcpAgent::of_command(name).map_or(Provider::Acp, |agent| agent.provider)
+}
+
+fn demo(program: &Path) -> Agent {
+    Agent::Standin {
+        name: DEMO.to_owned(),
+        program: program.to_owned(),
+        args: ["replay", DEMO].map(OsString::from).to_vec(),
+    }
+}

@@ -1,0 +1,191 @@
+//! One run, asked for in one expression.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lapidary_drive::config::Config;
+use lapidary_drive::gemini_cli::Prompt;
+use lapidary_drive::headless::Job;
+use lapidary_drive::policy::{Effect, PermissionMode};
+use lapidary_drive::run::Run;
+use lapidary_drive::{budget::Budget, fresh_run};
+use lapidary_normalize::Deltas;
+
+use crate::prepare::{ConfigFiles, PrepareError, RunOptions, Surroundings};
+
+/// Asks for a run of an agent on a prompt: Gemini CLI, unless [`RunBuilder::agent`] says otherwise, with the settings of
+/// `lapidary.toml` and what is said here.
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use lapidary::PermissionMode;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let run = lapidary::run("fix the test")
+///     .agent("claude")
+///     .permission_mode(PermissionMode::AcceptEdits)
+///     .timeout(Duration::from_secs(300))
+///     .start()?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn run(prompt: impl Into<String>) -> RunBuilder {
+    RunBuilder {
+        prompt: Prompt::Text(prompt.into()),
+        resume: None,
+        options: RunOptions::new(&fresh_run()),
+        surroundings: None,
+    }
+}
+
+/// A run that is asked for. Nothing is looked up or started before [`Self::start`].
+#[derive(Debug, Clone)]
+#[must_use = "nothing runs before `start`"]
+pub struct RunBuilder {
+    prompt: Prompt,
+    resume: Option<String>,
+    options: RunOptions,
+    surroundings: Option<Surroundings>,
+}
+
+impl RunBuilder {
+    /// The agent: a name such as `claude`, or the command line of any agent that speaks ACP.
+    pub fn agent(self, agent: impl Into<String>) -> Self {
+        self.with(|config| config.agent = Some(agent.into()))
+    }
+
+    /// The model.
+    pub fn model(self, model: impl Into<String>) -> Self {
+        self.with(|config| config.model = Some(model.into()))
+    }
+
+    /// What the agent may do without being asked.
+    pub fn permission_mode(self, mode: PermissionMode) -> Self {
+        self.with(|config| config.permission_mode = Some(mode))
+    }
+
+    /// Allows something, such as `edit:src/**` or `execute:cargo test*`.
+    pub fn allow(self, rule: impl Into<String>) -> Self {
+        self.rule(Effect::Allow, rule.into())
+    }
+
+    /// Denies something. That goes before what is allowed.
+    pub fn deny(self, rule: impl Into<String>) -> Self {
+        self.rule(Effect::Deny, rule.into())
+    }
+
+    /// The longest that the run may take. Ten minutes, unless settings say otherwise.
+    pub fn timeout(self, time: Duration) -> Self {
+        self.with(|config| config.timeout = Some(time))
+    }
+
+    /// The longest that the agent may be silent.
+    pub fn idle_timeout(self, time: Duration) -> Self {
+        self.with(|config| config.idle_timeout = Some(time))
+    }
+
+    /// What the run may use up.
+    pub fn budget(self, budget: Budget) -> Self {
+        self.with(|config| config.budget = Some(budget))
+    }
+
+    /// How many times a run may be tried again, where that is safe.
+    pub fn retries(self, retries: u32) -> Self {
+        self.with(|config| config.retries = Some(retries))
+    }
+
+    /// Where the agent works. The current directory, unless settings say otherwise.
+    pub fn working_dir(self, directory: impl Into<PathBuf>) -> Self {
+        self.with(|config| config.working_dir = Some(directory.into()))
+    }
+
+    /// Trusts the folder, for this run.
+    pub fn trust_workspace(self) -> Self {
+        self.with(|config| config.trust_workspace = Some(true))
+    }
+
+    /// Goes on with a session: `latest`, a number or an id.
+    pub fn resume(mut self, session: impl Into<String>) -> Self {
+        self.resume = Some(session.into());
+        self
+    }
+
+    /// A file that goes with the prompt.
+    pub fn attach(mut self, file: impl Into<PathBuf>) -> Self {
+        self.options.attachments.push(file.into());
+        self
+    }
+
+    /// What becomes of text that arrives in chunks.
+    pub fn deltas(mut self, deltas: Deltas) -> Self {
+        self.options.events.deltas = deltas;
+        self
+    }
+
+    /// The id of the run, which names its recording. A new one, unless it is given.
+    pub fn run_id(mut self, id: &str) -> Self {
+        self.options.events.run = id.into();
+        self
+    }
+
+    /// Records the run in a directory of the caller's.
+    pub fn record_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.options.record_dir = Some(directory.into());
+        self
+    }
+
+    /// Keeps nothing of the run.
+    pub fn no_record(self) -> Self {
+        self.with(|config| config.record = Some(false))
+    }
+
+    /// Settings for which there is no method here. They come before those of files, and behind those that were given before.
+    pub fn config(mut self, config: Config) -> Self {
+        self.options.config = self.options.config.over(config);
+        self
+    }
+
+    /// Reads no file of settings.
+    pub fn no_config_files(mut self) -> Self {
+        self.options.config_files = ConfigFiles::None;
+        self
+    }
+
+    /// Variables, directory and supervisor, where they are not those of this process.
+    pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
+        self.surroundings = Some(surroundings);
+        self
+    }
+
+    /// The job that this comes to, for callers that want to look at it first.
+    pub fn job(self) -> Result<Job, PrepareError> {
+        let surroundings = match self.surroundings {
+            Some(surroundings) => surroundings,
+            None => Surroundings::of_this_process()?,
+        };
+        let mut notices = Vec::new();
+        let mut job = self
+            .options
+            .job(&surroundings, &mut |warning| notices.push(warning))?;
+        job.prompt = self.prompt;
+        job.resume = self.resume;
+        job.notices = notices;
+        Ok(job)
+    }
+
+    /// Starts the run. An agent that is not installed or cannot start is a run, too: its last event says so.
+    pub fn start(self) -> Result<Run, PrepareError> {
+        Ok(self.job()?.start())
+    }
+
+    fn with(mut self, set: impl FnOnce(&mut Config)) -> Self {
+        set(&mut self.options.config);
+        self
+    }
+
+    fn rule(mut self, effect: Effect, rule: String) -> Self {
+        self.options.rules.push((effect, rule));
+        self
+    }
+}
