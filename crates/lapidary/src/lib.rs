@@ -96,3 +96,9 @@ pub use lapidary_wire as wire;
 pub fn supervise_if_asked() -> Option<ExitCode> {
     lapidary_drive::process::supervisor::run_if_asked(std::env::args_os())
 }
+
+/// The README's snippet compiles as it stands.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+#[derive(Debug)]
+pub struct Readme;
