@@ -29,6 +29,7 @@ mod request;
 pub(crate) mod rest;
 mod retry;
 pub(crate) mod stall;
+pub(crate) mod stop_conditions;
 mod subscription;
 pub(crate) mod tally;
 #[cfg(test)]

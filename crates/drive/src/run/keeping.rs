@@ -11,8 +11,8 @@ use tokio::time::{Instant, timeout};
 
 use super::course::{Effort, waits_out};
 use super::ending::cancelled;
-use super::oversee::later;
 use super::request::Request;
+use super::stop_conditions::later;
 use super::translate::Batch;
 use crate::process::stop::Urgency;
 use crate::safekeeping::{Checked, Claiming, Kept, Safekeeping};

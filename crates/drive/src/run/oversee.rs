@@ -7,14 +7,16 @@ use std::time::Duration;
 use lapidary_normalize::Stopped;
 use lapidary_vocab::Cause;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
+use super::ending::{cancelled, disk_full};
 use super::request::{Request, Speech};
 use super::stall::StallPoint;
+use super::stop_conditions::{Activity, StopConditions, StopReason, passed};
 use super::waiting::{Spent, Waiting};
 use crate::follow::{Due, Follower, Grown};
 use crate::process::Patience;
-use crate::process::stop::{Urgency, wanted};
+use crate::process::stop::Urgency;
 use crate::process::{Ended, Running};
 use crate::recording::{Channel, Recorder, STDOUT};
 use crate::system::{is_full, read_at};
@@ -43,14 +45,11 @@ pub(super) struct Overseer<'a> {
     stdout: File,
     /// How far stdout was searched for its first line's end. None once it was found.
     searched: Option<u64>,
-    started: Instant,
     last_sign: Instant,
     /// When stdout last grew, and how long stderr was then.
     last_output: (Instant, u64),
     stall: Option<StallPoint>,
-    must_end: Option<Instant>,
-    stops: watch::Receiver<Urgency>,
-    asked: Urgency,
+    conditions: StopConditions,
     stopped: Option<Stopped>,
     is_killed: bool,
     patience: Patience,
@@ -77,13 +76,10 @@ impl<'a> Overseer<'a> {
             recorder,
             running,
             searched: Some(0),
-            started: now,
             last_sign: now,
             last_output: (now, 0),
             stall: None,
-            must_end,
-            stops,
-            asked: Urgency::None,
+            conditions: StopConditions::new(stops, request.timeouts, must_end),
             stopped: None,
             is_killed: false,
             patience: Patience::default(),
@@ -93,22 +89,23 @@ impl<'a> Overseer<'a> {
     /// Watches until the agent and everything that it started is gone.
     pub(super) async fn watch(mut self) -> Watched {
         let ended = loop {
-            let deadline = self.deadline();
+            let activity = self.activity();
+            let give_up = self.patience.end();
+            let is_ending = self.stopped.is_some();
+            let reason = async {
+                if is_ending {
+                    return StopReason::Cancelled(self.conditions.more_urgent().await);
+                }
+                let exceeded = self.spent.exceeded();
+                let reason = self.conditions.next(activity, exceeded, self.violations);
+                reason.await
+            };
             // All of these can be cancelled without losing anything.
             tokio::select! {
                 biased;
                 ended = self.running.wait() => break ended,
-                urgency = wanted(&mut self.stops, self.asked) => self.end_as_asked(urgency).await,
-                exceeded = self.spent.exceeded(), if self.stopped.is_none() => {
-                    self.stop(exceeded.cause(), exceeded.to_string(), exceeded.hint()).await;
-                }
-                stopped = self.violations.stop(), if self.stopped.is_none() => {
-                    self.stop(stopped.cause, stopped.message, stopped.hint.as_deref()).await;
-                }
-                late = late(deadline) => match late {
-                    Late::GiveUp => break self.running.abandon().await,
-                    late => self.end_late(late).await,
-                },
+                reason = reason => self.end_for(reason).await,
+                () = passed(give_up) => break self.running.abandon().await,
                 due = self.follower.due() => {
                     self.look().await;
                     if due == Due::Heartbeat {
@@ -123,6 +120,16 @@ impl<'a> Overseer<'a> {
             ended,
             stopped: self.stopped,
             stall: self.stall,
+        }
+    }
+
+    async fn end_for(&mut self, reason: StopReason) {
+        match reason {
+            StopReason::Cancelled(urgency) => self.end_as_asked(urgency).await,
+            StopReason::Budget(stopped) | StopReason::Violation(stopped) => {
+                self.stop(stopped).await;
+            }
+            StopReason::Overdue => self.end_late().await,
         }
     }
 
@@ -148,14 +155,21 @@ impl<'a> Overseer<'a> {
         }
         self.look_for_first_line();
         if let Err(error) = noted {
-            let message = format!("the run cannot be recorded any more: {error}");
-            self.stop(Cause::Internal, message, Some(FREE_SPACE)).await;
+            self.stop(Stopped {
+                cause: Cause::Internal,
+                message: format!("the run cannot be recorded any more: {error}"),
+                hint: Some(FREE_SPACE.to_owned()),
+            })
+            .await;
         }
         let most = self.request.records.max_output;
         if grown.stdout + grown.stderr > most {
-            let message = format!("the agent wrote more than {most} bytes, the limit for one run");
-            let hint = "`max_output` (--max-output) allows more";
-            self.kill(Cause::Budget, message, Some(hint)).await;
+            self.kill(Stopped {
+                cause: Cause::Budget,
+                message: format!("the agent wrote more than {most} bytes, the limit for one run"),
+                hint: Some("`max_output` (--max-output) allows more".to_owned()),
+            })
+            .await;
         }
     }
 
@@ -176,99 +190,60 @@ impl<'a> Overseer<'a> {
     /// An agent that cannot write often says nothing about it.
     async fn check_disk(&mut self) {
         if is_full(self.recorder.directory()) {
-            let message = format!(
-                "no space is left for the recording in `{}`",
-                self.recorder.directory().display()
-            );
-            self.stop(Cause::Internal, message, Some(FREE_SPACE)).await;
+            let stopped = disk_full(self.recorder.directory());
+            self.stop(stopped).await;
         }
     }
 
-    /// What is due next.
-    fn deadline(&self) -> Option<(Instant, Late)> {
-        if let Some(give_up) = self.patience.end() {
-            return Some((give_up, Late::GiveUp));
+    /// Until the first line the agent is starting, after that it may fall silent. One that writes one document at its end does neither.
+    fn activity(&self) -> Activity {
+        match self.request.speech {
+            Speech::Document => Activity::Waits,
+            Speech::Stream if self.searched.is_some() => Activity::Starts,
+            Speech::Stream => Activity::Works {
+                last_sign: self.last_sign,
+            },
         }
-        let timeouts = &self.request.timeouts;
-        // Until the first line it is starting, after that it may fall silent. Who writes one document at the end does neither.
-        let speaks = self.request.speech == Speech::Stream;
-        let is_starting = self.searched.is_some();
-        let start = timeouts.start.filter(|_| speaks && is_starting);
-        let start = start.map(|time| (later(self.started, time), Late::Start(time)));
-        let idle = timeouts.idle.filter(|_| speaks && !is_starting);
-        let idle = idle.map(|time| (later(self.last_sign, time), Late::Idle(time)));
-        let total = self.must_end.zip(timeouts.total);
-        let total = total.map(|(when, time)| (when, Late::Total(time)));
-        let all = [start, idle, total].into_iter().flatten();
-        all.min_by_key(|(when, _)| *when)
     }
 
-    async fn end_late(&mut self, late: Late) {
-        // Files may have grown just now, and nobody had the time to look.
+    async fn end_late(&mut self) {
+        // Files may have grown since they were looked at last.
         self.look().await;
-        if self
-            .deadline()
-            .is_some_and(|(when, _)| when > Instant::now())
-        {
+        let Some(late) = self.conditions.late(self.activity()) else {
             return;
-        }
+        };
         let (last_output, stderr) = self.last_output;
         self.stall = Some(StallPoint {
             silence: last_output.elapsed(),
             stderr,
             has_progress: false, // the order is known
         });
-        let waiting = match self.searched {
-            Some(_) if self.request.speech == Speech::Stream => "its first line".to_owned(),
-            _ => self.waiting.describe(),
+        let waiting = match self.activity() {
+            Activity::Starts => "its first line".to_owned(),
+            Activity::Works { .. } | Activity::Waits => self.waiting.describe(),
         };
-        let (cause, message, hint) = match late {
-            Late::Start(time) => (
-                Cause::TimeoutStart,
-                format!("the agent did not say a first line in {}", seconds(time)),
-                "`lapidary doctor` tells whether it can start; `start_timeout` (--start-timeout) gives it more time",
-            ),
-            Late::Idle(time) => (
-                Cause::TimeoutIdle,
-                format!(
-                    "the agent was silent for {}, waiting for {waiting}",
-                    seconds(time)
-                ),
-                "`idle_timeout` (--idle-timeout) gives it more time",
-            ),
-            Late::Total(time) => (
-                Cause::TimeoutTotal,
-                format!(
-                    "the run took longer than {}, and was waiting for {waiting}",
-                    seconds(time)
-                ),
-                "`timeout` (--timeout) gives it more time",
-            ),
-            Late::GiveUp => return,
-        };
-        self.stop(cause, message, Some(hint)).await;
+        self.stop(late.stopped("did not say a first line", &waiting))
+            .await;
     }
 
     async fn end_as_asked(&mut self, urgency: Urgency) {
-        self.asked = urgency;
-        let message = "the run was cancelled".to_owned();
         match urgency {
             Urgency::None => {}
-            Urgency::Cancel => self.stop(Cause::CancelledByClient, message, None).await,
-            Urgency::Kill => self.kill(Cause::CancelledByClient, message, None).await,
+            Urgency::Cancel => self.stop(cancelled()).await,
+            Urgency::Kill => self.kill(cancelled()).await,
         }
     }
 
     /// Asks the agent to end; the supervisor sees to it that it does.
-    async fn stop(&mut self, cause: Cause, message: String, hint: Option<&str>) {
-        if self.decide(cause, message, hint) {
+    async fn stop(&mut self, stopped: Stopped) {
+        if self.decide(stopped) {
             self.running.stop(self.request.grace).await;
             self.patience.ordered(self.request.grace);
         }
     }
 
-    async fn kill(&mut self, cause: Cause, message: String, hint: Option<&str>) {
-        self.decide(cause, message, hint);
+    async fn kill(&mut self, stopped: Stopped) {
+        self.decide(stopped);
         if !std::mem::replace(&mut self.is_killed, true) {
             self.running.kill().await;
             self.patience.ordered(Duration::ZERO);
@@ -276,44 +251,11 @@ impl<'a> Overseer<'a> {
     }
 
     /// The first reason is the one that counts.
-    fn decide(&mut self, cause: Cause, message: String, hint: Option<&str>) -> bool {
+    fn decide(&mut self, stopped: Stopped) -> bool {
         let is_first = self.stopped.is_none();
-        self.stopped.get_or_insert(Stopped {
-            cause,
-            message,
-            hint: hint.map(str::to_owned),
-        });
+        self.stopped.get_or_insert(stopped);
         is_first
     }
 }
 
 pub(crate) const FREE_SPACE: &str = "free some space, or record elsewhere (--record-dir)";
-
-/// So much later, or as late as the clock goes.
-pub(crate) fn later(from: Instant, by: Duration) -> Instant {
-    const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
-    from + by.min(CENTURY)
-}
-
-/// What is late.
-#[derive(Debug, Clone, Copy)]
-enum Late {
-    Start(Duration),
-    Idle(Duration),
-    Total(Duration),
-    GiveUp,
-}
-
-async fn late(deadline: Option<(Instant, Late)>) -> Late {
-    match deadline {
-        Some((when, late)) => {
-            sleep_until(when).await;
-            late
-        }
-        None => std::future::pending().await,
-    }
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{} s", time.as_secs_f64())
-}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::run::oversee::later;
+use crate::run::stop_conditions::later;
 
 /// The grace of one agent, counted from the first reason to end it.
 #[derive(Debug)]

@@ -1,0 +1,243 @@
+//! What ends a run before its agent ends by itself: a cancel, a deadline, a budget, a violation. The same for every source.
+
+use std::time::Duration;
+
+use lapidary_normalize::Stopped;
+use lapidary_vocab::Cause;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::request::Timeouts;
+use crate::budget::Exceeded;
+use crate::process::stop::{Urgency, wanted};
+use crate::violations::Violations;
+
+/// What the agent is doing, as far as deadlines are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// It gets ready.
+    Starts,
+    /// It works, and last gave a sign of life then.
+    Works {
+        /// When that was.
+        last_sign: Instant,
+    },
+    /// It has nothing to do, waits for a person, or says nothing before its end: only the whole run has a deadline.
+    Waits,
+}
+
+/// A deadline that has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Late {
+    /// The agent did not get ready in this time.
+    Start(Duration),
+    /// The agent was silent for this time.
+    Idle(Duration),
+    /// The run took longer than this.
+    Total(Duration),
+}
+
+impl Late {
+    /// Why the run ends. `unready` says what did not happen in time, `waiting` what the agent was waiting for.
+    pub(crate) fn stopped(self, unready: &str, waiting: &str) -> Stopped {
+        let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
+        let (cause, message, hint) = match self {
+            Self::Start(time) => (
+                Cause::TimeoutStart,
+                format!("the agent {unready} in {}", seconds(time)),
+                "`lapidary doctor` tells whether it can start; `start_timeout` (--start-timeout) gives it more time",
+            ),
+            Self::Idle(time) => (
+                Cause::TimeoutIdle,
+                format!(
+                    "the agent was silent for {}, waiting for {waiting}",
+                    seconds(time)
+                ),
+                "`idle_timeout` (--idle-timeout) gives it more time",
+            ),
+            Self::Total(time) => (
+                Cause::TimeoutTotal,
+                format!(
+                    "the run took longer than {}, and was waiting for {waiting}",
+                    seconds(time)
+                ),
+                "`timeout` (--timeout) gives it more time",
+            ),
+        };
+        Stopped {
+            cause,
+            message,
+            hint: Some(hint.to_owned()),
+        }
+    }
+}
+
+/// A reason to end.
+#[derive(Debug)]
+pub(crate) enum StopReason {
+    /// The caller wants it.
+    Cancelled(Urgency),
+    /// The agent has used up too much.
+    Budget(Stopped),
+    /// The agent did something without permission.
+    Violation(Stopped),
+    /// A deadline has passed, unless the agent gave a sign of life just now: [`StopConditions::late`] tells.
+    Overdue,
+}
+
+/// Waits for reasons to end one attempt.
+#[derive(Debug)]
+pub(crate) struct StopConditions {
+    stops: watch::Receiver<Urgency>,
+    heard: Urgency,
+    timeouts: Timeouts,
+    started: Instant,
+    must_end: Option<Instant>,
+}
+
+impl StopConditions {
+    /// The conditions of an attempt that starts now, of a run that has to end by `must_end`.
+    pub(crate) fn new(
+        stops: watch::Receiver<Urgency>,
+        timeouts: Timeouts,
+        must_end: Option<Instant>,
+    ) -> Self {
+        Self {
+            stops,
+            heard: Urgency::None,
+            timeouts,
+            started: Instant::now(),
+            must_end,
+        }
+    }
+
+    /// The next reason. Can be cancelled without losing anything.
+    pub(crate) async fn next(
+        &mut self,
+        activity: Activity,
+        exceeded: impl Future<Output = Exceeded>,
+        violations: &Violations,
+    ) -> StopReason {
+        let deadline = self.deadline(activity);
+        tokio::select! {
+            biased;
+            urgency = wanted(&mut self.stops, self.heard) => {
+                self.heard = urgency;
+                StopReason::Cancelled(urgency)
+            }
+            exceeded = exceeded => StopReason::Budget(Stopped {
+                cause: exceeded.cause(),
+                message: exceeded.to_string(),
+                hint: exceeded.hint().map(str::to_owned),
+            }),
+            stopped = violations.stop() => StopReason::Violation(stopped),
+            () = passed(deadline.map(|(when, _)| when)) => StopReason::Overdue,
+        }
+    }
+
+    /// Waits until the caller wants more than was heard so far: the run is ending already. Can be cancelled.
+    pub(crate) async fn more_urgent(&mut self) -> Urgency {
+        self.heard = wanted(&mut self.stops, self.heard).await;
+        self.heard
+    }
+
+    /// Waits until the caller wants the run to end at once. Can be cancelled.
+    pub(crate) async fn at_once(&mut self) {
+        while self.heard < Urgency::Kill {
+            self.more_urgent().await;
+        }
+    }
+
+    /// The deadline that has passed, if one has.
+    pub(crate) fn late(&self, activity: Activity) -> Option<Late> {
+        let (when, late) = self.deadline(activity)?;
+        (when <= Instant::now()).then_some(late)
+    }
+
+    fn deadline(&self, activity: Activity) -> Option<(Instant, Late)> {
+        let Timeouts { start, idle, total } = self.timeouts;
+        let of_activity = match activity {
+            Activity::Starts => start.map(|time| (later(self.started, time), Late::Start(time))),
+            Activity::Works { last_sign } => {
+                idle.map(|time| (later(last_sign, time), Late::Idle(time)))
+            }
+            Activity::Waits => None,
+        };
+        let total = self.must_end.zip(total);
+        let total = total.map(|(when, time)| (when, Late::Total(time)));
+        let all = of_activity.into_iter().chain(total);
+        all.min_by_key(|(when, _)| *when)
+    }
+}
+
+/// So much later, or as late as the clock goes.
+pub(crate) fn later(from: Instant, by: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
+    from + by.min(CENTURY)
+}
+
+/// Waits for a time, or for ever.
+pub(crate) async fn passed(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUTS: Timeouts = Timeouts {
+        start: Some(Duration::from_secs(10)),
+        idle: Some(Duration::from_secs(5)),
+        total: Some(Duration::from_secs(60)),
+    };
+
+    fn conditions() -> (watch::Sender<Urgency>, StopConditions) {
+        let (sender, stops) = watch::channel(Urgency::None);
+        let must_end = Instant::now() + Duration::from_secs(60);
+        let conditions = StopConditions::new(stops, TIMEOUTS, Some(must_end));
+        (sender, conditions)
+    }
+
+    async fn reason(conditions: &mut StopConditions, activity: Activity) -> StopReason {
+        let violations = Violations::default();
+        let never = std::future::pending();
+        conditions.next(activity, never, &violations).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_activity_has_its_deadline_and_the_run_has_one() {
+        let (_sender, mut conditions) = conditions();
+        let began = Instant::now();
+        let last_sign = began + Duration::from_secs(20);
+        for (activity, late, at) in [
+            (Activity::Starts, Late::Start(Duration::from_secs(10)), 10),
+            (
+                Activity::Works { last_sign },
+                Late::Idle(Duration::from_secs(5)),
+                25,
+            ),
+            (Activity::Waits, Late::Total(Duration::from_secs(60)), 60),
+        ] {
+            assert_eq!(conditions.late(activity), None, "{activity:?}");
+            let reason = reason(&mut conditions, activity).await;
+            assert!(matches!(reason, StopReason::Overdue), "{reason:?}");
+            assert_eq!(began.elapsed().as_secs(), at, "{activity:?}");
+            assert_eq!(conditions.late(activity), Some(late));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cancel_is_heard_once_and_a_kill_behind_it() {
+        let (sender, mut conditions) = conditions();
+        sender.send_replace(Urgency::Cancel);
+        let first = reason(&mut conditions, Activity::Waits).await;
+        assert!(matches!(first, StopReason::Cancelled(Urgency::Cancel)));
+        let second = reason(&mut conditions, Activity::Starts).await;
+        assert!(matches!(second, StopReason::Overdue));
+        sender.send_replace(Urgency::Kill);
+        conditions.at_once().await;
+    }
+}
