@@ -43,13 +43,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lapidary_vocab::{Body, Event};
 
+use lapidary_drive::Host;
 use lapidary_drive::config::Config;
 use lapidary_drive::gemini_cli::Prompt;
-use lapidary_drive::headless::Job;
 use lapidary_drive::run::{Run, Stopper};
-use lapidary_drive::{Host, fresh_run};
 
-/// A conversation with Gemini CLI.
+use crate::adapter_job::adapter_job;
+use crate::prepare::AgentChoiceError;
+
+/// A conversation with the agent that its configuration names: Gemini CLI, unless it names one.
 #[derive(Debug)]
 pub struct Chat {
     host: Host,
@@ -73,9 +75,12 @@ impl State {
 }
 
 /// Why nothing was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChatError {
+    /// There is no such agent.
+    #[error(transparent)]
+    Agent(#[from] AgentChoiceError),
     /// The last turn is not over yet.
     #[error("a turn is still going on")]
     Busy,
@@ -109,10 +114,10 @@ impl Chat {
         if !state.is_free() {
             return Err(ChatError::Busy);
         }
+        let prompt = Prompt::Text(prompt.to_owned());
+        let mut job = adapter_job(&self.host, self.config.clone(), prompt)?;
         state.is_busy = true;
         state.dropped = None;
-        let prompt = Prompt::Text(prompt.to_owned());
-        let mut job = Job::gemini(&self.host, self.config.clone(), prompt, &fresh_run());
         job.resume.clone_from(&state.session);
         Ok(Turn {
             run: job.start(),

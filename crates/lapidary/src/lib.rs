@@ -66,6 +66,7 @@
 //! assert!(matches!(&events[2].body, Body::RunEnd(end) if end.outcome.as_str() == "completed"));
 //! ```
 
+mod adapter_job;
 pub mod chat;
 pub mod directories;
 pub mod execute;

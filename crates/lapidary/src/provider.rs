@@ -37,13 +37,16 @@ use lapidary_vocab::event::{PermissionDenial, RunEnd};
 use lapidary_vocab::result::{Files, LineSample};
 use lapidary_vocab::{Body, Cause, Event};
 
+use lapidary_drive::Host;
 use lapidary_drive::config::Config;
 use lapidary_drive::detect::{self, NotFound};
 use lapidary_drive::gemini_cli::Prompt;
-use lapidary_drive::headless::Job;
-use lapidary_drive::{Host, fresh_run};
+use lapidary_drive::headless::{Agent, Job};
 
-/// Gemini CLI as a provider of responses.
+use crate::adapter_job::adapter_job;
+use crate::prepare::{AgentChoiceError, choose_agent};
+
+/// An agent as a provider of responses: Gemini CLI, unless the configuration names another.
 #[derive(Debug, Clone)]
 pub struct Provider {
     config: Config,
@@ -85,6 +88,17 @@ pub enum ProviderError {
     /// The CLI is not installed.
     #[error(transparent)]
     NotFound(#[from] NotFound),
+    /// Another agent is not installed.
+    #[error("cannot find `{}`, the program of `{agent}`", program.display())]
+    AgentMissing {
+        /// The agent.
+        agent: String,
+        /// Its program.
+        program: PathBuf,
+    },
+    /// There is no such agent.
+    #[error(transparent)]
+    Agent(#[from] AgentChoiceError),
     /// Nobody is signed in.
     #[error("{}", authentication(.0))]
     Authentication(Box<RunEnd>),
@@ -104,8 +118,9 @@ impl ProviderError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotFound(error) => Some(error.hint()),
+            Self::Agent(error) => error.hint(),
             Self::Authentication(end) | Self::Timeout(end) | Self::Failed(end) => end.hint.clone(),
-            Self::NoEnd => None,
+            Self::AgentMissing { .. } | Self::NoEnd => None,
         }
     }
 }
@@ -116,9 +131,19 @@ impl Provider {
         Self { config, host }
     }
 
-    /// Checks that the CLI is there. Starts nothing.
+    /// Checks that the agent is there. Starts nothing.
     pub fn validate(&self) -> Result<(), ProviderError> {
-        detect::gemini(&self.host.environment)?;
+        let program = self.host.supervisor.program();
+        match choose_agent(&self.config, program, &self.host.environment)? {
+            Agent::Gemini => drop(detect::gemini(&self.host.environment)?),
+            Agent::Acp(agent) if agent.locate(&self.host.environment).is_none() => {
+                return Err(ProviderError::AgentMissing {
+                    agent: agent.name,
+                    program: agent.program,
+                });
+            }
+            Agent::Acp(_) | Agent::Standin { .. } => {}
+        }
         Ok(())
     }
 
@@ -130,11 +155,11 @@ impl Provider {
     /// Runs the agent on a prompt and waits for its end.
     pub fn generate(&self, prompt: &str, context: &Context) -> Result<Generated, ProviderError> {
         self.validate()?; // the error says more than the end of a run does
-        let mut run = self.job(prompt, context).start();
+        let mut run = self.job(prompt, context)?.start();
         generated(std::iter::from_fn(|| run.blocking_next()))
     }
 
-    fn job(&self, prompt: &str, context: &Context) -> Job {
+    fn job(&self, prompt: &str, context: &Context) -> Result<Job, AgentChoiceError> {
         let mut config = self.config.clone();
         config.working_dir = config.working_dir.or_else(|| context.project_root.clone());
         if let Some(system) = &context.system_prompt {
@@ -144,7 +169,7 @@ impl Provider {
             Some(file) => Prompt::File(file.clone()),
             None => Prompt::Text(prompt.to_owned()),
         };
-        Job::gemini(&self.host, config, prompt, &fresh_run())
+        adapter_job(&self.host, config, prompt)
     }
 }
 

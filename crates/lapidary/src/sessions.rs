@@ -18,8 +18,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use lapidary_drive::agents::family;
+use lapidary_drive::recorded_sessions::RecordingSessions;
+use lapidary_drive::recording::ListingMode;
 use lapidary_gemini::GeminiHome;
 use lapidary_normalize::gemini::session_messages;
+use lapidary_normalize::views::messages::MessageFold;
 pub use lapidary_sessions::*;
 use lapidary_vocab::Message;
 use lapidary_wire::gemini::session::Log;
@@ -27,7 +31,7 @@ use lapidary_wire::gemini::session::Log;
 /// Which session.
 #[derive(Debug, Clone)]
 pub struct LoadRequest {
-    /// Whose sessions: `gemini`.
+    /// Whose sessions: `gemini`, or any agent of which runs were recorded, such as `claude`.
     pub tool: String,
     /// The project's directory. A relative path counts from `dir`.
     pub project: PathBuf,
@@ -37,6 +41,8 @@ pub struct LoadRequest {
     pub home: GeminiHome,
     /// Where relative paths count from.
     pub dir: PathBuf,
+    /// Where runs are recorded: the sessions of agents other than Gemini CLI.
+    pub recordings: Option<PathBuf>,
     /// What it means if there is no such session.
     pub absence: Absence,
 }
@@ -56,15 +62,17 @@ pub enum Absence {
 #[non_exhaustive]
 pub enum LoadError {
     /// No session was recorded there, or none with that id.
-    #[error("No Gemini session found for project: {}", .project.display())]
+    #[error("No {} session found for project: {}", agent_name(.tool), .project.display())]
     NotFound {
+        /// Whose session.
+        tool: String,
         /// The project, as it was named.
         project: PathBuf,
         /// The id that was looked for.
         session_id: Option<String>,
     },
-    /// Only Gemini's sessions can be read.
-    #[error("cannot read sessions of `{tool}`")]
+    /// Only sessions of Gemini CLI can be read without recordings.
+    #[error("cannot read sessions of `{tool}`: only its recorded runs can be read")]
     UnknownTool {
         /// The tool.
         tool: String,
@@ -77,7 +85,20 @@ pub enum LoadError {
         /// Why not.
         source: io::Error,
     },
+    /// A recorded run of the session cannot be read.
+    #[error(transparent)]
+    Recording(#[from] ReplaySessionError),
 }
+
+fn agent_name(tool: &str) -> &str {
+    match tool {
+        GEMINI => "Gemini",
+        tool => tool,
+    }
+}
+
+/// The tool whose own session files are read.
+const GEMINI: &str = "gemini";
 
 impl LoadRequest {
     /// The session of a project to which something was added last.
@@ -88,6 +109,7 @@ impl LoadRequest {
             session_id: None,
             home,
             dir: PathBuf::from("/"),
+            recordings: None,
             absence: Absence::default(),
         }
     }
@@ -106,6 +128,13 @@ impl LoadRequest {
         self
     }
 
+    /// Sessions of recorded runs are here.
+    #[must_use]
+    pub fn recorded_in(mut self, root: impl Into<PathBuf>) -> Self {
+        self.recordings = Some(root.into());
+        self
+    }
+
     /// No session is no error, but a list of nothing.
     #[must_use]
     pub fn or_empty(mut self) -> Self {
@@ -117,22 +146,60 @@ impl LoadRequest {
 /// The messages of a recorded session, in the order of its file. Files that cannot be read are passed over while it is looked for;
 /// nothing is written, and no model is asked.
 pub fn load_messages(request: &LoadRequest) -> Result<Vec<Message>, LoadError> {
-    if request.tool != "gemini" {
-        let tool = request.tool.clone();
-        return Err(LoadError::UnknownTool { tool });
-    }
-    let path = match (find(request), request.absence) {
-        (Some(path), _) => path,
-        (None, Absence::IsEmpty) => return Ok(Vec::new()),
-        (None, Absence::IsAnError) => {
-            return Err(LoadError::NotFound {
-                project: request.project.clone(),
-                session_id: request.session_id.clone(),
-            });
+    let found = match (request.tool.as_str(), &request.recordings) {
+        (GEMINI, _) => of_session_file(request)?,
+        (_, Some(root)) => of_recordings(request, root)?,
+        (tool, None) => {
+            let tool = tool.to_owned();
+            return Err(LoadError::UnknownTool { tool });
         }
     };
+    match (found, request.absence) {
+        (Some(messages), _) => Ok(messages),
+        (None, Absence::IsEmpty) => Ok(Vec::new()),
+        (None, Absence::IsAnError) => Err(LoadError::NotFound {
+            tool: request.tool.clone(),
+            project: request.project.clone(),
+            session_id: request.session_id.clone(),
+        }),
+    }
+}
+
+fn of_session_file(request: &LoadRequest) -> Result<Option<Vec<Message>>, LoadError> {
+    let Some(path) = find(request) else {
+        return Ok(None);
+    };
     let bytes = fs::read(&path).map_err(|source| LoadError::Unreadable { path, source })?;
-    Ok(session_messages::messages(&Log::read(&bytes)).collect())
+    Ok(Some(
+        session_messages::messages(&Log::read(&bytes)).collect(),
+    ))
+}
+
+/// The session of an agent of which only recorded runs are there.
+fn of_recordings(request: &LoadRequest, root: &Path) -> Result<Option<Vec<Message>>, LoadError> {
+    let named = request.dir.join(&request.project);
+    let directory = named.canonicalize().unwrap_or(named);
+    let project = Store::new(request.home.clone()).project(&directory);
+    let scope = ProviderScope {
+        projects: std::slice::from_ref(&project),
+        reach: ProjectReach::Named,
+        now: SystemTime::UNIX_EPOCH,
+    };
+    let mut recordings = RecordingSessions::new(root, ListingMode::default());
+    let listing = recordings.list(&scope);
+    let family = family(&request.tool);
+    let wanted = listing.sessions.iter().filter(|session| {
+        let is_named = |id: &String| session.info.id == *id;
+        session.info.provider == family && request.session_id.as_ref().is_none_or(is_named)
+    });
+    let Some(session) = wanted.max_by_key(|session| session.info.last_updated.clone()) else {
+        return Ok(None);
+    };
+    let mut fold = MessageFold::new(&session.info.id);
+    let mut messages = Vec::new();
+    recordings.replay(session, &mut |event| messages.extend(fold.push(&event)))?;
+    messages.extend(fold.finish());
+    Ok(Some(messages))
 }
 
 fn find(request: &LoadRequest) -> Option<PathBuf> {

@@ -15,6 +15,7 @@ use lapidary::drive::run::Timeouts;
 use lapidary::drive::talk;
 use lapidary::execute::{Data, execute};
 use lapidary::provider::{Context, Provider, ProviderError};
+use lapidary::sessions::{LoadRequest, load_messages};
 use lapidary::ticket::Ticket;
 use lapidary::vocab::event::Provider as Family;
 use lapidary::vocab::{Body, Cause, RuntimeEvent};
@@ -258,7 +259,7 @@ fn a_second_prompt_during_a_turn_is_refused() {
     let mut chat = Chat::new(world.host(), world.config());
     let turn = chat.send("one").unwrap();
     world.wait_for("ready");
-    assert_eq!(chat.send("two").unwrap_err(), ChatError::Busy);
+    assert!(matches!(chat.send("two"), Err(ChatError::Busy)));
     drop(turn);
     world.assert_nothing_is_left();
     world.agent(NOTES);
@@ -336,7 +337,7 @@ fn a_turn_that_is_over_does_not_end_the_next_one() {
     world.agent(STUBBORN);
     let turn = chat.send("two").unwrap();
     drop(over);
-    assert_eq!(chat.send("three").unwrap_err(), ChatError::Busy);
+    assert!(matches!(chat.send("three"), Err(ChatError::Busy)));
     drop(turn);
     world.assert_nothing_is_left();
 }
@@ -386,4 +387,54 @@ fn a_conversation_nowhere_is_refused() {
         };
         assert_eq!(end.cause, Cause::BadInput);
     }
+}
+
+/// An agent that speaks ACP and answers every prompt.
+const ANSWERS: &str = r#"#!/bin/sh
+hear() { read -r line || exit 0; id=${line#*'"id":'}; id=${id%%,*}; }
+answer() { printf '%s\n' "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":$2}"; }
+hear; answer "$id" '{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"authMethods":[]}'
+hear; case $line in *session/load*) answer "$id" '{}';; *) answer "$id" '{"sessionId":"s-9"}';; esac
+hear
+printf '%s\n' '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-9","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"forty-two"}}}}'
+answer "$id" '{"stopReason":"end_turn"}'
+hear
+"#;
+
+#[test]
+fn the_adapters_and_the_loader_of_messages_serve_every_agent() {
+    let world = World::with_agent("exit 1");
+    world.program("mona", ANSWERS);
+    let mut config = world.config();
+    config.agent = Some("../mona".to_owned());
+
+    let provider = Provider::new(config.clone(), world.host());
+    provider.validate().unwrap();
+    let generated = provider.generate("go", &Context::default()).unwrap();
+    assert_eq!(generated.response, "forty-two");
+
+    let mut chat = Chat::new(world.host(), config.clone());
+    for _ in 0..2 {
+        let mut turn = chat.send("go").unwrap();
+        while turn.blocking_next().is_some() {}
+        assert_eq!(chat.session().as_deref(), Some("s-9"));
+    }
+
+    let home = lapidary::gemini::GeminiHome::at(world.path("home"));
+    let request = LoadRequest::new("mona", world.path("project"), home);
+    let request = request.recorded_in(world.path("state/runs"));
+    let messages = load_messages(&request).unwrap();
+    let told = serde_json::to_string(&messages).unwrap();
+    assert!(told.contains("forty-two"), "{told}");
+    assert!(load_messages(&request.clone().session("other")).is_err());
+
+    config.agent = Some("../nothing-there".to_owned());
+    let missing = Provider::new(config.clone(), world.host()).validate();
+    assert!(
+        matches!(missing, Err(ProviderError::AgentMissing { .. })),
+        "{missing:?}"
+    );
+    config.agent = Some("no-such-agent".to_owned());
+    let unknown = Chat::new(world.host(), config).send("go");
+    assert!(matches!(unknown, Err(ChatError::Agent(_))), "{unknown:?}");
 }

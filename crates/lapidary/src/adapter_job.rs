@@ -1,0 +1,19 @@
+//! A job for the adapters of the specifications: any agent, which the configuration names.
+
+use lapidary_drive::config::Config;
+use lapidary_drive::gemini_cli::Prompt;
+use lapidary_drive::headless::Job;
+use lapidary_drive::{Host, fresh_run};
+
+use crate::prepare::{AgentChoiceError, choose_agent};
+
+/// A job with a new id.
+pub(crate) fn adapter_job(
+    host: &Host,
+    config: Config,
+    prompt: Prompt,
+) -> Result<Job, AgentChoiceError> {
+    let agent = choose_agent(&config, host.supervisor.program(), &host.environment)?;
+    let job = Job::gemini(host, config, prompt, &fresh_run());
+    Ok(Job { agent, ..job })
+}
