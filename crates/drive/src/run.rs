@@ -161,7 +161,7 @@ impl Run {
         ending: &Ending,
         record: Option<&RefusedRun>,
     ) -> Self {
-        let (batch, progress) = course::refused(options, provider.clone(), ending, record);
+        let (batch, progress) = course::refused(options, &provider, ending, record);
         let (sender, batches) = mpsc::channel(1);
         let _ = sender.try_send(batch); // there is room for one
         let records = record.map(|run| run.records.clone());
@@ -280,7 +280,7 @@ impl Drop for Run {
 
 /// The events of a run that we could not make.
 fn unable(source: &RunSource, message: String) -> Batch {
-    course::unable(&source.options, source.provider.clone(), message)
+    course::unable(&source.options, &source.provider, message)
 }
 
 /// A run ends once, whatever happens: also if what happens is a mistake of ours.

@@ -47,16 +47,8 @@ use crate::raw::{Raw, on_one_line};
 use crate::stamp::Stamp;
 use crate::{Deltas, Denials, Ending, Events, Normalizer, OnDenied, Options, Verdict};
 
+pub use crate::normalizer::Direction;
 pub use turn::Turn;
-
-/// Who wrote a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// The agent, on its stdout.
-    FromAgent,
-    /// The client, to the agent's stdin.
-    FromClient,
-}
 
 /// Translates a connection line by line.
 #[derive(Debug)]

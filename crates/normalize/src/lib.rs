@@ -41,7 +41,7 @@ pub mod unified_diff;
 pub mod views;
 
 pub use denials::Denials;
-pub use normalizer::Normalizer;
+pub use normalizer::{Direction, Normalizer};
 pub use options::{Deltas, OnDenied, Options, RecordOrder};
 pub use verdict::{
     AgentSetup, Departure, Ending, Reported, Stall, StderrOrder, Stopped, TurnLimit, Verdict,

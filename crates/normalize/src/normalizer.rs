@@ -4,8 +4,16 @@ use lapidary_vocab::event::{Diagnostic, DiagnosticKind, RunEnd};
 use lapidary_vocab::{Body, Event, Text};
 use lapidary_wire::lines::Line;
 
-use crate::acp::Direction;
 use crate::{Ending, Events};
+
+/// Who wrote a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The agent, on its stdout.
+    FromAgent,
+    /// The client, to the agent's stdin.
+    FromClient,
+}
 
 /// Turns the lines of one run into events. Pure state: the same calls give the same events.
 pub trait Normalizer {

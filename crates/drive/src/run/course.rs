@@ -196,7 +196,7 @@ fn clear_prompt(request: &Request) {
 }
 
 /// The end of a run that we could not make, or could not go on with.
-pub(super) fn unable(options: &Options, provider: Provider, message: String) -> Batch {
+pub(super) fn unable(options: &Options, provider: &Provider, message: String) -> Batch {
     refused(options, provider, &internal(message), None).0
 }
 
@@ -220,7 +220,7 @@ fn internal(message: String) -> Ending {
 /// The events of a run that was not made: one `run_end`, of the agent's family.
 pub(super) fn refused(
     options: &Options,
-    provider: Provider,
+    provider: &Provider,
     ending: &Ending,
     record: Option<&RefusedRun>,
 ) -> (Batch, Progress) {
@@ -228,7 +228,7 @@ pub(super) fn refused(
     let progress = port.published.subscribe();
     let mut events = RunEvents::new(AcpNormalizer::new(options, provider.clone()), port);
     let judged = events.judge(ending);
-    let recording = record.and_then(|run| run.record(&options.run, &provider, ending, &judged));
+    let recording = record.and_then(|run| run.record(&options.run, provider, ending, &judged));
     if let Some(recording) = &recording {
         events.begin_attempt(recording);
     }

@@ -191,12 +191,12 @@ mod tests {
     const TIMEOUTS: Timeouts = Timeouts {
         start: Some(Duration::from_secs(10)),
         idle: Some(Duration::from_secs(5)),
-        total: Some(Duration::from_secs(60)),
+        total: Some(Duration::from_mins(1)),
     };
 
     fn conditions() -> (watch::Sender<Urgency>, StopConditions) {
         let (sender, stops) = watch::channel(Urgency::None);
-        let must_end = Instant::now() + Duration::from_secs(60);
+        let must_end = Instant::now() + Duration::from_mins(1);
         let conditions = StopConditions::new(stops, TIMEOUTS, Some(must_end));
         (sender, conditions)
     }
@@ -219,7 +219,7 @@ mod tests {
                 Late::Idle(Duration::from_secs(5)),
                 25,
             ),
-            (Activity::Waits, Late::Total(Duration::from_secs(60)), 60),
+            (Activity::Waits, Late::Total(Duration::from_mins(1)), 60),
         ] {
             assert_eq!(conditions.late(activity), None, "{activity:?}");
             let reason = reason(&mut conditions, activity).await;
