@@ -5,6 +5,7 @@
 
 mod corpus;
 mod hooks;
+mod instructions;
 mod latency;
 mod loading;
 mod measure;
@@ -49,6 +50,8 @@ enum Part {
     Loading,
     /// `lapidary runs list`
     Recordings,
+    /// Instructions of `translate` and `run`, counted by valgrind
+    Instructions,
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -68,6 +71,9 @@ pub(crate) struct Args {
     /// Measure this program instead of building `lapidary`
     #[arg(long, value_name = "PATH")]
     lapidary: Option<PathBuf>,
+    /// Another build of `lapidary`, whose instructions are counted beside
+    #[arg(long, value_name = "PATH")]
+    against: Option<PathBuf>,
 }
 
 /// Builds what is measured and what measures in release, then hands over to the latter.
@@ -102,6 +108,9 @@ pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
         &args.runs.to_string(),
     ]);
     tool.args(args.large.then_some("--large"));
+    if let Some(against) = &args.against {
+        tool.arg("--against").arg(against);
+    }
     if let Some(part) = args
         .only
         .as_ref()
@@ -161,6 +170,9 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
         let verdict = recordings::report(&folder, &lapidary, args.runs)?;
         doubts.extend(verdict.doubts);
         misses.extend(verdict.misses);
+    }
+    if wanted(Part::Instructions) {
+        instructions::report(&folder, &lapidary, args.against.as_deref())?;
     }
     ensure!(doubts.is_empty(), "this run is void: {}", doubts.join("; "));
     ensure!(misses.is_empty(), "not reached: {}", misses.join("; "));

@@ -12,6 +12,7 @@ mod printer;
 mod system;
 mod usage;
 
+use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
@@ -26,8 +27,10 @@ fn main() -> ExitCode {
         return exit;
     }
     system::survive_large_files();
-    let cli = commands::command_line()
-        .try_get_matches()
+    // Not dropped: that takes longer than parsing, and the process ends with it.
+    let mut command_line = ManuallyDrop::new(commands::command_line());
+    let cli = command_line
+        .try_get_matches_from_mut(std::env::args_os())
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match cli {
         Ok(cli) => cli,

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use crate::{Invalid, Token, compact};
 
+/// A text of so many bytes is not worth copying a part of.
+const SHORT_TEXT: usize = 256;
+
 /// A valid JSON value in a reference-counted text.
 ///
 /// Cloning is a reference count, so one line can be the `raw` of an event and the home of all its fields at once. A shared token
@@ -53,8 +56,13 @@ impl SharedToken {
         &self.text[self.range.clone()]
     }
 
-    /// A copy of just this value, which lets go of the text around it.
+    /// A copy of just this value, which lets go of the text around it. A text that is short, or hardly longer than the value, is kept:
+    /// a copy would take as much memory.
     pub fn detached(&self) -> Self {
+        let length = self.text.len();
+        if length <= SHORT_TEXT || length / 2 <= self.range.len() {
+            return self.clone();
+        }
         Self::from(self.token())
     }
 

@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn no_line_of_a_joined_chunk_is_kept_alive() {
-        let line: Arc<str> = Arc::from(r#"{"a":"b","c":"0123456789"}"#);
+        let line: Arc<str> = format!(r#"{{"a":"b","c":"{}"}}"#, "0".repeat(300)).into();
         let whole = Token::parse(&line).unwrap();
         let text = Text::from_token(SharedToken::of(&line, whole.get("a").unwrap()));
         let mut joined = JoinedText::since(Some(&text));

@@ -5,12 +5,15 @@
 //! gives no arguments at all: any other title may say what it likes.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use lapidary_json::{Kind, Token};
 use lapidary_vocab::event::ToolKind;
 
-use super::shapes::{CODE, COMMAND_ARGUMENTS, COMMAND_LISTS, COMMANDS, EDITORS_WORDS, VARIABLES};
+use super::shapes::{
+    CODE, COMMAND_ARGUMENTS, COMMAND_LISTS, COMMANDS, EDITORS_WORDS, VARIABLES, is_one_of,
+};
 use super::shell::command_line;
 use super::words::word;
 
@@ -90,6 +93,9 @@ impl<'a> Found<'a> {
 
     /// All lines, each once. A shell that is named beside a command is none.
     fn finish(mut self) -> Option<(String, bool)> {
+        if self.lines.is_empty() {
+            return None;
+        }
         let mut seen = HashSet::new();
         self.lines
             .retain(|line| !line.trim().is_empty() && seen.insert(line.clone()));
@@ -100,13 +106,13 @@ impl<'a> Found<'a> {
     }
 
     fn in_members(&mut self, object: Token<'_>, depth: usize) {
-        let args = args_of(object);
+        let args = LazyCell::new(|| args_of(object));
         for (name, value) in object.members() {
             let name = word(name);
-            let is_one_of = |names: &[&str]| names.contains(&name.as_str());
+            let is_one_of = |names| is_one_of(&name, names);
             let is_code = *self.kind == ToolKind::Execute && is_one_of(CODE);
             if is_one_of(COMMANDS) || is_code {
-                self.in_command(value, args, depth);
+                self.in_command(value, *args, depth);
                 // `{"path": "a", "command": "view"}`
                 if is_editors(self.kind, object, self.lines.last()) {
                     self.lines.pop();

@@ -228,6 +228,9 @@ impl Deeds {
 
     /// Where a session works. One that nobody has heard of works where the only one does that somebody has.
     pub fn dir_of(&self, session: Option<&Text>) -> &Path {
+        if self.places.is_empty() {
+            return &self.dir;
+        }
         let session = session.map(Text::to_str).unwrap_or_default();
         let only = || {
             self.places
@@ -319,6 +322,6 @@ fn key(event: &Event, call: &Text) -> (String, String) {
 }
 
 fn named(session: Option<&Text>, call: &Text) -> (String, String) {
-    let session = session.map(Text::to_string).unwrap_or_default();
-    (session, call.to_string())
+    let session = session.map(|id| id.to_str().into_owned());
+    (session.unwrap_or_default(), call.to_str().into_owned())
 }

@@ -38,6 +38,10 @@ fn search(value: Token<'_>, depth: usize, found: &mut Vec<String>) {
 
 /// Most texts are none, and need not be decoded.
 fn may_be_patch(json: &str) -> bool {
+    json.as_bytes().contains(&b' ') && has_header(json)
+}
+
+fn has_header(json: &str) -> bool {
     json.contains("*** ") || json.contains("+++ ") || json.contains("diff --git ")
 }
 

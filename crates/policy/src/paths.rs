@@ -15,6 +15,9 @@ use super::words::word;
 /// Files of one call that are looked at. A rule for all of them could not be sure of more.
 const MOST_PATHS: usize = 4096;
 
+/// From so many on, files of a call are looked up in a table.
+const FEW_PATHS: usize = 8;
+
 /// How deep in lists and objects a path may stand: `{"files": [{"file": {"path": …}}]}`.
 const DEEPEST: usize = 8;
 
@@ -46,8 +49,9 @@ pub(super) struct CallPaths {
 pub(super) struct Paths<'a> {
     dir: &'a Path,
     found: Vec<PathBuf>,
-    seen: HashSet<PathBuf>,
     possible: Vec<PathBuf>,
+    /// All of them, once they are more than a few.
+    seen: HashSet<PathBuf>,
     read: Vec<PathBuf>,
     /// There are more than are looked at.
     is_full: bool,
@@ -294,7 +298,7 @@ impl<'a> Paths<'a> {
     fn add_possible(&mut self, text: &str) {
         for path in possible(text, self.dir) {
             self.is_full |= self.possible.len() >= MOST_PATHS;
-            if !self.is_full && self.seen.insert(path.clone()) {
+            if !self.is_full && self.is_new(&path) {
                 self.possible.push(path);
             }
         }
@@ -305,15 +309,26 @@ impl<'a> Paths<'a> {
             return;
         }
         let path = absolute(path, self.dir);
-        if self.seen.contains(&path) {
+        if !self.is_new(&path) {
             return;
         }
         if self.found.len() >= MOST_PATHS {
             self.is_full = true;
             return;
         }
-        self.seen.insert(path.clone());
         self.found.push(path);
+    }
+
+    /// True the first time. Most calls are about one file, and a few are compared faster than hashed.
+    fn is_new(&mut self, path: &Path) -> bool {
+        let known = self.found.iter().chain(&self.possible);
+        if self.found.len() + self.possible.len() < FEW_PATHS {
+            return !known.into_iter().any(|it| it == path);
+        }
+        if self.seen.is_empty() {
+            self.seen.extend(known.cloned());
+        }
+        self.seen.insert(path.to_owned())
     }
 }
 
@@ -324,10 +339,14 @@ fn inside(value: Token<'_>) -> impl Iterator<Item = Token<'_>> {
 
 /// The path from a directory.
 fn absolute(path: &str, dir: &Path) -> PathBuf {
-    match path.strip_prefix('~') {
-        Some(_) => Path::new("/").join(path), // a home that is not known lies outside of everything
-        None => dir.join(path),
-    }
+    let dir = match path.strip_prefix('~') {
+        Some(_) => Path::new("/"), // a home that is not known lies outside of everything
+        None => dir,
+    };
+    let mut absolute = PathBuf::with_capacity(dir.as_os_str().len() + 1 + path.len());
+    absolute.push(dir);
+    absolute.push(path);
+    absolute
 }
 
 /// The files that a text may name.

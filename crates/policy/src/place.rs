@@ -1,7 +1,5 @@
 //! Where a path really leads.
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use super::Deed;
@@ -30,35 +28,39 @@ pub fn resolved(path: &Path) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;
     }
+    let mut at = PathBuf::with_capacity(path.as_os_str().len());
+    let mut ahead = follow(&mut at, path);
     let mut links = 0;
-    let mut at = PathBuf::new();
-    let mut ahead = queued(path);
-    while let Some(part) = ahead.pop_front() {
-        match part.to_str() {
-            Some("..") => {
-                at.pop();
-                continue;
-            }
-            Some(".") => continue,
-            _ => at.push(part),
-        }
-        let Ok(target) = at.read_link() else { continue };
+    while let Some(path) = ahead {
         links += 1;
         if links > MOST_LINKS {
             return None;
         }
-        at.pop();
-        let mut target = queued(&target);
-        target.append(&mut ahead);
-        ahead = target;
+        ahead = follow(&mut at, &path);
     }
     Some(at)
 }
 
-/// The parts of a path. A root among them starts over when it is pushed.
-fn queued(path: &Path) -> VecDeque<OsString> {
-    let parts = path.components();
-    parts.map(|part| part.as_os_str().to_owned()).collect()
+/// Goes on from `at`, part by part. Stops in the directory of the first link: returns where that leads, with what follows it.
+fn follow(at: &mut PathBuf, path: &Path) -> Option<PathBuf> {
+    let mut parts = path.components();
+    while let Some(part) = parts.next() {
+        match part {
+            Component::ParentDir => {
+                at.pop();
+            }
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir => at.push(part), // starts over
+            Component::Normal(name) => {
+                at.push(name);
+                if let Ok(target) = at.read_link() {
+                    at.pop();
+                    return Some(target.join(parts.as_path()));
+                }
+            }
+        }
+    }
+    None
 }
 
 /// So many files of a call are looked at for links: as many as hooks are told of.
@@ -95,7 +97,15 @@ pub(super) fn is_inside(path: &Path, roots: &[PathBuf]) -> bool {
     let Some(path) = resolved(path) else {
         return false;
     };
-    roots.iter().any(|root| path.starts_with(root))
+    roots.iter().any(|root| is_below(&path, root))
+}
+
+/// As `starts_with`, for paths that are resolved: one that begins with the letters of the other and a separator is below it, and no parts
+/// need be compared.
+fn is_below(path: &Path, root: &Path) -> bool {
+    let [letters, of_root] = [path, root].map(|it| it.as_os_str().as_encoded_bytes());
+    let rest = letters.strip_prefix(of_root);
+    rest.is_some_and(|rest| rest.starts_with(b"/")) || path.starts_with(root)
 }
 
 #[cfg(all(test, unix))]

@@ -31,7 +31,8 @@ impl Servers {
     /// The server of a call: as the tool's name says, else a server that was passed and whose name the tool or an argument begins with.
     pub(super) fn of_call(&self, tool: &str, input: Token<'_>) -> Option<String> {
         let named = || self.of_name(tool).or_else(|| self.of_input(input));
-        server_of(tool).or_else(|| named().cloned())
+        let passed = || (!self.0.is_empty()).then(named).flatten();
+        server_of(tool).or_else(|| passed().cloned())
     }
 
     /// The longest name that fits: `my_server` rather than `my`.

@@ -171,7 +171,7 @@ const WRITTEN: &[&str] = &[
 
 /// What a member of this name is.
 pub(super) fn role(word: &str) -> Role {
-    let is_one_of = |names: &[&str]| names.contains(&word);
+    let is_one_of = |names| is_one_of(word, names);
     let ends_as = |endings: &[&str]| endings.iter().any(|it| word.ends_with(it));
     if is_one_of(CONTENT) || is_one_of(COMMANDS) || is_one_of(COMMAND_LISTS) {
         Role::Content
@@ -196,7 +196,14 @@ pub(super) fn role(word: &str) -> Role {
 
 /// Whether a call that has this beside a file writes it.
 pub(super) fn is_written(word: &str) -> bool {
-    WRITTEN.contains(&word)
+    is_one_of(word, WRITTEN)
+}
+
+/// Whether a list has this word. Most differ in length already: `contains` calls a function for each.
+#[inline]
+pub(super) fn is_one_of(word: &str, names: &[&str]) -> bool {
+    let mut names = names.iter();
+    names.any(|name| name.len() == word.len() && *name == word)
 }
 
 /// Where agents put a command.

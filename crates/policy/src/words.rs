@@ -8,9 +8,13 @@ const LONGEST: usize = 32;
 /// A name in small letters, without what stands between its words.
 pub(super) fn word(name: Token<'_>) -> String {
     let name = name.string().unwrap_or_default();
-    let letters = name.chars().filter(|letter| !"_- .".contains(*letter));
-    let letters = letters.take(LONGEST + 1);
-    letters.map(|letter| letter.to_ascii_lowercase()).collect()
+    let is_between = |letter: &char| matches!(letter, '_' | '-' | ' ' | '.');
+    let letters = name.chars().filter(|letter| !is_between(letter));
+    let mut word = String::with_capacity(name.len().min(LONGEST + 1));
+    for letter in letters.take(LONGEST + 1) {
+        word.push(letter.to_ascii_lowercase());
+    }
+    word
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! What tokens cost: a table with a date, which anybody may lay their own over.
 
+mod shipped;
+
 use std::collections::BTreeMap;
 
 use lapidary_vocab::stats::TokenCounts;
 use toml::{Table, Value};
-
-/// The table that comes with the program.
-const SHIPPED: &str = include_str!("prices.toml");
 
 /// Prices are for so many tokens.
 const UNIT: f64 = 1e6;
@@ -92,10 +91,13 @@ pub fn price(used: &TokenCounts, price: &Price) -> f64 {
 impl Prices {
     /// The table that comes with the program.
     pub fn shipped() -> Self {
-        Self::from_toml(SHIPPED).unwrap_or_else(|_| Self {
-            as_of: String::new(),
-            models: BTreeMap::new(),
-        })
+        let models = shipped::MODELS.into_iter();
+        Self {
+            as_of: shipped::AS_OF.to_owned(),
+            models: models
+                .map(|(name, price)| (name.to_owned(), price))
+                .collect(),
+        }
     }
 
     /// Reads a file with `[prices."model"]` tables, and maybe `as_of`. Whatever else is in it is left alone.
@@ -204,8 +206,9 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_table_can_be_read_and_has_a_date() {
-        let prices = Prices::from_toml(SHIPPED).unwrap();
+    fn the_shipped_table_has_a_date_and_each_model_once() {
+        let prices = Prices::shipped();
+        assert_eq!(prices.models.len(), shipped::MODELS.len());
         assert_eq!(prices.as_of, "2026-07-04");
         assert!(prices.as_of.parse::<jiff::civil::Date>().is_ok());
         assert!(prices.of("gemini-2.5-pro").is_some());

@@ -10,12 +10,7 @@ const JSON: &str = "json";
 
 /// Adds `--json` to every command that prints a machine format.
 pub(super) fn with_json(command: Command) -> Command {
-    let mut command = command;
-    let names = command.get_subcommands().map(Command::get_name);
-    let names: Vec<_> = names.map(str::to_owned).collect();
-    for name in names {
-        command = command.mut_subcommand(name, with_json);
-    }
+    let command = command.mut_subcommands(with_json);
     match machine_format(&command) {
         Some(format) => with_flag(command, format),
         None => command,

@@ -42,6 +42,9 @@ const MOST_FILES: usize = 8;
 /// How many sessions of one connection are followed.
 const MOST_SESSIONS: usize = 64;
 
+/// So many calls of a session without a log look for it, one after the other. A look costs as much as ten calls.
+const EAGER_LOOKS: u32 = 8;
+
 /// Where Gemini CLI keeps its sessions.
 #[derive(Debug, Clone)]
 pub struct LogPlace {
@@ -56,6 +59,8 @@ pub struct LogPlace {
 pub(crate) struct SessionLogs {
     place: LogPlace,
     logs: HashMap<String, SessionLog>,
+    /// The last session that had no log yet, and how many of its calls wanted it.
+    absent: Option<(String, u32)>,
     /// How long the log is waited for. Less once something was missing in this turn.
     patience: Duration,
     /// How often it was looked at again.
@@ -81,6 +86,7 @@ impl SessionLogs {
         Self {
             place,
             logs: HashMap::new(),
+            absent: None,
             patience: PATIENCE,
             waits: 0,
             used: 0,
@@ -90,6 +96,24 @@ impl SessionLogs {
     /// A session works in another directory, and its log lies with that.
     pub(crate) fn works_in(&mut self, directory: &Path) {
         directory.clone_into(&mut self.place.directory);
+    }
+
+    /// Whether a call that has ended is worth a look. Gemini CLI begins the log before the first call: an agent that has none after
+    /// a few calls writes none, and its later calls look ever more seldom.
+    pub(crate) fn is_worth_a_look(&mut self, session: &str) -> bool {
+        if self.logs.contains_key(session) {
+            return true;
+        }
+        match &mut self.absent {
+            Some((absent, calls)) if absent == session => {
+                *calls += 1;
+                *calls <= EAGER_LOOKS || calls.is_power_of_two()
+            }
+            absent => {
+                *absent = Some((session.to_owned(), 1));
+                true
+            }
+        }
     }
 
     /// The entry of a call that has just ended. Waits for the log if it is late.
@@ -487,6 +511,20 @@ mod tests {
         fs::remove_file(world.log()).unwrap();
         fs::rename(&elsewhere, world.log()).unwrap();
         assert!(matches!(logs.call(ID, "c").await, Found::Entry(_)));
+    }
+
+    #[tokio::test]
+    async fn an_absent_log_is_looked_for_ever_more_seldom_and_found_when_it_is_there() {
+        let world = World::new();
+        let mut logs = world.logs();
+        let looks: Vec<_> = (1..=2_000).filter(|_| logs.is_worth_a_look(ID)).collect();
+        let seldom = [16, 32, 64, 128, 256, 512, 1_024];
+        let expected: Vec<_> = (1..=8).chain(seldom).collect();
+        assert_eq!(looks, expected);
+        assert!(logs.is_worth_a_look("another"));
+        world.write(&(header(ID) + PROMPT + &call("c-1")));
+        assert!(matches!(logs.call(ID, "c-1").await, Found::Entry(_)));
+        assert!((0..20).all(|_| logs.is_worth_a_look(ID)));
     }
 
     #[tokio::test]

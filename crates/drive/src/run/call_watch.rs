@@ -32,10 +32,14 @@ impl<'a> CallWatch<'a> {
 
     /// Takes in events, and says which violations are to be told of. Tools of unknown kinds are not: Gemini CLI decides about them.
     pub(super) fn note(&mut self, events: &[Event]) -> Vec<String> {
-        events
-            .iter()
-            .filter_map(|event| self.note_one(event))
-            .collect()
+        let mut remarks = Vec::new();
+        for event in events {
+            // Nearly all of them.
+            if !matches!(event.body, Body::StreamDelta(_)) {
+                remarks.extend(self.note_one(event));
+            }
+        }
+        remarks
     }
 
     fn note_one(&mut self, event: &Event) -> Option<String> {

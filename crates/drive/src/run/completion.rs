@@ -1,10 +1,11 @@
 //! Completes tool calls of Gemini CLI in stream-json: its session log has the outputs and diffs that its lines leave out.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
-use lapidary_json::Token;
+use lapidary_json::{Token, scan_object};
 
 use crate::gemini_cli::{FoundInLog, LogPlace, SessionLogs};
 use crate::recording::{SESSION_LOG, private_file};
@@ -45,7 +46,11 @@ impl Completion {
         if !line.starts_with(TOOL_RESULT) {
             return None;
         }
-        let (session, id) = (self.session.as_deref()?, member(line, "tool_id")?);
+        let session = self.session.as_deref()?;
+        if !self.logs.is_worth_a_look(session) {
+            return None;
+        }
+        let id = member(line, "tool_id")?;
         let FoundInLog::Entry(entry) = self.logs.call(session, &id).await else {
             return None; // the stream has most of it
         };
@@ -57,6 +62,12 @@ impl Completion {
 }
 
 fn member(line: &[u8], name: &str) -> Option<String> {
-    let line = Token::parse(std::str::from_utf8(line).ok()?).ok()?;
-    line.get(name)?.string().map(std::borrow::Cow::into_owned)
+    let mut found = None;
+    let take = |key: Token<'_>, value| {
+        if key.is(name) {
+            found = Some(value); // the last, as elsewhere
+        }
+    };
+    scan_object(std::str::from_utf8(line).ok()?, take).ok()?;
+    found.and_then(Token::string).map(Cow::into_owned)
 }

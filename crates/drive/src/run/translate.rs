@@ -29,6 +29,9 @@ const TAIL: u64 = 16 * 1024;
 /// An error document is looked for in this much of the end of stderr.
 const DOCUMENT_TAIL: u64 = 1024 * 1024;
 
+/// Lines that make events are hardly shorter. Room for a piece's events is made at once, but not for a flood of empty lines.
+const SHORT_LINE: usize = 64;
+
 /// What came since the last batch.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -128,7 +131,13 @@ impl<'a> Translator<'a> {
             }
             let mut batch = Batch::default();
             let count = match self.request.speech {
-                Speech::Stream => self.stdout.read(self.lines.room(), until)?,
+                Speech::Stream => {
+                    let room = self.lines.room();
+                    let count = self.stdout.read(room, until)?;
+                    let lines = memchr::memchr_iter(b'\n', &room[..count]).count();
+                    batch.events.reserve(lines.min(count / SHORT_LINE));
+                    count
+                }
                 Speech::Document => {
                     let start = self.document.len();
                     self.document.resize(start + CHUNK, 0);

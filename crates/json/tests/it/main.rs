@@ -187,14 +187,28 @@ fn a_value_is_found_at_the_start_of_other_text() {
 }
 
 #[test]
+fn a_detached_token_lets_go_of_a_text_that_is_much_longer() {
+    let keeps = |length: usize, around: usize| {
+        let (value, around) = ("x".repeat(length), "y".repeat(around));
+        let text: Arc<str> = format!(r#"{{"a":"{value}","b":"{around}"}}"#).into();
+        let value = Token::parse(&text).unwrap().get("a").unwrap();
+        let shared = SharedToken::of(&text, value);
+        assert_eq!(shared.detached(), shared);
+        std::ptr::eq(shared.detached().as_str(), shared.as_str())
+    };
+    assert!(!keeps(10, 300));
+    assert!(!keeps(1_000, 1_100));
+    assert!(keeps(10, 100), "a copy would not take less");
+    assert!(keeps(1_000, 900));
+}
+
+#[test]
 fn a_shared_token_points_into_its_text() {
     let text: Arc<str> = Arc::from(r#"{"a":"x"}"#);
     let value = Token::parse(&text).unwrap().get("a").unwrap();
     let shared = SharedToken::of(&text, value);
     assert_eq!(shared.token(), value);
     assert!(std::ptr::eq(shared.as_str(), value.as_str()));
-    assert_eq!(shared.detached(), shared);
-    assert!(!std::ptr::eq(shared.detached().as_str(), shared.as_str()));
     let stranger = SharedToken::of(&text, Token::parse("12").unwrap());
     assert_eq!(stranger.as_str(), "12");
     assert!(SharedToken::parse("{").is_err());

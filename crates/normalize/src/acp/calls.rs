@@ -396,7 +396,7 @@ impl AcpNormalizer {
             (call.status, call.is_over, before) = (None, false, None);
         }
         if call.is_over
-            && let Some(logged) = self.logged.take(session.as_ref(), &call.id.to_str())
+            && let Some(logged) = self.logged.take(session.as_ref(), &call.id)
         {
             call.complete(logged);
         }

@@ -120,12 +120,12 @@ impl LoggedCalls {
     }
 
     /// The call, which is needed once.
-    pub(crate) fn take(&mut self, session: Option<&Text>, id: &str) -> Option<LoggedCall> {
+    pub(crate) fn take(&mut self, session: Option<&Text>, id: &Text) -> Option<LoggedCall> {
         if self.calls.is_empty() {
             return None;
         }
         let session = session.map(Text::to_string).unwrap_or_default();
-        self.calls.remove(&(session, id.to_owned()))
+        self.calls.remove(&(session, id.to_string()))
     }
 }
 

@@ -368,9 +368,8 @@ impl StreamNormalizer {
         let output = result.output.and_then(Token::non_null);
         let output = output.filter(|output| !output.is("")).or(said).or(output);
         let output = output.map(|output| current.json(output));
-        let logged = self
-            .logged
-            .take(self.stamp.session_id.as_ref(), &call_id.to_str());
+        let session = self.stamp.session_id.as_ref();
+        let logged = self.logged.take(session, &call_id);
         let (output, content) = match logged {
             Some(logged) => completed(output, logged, current),
             None => (output, Vec::new()),

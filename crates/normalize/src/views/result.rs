@@ -154,6 +154,9 @@ impl ResultFold {
 
     /// A message of the assistant is over: a call follows it, or a result, or the end of the turn.
     fn end_text(&mut self) {
+        if self.text.is_empty() {
+            return;
+        }
         let text = std::mem::take(&mut self.text).to_text();
         if !text.to_str().trim().is_empty() {
             self.texts.push(text);

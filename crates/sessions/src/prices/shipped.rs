@@ -1,0 +1,58 @@
+//! What Google asks for a million tokens, in US dollars: paid tier, standard, text.
+//!
+//! From <https://ai.google.dev/gemini-api/docs/pricing>, as of [`AS_OF`]. Thoughts cost what output costs. The storage of explicit caches
+//! is not in it: the CLI uses none. A table in code rather than in a file: each run prices its tokens, and none parses it.
+
+use super::{Price, Rate};
+
+/// The day of which the prices are.
+pub(super) const AS_OF: &str = "2026-07-04";
+
+/// Requests that read more tokens than this cost more, where a model has a second rate.
+const LONG: u64 = 200_000;
+
+/// Models, with their usual rate and that of long requests.
+pub(super) const MODELS: [(&str, Price); 10] = [
+    (
+        "gemini-2.5-pro",
+        price(rate(1.25, 0.125, 10.0), Some(rate(2.5, 0.25, 15.0))),
+    ),
+    ("gemini-2.5-flash", price(rate(0.3, 0.03, 2.5), None)),
+    ("gemini-2.5-flash-lite", price(rate(0.1, 0.01, 0.4), None)),
+    (
+        "gemini-3-pro-preview",
+        price(rate(2.0, 0.2, 12.0), Some(rate(4.0, 0.4, 18.0))),
+    ),
+    (
+        "gemini-3.1-pro-preview",
+        price(rate(2.0, 0.2, 12.0), Some(rate(4.0, 0.4, 18.0))),
+    ),
+    (
+        "gemini-3.1-pro-preview-customtools",
+        price(rate(2.0, 0.2, 12.0), Some(rate(4.0, 0.4, 18.0))),
+    ),
+    ("gemini-3-flash-preview", price(rate(0.5, 0.05, 3.0), None)),
+    ("gemini-3.1-flash-lite", price(rate(0.25, 0.025, 1.5), None)),
+    (
+        "gemini-3.1-flash-lite-preview",
+        price(rate(0.25, 0.025, 1.5), None),
+    ),
+    ("gemini-3.5-flash", price(rate(1.5, 0.15, 9.0), None)),
+];
+
+const fn price(usual: Rate, long: Option<Rate>) -> Price {
+    let long = match long {
+        Some(long) => Some((LONG, long)),
+        None => None,
+    };
+    Price { usual, long }
+}
+
+/// Prices of tokens that are read, read from a cache, and written.
+const fn rate(input: f64, cached: f64, output: f64) -> Rate {
+    Rate {
+        input,
+        cached,
+        output,
+    }
+}

@@ -1,0 +1,144 @@
+//! Counts the instructions of `lapidary translate` and `lapidary run` with `valgrind --tool=callgrind`.
+//!
+//! The count hardly depends on what else the machine does, so two builds can be compared while it is busy. Only the process of
+//! `lapidary` counts: neither its supervisor nor the agent, which is a script.
+
+mod stage;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use stage::{Input, Stage};
+
+/// A run's batches depend on the clock, and hash tables on chance: the least of so many counts is used.
+const COUNTS: usize = 3;
+
+/// What `lapidary` does in one row of the table.
+struct Workload {
+    name: &'static str,
+    input: Input,
+    command: &'static [&'static str],
+}
+
+const fn workload(name: &'static str, input: Input, command: &'static [&'static str]) -> Workload {
+    Workload {
+        name,
+        input,
+        command,
+    }
+}
+
+const WORKLOADS: [Workload; 9] = [
+    workload(
+        "`translate`, 20,000 deltas",
+        Input::Deltas,
+        &["translate", "--format", "events"],
+    ),
+    workload(
+        "the same, `--deltas final`",
+        Input::Deltas,
+        &["translate", "--format", "events", "--deltas", "final"],
+    ),
+    workload(
+        "the same, `--format runtime`",
+        Input::Deltas,
+        &["translate", "--format", "runtime"],
+    ),
+    workload(
+        "the same, `--format messages`",
+        Input::Deltas,
+        &["translate", "--format", "messages"],
+    ),
+    workload(
+        "`translate`, 4,000 deltas and 2,000 tool calls",
+        Input::Calls,
+        &["translate", "--format", "events"],
+    ),
+    workload(
+        "the same, `--format result`",
+        Input::Calls,
+        &["translate", "--format", "result"],
+    ),
+    workload("`run`, three lines", Input::ThreeLines, &["run"]),
+    workload("`run`, 20,000 deltas", Input::Deltas, &["run"]),
+    workload(
+        "`run`, 4,000 deltas and 2,000 tool calls",
+        Input::Calls,
+        &["run"],
+    ),
+];
+
+/// Counts and prints. Without valgrind it says so, and the bench goes on.
+pub(super) fn report(folder: &Path, lapidary: &Path, against: Option<&Path>) -> Result<()> {
+    println!("## Instructions\n");
+    if let Err(error) = Command::new("valgrind").arg("--version").output() {
+        println!("Not counted: `valgrind` cannot be started ({error}).\n");
+        return Ok(());
+    }
+    let stage = Stage::set(&folder.join("instructions"))?;
+    match against {
+        Some(_) => println!("| | before, million | now, million | |\n|---|---:|---:|---:|"),
+        None => println!("| | million |\n|---|---:|"),
+    }
+    for workload in &WORKLOADS {
+        eprintln!("bench: instructions of {}", workload.name);
+        let now = stage.least(lapidary, workload)?;
+        let before = against.map(|against| stage.least(against, workload));
+        println!("{}", row(workload.name, before.transpose()?, now));
+    }
+    println!();
+    Ok(())
+}
+
+fn row(name: &str, before: Option<u64>, now: u64) -> String {
+    match before.map(millions) {
+        Some(before) => {
+            let now = millions(now);
+            let ratio = now / before;
+            format!("| {name} | {before:.1} | {now:.1} | {ratio:.2} |")
+        }
+        None => format!("| {name} | {:.1} |", millions(now)),
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "four digits are shown, fifteen are kept"
+)]
+fn millions(count: u64) -> f64 {
+    count as f64 / 1e6
+}
+
+impl Stage {
+    fn least(&self, lapidary: &Path, workload: &Workload) -> Result<u64> {
+        let counts = (0..COUNTS).map(|_| self.count(lapidary, workload));
+        let counts = counts.collect::<Result<Vec<_>>>()?;
+        counts.into_iter().min().context("nothing was counted")
+    }
+
+    fn count(&self, lapidary: &Path, workload: &Workload) -> Result<u64> {
+        let mut command: Vec<OsString> = vec![lapidary.into()];
+        command.extend(workload.command.iter().map(OsString::from));
+        match workload.command {
+            ["run", ..] => command.extend(self.run_arguments()),
+            _ => command.push(self.file(workload.input).into()),
+        }
+        self.instructions(&command, workload.input)
+            .with_context(|| format!("{}, {}", lapidary.display(), workload.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_a_ratio_if_there_is_another_program() {
+        assert_eq!(row("a", None, 3_640_000), "| a | 3.6 |");
+        let both = row("a", Some(2_000_000), 3_000_000);
+        assert_eq!(both, "| a | 2.0 | 3.0 | 1.50 |");
+    }
+}
