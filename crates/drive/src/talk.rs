@@ -1,33 +1,35 @@
-//! A conversation with an agent that speaks ACP: one errand with [`run`], or as many prompts and sessions as somebody likes with
-//! [`connect`].
+//! A conversation with an agent that speaks ACP: one prompt with [`run`], or any number of prompts and sessions
+//! with [`connect`].
 //!
-//! Four things go on at the same time, on a thread of their own, and none waits for another:
+//! Four tasks run at the same time, on a thread of their own, and none waits for another:
 //!
-//! * the *course* opens sessions, gives prompts and ends the agent (`course`, `opening`, `turn`, `orders`);
-//! * the *answers* to what the agent asks of us: may it, what is in that file, run this (`answers`, `asking`);
-//! * a *watcher* sees each line as it comes and knows what the agent is doing, for the other two (`watcher`);
-//! * the *translation* of what both sides said goes to whoever reads it, at the reader's pace (`translation`).
+//! * the *course* opens sessions, gives prompts and ends the agent (`course`, `opening`, `turn`, `orders`); a turn is a `turn_driver`;
+//! * the *permission pipeline* answers the agent's requests: may it, what is in that file, run this (`permission`, `prompt`);
+//! * the *line observer* sees each line as it comes and keeps the `session_table` up to date, for the other two;
+//! * the *translation* of what both sides said goes to its reader, at the reader's pace (`translation`).
 
-mod answers;
-mod asking;
+mod client_inbox;
 mod completion;
+mod conversation_state;
 mod course;
 mod elicitations;
 mod ending;
 mod grace;
 mod halts;
 mod hooks;
-mod marks;
-mod modes;
+mod line_observer;
 mod opening;
 mod orders;
+mod permission;
+mod prompt;
 mod request;
-mod rounds;
-mod sessions;
-mod stage;
+mod session_settings;
+mod session_table;
+#[cfg(test)]
+mod tests;
 mod translation;
 mod turn;
-mod watcher;
+mod turn_driver;
 
 use lapidary_json::{Kind, SharedToken, Token};
 use lapidary_normalize::{Ending, Options, Stopped};
@@ -36,9 +38,9 @@ use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::mpsc;
 
-pub use asking::{Attendant, Question, Reply};
 pub use hooks::Hooks;
 pub(crate) use hooks::OUT_OF_REACH;
+pub use prompt::{Attendant, PermissionAnswer, PermissionPrompt};
 pub use request::{Errand, Opening, Request};
 
 use crate::run::recorded_events::PastFormat;

@@ -75,7 +75,7 @@ pub use connection::{Connected, Connection, Waiting, connect};
 pub use error::{ConnectionError, Refusal, RequestError};
 pub use limits::{Limits, Methods};
 pub use local::{LocalAgent, LocalTask};
-pub use log::{Observer, Tap};
+pub use log::{LineFacts, Observer, Tap};
 pub use message::{Answer, Asked, Id, Line, Noise, Received, What};
 pub use shared::{Incoming, Requests, Responder};
 pub use traffic::{Observed, Traffic};

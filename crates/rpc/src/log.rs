@@ -3,6 +3,7 @@
 //! Only so much is kept. Of what is more, only where it stands in the recording; whoever watches reads it again there, and misses
 //! nothing. Without a recording they are told how much they missed.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
@@ -135,15 +136,33 @@ impl Drop for Observer {
 }
 
 /// Sees each line at once, before anybody acts on it: with its number, and while everything else waits. It must be quick.
+///
+/// What it returns for a request of the agent is handed over with that request ([`Incoming::facts`](crate::Incoming::facts)).
 #[derive(Clone)]
 pub struct Tap(Arc<See>);
 
-type See = dyn Fn(u64, &Traffic) + Send + Sync;
+type See = dyn Fn(u64, &Traffic) -> Option<LineFacts> + Send + Sync;
 
 impl Tap {
-    /// One that shows each line to this.
-    pub fn new(see: impl Fn(u64, &Traffic) + Send + Sync + 'static) -> Self {
+    /// A tap that shows each line to `see`.
+    pub fn new(see: impl Fn(u64, &Traffic) -> Option<LineFacts> + Send + Sync + 'static) -> Self {
         Self(Arc::new(see))
+    }
+}
+
+/// What a tap knows of a line. The connection knows no methods, so only the tap and the handler of the request know its type.
+#[derive(Debug)]
+pub struct LineFacts(Box<dyn Any + Send + Sync>);
+
+impl LineFacts {
+    /// Facts of any type.
+    pub fn new(facts: impl Any + Send + Sync) -> Self {
+        Self(Box::new(facts))
+    }
+
+    /// The facts, if they are of this type.
+    pub fn into_inner<T: Any>(self) -> Option<T> {
+        self.0.downcast().ok().map(|facts| *facts)
     }
 }
 
@@ -235,7 +254,11 @@ impl Log {
     }
 
     /// The agent said this, in a line that stands there in all that it said.
-    pub(super) fn received(&self, received: Received, place: Range<u64>) -> u64 {
+    pub(super) fn received(
+        &self,
+        received: Received,
+        place: Range<u64>,
+    ) -> (u64, Option<LineFacts>) {
         let mut state = self.state();
         if let Some(tape) = &mut state.tape {
             tape.take_line(place.end);
@@ -303,12 +326,16 @@ impl Log {
         self.news.notify_one();
     }
 
-    fn add(&self, state: &mut State, traffic: Traffic, start: Option<u64>) -> u64 {
+    fn add(
+        &self,
+        state: &mut State,
+        traffic: Traffic,
+        start: Option<u64>,
+    ) -> (u64, Option<LineFacts>) {
         let number = state.next;
         state.next += 1;
-        if let Some(Tap(see)) = &self.tap {
-            see(number, &traffic);
-        }
+        let tap = self.tap.as_ref();
+        let facts = tap.and_then(|Tap(see)| see(number, &traffic));
         if state.is_watched {
             let time = match &traffic {
                 Traffic::Sent(_) => Tape::time_of_sent,
@@ -326,7 +353,7 @@ impl Log {
             }
             self.news.notify_one();
         }
-        number
+        (number, facts)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

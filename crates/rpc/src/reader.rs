@@ -56,13 +56,18 @@ fn take(line: lines::Line<'_>, place: Range<u64>, shared: &Arc<Shared>) {
         What::Request { id, method, params } => {
             let asking = Asking {
                 number: 0,
+                facts: None,
                 id: id.clone(),
                 method: method.clone(),
                 params: params.clone(),
                 bytes: line.bytes().len(),
             };
-            let number = shared.log.received(Received { line, what }, place);
-            shared.asked(Asking { number, ..asking });
+            let (number, facts) = shared.log.received(Received { line, what }, place);
+            shared.asked(Asking {
+                number,
+                facts,
+                ..asking
+            });
         }
         What::Notification { method, params } => {
             let cancelled = cancelled(method, params.as_ref());
@@ -73,7 +78,7 @@ fn take(line: lines::Line<'_>, place: Range<u64>, shared: &Arc<Shared>) {
         }
         What::Noise(Noise::TooLong(length)) => {
             let (length, truncated) = (*length, Truncated::of(line.text()));
-            let number = shared.log.received(Received { line, what }, place);
+            let (number, _) = shared.log.received(Received { line, what }, place);
             too_long(truncated, length, number, shared);
         }
         What::Noise(_) => {
@@ -121,7 +126,7 @@ fn take_answer(
         outcome: outcome.clone(),
         asked,
     };
-    let number = shared.log.received(Received { line, what }, place);
+    let (number, _) = shared.log.received(Received { line, what }, place);
     if let Some(waiting) = waiting {
         tell(waiting, id, number, outcome);
     }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::{ConnectionError, Refusal, RequestError};
 use super::limits::{Limits, Methods};
-use super::log::Log;
+use super::log::{LineFacts, Log};
 use super::message::{Answer, Asked, Id};
 use super::outgoing;
 
@@ -65,6 +65,7 @@ pub(super) struct Asking {
     pub(super) method: Text,
     pub(super) params: Option<Json>,
     pub(super) bytes: usize,
+    pub(super) facts: Option<LineFacts>,
 }
 
 impl Shared {
@@ -191,6 +192,7 @@ impl Shared {
             id: asking.id,
             method: asking.method,
             params: asking.params,
+            facts: asking.facts,
             respond: responder,
         });
         Ok(())

@@ -3,12 +3,9 @@
 mod elicitations;
 mod endings;
 mod hooked;
-mod interrupts;
 mod lines;
 mod page;
 mod peer;
-mod permissions;
 mod places;
 mod prompts;
 mod sessions;
-mod settings;

@@ -12,18 +12,18 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Order;
-use super::answers::{self, answer_all};
-use super::asking::{Attendant, Question};
 use super::completion::Completion;
-use super::elicitations::Elicitations;
+use super::conversation_state::{ConversationState, PendingAnswers};
 use super::ending::{Broken, stopped};
 use super::halts::{Halts, Phase};
-use super::hooks::{Calls, Finished, Firing};
+use super::hooks::{FinishedCall, HookCalls, HookRunner};
+use super::line_observer::LineObserver;
 use super::orders::refuse_rest;
+use super::permission::{self, answer_requests};
+use super::prompt::PromptTarget;
 use super::request::{Errand, Request};
-use super::stage::Stage;
+use super::session_table::SessionTable;
 use super::translation::{Say, Translation};
-use super::watcher::Watcher;
 use crate::acp::{
     Agent, AgentSource, Client, ConnectionError, Launch, Limits, Methods, Offered, Process,
     RequestError,
@@ -176,16 +176,17 @@ impl Talking<'_> {
         let request = self.request;
         let directory = recorder.directory().to_owned();
         let (say, said) = Say::channel();
-        let policy = Arc::new(Mutex::new(request.policy.clone()));
-        let (calls, finished) = request.hooks.as_ref().map(|_| Calls::channel()).unzip();
-        let elicitations = match request.attendant {
-            Attendant::Peer => Some(Arc::<Elicitations>::default()),
-            Attendant::Nobody | Attendant::Somebody(_) => None,
-        };
-        let mut watching = Watcher::new(request, Arc::clone(&policy), say.clone(), calls);
-        watching.elicitations.clone_from(&elicitations);
-        let watcher = Arc::new(watching);
-        let agent = match Agent::start(self.launch(recorder, &watcher, must_end)).await {
+        let table = session_table(request);
+        let prompts = PromptTarget::new(&request.attendant);
+        let (calls, finished) = request.hooks.as_ref().map(|_| HookCalls::channel()).unzip();
+        let observer = Arc::new(LineObserver::new(
+            request,
+            Arc::clone(&table),
+            prompts.inbox().cloned(),
+            say.clone(),
+            calls,
+        ));
+        let agent = match Agent::start(self.launch(recorder, &observer, must_end)).await {
             Ok(agent) => agent,
             Err(error) => {
                 let ending = ended_as(Err(error.into()), None, Departure::Ordered);
@@ -193,25 +194,24 @@ impl Talking<'_> {
             }
         };
         let _ = agent.describe(manifest);
-        let (asks, questions) = asking(&request.attendant);
-        let firing = request.hooks.clone();
-        let firing = firing.map(|hooks| Firing::new(hooks, say.clone(), directory.join(STDOUT)));
-        let mut stage = Stage::new(
-            Client::new(agent.connection, PATIENCE),
-            workspace(request),
-            Arc::clone(&watcher),
+        let state = Arc::new(ConversationState {
+            client: Client::new(agent.connection, PATIENCE),
+            workspace: workspace(request),
+            observer: Arc::clone(&observer),
+            prompts,
+            hooks: request.hooks.clone().map(|hooks| {
+                let stdout = directory.join(STDOUT);
+                HookRunner::new(hooks, say.clone(), Arc::clone(&table), stdout)
+            }),
+            table,
             say,
-            asks,
-            policy,
-        );
-        stage.firing = firing;
-        stage.elicitations = elicitations;
-        stage.safekeeping.clone_from(&request.run.safekeeping);
-        stage.confined.clone_from(&request.run.confined);
-        let stage = Arc::new(stage);
+            safekeeping: request.run.safekeeping.clone(),
+            confined: request.run.confined.clone(),
+            pending: PendingAnswers::default(),
+        });
         let course = Course {
             request,
-            stage: Arc::clone(&stage),
+            state: Arc::clone(&state),
             halts: Halts::new(
                 self.stops.clone(),
                 request.run.timeouts,
@@ -232,11 +232,7 @@ impl Talking<'_> {
         let translation = translation.completing(completion).counted_by(tally);
         let (over, is_over) = oneshot::channel();
         let talking = async {
-            let comes_out = ComesOut {
-                questions,
-                finished,
-            };
-            let ending = course.until_it_ends(&mut self.script, comes_out, &agent.process);
+            let ending = course.until_it_ends(&mut self.script, finished, &agent.process);
             let ending = Box::pin(ending).await;
             rest.set(&ending);
             let _ = over.send(());
@@ -244,26 +240,26 @@ impl Talking<'_> {
         };
         let (mut ending, (), ()) = tokio::join!(
             talking,
-            answer_all(agent.requests, stage),
+            answer_requests(agent.requests, state),
             translation.follow(&mut self.events, self.batches, is_over),
         );
         let mut last = Batch::default();
-        let changes = watcher.protected_changes();
-        watcher.violations.note_all(changes, |message| {
+        let changes = observer.protected_changes();
+        observer.violations.note_all(changes, |message| {
             let kind = DiagnosticKind::PermissionViolation;
             self.events.note(kind, message, &mut last.events);
         });
         if !last.is_empty() {
             let _ = self.batches.send(last).await;
         }
-        watcher.violations.judge(&mut ending);
-        (ending, watcher.has_spoken())
+        observer.violations.judge(&mut ending);
+        (ending, observer.has_spoken())
     }
 
     fn launch(
         &self,
         recorder: Recorder,
-        watcher: &Arc<Watcher>,
+        observer: &Arc<LineObserver>,
         must_end: Option<Instant>,
     ) -> Launch {
         let run = &self.request.run;
@@ -283,12 +279,12 @@ impl Talking<'_> {
             source,
             recorder,
             max_output: run.records.max_output,
-            methods: Methods::of(answers::methods()),
+            methods: Methods::of(permission::methods()),
             limits: Limits {
                 line: run.max_line,
                 ..Limits::default()
             },
-            tap: Some(watcher.tap()),
+            tap: Some(observer.tap()),
         }
     }
 }
@@ -300,35 +296,18 @@ fn workspace(request: &Request) -> Workspace {
     Workspace::new(setup)
 }
 
-/// Who is asked, and where the questions come out if it is the one who gives the orders.
-fn asking(
-    attendant: &Attendant,
-) -> (
-    Option<mpsc::UnboundedSender<Question>>,
-    Option<mpsc::UnboundedReceiver<Question>>,
-) {
-    match attendant {
-        Attendant::Nobody => (None, None),
-        Attendant::Somebody(asks) => (Some(asks.clone()), None),
-        Attendant::Peer => {
-            let (asks, questions) = mpsc::unbounded_channel(); // as many as may be unanswered
-            (Some(asks), Some(questions))
-        }
-    }
-}
-
-/// What comes out of a conversation beside what is said.
-struct ComesOut {
-    questions: Option<mpsc::UnboundedReceiver<Question>>,
-    /// Calls that are done, for hooks.
-    finished: Option<mpsc::UnboundedReceiver<Finished>>,
+/// The table of a conversation that has no session yet.
+fn session_table(request: &Request) -> Arc<Mutex<SessionTable>> {
+    let (root, watch) = (&request.roots[0], request.run.watch.clone());
+    let table = SessionTable::new(root, request.policy.clone(), watch);
+    Arc::new(Mutex::new(table))
 }
 
 /// One agent, from its first word to its end.
 #[derive(Debug)]
 pub(super) struct Course<'a> {
     pub(super) request: &'a Request,
-    pub(super) stage: Arc<Stage>,
+    pub(super) state: Arc<ConversationState>,
     pub(super) halts: Halts,
     /// The agent did not heed a cancel: there is no point in waiting for it to end by itself.
     pub(super) is_deaf: bool,
@@ -345,24 +324,20 @@ impl Course<'_> {
     async fn until_it_ends(
         mut self,
         script: &mut Script,
-        comes_out: ComesOut,
+        mut finished: Option<mpsc::UnboundedReceiver<FinishedCall>>,
         process: &Process,
     ) -> Ending {
-        let stage = Arc::clone(&self.stage);
-        let ComesOut {
-            questions,
-            mut finished,
-        } = comes_out;
+        let state = Arc::clone(&self.state);
         let after_tools = async {
             match &mut finished {
-                Some(finished) => stage.clone().after_tools(finished).await,
+                Some(finished) => state.clone().after_tools(finished).await,
                 None => std::future::pending().await,
             }
         };
         let errand = async {
             let done = match script {
                 Script::Errand(errand) => self.errand(errand).await,
-                Script::Orders(orders) => self.carry_out(orders, questions, process).await,
+                Script::Orders(orders) => self.carry_out(orders, process).await,
             };
             self.end_sessions(&done).await;
             done
@@ -371,7 +346,7 @@ impl Course<'_> {
             done = errand => done,
             never = after_tools => match never {},
         };
-        stage.hooks_are_over(finished).await;
+        state.hooks_are_over(finished).await;
         if done.is_ok() {
             // An agent that dies as soon as it has answered is not yet known to be dead.
             let _ = timeout(LAST_BREATH, process.gone()).await;
@@ -389,11 +364,11 @@ impl Course<'_> {
 
     /// Notes where the agent is stuck, before it is told to end.
     pub(super) fn note_stall(&mut self) {
-        let watcher = &self.stage.watcher;
+        let observer = &self.state.observer;
         self.stall = Some(StallPoint {
-            silence: watcher.last_sign().elapsed(),
+            silence: observer.last_sign().elapsed(),
             stderr: self.process.complained_before(),
-            has_progress: watcher.has_progress(),
+            has_progress: observer.has_progress(),
         });
     }
 
@@ -422,10 +397,10 @@ impl Course<'_> {
         phase: Phase,
         step: impl Future<Output = Result<T, RequestError>>,
     ) -> Result<T, Broken> {
-        let stage = Arc::clone(&self.stage);
+        let state = Arc::clone(&self.state);
         let halt = tokio::select! {
             biased;
-            halt = self.halts.next(phase, &stage) => halt,
+            halt = self.halts.next(phase, &state) => halt,
             done = step => return Ok(done?),
         };
         self.note_stall();
@@ -434,16 +409,16 @@ impl Course<'_> {
 
     /// Ends the agent, its terminals too.
     async fn end(&mut self, process: &Process) -> (Option<Ended>, Departure) {
-        self.stage.client.connection().hang_up();
+        self.state.client.connection().hang_up();
         let ended = self.leave(process).await;
-        self.stage.workspace.close().await;
+        self.state.workspace.close().await;
         ended
     }
 
     /// In steps: it may end by itself, then it is asked to, then it is ended with everything that it started.
     async fn leave(&mut self, process: &Process) -> (Option<Ended>, Departure) {
         // An agent that has written too much would go on to: there is no grace for that.
-        let last = self.stage.client.connection().ended();
+        let last = self.state.client.connection().ended();
         if matches!(last, Some(ConnectionError::TooMuch { .. })) {
             return (process.kill().await, Departure::Ordered);
         }
@@ -466,14 +441,14 @@ impl Course<'_> {
     /// How long it has once its stdin is closed.
     fn time_by_itself(&self) -> Duration {
         let grace = &self.halts.grace;
-        let is_violated = self.stage.watcher.violations.stopped().is_some();
+        let is_violated = self.state.observer.violations.stopped().is_some();
         if self.is_deaf || is_violated {
             Duration::ZERO
         } else if grace.is_running() && !self.is_ready {
             NEVER_READY.min(grace.share())
         } else {
-            let firing = self.stage.firing.as_ref();
-            let hooks = firing.and_then(Firing::own_ending);
+            let hooks = self.state.hooks.as_ref();
+            let hooks = hooks.and_then(HookRunner::own_ending);
             let share = match hooks {
                 Some(_) if !grace.is_running() => Duration::MAX,
                 _ => grace.share(),
@@ -487,8 +462,8 @@ impl Course<'_> {
         if self.halts.grace.is_running() {
             return self.halts.at_once().await;
         }
-        let stage = Arc::clone(&self.stage);
-        self.halts.next(Phase::Waiting, &stage).await;
+        let state = Arc::clone(&self.state);
+        self.halts.next(Phase::Waiting, &state).await;
     }
 }
 

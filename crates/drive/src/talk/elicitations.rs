@@ -1,48 +1,23 @@
-//! Forms and pages: what the agent asks of the user, and who gives the orders answers.
+//! Forms and pages: what the agent asks of the user, and a client answers.
 //!
-//! The watcher opens an elicitation when its line comes by, before the line is told as an event: so no answer can come too early. The task
-//! that answers the agent then waits for the answer, the end of the turn, or the end of the orders.
-
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+//! The line observer opens an elicitation in the [inbox](super::client_inbox) and attaches it to the request. The task that answers the
+//! agent waits for the answer, the end of the turn, or the end of the commands.
 
 use lapidary_json::{Kind, Token};
+use lapidary_vocab::Json;
 use lapidary_vocab::command::ElicitationResponse;
-use lapidary_vocab::event::{DecidedBy, ElicitationAction, ElicitationRequest};
-use lapidary_vocab::{Json, Text};
+use lapidary_vocab::event::{DecidedBy, ElicitationAction};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::stage::{Stage, session_of};
+use super::conversation_state::{ConversationState, session_of};
+use super::prompt::PromptTarget;
 use crate::acp::{Incoming, Refusal};
-
-/// So many elicitations may wait for an answer. One more is declined.
-const MOST_OPEN: usize = 64;
-
-/// The longest message that is put to a user, in bytes.
-const LONGEST_MESSAGE: usize = 64 << 10;
-
-/// The longest form or address, in bytes.
-const LONGEST_FORM: usize = 256 << 10;
 
 const NO_USER: &str = "no user is there to fill in a form: ask in your answer instead";
 const TOO_MUCH: &str = "the form is too long, or too many of them are open";
 const NOT_ANSWERED: &str = "the client ended before the user had answered";
 const CANCELLED: &str = "the turn was cancelled";
-
-/// The elicitations of a conversation that wait for an answer.
-#[derive(Debug, Default)]
-pub(super) struct Elicitations(Mutex<State>);
-
-#[derive(Debug, Default)]
-struct State {
-    /// Those that wait for a command, under their ids.
-    open: BTreeMap<String, oneshot::Sender<ElicitationReply>>,
-    /// Those whose requests are not handled yet, under the numbers of their lines.
-    seen: BTreeMap<u64, oneshot::Receiver<ElicitationReply>>,
-    /// Commands do not come any more.
-    is_closed: bool,
-}
 
 /// What the agent is told.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,71 +91,28 @@ fn is_content(content: Token<'_>) -> bool {
     content.kind() == Kind::Object && content.members().all(|(_, value)| is_value(value))
 }
 
-impl Elicitations {
-    /// A request has come by. If it is not too much to ask, it can be answered from now on.
-    pub(super) fn see(&self, number: u64, request: &ElicitationRequest) {
-        let form = request
-            .requested_schema
-            .as_ref()
-            .map_or(0, |it| it.as_str().len());
-        let url = request.url.as_ref().map_or(0, Text::size);
-        let is_short = request.message.size() <= LONGEST_MESSAGE && form.max(url) <= LONGEST_FORM;
-        let mut state = self.state();
-        state.open.retain(|_, reply| !reply.is_closed());
-        if is_short && !state.is_closed && state.open.len() < MOST_OPEN {
-            let (reply, replied) = oneshot::channel();
-            state.open.insert(request.request_id.to_string(), reply);
-            state.seen.insert(number, replied);
-        }
-    }
-
-    /// Answers a request, if it still waits.
-    pub(super) fn reply(&self, id: &Text, reply: ElicitationReply) -> Result<(), &'static str> {
-        let open = self.state().open.remove(&id.to_string());
-        let open = open.ok_or("no elicitation of this id waits for an answer")?;
-        let sent = open.send(reply);
-        sent.map_err(|_| "the agent has withdrawn the elicitation")
-    }
-
-    /// Commands do not come any more: what is open, and what still comes, is declined.
-    pub(super) fn close(&self) {
-        let mut state = self.state();
-        state.is_closed = true;
-        state.open.clear();
-    }
-
-    fn take(&self, number: u64) -> Result<oneshot::Receiver<ElicitationReply>, &'static str> {
-        let mut state = self.state();
-        let why = if state.is_closed {
-            NOT_ANSWERED
-        } else {
-            TOO_MUCH
-        };
-        state.seen.remove(&number).ok_or(why)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Answers a request of the agent's. It is about a session, or about one of our requests before there is a session.
-pub(super) async fn answer(incoming: Incoming, stage: &Stage) {
+/// Answers an elicitation. It is about a session, or about one of our requests before there is a session.
+pub(super) async fn answer(
+    incoming: Incoming,
+    open: Option<oneshot::Receiver<ElicitationReply>>,
+    state: &ConversationState,
+) {
     let params = incoming.params.clone().unwrap_or_else(Json::empty_object);
     let session = session_of(&params);
-    let turn = stage.turn_of(&session);
+    let turn = state.table().turn_of(&session);
     let is_named = params.token().get("sessionId").is_some();
-    let taken = match &stage.elicitations {
-        Some(elicitations) => elicitations.take(incoming.number),
-        None => Err(NO_USER),
-    };
+    let open = open.ok_or_else(|| match &state.prompts {
+        PromptTarget::Client(inbox) if inbox.is_closed() => NOT_ANSWERED,
+        PromptTarget::Client(_) => TOO_MUCH,
+        PromptTarget::Nobody | PromptTarget::Person(_) => NO_USER,
+    });
     if is_named && turn.is_none() {
         let message = "unknown session";
         let refusal = Refusal::new(Refusal::BAD_PARAMS, message);
         return incoming.respond.refuse(&refusal);
     }
-    let reply = match taken {
-        Ok(replied) => waited_for(replied, &incoming, turn, stage).await,
+    let reply = match open {
+        Ok(replied) => waited_for(replied, &incoming, turn, state).await,
         Err(why) => ElicitationReply::declined(why),
     };
     incoming.respond.answer(&reply.into_json());
@@ -190,7 +122,7 @@ async fn waited_for(
     replied: oneshot::Receiver<ElicitationReply>,
     incoming: &Incoming,
     turn: Option<CancellationToken>,
-    stage: &Stage,
+    state: &ConversationState,
 ) -> ElicitationReply {
     let cancelled = || ElicitationReply::by_us(ElicitationAction::Cancel, CANCELLED);
     let turn_is_over = async {
@@ -199,7 +131,7 @@ async fn waited_for(
             None => std::future::pending().await,
         }
     };
-    let _asked = stage.being_asked();
+    let _asked = state.being_asked();
     // Each of these can be cancelled: there is at most one reply.
     tokio::select! {
         biased;

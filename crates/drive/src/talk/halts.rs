@@ -6,8 +6,9 @@ use lapidary_normalize::Stopped;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::conversation_state::ConversationState;
 use super::grace::GraceClock;
-use super::stage::Stage;
+
 use crate::process::stop::Urgency;
 use crate::run::Timeouts;
 use crate::run::ending::cancelled;
@@ -54,43 +55,43 @@ impl Halts {
     }
 
     /// The next reason. From then on the grace runs. Can be cancelled.
-    pub(super) async fn next(&mut self, phase: Phase, stage: &Stage) -> Halt {
-        let halt = self.reason(phase, stage).await;
+    pub(super) async fn next(&mut self, phase: Phase, state: &ConversationState) -> Halt {
+        let halt = self.reason(phase, state).await;
         self.grace.start();
         halt
     }
 
-    async fn reason(&mut self, phase: Phase, stage: &Stage) -> Halt {
+    async fn reason(&mut self, phase: Phase, state: &ConversationState) -> Halt {
         loop {
             let exceeded = async {
                 if phase != Phase::Turn {
                     return std::future::pending().await;
                 }
-                stage.watcher.exceeded().await
+                state.observer.exceeded().await
             };
-            let activity = activity(phase, stage);
-            let violations = &stage.watcher.violations;
+            let activity = activity(phase, state);
+            let violations = &state.observer.violations;
             // Both can be cancelled without losing anything.
             let reason = tokio::select! {
                 biased;
                 reason = self.conditions.next(activity, exceeded, violations) => reason,
-                () = stage.answered() => continue, // the clock runs again
+                () = state.answered() => continue, // the clock runs again
             };
-            if let Some(halt) = self.halt(reason, phase, stage) {
+            if let Some(halt) = self.halt(reason, phase, state) {
                 return halt;
             }
         }
     }
 
     /// None if the agent is not late any more: it may have said something just now.
-    fn halt(&self, reason: StopReason, phase: Phase, stage: &Stage) -> Option<Halt> {
+    fn halt(&self, reason: StopReason, phase: Phase, state: &ConversationState) -> Option<Halt> {
         let (stopped, is_urgent) = match reason {
             StopReason::Cancelled(urgency) => (cancelled(), urgency == Urgency::Kill),
             StopReason::Budget(stopped) => (stopped, false),
             StopReason::Violation(stopped) => (stopped, true),
             StopReason::Overdue => {
-                let late = self.conditions.late(activity(phase, stage))?;
-                (late.stopped("was not ready", &stage.waited_for()), false)
+                let late = self.conditions.late(activity(phase, state))?;
+                (late.stopped("was not ready", &state.waited_for()), false)
             }
         };
         Some(Halt { stopped, is_urgent })
@@ -103,11 +104,11 @@ impl Halts {
 }
 
 /// While a person is asked, it is not the agent that is silent.
-fn activity(phase: Phase, stage: &Stage) -> Activity {
+fn activity(phase: Phase, state: &ConversationState) -> Activity {
     match phase {
         Phase::Starting => Activity::Starts,
-        Phase::Turn if !stage.is_asking() => Activity::Works {
-            last_sign: stage.watcher.last_sign(),
+        Phase::Turn if !state.is_asking() => Activity::Works {
+            last_sign: state.observer.last_sign(),
         },
         Phase::Turn | Phase::Waiting => Activity::Waits,
     }

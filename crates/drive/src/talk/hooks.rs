@@ -2,17 +2,18 @@
 //! fire the others where the agent comes by. What it asks for can be held back, and prompts can; what it does without asking cannot, and
 //! that is said.
 
+mod after_tools;
 mod calls;
 mod own;
 mod prompts;
+mod running_hooks;
 mod tools;
 mod transcripts;
-mod under_way;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lapidary_gemini::hooks::{Event, Plan, Registry};
 use lapidary_sessions::Store;
@@ -21,17 +22,19 @@ use lapidary_vocab::{Body, Number, Text};
 use lapidary_wire::gemini::hooks::{Details, Output};
 use tokio::sync::Semaphore;
 
+use self::running_hooks::RunningHooks;
 use self::transcripts::Transcripts;
-use self::under_way::UnderWay;
 use self::words::cut;
+use super::session_table::SessionTable;
 use super::translation::Say;
 use crate::hooks::{Fired, HookError, Ran, Surroundings, named};
 use crate::process::Exit;
 use crate::signals;
 
-pub(super) use calls::{Calls, Finished, MOST};
+use calls::MOST;
+pub(super) use calls::{FinishedCall, HookCalls};
 pub(crate) use own::OUT_OF_REACH;
-pub(super) use tools::Verdict;
+pub(super) use tools::HookVerdict;
 
 /// The hooks that are fired around an agent.
 #[derive(Debug, Clone)]
@@ -46,21 +49,18 @@ pub struct Hooks {
 
 /// Fires them.
 #[derive(Debug)]
-pub(super) struct Firing {
+pub(super) struct HookRunner {
     hooks: Hooks,
     say: Say,
     /// The events whose hooks the agent runs itself, once it has said who it is.
     own: OnceLock<&'static [Event]>,
     /// What was said once and need not be again.
     said: Mutex<BTreeSet<&'static str>>,
-    /// Where sessions work that do not work in the project's directory.
-    places: Mutex<BTreeMap<String, PathBuf>>,
     /// The sessions that have begun, and what they begin with.
-    begun: Mutex<Vec<Begun>>,
-    /// Which hook was the last that wanted a session's turn to stop, and why.
-    stops: Arc<Mutex<BTreeMap<String, String>>>,
+    begun: Mutex<Vec<BegunSession>>,
+    table: Arc<Mutex<SessionTable>>,
     transcripts: Transcripts,
-    under_way: UnderWay,
+    running: RunningHooks,
     /// So many calls are put to hooks at once. However much an agent asks at a time, guards have what they need of the machine: one
     /// whose time is up holds its call back.
     turns: Semaphore,
@@ -74,7 +74,7 @@ fn calls_at_once() -> usize {
 
 /// A session that has begun.
 #[derive(Debug)]
-struct Begun {
+struct BegunSession {
     session: String,
     /// What comes before its first prompt.
     context: Option<String>,
@@ -82,39 +82,48 @@ struct Begun {
 
 /// In which session something happens, and after which line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct HookPlace<'a> {
     pub(super) session: &'a str,
     pub(super) after: Option<u64>,
 }
 
-impl Firing {
+impl HookRunner {
     /// Hooks around an agent whose stdout is recorded in a file.
-    pub(super) fn new(hooks: Hooks, say: Say, recorded: PathBuf) -> Self {
+    pub(super) fn new(
+        hooks: Hooks,
+        say: Say,
+        table: Arc<Mutex<SessionTable>>,
+        recorded: PathBuf,
+    ) -> Self {
         Self {
             transcripts: Transcripts::new(hooks.store.clone(), recorded),
             hooks,
             say,
             own: OnceLock::new(),
             said: Mutex::default(),
-            places: Mutex::default(),
             begun: Mutex::default(),
-            stops: Arc::default(),
-            under_way: UnderWay::default(),
+            table,
+            running: RunningHooks::default(),
             turns: Semaphore::new(calls_at_once()),
         }
     }
 
     /// Fires the hooks of an event. Dropping this ends them; what became of them is told all the same.
-    async fn fire(&self, details: Details, place: Place<'_>) -> Fired {
+    async fn fire(&self, details: Details, place: HookPlace<'_>) -> Fired {
         self.fire_around(self.around(place.session), details, place)
             .await
     }
 
-    async fn fire_around(&self, around: Surroundings, details: Details, place: Place<'_>) -> Fired {
+    async fn fire_around(
+        &self,
+        around: Surroundings,
+        details: Details,
+        place: HookPlace<'_>,
+    ) -> Fired {
         let input = around.input(details);
         let plan = self.plan(input.event(), input.context(), place);
         let told = self.told(place);
-        self.under_way.fire(plan, input, around, told).await
+        self.running.fire(plan, input, around, told).await
     }
 
     /// What is waited for, if it is a hook. Those that come after a tool hold up nobody as long as the agent is at work.
@@ -127,10 +136,10 @@ impl Firing {
 
     /// Ends all that run, and waits until what became of them is told. From now on none is started.
     pub(super) async fn end(&self) {
-        self.under_way.end().await;
+        self.running.end().await;
     }
 
-    fn plan(&self, event: Event, context: Option<&str>, place: Place<'_>) -> Plan {
+    fn plan(&self, event: Event, context: Option<&str>, place: HookPlace<'_>) -> Plan {
         if !self.is_ours(event) {
             return Plan::default();
         }
@@ -148,7 +157,8 @@ impl Firing {
     }
 
     fn around(&self, session: &str) -> Surroundings {
-        let session_cwd = self.cwd_of(session);
+        let session_cwd = locked(&self.table).cwd_of(session);
+        let session_cwd = session_cwd.filter(|cwd| *cwd != self.hooks.around.cwd);
         let cwd = session_cwd.as_ref().unwrap_or(&self.hooks.around.cwd);
         Surroundings {
             session_id: session.to_owned(),
@@ -160,14 +170,13 @@ impl Firing {
     }
 
     /// Tells what became of hooks.
-    fn told(&self, place: Place<'_>) -> impl FnOnce(&Fired) + Send + 'static {
+    fn told(&self, place: HookPlace<'_>) -> impl FnOnce(&Fired) + Send + 'static {
         let (say, after) = (self.say.clone(), place.after);
         let session = place.session.to_owned();
-        let stops = Arc::clone(&self.stops);
+        let table = Arc::clone(&self.table);
         move |fired| {
             if let Some(why) = fired.runs.iter().find_map(|ran| stop(fired.event, ran)) {
-                let mut stops = stops.lock().unwrap_or_else(PoisonError::into_inner);
-                stops.insert(session.clone(), why);
+                locked(&table).note_hook_stop(&session, why);
             }
             for ran in &fired.runs {
                 let session = Some(Text::from(session.clone()));
@@ -176,23 +185,20 @@ impl Firing {
         }
     }
 
-    /// Which hook was the last that wanted a session's turn to stop, and why.
-    pub(super) fn stop_of(&self, session: &str) -> Option<String> {
-        let stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
-        stops.get(session).cloned()
-    }
-
     fn note(&self, after: Option<u64>, message: String) {
         self.say.note(after, DiagnosticKind::Notice, message);
     }
 
     /// Says what cannot be done, but only once.
-    fn once(&self, key: &'static str, place: Place<'_>, message: impl FnOnce() -> String) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.insert(key) {
+    fn once(&self, key: &'static str, place: HookPlace<'_>, message: impl FnOnce() -> String) {
+        if locked(&self.said).insert(key) {
             self.note(place.after, message());
         }
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a hook that wants everything to stop has said.

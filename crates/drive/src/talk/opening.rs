@@ -1,15 +1,17 @@
-//! Getting ready: who the agent is, whether somebody has to log in, which session, which mode and model.
+//! Getting ready: the version that the agent speaks, a login if it needs one, the session, its mode and model.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use lapidary_json::Token;
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Cause, Json};
 
+use super::conversation_state::ConversationState;
 use super::course::Course;
 use super::ending::{Broken, log_in, stopped};
 use super::halts::Phase;
-use super::request::Opening;
+use super::request::{Opening, Request};
 use crate::acp::{Initialized, Offered, OpenedSession, Refusal, RequestError, Setting, VERSION};
 use crate::config::PermissionMode;
 
@@ -19,8 +21,8 @@ const MOST_PAGES: usize = 50;
 impl Course<'_> {
     /// Says hello. An agent that speaks another version of the protocol is not spoken to any further.
     pub(super) async fn initialize(&mut self) -> Result<Initialized, Broken> {
-        let client = self.stage.client.clone();
-        let has_user = self.stage.elicitations.is_some();
+        let client = self.state.client.clone();
+        let has_user = self.state.prompts.inbox().is_some();
         let hello = async {
             if has_user {
                 client.initialize_for_user(None).await
@@ -30,8 +32,8 @@ impl Course<'_> {
         };
         let initialized = self.step(Phase::Starting, hello).await?;
         self.is_ready = true;
-        if let Some(firing) = &self.stage.firing {
-            firing.meets(&self.request.provider, &initialized);
+        if let Some(hooks) = &self.state.hooks {
+            hooks.meets(&self.request.provider, &initialized);
         }
         if initialized.protocol_version != VERSION {
             let message = match version_of(&initialized) {
@@ -46,7 +48,7 @@ impl Course<'_> {
         Ok(initialized)
     }
 
-    /// Opens the session. If somebody has to log in, that is tried once, by the method that the caller has named.
+    /// Opens the session. If the agent needs a login, that is tried once, by the method that the caller has named.
     pub(super) async fn open(
         &mut self,
         opening: &Opening,
@@ -63,7 +65,7 @@ impl Course<'_> {
         let Some(method) = self.request.auth_method.clone() else {
             return Err(log_in(&refusal.message.to_str(), &agent.auth_methods));
         };
-        let client = self.stage.client.clone();
+        let client = self.state.client.clone();
         let refusal = match self.answered(client.authenticate(&method)).await? {
             Err(refusal) => refusal,
             Ok(_) => match self.try_to_open(opening, agent).await? {
@@ -91,29 +93,24 @@ impl Course<'_> {
             },
         };
         if let Some(id) = &again {
-            let claimed = self.stage.claim(id);
+            let claimed = self.state.claim(id);
             claimed.map_err(|why| stopped(Cause::TimeoutStart, why, None))?;
         }
-        let setting = self.setting(self.home()?, agent)?;
-        let stage = std::sync::Arc::clone(&self.stage);
-        let client = stage.client.clone();
-        let opened = match again {
-            None => self.answered(client.new_session(&setting.as_ref())).await,
-            Some(id) if agent.offered.load => {
-                self.answered(stage.load(&id, &setting.as_ref())).await
-            }
-            Some(id) if agent.offered.resume => {
-                self.answered(client.resume_session(&id, &setting.as_ref()))
-                    .await
-            }
+        let setting = self.setting(agent.offered)?;
+        let target = match &again {
+            None => SessionTarget::New,
+            Some(id) if agent.offered.load => SessionTarget::Load(id),
+            Some(id) if agent.offered.resume => SessionTarget::Resume(id),
             Some(_) => return Err(cannot("open an earlier session")),
         };
-        let opened = opened?;
+        let state = Arc::clone(&self.state);
+        let opened = state.request_session(target, &setting);
+        let opened = self.answered(opened).await?;
         if let Ok(opened) = &opened {
             if let Some(message) = opened.misfit() {
                 return Err(stopped(Cause::ProtocolError, message, None));
             }
-            self.stage.opened(opened, &setting.cwd);
+            self.state.opened(opened, &setting.cwd);
         }
         Ok(opened)
     }
@@ -137,7 +134,7 @@ impl Course<'_> {
         if !agent.offered.list {
             return Err(cannot("list its sessions: name one by its id"));
         }
-        let client = self.stage.client.clone();
+        let client = self.state.client.clone();
         let cwd = self.home()?.to_owned();
         let mut newest = None;
         let mut cursor: Option<String> = None;
@@ -169,44 +166,32 @@ impl Course<'_> {
         })
     }
 
-    /// Where sessions work, and with what. What the agent cannot do with is an error, not a surprise.
-    pub(super) fn setting(&self, cwd: &Path, agent: &Initialized) -> Result<OwnedSetting, Broken> {
-        let offered = agent.offered;
-        if let Some(what) = unusable(&self.request.mcp_servers, offered) {
-            return Err(cannot(what));
-        }
-        let additional = self.request.roots.get(1..).unwrap_or_default().to_vec();
-        if !additional.is_empty() && !offered.additional_directories {
-            self.only_through_us();
-        }
-        Ok(OwnedSetting {
-            cwd: cwd.to_owned(),
-            additional: if offered.additional_directories {
-                additional
-            } else {
-                Vec::new()
-            },
-            mcp_servers: self.request.mcp_servers.clone(),
-            meta: self.request.session_meta.clone(),
-        })
+    fn setting(&self, offered: Offered) -> Result<OwnedSetting, Broken> {
+        let cwd = self.home()?.to_owned();
+        let setting = OwnedSetting::new(self.request, offered, cwd).map_err(cannot)?;
+        self.note_directories(offered);
+        Ok(setting)
     }
 
-    pub(super) fn only_through_us(&self) {
-        let message =
-            "the agent does not take other directories: they are only open to it through us";
-        let kind = DiagnosticKind::Notice;
-        self.stage.say.note(None, kind, message.to_owned());
+    /// Says what becomes of directories that the agent does not take.
+    pub(super) fn note_directories(&self, offered: Offered) {
+        if self.request.roots.len() > 1 && !offered.additional_directories {
+            let message =
+                "the agent does not take other directories: they are only open to it through us";
+            let kind = DiagnosticKind::Notice;
+            self.state.say.note(None, kind, message.to_owned());
+        }
     }
 
     /// The mode in which it asks us, and the model.
     pub(super) async fn prepare(&mut self, session: &str) -> Result<(), Broken> {
-        let mode = self.stage.mode();
+        let mode = self.state.table().policy().mode();
         self.set_agent_mode(session, mode).await?;
         let Some(model) = self.request.model.clone() else {
             return Ok(());
         };
-        let stage = std::sync::Arc::clone(&self.stage);
-        match self.answered(stage.set_model(session, &model)).await? {
+        let state = Arc::clone(&self.state);
+        match self.answered(state.set_model(session, &model)).await? {
             Ok(_) => Ok(()),
             Err(refusal) => {
                 let message = format!("the agent does not take the model `{model}`: {refusal}");
@@ -217,23 +202,23 @@ impl Course<'_> {
 
     /// Puts the agent into the mode in which it asks, or only plans. In the others we answer ourselves.
     async fn set_agent_mode(&mut self, session: &str, mode: PermissionMode) -> Result<(), Broken> {
-        let wanted = self.stage.other_mode(session, &self.request.modes, mode);
+        let wanted = self.state.other_mode(session, &self.request.modes, mode);
         let Some(wanted) = wanted else {
             return Ok(());
         };
-        let stage = std::sync::Arc::clone(&self.stage);
-        let set = self.answered(stage.enter(session, &wanted)).await?;
+        let state = Arc::clone(&self.state);
+        let set = self.answered(state.enter(session, &wanted)).await?;
         if let Err(refusal) = set {
             let message = wanted.refused(&refusal.to_string());
             let kind = DiagnosticKind::Notice;
-            self.stage.say.note(None, kind, message);
+            self.state.say.note(None, kind, message);
         }
         Ok(())
     }
 }
 
 /// What the agent would have to do for these servers, and cannot.
-pub(super) fn unusable(servers: &[Json], offered: Offered) -> Option<&'static str> {
+fn unusable(servers: &[Json], offered: Offered) -> Option<&'static str> {
     servers.iter().find_map(|server| {
         let kind = server.token().get("type").and_then(Token::string);
         match kind.as_deref() {
@@ -244,17 +229,60 @@ pub(super) fn unusable(servers: &[Json], offered: Offered) -> Option<&'static st
     })
 }
 
-/// A setting that is not borrowed.
+/// Which session is opened.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum SessionTarget<'a> {
+    New,
+    Load(&'a str),
+    Resume(&'a str),
+}
+
+impl ConversationState {
+    /// Asks the agent for a session.
+    pub(super) async fn request_session(
+        &self,
+        target: SessionTarget<'_>,
+        setting: &OwnedSetting,
+    ) -> Result<OpenedSession, RequestError> {
+        let setting = setting.as_ref();
+        match target {
+            SessionTarget::New => self.client.new_session(&setting).await,
+            SessionTarget::Load(id) => self.load(id, &setting).await,
+            SessionTarget::Resume(id) => self.client.resume_session(id, &setting).await,
+        }
+    }
+}
+
+/// Where a session works, and with what.
 #[derive(Debug)]
 pub(super) struct OwnedSetting {
     pub(super) cwd: PathBuf,
-    pub(super) additional: Vec<PathBuf>,
-    pub(super) mcp_servers: Vec<Json>,
-    pub(super) meta: Option<Json>,
+    additional: Vec<PathBuf>,
+    mcp_servers: Vec<Json>,
+    meta: Option<Json>,
 }
 
 impl OwnedSetting {
-    pub(super) fn as_ref(&self) -> Setting<'_> {
+    /// The setting of a session in a directory. The error is what the agent would have to do for it, and cannot.
+    pub(super) fn new(
+        request: &Request,
+        offered: Offered,
+        cwd: PathBuf,
+    ) -> Result<Self, &'static str> {
+        if let Some(what) = unusable(&request.mcp_servers, offered) {
+            return Err(what);
+        }
+        let additional = request.roots.get(1..);
+        let additional = additional.filter(|_| offered.additional_directories);
+        Ok(Self {
+            cwd,
+            additional: additional.unwrap_or_default().to_vec(),
+            mcp_servers: request.mcp_servers.clone(),
+            meta: request.session_meta.clone(),
+        })
+    }
+
+    fn as_ref(&self) -> Setting<'_> {
         Setting {
             cwd: &self.cwd,
             additional: &self.additional,

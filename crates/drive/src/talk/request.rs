@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
-use super::asking::Attendant;
 use super::hooks::Hooks;
+use super::prompt::Attendant;
 use crate::acp::LocalAgent;
 use crate::agents::ModeWords;
 use crate::policy::Policy;

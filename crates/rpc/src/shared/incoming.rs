@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Shared;
 use crate::error::Refusal;
+use crate::log::LineFacts;
 use crate::message::Id;
 
 /// The requests of the agent that somebody handles, in the order in which they came.
@@ -32,6 +33,8 @@ pub struct Incoming {
     pub method: Text,
     /// With what.
     pub params: Option<Json>,
+    /// What the [`Tap`](crate::Tap) knows of its line.
+    pub facts: Option<LineFacts>,
     /// How it is answered.
     pub respond: Responder,
 }

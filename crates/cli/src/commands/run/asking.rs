@@ -5,7 +5,7 @@ mod shown;
 use std::collections::VecDeque;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 
-use lapidary::drive::talk::{Attendant, Question, Reply};
+use lapidary::drive::talk::{Attendant, PermissionAnswer, PermissionPrompt};
 use lapidary::render::live::Options;
 use lapidary::vocab::event::DecidedBy;
 use lapidary::vocab::{Body, Event, Text};
@@ -46,10 +46,10 @@ const UNCLEAR: [&str; 12] = [
 
 /// Who answers for the user, if somebody sits there.
 pub(super) struct Asking {
-    questions: mpsc::UnboundedReceiver<Question>,
-    waiting: VecDeque<Question>,
+    questions: mpsc::UnboundedReceiver<PermissionPrompt>,
+    waiting: VecDeque<PermissionPrompt>,
     /// The one that stands on the terminal. Only that one is answered, whatever becomes of the others.
-    put: Option<Question>,
+    put: Option<PermissionPrompt>,
     typed: Option<mpsc::UnboundedReceiver<String>>,
     /// The ids of requests whose events were shown: what led to them was shown before.
     requested: VecDeque<Text>,
@@ -202,7 +202,7 @@ impl Asking {
             writeln!(io::stderr(), "  Allowed in this run: {always}")?;
         }
         if let Some(question) = self.put.take() {
-            let _ = question.reply.send(Reply {
+            let _ = question.reply.send(PermissionAnswer {
                 allowed,
                 is_for_run,
                 option_id: None,
@@ -298,7 +298,10 @@ mod tests {
 
     use super::*;
 
-    fn question(command: &str, reason: &str) -> (Question, oneshot::Receiver<Reply>) {
+    fn question(
+        command: &str,
+        reason: &str,
+    ) -> (PermissionPrompt, oneshot::Receiver<PermissionAnswer>) {
         let (reply, replied) = oneshot::channel();
         let request = PermissionRequest {
             request_id: Text::from("0"),
@@ -318,7 +321,7 @@ mod tests {
             command: Some(command.to_owned()),
             ..Deed::new(ToolKind::Execute)
         };
-        let question = Question {
+        let question = PermissionPrompt {
             request,
             session_id: Text::from("s"),
             deed,
@@ -329,7 +332,7 @@ mod tests {
         (question, replied)
     }
 
-    fn asking(question: Question) -> Asking {
+    fn asking(question: PermissionPrompt) -> Asking {
         let (_, questions) = mpsc::unbounded_channel();
         Asking {
             questions,
@@ -351,7 +354,7 @@ mod tests {
         marks: Marks::Unicode,
     };
 
-    fn prompt(question: &Question) -> ShownPrompt {
+    fn prompt(question: &PermissionPrompt) -> ShownPrompt {
         shown(question, PromptExtent::Lines(20), PLAIN)
     }
 

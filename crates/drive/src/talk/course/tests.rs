@@ -18,6 +18,7 @@ use crate::replay::{Past, PastAttempts, PastReading, ReplayError};
 use crate::run::events::ProgressPort;
 use crate::run::recorded_events::PastFormat;
 use crate::run::{self, RunSource, Subscription, Timeouts, testing};
+use crate::talk::prompt::Attendant;
 use crate::talk::request::Opening;
 
 /// What the agent of a test does when it is prompted.

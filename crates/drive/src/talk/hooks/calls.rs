@@ -8,9 +8,10 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::Place;
+use super::HookPlace;
 use crate::hooks::{Wanted, tool_response};
 use crate::policy::{Deed, arguments};
+use crate::talk::session_table::{call_key, session_of_event};
 
 /// So many calls are remembered until they are done, and so many wait for their hooks. Of more, only how many there were is told.
 pub(in crate::talk) const MOST: usize = 1024;
@@ -23,19 +24,19 @@ const MOST_WORDS: usize = 1 << 20;
 
 /// The calls that have not ended, and what the agent says.
 #[derive(Debug)]
-pub(in crate::talk) struct Calls {
-    open: BTreeMap<String, Open>,
+pub(in crate::talk) struct HookCalls {
+    open: BTreeMap<String, OpenCall>,
     /// Sessions in which hooks were asked about files or terminals: these belong to some call, but not even the agent says to which.
     served: BTreeSet<String>,
     words: BTreeMap<String, String>,
-    done: mpsc::UnboundedSender<Finished>,
-    waiting: watch::Sender<Waiting>,
+    done: mpsc::UnboundedSender<FinishedCall>,
+    waiting: watch::Sender<WaitingCalls>,
     /// What ends the hooks after the calls of a session's turn.
     ends: BTreeMap<String, CancellationToken>,
     all_end: CancellationToken,
-    /// How many calls nobody could keep for their hooks.
+    /// How many calls were too many to keep for their hooks.
     left_out: usize,
-    /// How many calls waited for their hooks when nobody wanted these any more.
+    /// How many calls waited for hooks that were cut off.
     cut_off: usize,
     /// How many calls have their turn, and hooks that have not begun yet.
     taken: usize,
@@ -45,14 +46,14 @@ pub(in crate::talk) struct Calls {
 
 /// The calls that wait for their hooks, or whose hooks run.
 #[derive(Debug, Default)]
-pub(in crate::talk) struct Waiting {
+pub(in crate::talk) struct WaitingCalls {
     /// How many, by session.
     calls: BTreeMap<String, usize>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenCall {
     deed: Deed,
     input: Json,
     is_asked: bool,
@@ -60,7 +61,7 @@ struct Open {
 
 /// A call that has ended.
 #[derive(Debug)]
-pub(in crate::talk) struct Finished {
+pub(in crate::talk) struct FinishedCall {
     session: String,
     /// The number of the line that says so.
     after: u64,
@@ -70,12 +71,12 @@ pub(in crate::talk) struct Finished {
     pub(super) is_asked: bool,
     pub(super) is_denied: bool,
     pub(super) is_served: bool,
-    /// Nobody wants what comes after it any more.
+    /// Cuts off the hooks after it.
     pub(in crate::talk) ends: CancellationToken,
     bytes: usize,
 }
 
-impl Waiting {
+impl WaitingCalls {
     /// Whether none waits, in a session or in any.
     pub(in crate::talk) fn is_over(&self, session: Option<&str>) -> bool {
         match session {
@@ -95,7 +96,7 @@ impl Waiting {
     }
 
     /// A call waits no longer.
-    pub(in crate::talk) fn remove(&mut self, done: &Finished) {
+    pub(in crate::talk) fn remove(&mut self, done: &FinishedCall) {
         if let Some(calls) = self.calls.get_mut(&done.session) {
             *calls = calls.saturating_sub(1);
         }
@@ -104,9 +105,9 @@ impl Waiting {
     }
 }
 
-impl Finished {
-    pub(super) fn place(&self) -> Place<'_> {
-        Place {
+impl FinishedCall {
+    pub(super) fn place(&self) -> HookPlace<'_> {
+        HookPlace {
             session: &self.session,
             after: Some(self.after),
         }
@@ -124,9 +125,9 @@ impl Finished {
     }
 }
 
-impl Calls {
+impl HookCalls {
     /// Where calls come out that are done, and how many of these wait.
-    pub(in crate::talk) fn channel() -> (Self, mpsc::UnboundedReceiver<Finished>) {
+    pub(in crate::talk) fn channel() -> (Self, mpsc::UnboundedReceiver<FinishedCall>) {
         let (done, finished) = mpsc::unbounded_channel(); // `waiting` keeps it within bounds
         let calls = Self {
             open: BTreeMap::new(),
@@ -145,7 +146,7 @@ impl Calls {
     }
 
     /// How many calls wait for their hooks.
-    pub(in crate::talk) fn waiting(&self) -> watch::Sender<Waiting> {
+    pub(in crate::talk) fn waiting(&self) -> watch::Sender<WaitingCalls> {
         self.waiting.clone()
     }
 
@@ -154,12 +155,12 @@ impl Calls {
         std::mem::take(&mut self.left_out)
     }
 
-    /// Nobody wants what comes after the calls of a session any more, until it has another turn.
+    /// Cuts off the hooks after the calls of a session, until it has another turn.
     pub(in crate::talk) fn cut_off(&mut self, session: &str) {
         self.ends_of(session).cancel();
     }
 
-    /// Nobody wants what comes after any call any more.
+    /// Cuts off the hooks after all calls.
     pub(in crate::talk) fn cut_off_all(&self) {
         self.all_end.cancel();
     }
@@ -175,12 +176,12 @@ impl Calls {
     }
 
     /// It is a call's turn to have its hooks.
-    pub(in crate::talk) fn is_taken(&mut self) {
+    pub(in crate::talk) fn note_taken(&mut self) {
         self.taken += 1;
     }
 
-    /// The hooks of such a call begin, unless it has waited for hooks that nobody wants any more.
-    pub(in crate::talk) fn has_begun(&mut self, is_cut_off: bool) {
+    /// The hooks of such a call begin, unless they were cut off while it waited.
+    pub(in crate::talk) fn note_begun(&mut self, is_cut_off: bool) {
         self.taken = self.taken.saturating_sub(1);
         self.cut_off += usize::from(is_cut_off);
     }
@@ -205,20 +206,25 @@ impl Calls {
     ) {
         match (&event.body, deed) {
             (Body::ToolInvocation(call), Some(deed)) => {
-                self.open(key(event, &call.call_id), deed, arguments(event), false);
+                self.open(
+                    call_key(event, &call.call_id),
+                    deed,
+                    arguments(event),
+                    false,
+                );
             }
             (Body::PermissionRequest(request), Some(deed)) => {
                 if let Some(call) = &request.tool_use_id {
-                    self.open(key(event, call), deed, arguments(event), true);
+                    self.open(call_key(event, call), deed, arguments(event), true);
                 }
             }
             (Body::ToolCompletion(done), _) => self.close(number, event, done, is_held_back),
             (Body::StreamDelta(delta), _) if delta.kind == StreamDeltaKind::Text => {
                 let text = delta.text_delta.as_ref().map(Text::to_str);
-                self.say(&session_of(event), &text.unwrap_or_default());
+                self.say(&session_of_event(event), &text.unwrap_or_default());
             }
             (Body::Text(text), _) if text.kind == TextKind::Text => {
-                self.say(&session_of(event), &text.text.to_str());
+                self.say(&session_of_event(event), &text.text.to_str());
             }
             _ => {}
         }
@@ -227,10 +233,10 @@ impl Calls {
     fn open(&mut self, key: String, deed: &Deed, input: Option<Json>, is_asked: bool) {
         let was_asked = self.open.get(&key).is_some_and(|call| call.is_asked);
         if self.open.len() >= MOST && !self.open.contains_key(&key) {
-            self.open.pop_first(); // who sees its end sees it anew, as a rule
+            self.open.pop_first(); // its end announces it again, as a rule
             self.has_forgotten = true;
         }
-        let open = Open {
+        let open = OpenCall {
             deed: deed.clone(),
             input: input.unwrap_or_else(Json::empty_object),
             is_asked: is_asked || was_asked,
@@ -239,7 +245,7 @@ impl Calls {
     }
 
     fn close(&mut self, number: u64, event: &Event, done: &ToolCompletion, is_denied: bool) {
-        let key = key(event, &done.call_id);
+        let key = call_key(event, &done.call_id);
         let Some(open) = self.open.remove(&key) else {
             self.left_out += usize::from(self.has_forgotten);
             return;
@@ -252,8 +258,8 @@ impl Calls {
             self.left_out += usize::from(!is_denied);
             return;
         }
-        let session = session_of(event);
-        let finished = Finished {
+        let session = session_of_event(event);
+        let finished = FinishedCall {
             after: number,
             deed: open.deed,
             input: open.input,
@@ -290,13 +296,4 @@ impl Calls {
     pub(in crate::talk) fn take_words(&mut self, session: &str) -> String {
         self.words.remove(session).unwrap_or_default()
     }
-}
-
-fn session_of(event: &Event) -> String {
-    let session = event.base.session_id.as_ref().map(Text::to_string);
-    session.unwrap_or_default()
-}
-
-fn key(event: &Event, call: &Text) -> String {
-    format!("{} {call}", session_of(event))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lapidary_gemini::hooks::{Entry, Event};
 use lapidary_vocab::event::Provider;
 
-use super::Firing;
+use super::HookRunner;
 use crate::acp::Initialized;
 use crate::detect::Version;
 
@@ -31,7 +31,7 @@ pub(crate) const OUT_OF_REACH: [Event; 4] = [
     Event::BeforeToolSelection,
 ];
 
-impl Firing {
+impl HookRunner {
     /// The agent has said who it is. Says which hooks we do not run for it.
     pub(in crate::talk) fn meets(&self, provider: &Provider, agent: &Initialized) {
         let own = own_events(provider, agent);

@@ -1,39 +1,25 @@
 //! Prompts and sessions: what hooks add to them, and whether they are given at all.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
-
 use lapidary_gemini::hooks::Event;
 use lapidary_json::Token;
 use lapidary_vocab::Json;
 use lapidary_wire::gemini::hooks::Details;
 
 use super::words::cut;
-use super::{Begun, Firing, Place};
+use super::{BegunSession, HookPlace, HookRunner, locked};
 use crate::hooks::{Effect, Fired};
 
 /// What an agent that has said nothing has said.
 const SILENCE: &str = "[no response text]";
 
-impl Firing {
-    /// Says where a session works, before the agent is heard in it.
-    pub(in crate::talk) fn works_in(&self, session: &str, cwd: &Path) {
-        let mut places = self.places();
-        if cwd == self.hooks.around.cwd {
-            places.remove(session);
-        } else {
-            places.insert(session.to_owned(), cwd.to_owned());
-        }
-    }
-
+impl HookRunner {
     /// A session begins: anew (`startup`), or where it was left (`resume`).
     pub(in crate::talk) async fn session_begins(&self, session: &str, source: &str) {
-        let place = Place {
+        let place = HookPlace {
             session,
             after: None,
         };
-        let begins = Begun {
+        let begins = BegunSession {
             session: session.to_owned(),
             context: None,
         };
@@ -50,11 +36,6 @@ impl Firing {
         }
     }
 
-    /// Where a session works, if that is not the project's directory.
-    pub(super) fn cwd_of(&self, session: &str) -> Option<PathBuf> {
-        self.places().get(session).cloned()
-    }
-
     /// A session ends.
     pub(in crate::talk) async fn session_ends(&self, session: &str) {
         let around = self.around(session); // while it is still known
@@ -65,7 +46,7 @@ impl Firing {
             begun.len() < before
         };
         if is_known {
-            let place = Place {
+            let place = HookPlace {
                 session,
                 after: self.say.latest(),
             };
@@ -87,7 +68,7 @@ impl Firing {
         session: &str,
         prompt: &[Json],
     ) -> Result<Vec<Json>, String> {
-        let place = Place {
+        let place = HookPlace {
             session,
             after: None,
         };
@@ -95,7 +76,7 @@ impl Firing {
         let fired = self
             .fire(Details::BeforeAgent { prompt: said }, place)
             .await;
-        if self.under_way.is_over() {
+        if self.running.is_over() {
             return Err("the run ended before it had answered".to_owned());
         }
         for effect in fired.effects() {
@@ -117,7 +98,7 @@ impl Firing {
         answer: String,
         is_again: bool,
     ) -> Option<Vec<Json>> {
-        let place = Place {
+        let place = HookPlace {
             session,
             after: self.say.latest(),
         };
@@ -168,12 +149,8 @@ impl Firing {
         begun.context.take()
     }
 
-    fn places(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, PathBuf>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn begun(&self) -> std::sync::MutexGuard<'_, Vec<Begun>> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    fn begun(&self) -> std::sync::MutexGuard<'_, Vec<BegunSession>> {
+        locked(&self.begun)
     }
 }
 

@@ -7,7 +7,7 @@ use lapidary_vocab::event::DecidedBy;
 use lapidary_wire::gemini::hooks::{Details, ToolCall};
 
 use super::words::{MOST_WORDS, cut};
-use super::{Finished, Firing, Place};
+use super::{FinishedCall, HookPlace, HookRunner};
 use crate::hooks::{Effect as Wish, Fired, MOST_FILES, Ran, Wanted, once_each};
 use crate::policy::{Decision, Effect};
 
@@ -16,18 +16,18 @@ const DENIED: &str = "a hook denied it: ";
 
 /// Hooks that are told of a call at the same time: under one of its names, about one of its files.
 #[derive(Debug)]
-struct Round<'a> {
+struct HookRound<'a> {
     name: String,
     plan: Plan,
     file: Option<&'a Path>,
 }
 
-/// What hooks say about something that an agent wants to do.
+/// What hooks say about an action of the agent.
 #[derive(Debug, PartialEq)]
-pub(in crate::talk) enum Verdict {
+pub(in crate::talk) enum HookVerdict {
     /// Nothing against it.
     Silent,
-    /// Somebody has to be asked.
+    /// It needs a prompt.
     Ask(Option<String>),
     /// It may not.
     Denied(Decision),
@@ -35,7 +35,7 @@ pub(in crate::talk) enum Verdict {
     Stopped(Decision),
 }
 
-impl Verdict {
+impl HookVerdict {
     /// What becomes of a decision.
     pub(in crate::talk) fn over(self, decision: impl FnOnce() -> Decision) -> Decision {
         match self {
@@ -46,7 +46,7 @@ impl Verdict {
                 if decision.effect == Effect::Deny {
                     return decision;
                 }
-                // Where somebody has to be asked anyway, what the hook minds is still to be said.
+                // Where a prompt is needed anyway, it still has to say what the hook minds.
                 let reason = message.as_deref().unwrap_or("a hook wants it to be asked");
                 Decision::new(Effect::Ask, DecidedBy::Hook, reason)
             }
@@ -67,38 +67,38 @@ impl Verdict {
     }
 }
 
-impl Firing {
+impl HookRunner {
     /// May it? Hooks for any of the names that its tool goes by are heard. None if they were ended before they could say.
     pub(in crate::talk) async fn before_tool(
         &self,
         wanted: Wanted<'_>,
-        place: Place<'_>,
-    ) -> Option<Verdict> {
+        place: HookPlace<'_>,
+    ) -> Option<HookVerdict> {
         let rounds = self.rounds(Event::BeforeTool, wanted, place);
         if rounds.is_empty() {
-            return (!self.under_way.is_over()).then_some(Verdict::Silent);
+            return (!self.running.is_over()).then_some(HookVerdict::Silent);
         }
         let _turn = self.turns.acquire().await;
-        let mut verdict = Verdict::Silent;
+        let mut verdict = HookVerdict::Silent;
         for round in &rounds {
             let fired = self.fire_round(round, wanted, place, Details::BeforeTool);
             let fired = fired.await;
             verdict = verdict.and(self.judged(&fired, place));
             if let Some(unheard) = fired.runs.iter().find_map(Ran::unheard) {
-                verdict = verdict.and(Verdict::Denied(refused(unheard)));
+                verdict = verdict.and(HookVerdict::Denied(refused(unheard)));
             }
         }
         if self.are_left_out(wanted, place) {
-            verdict = verdict.and(Verdict::Denied(too_many()));
+            verdict = verdict.and(HookVerdict::Denied(too_many()));
         }
         if let Some(untold) = wanted.untold() {
-            verdict = verdict.and(Verdict::Denied(refused(untold)));
+            verdict = verdict.and(HookVerdict::Denied(refused(untold)));
         }
-        (!self.under_way.is_over()).then_some(verdict)
+        (!self.running.is_over()).then_some(verdict)
     }
 
     /// What a tool has done cannot be undone, but what comes next can be kept from happening. True if everything is to stop.
-    pub(in crate::talk) async fn after_tool(&self, done: &Finished) -> bool {
+    pub(in crate::talk) async fn after_tool(&self, done: &FinishedCall) -> bool {
         let place = done.place();
         if !done.is_asked && !done.is_served {
             self.unasked(done, place);
@@ -133,14 +133,14 @@ impl Firing {
     }
 
     /// Whether hooks come after this call.
-    pub(in crate::talk) fn comes_after(&self, done: &Finished) -> bool {
+    pub(in crate::talk) fn comes_after(&self, done: &FinishedCall) -> bool {
         let sides = done.wanted().sides();
         let mut names = sides.into_iter().flat_map(|side| side.names);
         !done.is_denied && names.any(|name| self.has(Event::AfterTool, Some(&name)))
     }
 
-    /// Somebody is asked.
-    pub(in crate::talk) async fn notify(&self, wanted: Wanted<'_>, place: Place<'_>) {
+    /// A prompt is about to be put.
+    pub(in crate::talk) async fn notify(&self, wanted: Wanted<'_>, place: HookPlace<'_>) {
         if !self.has(Event::Notification, None) {
             return;
         }
@@ -149,7 +149,7 @@ impl Firing {
     }
 
     /// What hooks would have held back, had the agent asked.
-    fn unasked(&self, done: &Finished, place: Place<'_>) {
+    fn unasked(&self, done: &FinishedCall, place: HookPlace<'_>) {
         let sides = done.wanted().sides();
         let mut names = sides.into_iter().flat_map(|side| side.names);
         let Some(name) = names.find(|name| self.has(Event::BeforeTool, Some(name))) else {
@@ -163,7 +163,12 @@ impl Firing {
     }
 
     /// The hooks that are told of a call: of each side and each file, those that are for any of its names.
-    fn rounds<'a>(&self, event: Event, wanted: Wanted<'a>, place: Place<'_>) -> Vec<Round<'a>> {
+    fn rounds<'a>(
+        &self,
+        event: Event,
+        wanted: Wanted<'a>,
+        place: HookPlace<'_>,
+    ) -> Vec<HookRound<'a>> {
         let mut all = Vec::new();
         for side in wanted.sides() {
             let names = side.names.into_iter();
@@ -173,29 +178,29 @@ impl Firing {
             }));
             for file in side.files {
                 let plans = plans.iter().cloned();
-                all.extend(plans.map(|(name, plan)| Round { name, plan, file }));
+                all.extend(plans.map(|(name, plan)| HookRound { name, plan, file }));
             }
         }
         all
     }
 
-    /// Tells the hooks of one round. Nobody needs what they wrote once that is told.
+    /// Tells the hooks of one round. Their output is dropped once it is told.
     async fn fire_round(
         &self,
-        round: &Round<'_>,
+        round: &HookRound<'_>,
         wanted: Wanted<'_>,
-        place: Place<'_>,
+        place: HookPlace<'_>,
         details: impl Fn(ToolCall) -> Details,
     ) -> Fired {
         let around = self.around(place.session);
         let input = around.input(details(wanted.call(&round.name, round.file)));
         let plan = round.plan.clone();
-        let fired = self.under_way.fire(plan, input, around, self.told(place));
+        let fired = self.running.fire(plan, input, around, self.told(place));
         fired.await
     }
 
     /// Whether hooks are not told of all of its files, which is said.
-    fn are_left_out(&self, wanted: Wanted<'_>, place: Place<'_>) -> bool {
+    fn are_left_out(&self, wanted: Wanted<'_>, place: HookPlace<'_>) -> bool {
         let count = wanted.files_left_out();
         if count > 0 {
             let message = format!(
@@ -206,13 +211,13 @@ impl Firing {
         count > 0
     }
 
-    fn judged(&self, fired: &Fired, place: Place<'_>) -> Verdict {
-        let mut verdict = Verdict::Silent;
+    fn judged(&self, fired: &Fired, place: HookPlace<'_>) -> HookVerdict {
+        let mut verdict = HookVerdict::Silent;
         for effect in fired.effects() {
             match effect {
-                Wish::Stop(reason) => return Verdict::Stopped(denied(&reason)),
-                Wish::Block(reason) => return Verdict::Denied(denied(&reason)),
-                Wish::Ask(message) => verdict = Verdict::Ask(message.map(|it| cut(&it))),
+                Wish::Stop(reason) => return HookVerdict::Stopped(denied(&reason)),
+                Wish::Block(reason) => return HookVerdict::Denied(denied(&reason)),
+                Wish::Ask(message) => verdict = HookVerdict::Ask(message.map(|it| cut(&it))),
                 Wish::ReplaceToolInput(_) => self.once("tool_input", place, || {
                     "a hook changes the arguments of a tool, which ACP has no request for: the tool runs with its own".to_owned()
                 }),
@@ -223,7 +228,7 @@ impl Firing {
     }
 
     /// What a hook says about a result does not reach the model over ACP.
-    fn lost_on_results(&self, fired: &Fired, place: Place<'_>) {
+    fn lost_on_results(&self, fired: &Fired, place: HookPlace<'_>) {
         for effect in fired.effects() {
             let (key, what) = match effect {
                 Wish::Block(_) => ("hidden", "hides a tool's result"),
@@ -261,7 +266,7 @@ fn joined(mut one: String, other: &str) -> String {
     one
 }
 
-/// Nobody knows what hooks would say about the rest.
+/// Hooks cannot judge the rest.
 fn too_many() -> Decision {
     refused(format!(
         "hooks get at most {MOST_FILES} files, and there are more"
@@ -282,7 +287,7 @@ mod tests {
 
     #[test]
     fn whoever_wants_it_to_be_asked_softens_no_refusal() {
-        let over = |effect| Verdict::Ask(Some("really?".to_owned())).over(|| decided(effect));
+        let over = |effect| HookVerdict::Ask(Some("really?".to_owned())).over(|| decided(effect));
         assert_eq!(over(Effect::Deny), decided(Effect::Deny));
         for effect in [Effect::Allow, Effect::Ask] {
             let asks = over(effect);
@@ -296,7 +301,7 @@ mod tests {
 
     #[test]
     fn whoever_refuses_is_heard_whatever_else_allows_it() {
-        for refuses in [Verdict::Denied, Verdict::Stopped] {
+        for refuses in [HookVerdict::Denied, HookVerdict::Stopped] {
             let over = refuses(denied("no")).over(|| decided(Effect::Allow));
             assert_eq!((over.effect, over.by), (Effect::Deny, DecidedBy::Hook));
         }

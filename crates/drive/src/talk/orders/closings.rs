@@ -4,24 +4,24 @@ use lapidary_vocab::Text;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
-use super::hands::Hands;
-use super::results::{Failed, Outcome, answered};
+use super::executor::CommandExecutor;
+use super::results::{CommandError, CommandOutcome, answered};
 
-impl Hands {
-    pub(super) async fn close(&self, id: &Text) -> Outcome {
+impl CommandExecutor {
+    pub(super) async fn close(&self, id: &Text) -> CommandOutcome {
         let id = self.named(id);
         needs(self.terms.agent.offered.close, "session/close")?;
         let _turn = self.end_turn(&id).await;
-        let closed = answered(self.stage.client.close_session(&id).await)?;
+        let closed = answered(self.state.client.close_session(&id).await)?;
         self.forget(&id).await;
         Ok(closed)
     }
 
-    pub(super) async fn delete(&self, id: &Text) -> Outcome {
+    pub(super) async fn delete(&self, id: &Text) -> CommandOutcome {
         let id = self.named(id);
         needs(self.terms.agent.offered.delete, "session/delete")?;
         let _turn = self.end_turn(&id).await;
-        let deleted = answered(self.stage.client.delete_session(&id).await)?;
+        let deleted = answered(self.state.client.delete_session(&id).await)?;
         self.forget(&id).await;
         Ok(deleted)
     }
@@ -29,25 +29,25 @@ impl Hands {
     /// Asks the agent to end the turn, and gives it some time. While what this returns is held, there is no other turn. Where there is
     /// nothing, the agent did not heed it: once the session is forgotten, its prompt has failed all the same.
     async fn end_turn(&self, session: &str) -> Option<OwnedMutexGuard<()>> {
-        self.stage.sessions().get(session)?;
+        self.state.table().get(session)?;
         self.cancel(session);
-        let lane = self.lanes.of(session);
-        timeout(self.grace, lane.free()).await.ok()
+        let queue = self.queues.of(session);
+        timeout(self.grace, queue.free()).await.ok()
     }
 
     /// Forgets a session. What still waits for it has failed.
     pub(super) async fn forget(&self, session: &str) {
-        if let Some(firing) = &self.stage.firing {
-            firing.session_ends(session).await;
+        if let Some(hooks) = &self.state.hooks {
+            hooks.session_ends(session).await;
         }
-        self.stage.sessions().forget(session);
-        self.lanes.forget(session);
-        self.stage.workspace.close_session(session).await;
+        self.state.table().forget(session);
+        self.queues.forget(session);
+        self.state.workspace.close_session(session).await;
     }
 }
 
 /// What an agent does not offer is not asked of it.
-pub(super) fn needs(is_offered: bool, method: &str) -> Result<(), Failed> {
+pub(super) fn needs(is_offered: bool, method: &str) -> Result<(), CommandError> {
     if is_offered {
         return Ok(());
     }

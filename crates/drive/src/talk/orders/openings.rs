@@ -3,120 +3,97 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lapidary_vocab::event::{DiagnosticKind, Provider};
+use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, Text};
 
 use super::closings::needs;
-use super::hands::Hands;
-use super::results::{Done, Failed, Label};
-use crate::acp::{Initialized, OpenedSession, Refusal, RequestError};
-use crate::agents::ModeWords;
+use super::executor::CommandExecutor;
+use super::results::{CommandDone, CommandError, CommandLabel};
+use crate::acp::{Initialized, Refusal, RequestError};
 use crate::config::PermissionMode;
 use crate::talk::course::Course;
 use crate::talk::ending::named;
-use crate::talk::opening::{OwnedSetting, unusable};
+use crate::talk::opening::{OwnedSetting, SessionTarget};
+use crate::talk::request::Request;
 
 /// What sessions are opened with.
 #[derive(Debug)]
-pub(super) struct Terms {
+pub(super) struct SessionTerms {
     pub(super) agent: Initialized,
-    /// Its family.
-    pub(super) provider: Provider,
-    pub(super) roots: Vec<PathBuf>,
-    mcp_servers: Vec<Json>,
-    session_meta: Option<Json>,
-    auth_method: Option<String>,
-    modes: ModeWords,
-    model: Option<String>,
-    system_prompt: Option<String>,
-}
-
-/// Which session.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Which<'a> {
-    New,
-    Loaded(&'a str),
-    Resumed(&'a str),
+    pub(super) request: Request,
 }
 
 impl Course<'_> {
-    pub(super) fn hands(&self, agent: Initialized) -> Hands {
-        let request = self.request;
-        if request.roots.len() > 1 && !agent.offered.additional_directories {
-            self.only_through_us();
-        }
-        let terms = Terms {
-            agent,
-            provider: request.provider.clone(),
-            roots: request.roots.clone(),
-            mcp_servers: request.mcp_servers.clone(),
-            session_meta: request.session_meta.clone(),
-            auth_method: request.auth_method.clone(),
-            modes: request.modes.clone(),
-            model: request.model.clone(),
-            system_prompt: request.system_prompt.clone(),
-        };
-        Hands {
-            stage: Arc::clone(&self.stage),
+    pub(super) fn executor(&self, agent: Initialized) -> CommandExecutor {
+        let request = self.request.clone();
+        self.note_directories(agent.offered);
+        let grace = request.run.grace;
+        let terms = SessionTerms { agent, request };
+        CommandExecutor {
+            state: Arc::clone(&self.state),
             terms: Arc::new(terms),
-            grace: request.run.grace,
-            lanes: Arc::default(),
-            label: Label::of(None, ""),
+            grace,
+            queues: Arc::default(),
+            label: CommandLabel::of(None, ""),
         }
     }
 }
 
-impl Hands {
-    /// Opens a session, while nobody else does.
-    pub(super) async fn open(&self, which: Which<'_>, cwd: Option<&Text>) -> Result<Open, Failed> {
-        let _opening = self.lanes.opening.lock().await;
-        self.open_now(which, cwd).await
+impl CommandExecutor {
+    /// Opens a session, one at a time.
+    pub(super) async fn open(
+        &self,
+        target: SessionTarget<'_>,
+        cwd: Option<&Text>,
+    ) -> Result<OpenSession, CommandError> {
+        let _opening = self.queues.opening.lock().await;
+        self.open_now(target, cwd).await
     }
 
-    /// Opens a session, for whoever holds the lock.
+    /// Opens a session. The caller holds the lock.
     pub(super) async fn open_now(
         &self,
-        which: Which<'_>,
+        target: SessionTarget<'_>,
         cwd: Option<&Text>,
-    ) -> Result<Open, Failed> {
+    ) -> Result<OpenSession, CommandError> {
         let offered = self.terms.agent.offered;
-        match which {
-            Which::New => {}
-            Which::Loaded(_) => needs(offered.load, "session/load")?,
-            Which::Resumed(_) => needs(offered.resume, "session/resume")?,
+        match target {
+            SessionTarget::New => {}
+            SessionTarget::Load(_) => needs(offered.load, "session/load")?,
+            SessionTarget::Resume(_) => needs(offered.resume, "session/resume")?,
         }
-        if let Which::Loaded(id) | Which::Resumed(id) = which {
-            self.stage.claim(id)?;
+        if let SessionTarget::Load(id) | SessionTarget::Resume(id) = target {
+            self.state.claim(id)?;
         }
         let setting = self.setting(cwd)?;
-        let opened = match self.request(which, &setting).await {
+        let opened = match self.state.request_session(target, &setting).await {
             Err(RequestError::Refused(refusal)) if refusal.code == Refusal::LOG_IN => {
                 self.log_in(&refusal).await?;
-                self.request(which, &setting).await?
+                self.state.request_session(target, &setting).await?
             }
             opened => opened?,
         };
         if let Some(misfit) = opened.misfit() {
             return Err(misfit.into());
         }
-        self.label.is_about(&opened.id);
-        if matches!(which, Which::New) && self.is_elsewhere(&opened.id, &setting.cwd) {
+        self.label.set_session(&opened.id);
+        if matches!(target, SessionTarget::New) && self.is_elsewhere(&opened.id, &setting.cwd) {
             let id: String = opened.id.chars().take(80).collect();
             let why = format!("the agent opened a session as `{id}`, which works elsewhere");
             return Err(why.into());
         }
-        self.stage.opened(&opened, &setting.cwd);
+        self.state.opened(&opened, &setting.cwd);
         self.prepare(&opened.id).await?;
-        if let Some(firing) = &self.stage.firing {
-            let source = match which {
-                Which::New => "startup",
-                Which::Loaded(_) | Which::Resumed(_) => "resume",
+        if let Some(hooks) = &self.state.hooks {
+            let source = match target {
+                SessionTarget::New => "startup",
+                SessionTarget::Load(_) | SessionTarget::Resume(_) => "resume",
             };
-            firing.session_begins(&opened.id, source).await;
+            hooks.session_begins(&opened.id, source).await;
         }
-        Ok(Open {
+        Ok(OpenSession {
             id: opened.id,
-            done: Done {
+            done: CommandDone {
                 result: Some(opened.whole),
                 after: Some(opened.number),
             },
@@ -125,27 +102,13 @@ impl Hands {
 
     /// Whether there is such a session, in another directory.
     fn is_elsewhere(&self, session: &str, cwd: &Path) -> bool {
-        let sessions = self.stage.sessions();
-        sessions.get(session).is_some_and(|it| it.cwd != cwd)
-    }
-
-    async fn request(
-        &self,
-        which: Which<'_>,
-        setting: &OwnedSetting,
-    ) -> Result<OpenedSession, RequestError> {
-        let client = &self.stage.client;
-        let setting = setting.as_ref();
-        match which {
-            Which::New => client.new_session(&setting).await,
-            Which::Loaded(id) => self.stage.load(id, &setting).await,
-            Which::Resumed(id) => client.resume_session(id, &setting).await,
-        }
+        let table = self.state.table();
+        table.get(session).is_some_and(|it| it.cwd != cwd)
     }
 
     /// A session's first prompt: the words that come before it, as a part of its text.
     pub(super) fn introduced(&self, mut blocks: Vec<Json>) -> Vec<Json> {
-        let Some(system) = &self.terms.system_prompt else {
+        let Some(system) = &self.terms.request.system_prompt else {
             return blocks;
         };
         let text = |words: &str| {
@@ -162,79 +125,66 @@ impl Hands {
         blocks
     }
 
-    /// Logs in by the method that was named at the start. Without one, whoever gives orders has to say how.
-    async fn log_in(&self, refusal: &Refusal) -> Result<(), Failed> {
-        let Some(method) = &self.terms.auth_method else {
+    /// Logs in by the method that was named at the start. Without one, the client has to say how.
+    async fn log_in(&self, refusal: &Refusal) -> Result<(), CommandError> {
+        let Some(method) = &self.terms.request.auth_method else {
             let methods = named(&self.terms.agent.auth_methods);
             let error = RequestError::Refused(refusal.clone());
-            return Err(Failed::from(error).because(&format!(
+            return Err(CommandError::from(error).because(&format!(
                 "`authenticate` first, by a method of the agent ({methods})"
             )));
         };
-        self.stage.client.authenticate(method).await?;
+        self.state.client.authenticate(method).await?;
         Ok(())
     }
 
     /// A session that does not take what it has to is not used.
-    async fn prepare(&self, session: &str) -> Result<(), Failed> {
-        self.set_agent_mode(session, self.stage.mode()).await;
-        let Some(model) = &self.terms.model else {
+    async fn prepare(&self, session: &str) -> Result<(), CommandError> {
+        let mode = self.state.table().policy().mode();
+        self.set_agent_mode(session, mode).await;
+        let Some(model) = &self.terms.request.model else {
             return Ok(());
         };
-        if let Err(error) = self.stage.set_model(session, model).await {
+        if let Err(error) = self.state.set_model(session, model).await {
             self.forget(session).await;
             let why = format!("the agent does not take the model `{model}`");
-            return Err(Failed::from(error).because(&why));
+            return Err(CommandError::from(error).because(&why));
         }
         Ok(())
     }
 
     /// Puts the agent into the mode in which it asks, or only plans, as our own has it.
     pub(super) async fn set_agent_mode(&self, session: &str, mode: PermissionMode) {
-        let Some(wanted) = self.stage.other_mode(session, &self.terms.modes, mode) else {
+        let Some(wanted) = self
+            .state
+            .other_mode(session, &self.terms.request.modes, mode)
+        else {
             return;
         };
-        if let Err(error) = self.stage.enter(session, &wanted).await {
+        if let Err(error) = self.state.enter(session, &wanted).await {
             let message = wanted.refused(&error.to_string());
-            let after = Failed::from(error).after;
-            self.stage.say.note(after, DiagnosticKind::Notice, message);
+            let after = CommandError::from(error).after;
+            self.state.say.note(after, DiagnosticKind::Notice, message);
         }
     }
 
     /// Where a session works: inside the workspace.
-    fn setting(&self, cwd: Option<&Text>) -> Result<OwnedSetting, Failed> {
-        let Terms {
-            agent,
-            roots,
-            mcp_servers,
-            session_meta,
-            ..
-        } = &*self.terms;
-        if let Some(what) = unusable(mcp_servers, agent.offered) {
-            return Err(format!("the agent cannot {what}").into());
-        }
-        let additional = if agent.offered.additional_directories {
-            roots.get(1..).unwrap_or_default()
-        } else {
-            &[]
-        };
-        Ok(OwnedSetting {
-            cwd: inside(roots, cwd)?,
-            additional: additional.to_vec(),
-            mcp_servers: mcp_servers.clone(),
-            meta: session_meta.clone(),
-        })
+    fn setting(&self, cwd: Option<&Text>) -> Result<OwnedSetting, CommandError> {
+        let SessionTerms { agent, request } = &*self.terms;
+        let cwd = inside(&request.roots, cwd);
+        let setting = OwnedSetting::new(request, agent.offered, cwd?);
+        setting.map_err(|what| format!("the agent cannot {what}").into())
     }
 }
 
 /// A session that is open.
-pub(super) struct Open {
+pub(super) struct OpenSession {
     pub(super) id: String,
-    pub(super) done: Done,
+    pub(super) done: CommandDone,
 }
 
 /// A directory of the workspace: the first, or one below any of them, links followed.
-fn inside(roots: &[PathBuf], cwd: Option<&Text>) -> Result<PathBuf, Failed> {
+fn inside(roots: &[PathBuf], cwd: Option<&Text>) -> Result<PathBuf, CommandError> {
     let here = roots.first().ok_or("there is no workspace")?;
     let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) else {
         return Ok(here.clone());

@@ -11,32 +11,32 @@ use tokio::sync::mpsc;
 use crate::acp::{Answer, RequestError};
 use crate::run::events::RunEvents;
 use crate::talk::Order;
-use crate::talk::stage::Stage;
+use crate::talk::conversation_state::ConversationState;
 
 /// What came of an order: what the agent answered and in which line, or why there is nothing.
-pub(super) type Outcome = Result<Done, Failed>;
+pub(super) type CommandOutcome = Result<CommandDone, CommandError>;
 
 #[derive(Debug, Default)]
-pub(super) struct Done {
+pub(super) struct CommandDone {
     pub(super) result: Option<Json>,
     /// The number of the line that it comes after.
     pub(super) after: Option<u64>,
 }
 
 #[derive(Debug)]
-pub(super) struct Failed {
+pub(super) struct CommandError {
     message: String,
     /// The number of the line that it comes after.
     pub(super) after: Option<u64>,
 }
 
-impl From<&str> for Failed {
+impl From<&str> for CommandError {
     fn from(message: &str) -> Self {
         message.to_owned().into()
     }
 }
 
-impl From<String> for Failed {
+impl From<String> for CommandError {
     fn from(message: String) -> Self {
         Self {
             message,
@@ -45,7 +45,7 @@ impl From<String> for Failed {
     }
 }
 
-impl From<RequestError> for Failed {
+impl From<RequestError> for CommandError {
     fn from(error: RequestError) -> Self {
         let after = match &error {
             RequestError::Refused(refusal) => refusal.number,
@@ -59,7 +59,7 @@ impl From<RequestError> for Failed {
     }
 }
 
-impl Failed {
+impl CommandError {
     /// The same, and what it is about.
     pub(super) fn because(self, why: &str) -> Self {
         Self {
@@ -70,9 +70,9 @@ impl Failed {
 }
 
 /// What an agent answered.
-pub(super) fn answered(answer: Result<Answer, RequestError>) -> Outcome {
+pub(super) fn answered(answer: Result<Answer, RequestError>) -> CommandOutcome {
     let answer = answer?;
-    Ok(Done {
+    Ok(CommandDone {
         result: Some(answer.result),
         after: Some(answer.number),
     })
@@ -80,13 +80,13 @@ pub(super) fn answered(answer: Result<Answer, RequestError>) -> Outcome {
 
 /// By what an order's result can be told.
 #[derive(Debug, Clone)]
-pub(super) struct Label {
+pub(super) struct CommandLabel {
     id: Option<Json>,
     name: Text,
     session: Arc<OnceLock<Text>>,
 }
 
-impl Label {
+impl CommandLabel {
     pub(super) fn of(id: Option<Json>, name: &str) -> Self {
         Self {
             id,
@@ -96,21 +96,21 @@ impl Label {
     }
 
     /// The order is about this session, as turns out.
-    pub(super) fn is_about(&self, session: &str) {
+    pub(super) fn set_session(&self, session: &str) {
         let _ = self.session.set(Text::from(session.to_owned())); // the first counts
     }
 
     /// Each order has one result.
-    pub(super) fn tell(self, stage: &Stage, outcome: Outcome) {
+    pub(super) fn tell(self, state: &ConversationState, outcome: CommandOutcome) {
         let after = match &outcome {
             Ok(done) => done.after,
             Err(failed) => failed.after,
         };
         let session = self.session.get().cloned();
-        stage.say.body(after, session, self.result(outcome));
+        state.say.body(after, session, self.result(outcome));
     }
 
-    fn result(self, outcome: Outcome) -> Body {
+    fn result(self, outcome: CommandOutcome) -> Body {
         let (result, message) = match outcome {
             Ok(done) => (done.result, None),
             Err(failed) => (None, Some(Text::from(failed.message))),
@@ -133,7 +133,7 @@ pub(in crate::talk) fn refuse_rest(
 ) {
     orders.close();
     while let Ok(order) = orders.try_recv() {
-        let label = Label::of(order.id, &order.name);
+        let label = CommandLabel::of(order.id, &order.name);
         let message = order.command.err();
         let message = message.unwrap_or_else(|| "the agent has ended".to_owned());
         made.insert(label.result(Err(message.into())), None, events);

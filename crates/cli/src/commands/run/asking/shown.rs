@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use lapidary::drive::policy::StandingAnswer;
-use lapidary::drive::talk::Question;
+use lapidary::drive::talk::PermissionPrompt;
 use lapidary::render::diff::unified;
 use lapidary::render::live::{Options, Row, approval};
 use lapidary::render::plain::sanitize;
@@ -43,7 +43,11 @@ pub(super) struct ShownPrompt {
 }
 
 /// What the agent wants, in its own words, which are hostile: first what is judged and granted, then how the agent puts it.
-pub(super) fn shown(question: &Question, extent: PromptExtent, options: Options) -> ShownPrompt {
+pub(super) fn shown(
+    question: &PermissionPrompt,
+    extent: PromptExtent,
+    options: Options,
+) -> ShownPrompt {
     let mut indented = options;
     indented.size.width = options.size.width.saturating_sub(2);
     let (request, deed) = (&question.request, &question.deed);
@@ -88,7 +92,7 @@ pub(super) fn shown(question: &Question, extent: PromptExtent, options: Options)
 }
 
 /// What the agent wants to do, and to which files.
-fn heading(question: &Question, options: Options) -> String {
+fn heading(question: &PermissionPrompt, options: Options) -> String {
     let (request, deed) = (&question.request, &question.deed);
     let title = request.title.as_ref().unwrap_or(&request.tool_name);
     let (verb, title) = (verb(&request.tool_kind), one_line(&title.to_str()));
@@ -137,7 +141,7 @@ fn verb(kind: &ToolKind) -> &str {
     }
 }
 
-fn offers_only_always(question: &Question) -> bool {
+fn offers_only_always(question: &PermissionPrompt) -> bool {
     let offers = |kind: &str| {
         let mut options = question.request.options.iter();
         options.any(|option| option.kind.to_str() == kind)

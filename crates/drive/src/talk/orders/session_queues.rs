@@ -1,5 +1,5 @@
-//! Who has to wait for whom. An agent has one turn of a session at a time: a prompt waits for the one before it, and for what was set
-//! before it. Whoever names no session waits until those that are being opened are open.
+//! The order of commands. A session has one turn at a time: a prompt waits for the one before it, and for what was set before it. A
+//! command that names no session waits until those that are being opened are open.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex as Lock, PoisonError};
 use tokio::sync::{Mutex, OwnedMutexGuard, RwLock, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::results::Failed;
+use super::results::CommandError;
 
 /// What becomes of a prompt whose session is closed.
 pub(super) const CLOSED: &str = "the session was closed before the turn was over";
@@ -16,21 +16,21 @@ pub(super) const CLOSED: &str = "the session was closed before the turn was over
 /// What becomes of a prompt that waits when its session is interrupted.
 const INTERRUPTED: &str = "interrupted before the agent was given it";
 
-/// The lanes of all sessions.
+/// The queues of all sessions.
 #[derive(Debug, Default)]
-pub(super) struct Lanes {
-    by_session: Lock<HashMap<String, Arc<Lane>>>,
+pub(super) struct SessionQueues {
+    by_session: Lock<HashMap<String, Arc<SessionQueue>>>,
     /// Held while a session is being opened.
     pub(super) opening: Mutex<()>,
     interrupts: AtomicU64,
 }
 
-/// The lane of one session.
+/// The queue of one session.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
-    /// Held for a turn. Whoever asks first gets it first.
+pub(super) struct SessionQueue {
+    /// Held for a turn. The first command that waits gets it first.
     turn: Arc<Mutex<()>>,
-    /// Shared by those who set something.
+    /// Shared by commands that set something.
     pub(super) settings: RwLock<()>,
     interrupts: watch::Sender<u64>,
     /// Whether the first prompt was given.
@@ -41,33 +41,33 @@ pub(super) struct Lane {
 
 /// How often all sessions were interrupted when an order came.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment(u64);
+pub(super) struct InterruptEpoch(u64);
 
-impl Lanes {
-    pub(super) fn of(&self, session: &str) -> Arc<Lane> {
-        let mut lanes = self
+impl SessionQueues {
+    pub(super) fn of(&self, session: &str) -> Arc<SessionQueue> {
+        let mut queues = self
             .by_session
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(lanes.entry(session.to_owned()).or_default())
+        Arc::clone(queues.entry(session.to_owned()).or_default())
     }
 
-    /// Whoever is or waits in that lane does not any more.
+    /// Gives up the commands in the queue of a session.
     pub(super) fn forget(&self, session: &str) {
-        let mut lanes = self
+        let mut queues = self
             .by_session
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(lane) = lanes.remove(session) {
-            lane.closed.cancel();
+        if let Some(queue) = queues.remove(session) {
+            queue.closed.cancel();
         }
     }
 
-    pub(super) fn now(&self) -> Moment {
-        Moment(self.interrupts.load(Ordering::SeqCst))
+    pub(super) fn now(&self) -> InterruptEpoch {
+        InterruptEpoch(self.interrupts.load(Ordering::SeqCst))
     }
 
-    /// Prompts that came before this are not given any more, in whatever session.
+    /// Prompts that came before this are not given any more, in any session.
     pub(super) fn interrupt(&self) {
         self.interrupts.fetch_add(1, Ordering::SeqCst);
     }
@@ -76,16 +76,16 @@ impl Lanes {
     pub(super) async fn turn(
         &self,
         session: &str,
-        came: Moment,
-    ) -> Result<OwnedMutexGuard<()>, Failed> {
-        let lane = self.of(session);
-        let before = *lane.interrupts.borrow();
-        let turn = Arc::clone(&lane.turn).lock_owned().await;
-        drop(lane.settings.write().await);
-        if lane.closed.is_cancelled() {
+        came: InterruptEpoch,
+    ) -> Result<OwnedMutexGuard<()>, CommandError> {
+        let queue = self.of(session);
+        let before = *queue.interrupts.borrow();
+        let turn = Arc::clone(&queue.turn).lock_owned().await;
+        drop(queue.settings.write().await);
+        if queue.closed.is_cancelled() {
             return Err(CLOSED.into());
         }
-        let is_interrupted = self.now().0 != came.0 || *lane.interrupts.borrow() != before;
+        let is_interrupted = self.now().0 != came.0 || *queue.interrupts.borrow() != before;
         if is_interrupted {
             return Err(INTERRUPTED.into());
         }
@@ -93,17 +93,17 @@ impl Lanes {
     }
 }
 
-impl Lane {
+impl SessionQueue {
     /// Prompts that wait here are not given any more.
     pub(super) fn interrupt(&self) {
         self.interrupts.send_modify(|interrupts| *interrupts += 1);
     }
 
-    /// Does something for this lane, unless it is interrupted or closed meanwhile, which drops it.
+    /// Waits for `does`, unless the session is interrupted or closed meanwhile, which drops it.
     pub(super) async fn unless_interrupted<T>(
         &self,
         does: impl Future<Output = T>,
-    ) -> Result<T, Failed> {
+    ) -> Result<T, CommandError> {
         let mut interrupts = self.interrupts.subscribe();
         // Each of these can be cancelled.
         tokio::select! {

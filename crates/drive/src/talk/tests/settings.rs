@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::peer::Peer;
+use super::client::TestClient;
+use crate::policy::PermissionMode;
 
 fn values(options: &Value) -> Vec<&Value> {
     let options = options["configOptions"].as_array().unwrap();
@@ -14,8 +15,8 @@ fn values(options: &Value) -> Vec<&Value> {
 
 #[test]
 fn models_and_efforts_are_options_where_there_are_such() {
-    let mut peer = Peer::with("options", &[]);
-    let opened = peer.does("create_session", json!({"cwd": ""}));
+    let mut client = TestClient::with("options", |_| {});
+    let opened = client.does("create_session", json!({"cwd": ""}));
     assert_eq!(
         values(&opened),
         ["small", "low"]
@@ -24,16 +25,16 @@ fn models_and_efforts_are_options_where_there_are_such() {
             .chain([&json!(false)])
             .collect::<Vec<_>>()
     );
-    let set = peer.does("set_model", json!({"model": "large"}));
+    let set = client.does("set_model", json!({"model": "large"}));
     assert_eq!(values(&set)[0], "large");
-    let set = peer.does("set_reasoning_effort", json!({"effort": "high"}));
+    let set = client.does("set_reasoning_effort", json!({"effort": "high"}));
     assert_eq!(values(&set)[1], "high");
-    let set = peer.does(
+    let set = client.does(
         "set_config_option",
         json!({"configId": "careful", "value": true}),
     );
     assert_eq!(values(&set)[2], true);
-    let told = peer.told();
+    let told = client.told();
     let told: Vec<_> = told
         .iter()
         .filter(|line| line["method"] == "session/set_config_option")
@@ -48,49 +49,51 @@ fn models_and_efforts_are_options_where_there_are_such() {
             json!({"sessionId": "s1", "configId": "careful", "value": true, "type": "boolean"}),
         ]
     );
-    peer.finish();
+    client.finish();
 }
 
 #[test]
 fn models_are_set_the_old_way_where_there_are_no_options() {
-    let mut peer = Peer::new();
-    peer.does("create_session", json!({"cwd": ""}));
-    let set = peer.does("set_model", json!({"model": "large", "sessionId": "s1"}));
+    let mut client = TestClient::new();
+    client.does("create_session", json!({"cwd": ""}));
+    let set = client.does("set_model", json!({"model": "large", "sessionId": "s1"}));
     let told = json!(["session/set_model", {"sessionId": "s1", "modelId": "large"}]);
     assert_eq!(set["_meta"]["told"], told);
-    let effort = peer.cannot("set_reasoning_effort", json!({"effort": "high"}));
+    let effort = client.cannot("set_reasoning_effort", json!({"effort": "high"}));
     assert!(
         effort.contains("no option for how hard to think"),
         "{effort}"
     );
-    peer.finish();
+    client.finish();
 }
 
 #[test]
 fn modes_of_the_agent_are_set_by_their_names() {
-    let mut peer = Peer::with("modes", &[]);
-    peer.does("create_session", json!({"cwd": ""}));
-    let set = peer.does("set_mode", json!({"modeId": "plan"}));
+    let mut client = TestClient::with("modes", |_| {});
+    client.does("create_session", json!({"cwd": ""}));
+    let set = client.does("set_mode", json!({"modeId": "plan"}));
     assert_eq!(
         set["_meta"]["told"][1],
         json!({"sessionId": "s1", "modeId": "plan"})
     );
-    peer.finish();
+    client.finish();
 }
 
 #[test]
 fn what_is_set_before_a_prompt_holds_for_it() {
-    let mut peer = Peer::with("options", &["--model", "large"]);
-    let set = peer.give("set_model", json!({"model": "small"}));
+    let mut client = TestClient::with("options", |request| {
+        request.model = Some("large".to_owned());
+    });
+    let set = client.give("set_model", json!({"model": "small"}));
     assert_eq!(
-        peer.failed(&set),
+        client.failed(&set),
         "which session is meant? `sessionId` says so"
     );
-    peer.give("create_session", json!({"cwd": ""}));
-    peer.give("set_model", json!({"model": "small"}));
-    let prompt = peer.prompt("say a");
-    peer.done(&prompt);
-    let told = peer.told();
+    client.give("create_session", json!({"cwd": ""}));
+    client.give("set_model", json!({"model": "small"}));
+    let prompt = client.prompt("say a");
+    client.done(&prompt);
+    let told = client.told();
     let told: Vec<_> = told
         .iter()
         .filter_map(|line| {
@@ -111,16 +114,16 @@ fn what_is_set_before_a_prompt_holds_for_it() {
             "session/prompt "
         ]
     );
-    peer.finish();
+    client.finish();
 }
 
 /// opencode has no modes, but an option that stands for them.
 #[test]
 fn a_mode_may_be_an_option() {
-    let mut peer = Peer::called("opencode", "switch", &["--permission-mode", "plan"]);
-    peer.does("create_session", json!({"cwd": ""}));
-    peer.does("set_permission_mode", json!({"mode": "plan"}));
-    let told = peer.told();
+    let mut client = planning("switch", Some("plan"));
+    client.does("create_session", json!({"cwd": ""}));
+    client.does("set_permission_mode", json!({"mode": "plan"}));
+    let told = client.told();
     let set = told.iter().filter_map(|line| {
         let is_it = line["method"] == "session/set_config_option";
         is_it.then(|| line["params"].clone())
@@ -130,18 +133,29 @@ fn a_mode_may_be_an_option() {
         [json!({"sessionId": "s1", "configId": "mode", "value": "plan"})],
         "once"
     );
-    assert_eq!(unplanned(&peer.finish().events), 0);
+    assert_eq!(unplanned(&client.finish().events), 0);
 }
 
 #[test]
 fn an_agent_that_cannot_only_plan_is_told_of() {
-    for (name, flags) in [("opencode", "options"), ("gemini", "modes"), ("agent", "")] {
-        let has_plan = flags == "modes";
-        let mut peer = Peer::called(name, flags, &["--permission-mode", "plan"]);
-        peer.does("create_session", json!({"cwd": ""}));
-        let notices = unplanned(&peer.finish().events);
-        assert_eq!(notices, usize::from(!has_plan), "{name}");
+    for (flags, word, notices) in [
+        ("options", Some("plan"), 1),
+        ("modes", Some("plan"), 0),
+        ("modes", None, 1),
+    ] {
+        let mut client = planning(flags, word);
+        client.does("create_session", json!({"cwd": ""}));
+        let events = client.finish().events;
+        assert_eq!(unplanned(&events), notices, "{flags} {word:?}");
     }
+}
+
+/// A client that wants only plans of an agent, whose word for its plan mode is this.
+fn planning(flags: &'static str, word: Option<&str>) -> TestClient {
+    TestClient::with(flags, |request| {
+        request.policy.set_mode(PermissionMode::Plan);
+        request.modes.plan = word.map(str::to_owned);
+    })
 }
 
 fn unplanned(events: &[Value]) -> usize {

@@ -1,5 +1,4 @@
-//! Hooks that are under way. None of them ends without a word: whoever does not want an answer any more ends the hook, and what became
-//! of it is told all the same.
+//! Hooks that run. A caller that drops the answer ends the hook; what became of it is told all the same.
 
 use lapidary_gemini::hooks::Plan;
 use lapidary_wire::gemini::hooks::Input;
@@ -9,16 +8,16 @@ use tokio_util::sync::CancellationToken;
 use crate::hooks::{Fired, Surroundings, fire};
 use crate::process::Kept;
 
-/// What is under way.
+/// The hooks that run.
 #[derive(Debug, Default)]
-pub(super) struct UnderWay {
-    /// Nobody wants any answers any more.
+pub(super) struct RunningHooks {
+    /// No answers are wanted any more.
     over: CancellationToken,
     /// How many plans are under way: as many as there are receivers.
     plans: watch::Sender<()>,
 }
 
-impl UnderWay {
+impl RunningHooks {
     /// Fires a plan, and has it told what became of it. Dropping this ends the hooks.
     pub(super) async fn fire(
         &self,
@@ -31,7 +30,7 @@ impl UnderWay {
         let _unless_heard = ends.clone().drop_guard();
         let is_under_way = self.plans.subscribe();
         // On its own: it has to go on for a moment once it was ended. `end` waits for it.
-        let firing = tokio::spawn(async move {
+        let plan_runs = tokio::spawn(async move {
             let mut fired = fire(&plan, input, &around, &ends).await;
             tell(&fired);
             for ran in &mut fired.runs {
@@ -40,14 +39,17 @@ impl UnderWay {
             drop(is_under_way);
             fired
         });
-        match firing.await.map_err(tokio::task::JoinError::try_into_panic) {
+        match plan_runs
+            .await
+            .map_err(tokio::task::JoinError::try_into_panic)
+        {
             Ok(fired) => fired,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
             Err(Err(_)) => std::future::pending().await, // everything ends
         }
     }
 
-    /// Whether nobody wants answers any more. Then silence is no yes.
+    /// Whether no answers are wanted any more. Then silence is no yes.
     pub(super) fn is_over(&self) -> bool {
         self.over.is_cancelled()
     }

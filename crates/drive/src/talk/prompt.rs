@@ -1,0 +1,127 @@
+//! Permission prompts: what a person or a client program is asked, and its answer.
+
+use std::sync::Arc;
+
+use lapidary_vocab::event::{DecidedBy, PermissionRequest};
+use lapidary_vocab::{Json, Text};
+use tokio::sync::{mpsc, oneshot};
+
+use super::client_inbox::ClientInbox;
+use crate::policy::{Decision, Deed, Effect, StandingAnswer};
+
+/// The attendant that answers permission prompts.
+#[derive(Debug, Clone, Default)]
+pub enum Attendant {
+    /// No attendant: an action that needs a prompt is denied, with a reason.
+    #[default]
+    Nobody,
+    /// A person, through the reader of this channel.
+    Somebody(mpsc::UnboundedSender<PermissionPrompt>),
+    /// The program that gives the commands.
+    Peer,
+}
+
+/// A request of the agent that a person or a client has to decide.
+#[derive(Debug)]
+pub struct PermissionPrompt {
+    /// What the agent asks, as its event tells it.
+    pub request: PermissionRequest,
+    /// The session that it is about.
+    pub session_id: Text,
+    /// What it would do, as it was judged.
+    pub deed: Deed,
+    /// The options that the agent offers: an array, or nothing.
+    pub options: Option<Json>,
+    /// Why it is asked.
+    pub reason: String,
+    /// Where the answer goes. If it is dropped, that is a no.
+    pub reply: oneshot::Sender<PermissionAnswer>,
+}
+
+/// The answer to a permission prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PermissionAnswer {
+    /// Whether it may.
+    pub allowed: bool,
+    /// Which of the agent's options is meant, if that was said.
+    pub option_id: Option<String>,
+    /// Whether the answer holds for the rest of the run, where [`StandingAnswer`] can say what it is about.
+    pub is_for_run: bool,
+    /// Why, in words for the agent.
+    pub reason: Option<String>,
+    /// Who says so.
+    pub by: DecidedBy,
+}
+
+impl PermissionAnswer {
+    /// What the answer allows for the rest of the run.
+    pub(super) fn standing(&self, deed: &Deed) -> Option<StandingAnswer> {
+        let is_meant = self.allowed && self.is_for_run;
+        is_meant.then(|| StandingAnswer::of(deed)).flatten()
+    }
+
+    /// The answer as a decision.
+    pub(super) fn decision(&self, standing: Option<&StandingAnswer>) -> Decision {
+        if let Some(standing) = standing {
+            let reason = format!("the user allowed {standing} for this run");
+            return Decision {
+                is_for_run: true,
+                ..Decision::new(Effect::Allow, self.by.clone(), reason)
+            };
+        }
+        let (effect, usual) = if self.allowed {
+            (Effect::Allow, "the user allowed it")
+        } else {
+            (Effect::Deny, "the user denied it")
+        };
+        let reason = self.reason.as_deref().unwrap_or(usual);
+        Decision::new(effect, self.by.clone(), reason)
+    }
+}
+
+/// Where the permission prompts of a conversation go.
+#[derive(Debug)]
+pub(super) enum PromptTarget {
+    Nobody,
+    Person(mpsc::UnboundedSender<PermissionPrompt>),
+    Client(Arc<ClientInbox>),
+}
+
+impl PromptTarget {
+    pub(super) fn new(attendant: &Attendant) -> Self {
+        match attendant {
+            Attendant::Nobody => Self::Nobody,
+            Attendant::Somebody(prompts) => Self::Person(prompts.clone()),
+            Attendant::Peer => Self::Client(Arc::default()),
+        }
+    }
+
+    /// What waits for the client, if a client answers.
+    pub(super) fn inbox(&self) -> Option<&Arc<ClientInbox>> {
+        match self {
+            Self::Client(inbox) => Some(inbox),
+            Self::Nobody | Self::Person(_) => None,
+        }
+    }
+
+    /// Waits until a prompt for the client is out, or will not be. Can be cancelled.
+    pub(super) async fn changed(&self) {
+        match self {
+            Self::Client(inbox) => inbox.changed().await,
+            Self::Nobody | Self::Person(_) => std::future::pending().await,
+        }
+    }
+
+    pub(super) fn is_attended(&self) -> bool {
+        !matches!(self, Self::Nobody)
+    }
+
+    /// Puts the prompt for the request in this line. False if no attendant can answer it.
+    pub(super) fn put(&self, number: u64, prompt: PermissionPrompt) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Person(prompts) => prompts.send(prompt).is_ok(),
+            Self::Client(inbox) => inbox.put(number, prompt),
+        }
+    }
+}
