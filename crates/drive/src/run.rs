@@ -18,6 +18,7 @@ pub(crate) mod attempt;
 mod call_watch;
 mod completion;
 pub(crate) mod course;
+pub(crate) mod effort;
 pub(crate) mod ending;
 pub(crate) mod events;
 mod keeping;
@@ -34,6 +35,7 @@ mod subscription;
 pub(crate) mod tally;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod timestamp;
 mod translate;
 pub(crate) mod waiting;
 

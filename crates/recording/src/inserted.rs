@@ -75,19 +75,27 @@ impl InsertedWriter {
 pub struct InsertedReader {
     lines: FollowedLines,
     next: Option<InsertedEvent>,
+    /// All up to here was read: no need to look again.
+    read_until: Option<u64>,
 }
 
 impl InsertedReader {
     /// Opens the file of a recording. None if it has none: recordings of early builds, and of other programs.
     pub fn open(directory: &Path) -> io::Result<Option<Self>> {
         let lines = FollowedLines::open_if_there(&directory.join(INSERTED))?;
-        Ok(lines.map(|lines| Self { lines, next: None }))
+        Ok(lines.map(|lines| Self {
+            lines,
+            next: None,
+            read_until: None,
+        }))
     }
 
-    /// Takes the next event if its place is behind so many lines, or before. Reads no further than `until`.
+    /// Takes the next event if its place is behind so many lines, or before. Reads no further than `until`, up to where the file does
+    /// not grow any more.
     pub fn take_due(&mut self, lines: u64, until: u64) -> io::Result<Option<Event>> {
-        if self.next.is_none() {
+        if self.next.is_none() && self.read_until != Some(until) {
             self.next = self.read(until)?;
+            self.read_until = self.next.is_none().then_some(until);
         }
         let is_due = |next: &mut InsertedEvent| next.after <= lines;
         Ok(self.next.take_if(is_due).map(|next| next.event))

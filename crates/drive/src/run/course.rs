@@ -9,9 +9,10 @@ use lapidary_normalize::{Ending, Events, Normalizer, Options, Stopped};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::{DiagnosticKind, Provider, RunEnd};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use super::attempt::{Attempt, Tried};
+use super::effort::{Effort, waits_out};
 use super::ending::cancelled;
 use super::events::{Progress, ProgressPort, RunEvents};
 use super::keeping::{kept_safe, put_back};
@@ -52,18 +53,6 @@ pub(super) async fn run(mut request: Request, ports: RunPorts) {
     };
     lead(&request, &mut effort, &ports.stops, &ports.batches).await;
     clear_prompt(&request);
-}
-
-/// What can be tried more than once: the source of a run's events.
-pub(crate) trait Effort {
-    /// What translates the agent's lines.
-    type Lines: Normalizer;
-    /// Tries, for the `number`th time.
-    async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried;
-    /// The events of the run.
-    fn events(&mut self) -> &mut RunEvents<Self::Lines>;
-    /// No other attempt follows. What is left to be said comes before the `run_end`.
-    fn close(&mut self, events: &mut Events);
 }
 
 struct Headless<'a> {
@@ -240,12 +229,4 @@ pub(super) fn refused(
 /// A pause that ends after the run must is not worth waiting for.
 fn fits(pause: Duration, must_end: Option<Instant>) -> bool {
     must_end.is_none_or(|must_end| Instant::now() + pause < must_end)
-}
-
-/// Waits. True if somebody wants the run to end meanwhile.
-pub(super) async fn waits_out(pause: Duration, mut stops: watch::Receiver<Urgency>) -> bool {
-    tokio::select! {
-        () = sleep(pause) => false,
-        stop = stops.wait_for(|urgency| *urgency > Urgency::None) => stop.is_ok(),
-    }
 }

@@ -8,10 +8,12 @@ use lapidary_normalize::{Ending, Stopped};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::RunEnd;
 
-pub(crate) use super::oversee::FREE_SPACE;
 use crate::process::{Ended, Exit, StartError};
 use crate::recording::{RecordError, RecordedEnd, Recorder};
 use crate::signals;
+
+/// What helps when the recording cannot be written.
+pub(crate) const FREE_SPACE: &str = "free some space, or record elsewhere (--record-dir)";
 
 /// Why an attempt came to nothing.
 pub(super) enum AttemptError {

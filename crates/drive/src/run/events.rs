@@ -15,7 +15,7 @@ use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::lines::Line;
 use tokio::sync::{Notify, watch};
 
-use super::translate::now;
+use super::timestamp::now;
 use crate::recording::InsertedWriter;
 
 /// How far a run is translated. Readers of its recording go that far, and wait for more.

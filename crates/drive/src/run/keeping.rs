@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
-use super::course::{Effort, waits_out};
+use super::effort::{Effort, waits_out};
 use super::ending::cancelled;
 use super::request::Request;
 use super::stop_conditions::later;

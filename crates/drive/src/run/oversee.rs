@@ -9,7 +9,7 @@ use lapidary_vocab::Cause;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::ending::{cancelled, disk_full};
+use super::ending::{FREE_SPACE, cancelled, disk_full};
 use super::request::{Request, Speech};
 use super::stall::StallPoint;
 use super::stop_conditions::{Activity, StopConditions, StopReason, passed};
@@ -257,5 +257,3 @@ impl<'a> Overseer<'a> {
         is_first
     }
 }
-
-pub(crate) const FREE_SPACE: &str = "free some space, or record elsewhere (--record-dir)";

@@ -63,7 +63,7 @@ impl RunNormalizer {
 }
 
 /// How far a recording may be read.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReadLimit {
     /// So many lines.
     pub(crate) lines: u64,
@@ -101,6 +101,8 @@ pub(crate) struct RecordedEvents {
     lines: u64,
     inserted: Option<InsertedReader>,
     session_log: Option<FollowedLines>,
+    /// The limit up to which the session log was read.
+    logged: Option<ReadLimit>,
 }
 
 #[derive(Debug)]
@@ -134,6 +136,7 @@ impl RecordedEvents {
             inserted: InsertedReader::open(directory)
                 .map_err(failed(crate::recording::INSERTED))?,
             session_log: session_log.map_err(failed(SESSION_LOG))?,
+            logged: None,
         })
     }
 
@@ -170,7 +173,9 @@ impl RecordedEvents {
         if self.lines >= limit.lines {
             return Ok(ReadStep::Nothing);
         }
-        self.read_session_log(normalizer)?;
+        if self.logged.replace(limit) != Some(limit) {
+            self.read_session_log(normalizer)?;
+        }
         let is_read = match (&mut self.content, &mut *normalizer) {
             (Content::Document, RunNormalizer::Stream(_)) if self.lines > 0 => false,
             (Content::Document, RunNormalizer::Stream(stream)) => {
@@ -217,7 +222,7 @@ impl RecordedEvents {
         })
     }
 
-    /// An entry may come long before its call: it is looked for by the call's id.
+    /// Entries of all calls up to the limit are there. One may come long before its call: it is looked for by the call's id.
     fn read_session_log(&mut self, normalizer: &mut RunNormalizer) -> Result<(), ReadLineError> {
         let Some(log) = &mut self.session_log else {
             return Ok(());

@@ -288,10 +288,5 @@ pub(crate) fn stderr_tail_from(directory: &Path, from: u64) -> String {
     String::from_utf8_lossy(&tail).into_owned()
 }
 
-/// The time, as events carry it.
-pub(crate) fn now() -> String {
-    format!("{:.3}", jiff::Timestamp::now())
-}
-
 #[cfg(test)]
 mod tests;
