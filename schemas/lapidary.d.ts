@@ -1774,6 +1774,8 @@ export interface Check {
   details?: string[];
   /** How long it took, in milliseconds, where something was started. Derived. */
   durationMs?: number;
+  /** In `prove_rules`: the attempts that were made, and what held each. Derived. */
+  denials?: ProvenDenial[];
 }
 
 /**
@@ -1855,6 +1857,37 @@ export type CheckName =
  * - `unproven`: It cannot be shown on this machine, which says nothing against the agent.
  */
 export type CheckState = "ok" | "warning" | "problem" | "skipped" | "unproven" | (string & {});
+
+/** An attempt that a rule denied. */
+export interface ProvenDenial {
+  /** The kind of action that the rule denies. Derived. */
+  kind: ToolKind;
+  /** The transport of the run, `acp` or `stream-json`. Derived. */
+  transport: string;
+  /** What held the attempt. Derived. */
+  heldBy: DenialHolder;
+}
+
+/**
+ * What held an attempt that a rule denied. Open: readers must accept words that are not listed here.
+ * 
+ * - `question`: The agent asked, and Lapidary denied.
+ * - `agent`: The agent had offered its model the tool, and refused the call.
+ * - `no_tool`: The agent did not offer its model a tool for it.
+ * - `watch`: Nothing held it, but Lapidary saw it run: a run with this rule would have been stopped.
+ * - `nothing`: Nothing held it: its effect was seen, and no call told of it.
+ * - `not_started`: A run with the rule does not start, because the agent cannot be told of it.
+ * - `not_attempted`: The turn ended before the model made the attempt.
+ */
+export type DenialHolder =
+  | "question"
+  | "agent"
+  | "no_tool"
+  | "watch"
+  | "nothing"
+  | "not_started"
+  | "not_attempted"
+  | (string & {});
 
 /** An agent's card. What is missing was not seen: the check of that name says why. */
 export interface Card {

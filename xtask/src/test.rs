@@ -19,6 +19,9 @@ pub(crate) struct Args {
     /// Run what takes long as well, and give each case that is compared with a real peer a start of its own
     #[arg(long)]
     full: bool,
+    /// Test the release build
+    #[arg(long)]
+    release: bool,
     /// Test one part: a crate, such as `gemini`, or a module of its tests, such as `cli::talk::floods`
     #[arg(long, value_name = "PART")]
     only: Option<Part>,
@@ -102,6 +105,7 @@ pub(crate) fn test(workspace: &Workspace, args: &Args) -> Result<()> {
 struct Selection {
     package: Option<String>,
     features: Vec<&'static str>,
+    is_release: bool,
 }
 
 impl Selection {
@@ -113,12 +117,17 @@ impl Selection {
             features.retain(|feature| manifest.contains(&format!("\n{feature} = [")));
         }
         let package = args.only.as_ref().map(Part::package);
-        Ok(Self { package, features })
+        Ok(Self {
+            package,
+            features,
+            is_release: args.release,
+        })
     }
 
     /// A call of `cargo test` for these packages and features.
     fn cargo(&self, workspace: &Workspace) -> Command {
         let mut cargo = workspace.cargo_test();
+        cargo.args(self.is_release.then_some("--release"));
         match &self.package {
             Some(package) => cargo.args(["--package", package]),
             None => cargo.arg("--workspace"),

@@ -153,3 +153,59 @@ pub(crate) fn stopped_for(violation: &PermissionViolation) -> Stopped {
         hint: Some(hint),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lapidary_vocab::event::{DecidedBy, ToolKind};
+
+    use super::*;
+    use crate::policy::{Decision, Deed, Effect};
+
+    fn noted(on_violation: OnViolation, count: usize) -> Violations {
+        let violations = Violations::new(on_violation);
+        let decision = Decision::new(Effect::Deny, DecidedBy::Rule, "no");
+        let deed = Deed::new(ToolKind::Execute);
+        for _ in 0..count {
+            violations.note(violation(&deed, None, &decision, "ran"));
+        }
+        violations
+    }
+
+    /// The cause of a run that was stopped for one reason, and had a violation.
+    fn judged(on_violation: OnViolation, cause: Option<Cause>) -> Option<Cause> {
+        let stopped = cause.map(|cause| Stopped {
+            cause,
+            message: String::new(),
+            hint: None,
+        });
+        let mut ending = Ending {
+            stopped,
+            ..Ending::default()
+        };
+        noted(on_violation, 1).judge(&mut ending);
+        assert_eq!(ending.violations.len(), 1);
+        ending.stopped.map(|stopped| stopped.cause)
+    }
+
+    #[test]
+    fn a_violation_outweighs_a_cancelled_run_and_no_other_reason() {
+        let denied = Some(Cause::PermissionDenied);
+        assert_eq!(judged(OnViolation::Stop, None), denied);
+        assert_eq!(
+            judged(OnViolation::Stop, Some(Cause::CancelledByClient)),
+            denied
+        );
+        let timeout = Some(Cause::TimeoutTotal);
+        assert_eq!(judged(OnViolation::Stop, timeout.clone()), timeout);
+        assert_eq!(judged(OnViolation::Report, None), None);
+        let cancelled = Some(Cause::CancelledByClient);
+        assert_eq!(judged(OnViolation::Report, cancelled.clone()), cancelled);
+    }
+
+    #[test]
+    fn so_many_violations_are_kept_and_not_more() {
+        let mut ending = Ending::default();
+        noted(OnViolation::Report, MOST_KEPT + 9).judge(&mut ending);
+        assert_eq!(ending.violations.len(), MOST_KEPT);
+    }
+}

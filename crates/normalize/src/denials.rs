@@ -20,6 +20,9 @@ const MOST_LISTED: usize = 256;
 /// So many bytes of arguments are repeated in all denials together.
 const MOST_INPUT: usize = 1024 * 1024;
 
+/// A longer path is not repeated in a flag.
+const LONGEST_PATH: usize = 120;
+
 /// So many denials are named in a sentence.
 const MOST_NAMED: usize = 3;
 
@@ -377,14 +380,22 @@ fn remedy(denial: &PermissionDenial, kind: &ToolKind) -> String {
             Some(line) => format!("execute:{line}"),
             None => "execute".to_owned(),
         },
-        ToolKind::Edit
-        | ToolKind::Delete
-        | ToolKind::Move
-        | ToolKind::Fetch
-        | ToolKind::Read
-        | ToolKind::Search => kind.as_str().to_owned(),
+        ToolKind::Edit | ToolKind::Delete | ToolKind::Read => match input.and_then(file) {
+            Some(path) => format!("{kind}:{path}"),
+            None => kind.as_str().to_owned(),
+        },
+        ToolKind::Move | ToolKind::Fetch | ToolKind::Search => kind.as_str().to_owned(),
         _ => format!("tool={}", shortened(&denial.tool_name.to_str())),
     }
+}
+
+/// The file of a call, if a rule can name it: a relative path would count from another directory in a flag.
+fn file(input: Token<'_>) -> Option<String> {
+    let keys = ["file_path", "path", "filePath"];
+    let path = keys.iter().find_map(|key| input.get(key)?.string())?;
+    let is_fit = |c: char| !c.is_control() && !"'`*?{}\\".contains(c);
+    let is_plain = path.starts_with('/') && path.len() <= LONGEST_PATH && path.chars().all(is_fit);
+    is_plain.then(|| path.into_owned())
 }
 
 /// Whether a command can be repeated in single quotes, in one line that is not too long.

@@ -159,7 +159,8 @@ impl Rule {
         let is_named = |patterns: &[String], name: &str| {
             patterns.iter().any(|pattern| glob::matches(pattern, name))
         };
-        let is_out = !(self.is_of_kind(tool) || self.may_be_about_files(tool))
+        let is_of_kind = self.is_of_kind(tool);
+        let is_out = !(is_of_kind || self.may_be_about_files(tool) || self.may_be_command(tool))
             || !(about.tools.is_empty() || is_named(&about.tools, tool.name))
             || !(about.servers.is_empty()
                 || tool
@@ -168,7 +169,7 @@ impl Rule {
             || !(about.commands.is_empty() || *tool.kind == ToolKind::Execute);
         if is_out {
             Reach::None
-        } else if about.commands.is_empty() && about.paths.is_empty() {
+        } else if is_of_kind && about.commands.is_empty() && about.paths.is_empty() {
             Reach::All
         } else {
             Reach::Some
@@ -184,6 +185,11 @@ impl Rule {
                 ToolKind::Execute | ToolKind::Mcp | ToolKind::Unclassified | ToolKind::Other(_)
             );
         self.then != Effect::Allow && self.is_about_files() && is_open
+    }
+
+    /// Whether a rule about deletions or moves is about a tool that runs commands: some commands delete or move.
+    fn may_be_command(&self, tool: AgentTool<'_>) -> bool {
+        *tool.kind == ToolKind::Execute && !self.commands_of_kinds().is_empty()
     }
 
     /// Whether the kinds of the rule fit. One that allows has to name all that a tool is.
@@ -276,6 +282,9 @@ mod tests {
             [Allowed, Allowed, Allowed, Denied],
         );
         check(yolo, &[(Deny, "mcp:other")], [Allowed; 4]);
+        let shell_asks = [Asked, Allowed, Allowed, Allowed];
+        check(yolo, &[(Deny, "delete")], shell_asks);
+        check(yolo, &[(Ask, "move")], shell_asks);
         check(
             yolo,
             &[(Ask, "tool=write_*")],

@@ -175,8 +175,11 @@ impl Rule {
         let is_of_kind = about.kinds.is_empty() || kinds_match(&about.kinds, step.deed, is_sure);
         let is_of_tool = (about.tools.is_empty() || tool_matches(&about.tools, step.deed, is_sure))
             && (about.servers.is_empty() || server_matches(&about.servers, step.deed, is_sure));
-        if !is_of_tool || (!is_of_kind && (is_sure || !self.is_about_files())) {
+        if !is_of_tool {
             return None;
+        }
+        if !is_of_kind && (is_sure || !self.is_about_files()) {
+            return self.command_of_kind(step);
         }
         let command = if about.commands.is_empty() {
             Match::Certain
@@ -193,6 +196,24 @@ impl Rule {
         } else {
             command
         })
+    }
+
+    /// How a rule about all deletions, or all moves, is about a command.
+    fn command_of_kind<'a>(&self, step: Step<'a>) -> Option<Match<'a>> {
+        let patterns = self.commands_of_kinds();
+        let is_any = !patterns.is_empty();
+        is_any.then(|| command_matches(&patterns, step, false))?
+    }
+
+    /// Commands that the rule is about although it is not about commands. None if it allows: then it has to be sure.
+    pub(super) fn commands_of_kinds(&self) -> Vec<&'static str> {
+        let about = &self.about;
+        let is_narrow = !about.commands.is_empty() || !about.paths.is_empty();
+        if self.then == Effect::Allow || is_narrow {
+            return Vec::new();
+        }
+        let commands = about.kinds.iter().flat_map(shell::commands_of);
+        commands.copied().collect()
     }
 
     /// Whether it names files, and what is done to them.
@@ -342,19 +363,25 @@ fn server_matches(servers: &[String], deed: &Deed, is_sure: bool) -> bool {
     }
 }
 
-fn command_matches<'a>(patterns: &[String], step: Step<'a>, is_sure: bool) -> Option<Match<'a>> {
+fn command_matches<'a>(
+    patterns: &[impl AsRef<str>],
+    step: Step<'a>,
+    is_sure: bool,
+) -> Option<Match<'a>> {
     let (line, part) = step.command?;
     if is_sure {
-        let is_allowed = |pattern: &String| {
+        let is_allowed = |pattern: &str| {
             // Who writes a line out knows what is in it.
-            (!pattern.contains('*') && *pattern == line.whole)
+            (!pattern.contains('*') && pattern == line.whole)
                 || (part.is_plain && says(pattern, &part.text))
         };
-        let is_allowed = !step.deed.is_unclear && patterns.iter().any(is_allowed);
+        let mut patterns = patterns.iter().map(AsRef::as_ref);
+        let is_allowed = !step.deed.is_unclear && patterns.any(is_allowed);
         return is_allowed.then_some(Match::Certain);
     }
     let suspects = part.suspects();
-    let is_said = patterns.iter().any(|pattern| {
+    let mut patterns = patterns.iter().map(AsRef::as_ref);
+    let is_said = patterns.any(|pattern| {
         (shell::has_operators(pattern) && says(pattern, &line.whole))
             || suspects.iter().any(|suspect| says(pattern, suspect))
     });

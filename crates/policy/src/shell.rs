@@ -4,6 +4,7 @@
 //! (substitutions, variables, redirections, groups, escapes, quotes without an end) is not *plain*. To refuse, a guess is enough:
 //! [`Suspects`] has every command that may hide in a line, and [`NamedFiles`] every file that it may be about.
 
+mod kinds;
 mod lexer;
 mod suspects;
 mod wrappers;
@@ -12,6 +13,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
+pub(super) use kinds::commands_of;
 pub use suspects::may_configure_git;
 pub(super) use suspects::{NamedFiles, Suspects};
 

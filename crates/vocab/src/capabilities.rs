@@ -103,6 +103,19 @@ pub struct DenialLayers {
 }
 
 impl DenialLayers {
+    /// The same layer for each kind.
+    pub fn all(layer: &RuleKeeping) -> Self {
+        Self {
+            read: layer.clone(),
+            search: layer.clone(),
+            edit: layer.clone(),
+            delete: layer.clone(),
+            execute: layer.clone(),
+            fetch: layer.clone(),
+            mcp: layer.clone(),
+        }
+    }
+
     /// The kinds by their names, and the layer of each.
     pub fn rows(&self) -> [(&'static str, &RuleKeeping); 7] {
         [

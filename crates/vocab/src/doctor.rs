@@ -1,6 +1,7 @@
 //! What `lapidary doctor` found: one object with a check for each thing that has to be right.
 
 mod card;
+mod denial;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ pub use card::{
     Card, CardAbilities, CardCancel, CardSession, CardShutdown, CardTurn, CardUnknownMethod,
     ShutdownBy,
 };
+pub use denial::{DenialHolder, ProvenDenial};
 
 /// The version that a checkup carries in `schema`.
 pub const SCHEMA: &str = "lapidary.doctor/1";
@@ -72,6 +74,9 @@ pub struct Check {
     /// How long it took, in milliseconds, where something was started. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// In `prove_rules`: the attempts that were made, and what held each. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denials: Vec<ProvenDenial>,
 }
 
 impl Check {
@@ -84,6 +89,7 @@ impl Check {
             remedy: None,
             details: Vec::new(),
             duration_ms: None,
+            denials: Vec::new(),
         }
     }
 
@@ -96,6 +102,12 @@ impl Check {
     /// Says what else is worth knowing.
     pub fn details(mut self, details: impl IntoIterator<Item = String>) -> Self {
         self.details.extend(details);
+        self
+    }
+
+    /// Says what held attempts that rules deny.
+    pub fn denials(mut self, denials: Vec<ProvenDenial>) -> Self {
+        self.denials = denials;
         self
     }
 

@@ -44,6 +44,23 @@ const TOLD_NOTHING: &str = "the same, as `qwen` with `--yolo`: it is told nothin
 const TOLD: &str = "the same with 20 rules, compiled into its own policy";
 const ACPX: &str = "`acpx` 0.19.1 with Node 24, over ACP";
 
+/// What may be added to the CPU time of a short run, in milliseconds: what adds it, the rows with it, the row without. Of two rows of
+/// the same command, the lesser counts.
+const ADDED: [(&str, &[&str], &str, f64); 2] = [
+    (
+        "confining it to the workspace",
+        &[OURS, CONTROL],
+        UNCONFINED,
+        2.0,
+    ),
+    (
+        "compiling 20 rules into its own policy",
+        &[TOLD],
+        TOLD_NOTHING,
+        5.0,
+    ),
+];
+
 /// How many rules are compiled.
 const RULES: usize = 20;
 
@@ -133,6 +150,8 @@ impl Bench<'_> {
         }
         println!("\n{}", Table(&rows));
         print_doubts(&doubts);
+        let shortest = rows.iter().filter(|row| row.case == CASES[0].name);
+        report_added(&shortest.collect::<Vec<_>>())?;
         if let Some(why) = &self.runners.why_no_acpx {
             println!("`acpx` was left out: {why}.\n");
         }
@@ -251,6 +270,23 @@ impl Bench<'_> {
     }
 }
 
+/// Prints what rules and confinement add to the shortest run, and fails if it is more than it may be.
+fn report_added(rows: &[&Row]) -> Result<()> {
+    println!("| added to a run of three lines | CPU ms | goal |\n|---|---:|---:|");
+    let cpu_of = |what: &str| cpu(rows.iter().copied(), what);
+    let added = ADDED.map(|(what, with, without, goal)| {
+        let with = with.iter().map(|what| cpu_of(what));
+        let added = (with.fold(f64::INFINITY, f64::min) - cpu_of(without)) * 1e3;
+        println!("| {what} | {added:.1} | {goal:.0} |");
+        (what, added, goal)
+    });
+    println!();
+    for (what, added, goal) in added {
+        ensure!(added <= goal, "{what} takes {added:.1} ms, not {goal:.0}");
+    }
+    Ok(())
+}
+
 /// Flags of as many rules about commands and files.
 fn rules() -> Vec<&'static str> {
     let each = [
@@ -262,7 +298,7 @@ fn rules() -> Vec<&'static str> {
 }
 
 /// CPU seconds that somebody adds to the agent.
-fn cpu(rows: &[Row], what: &str) -> f64 {
-    let row = rows.iter().find(|row| row.what == what);
+fn cpu<'a>(rows: impl IntoIterator<Item = &'a Row>, what: &str) -> f64 {
+    let row = rows.into_iter().find(|row| row.what == what);
     row.map_or(0.0, |row| row.cpu.as_secs_f64())
 }

@@ -114,10 +114,10 @@ pub(crate) struct Common {
     #[arg(long, value_name = "PATH", help_heading = RARE)]
     pub(in crate::commands) confine_write: Vec<PathBuf>,
     /// Outcome if a call was denied: auto, warn or fail [default: auto]
-    #[arg(long, value_name = "HOW", help_heading = RARE, value_parser = ["auto", "warn", "fail"], hide_possible_values = true)]
+    #[arg(long, value_name = "HOW", help_heading = PERMISSIONS, value_parser = ["auto", "warn", "fail"], hide_possible_values = true)]
     pub(in crate::commands) on_denied: Option<String>,
     /// If a call runs without permission: stop or report [default: stop]
-    #[arg(long, value_name = "HOW", help_heading = RARE, value_parser = ["stop", "report"], hide_possible_values = true)]
+    #[arg(long, value_name = "HOW", help_heading = PERMISSIONS, value_parser = ["stop", "report"], hide_possible_values = true)]
     pub(in crate::commands) on_violation: Option<String>,
     /// What to do if the agent reports no usage: fail or warn [default: fail]
     #[arg(long, value_name = "HOW", help_heading = RARE, value_parser = ["fail", "warn"], hide_possible_values = true)]

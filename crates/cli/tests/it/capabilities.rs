@@ -157,7 +157,7 @@ fn all_that_are_known_are_told_one_a_line() {
         .any(|text| ran.stdout.contains(text));
     assert!(is_listed, "{}", ran.stdout);
     let here = format!(
-        "opencode: {}\n  permissions  plan\n  confined     to the workspace, if unattended\n  denied       asked about: read, search, edit, execute, fetch, mcp; seen once it runs: delete\n  can          ACP\n",
+        "opencode: {}\n  permissions  plan\n  confined     to the workspace, if unattended\n  denied       asked about: read, search, edit, delete, execute, fetch, mcp\n  can          ACP\n",
         opencode.display()
     );
     assert!(ran.stdout.contains(&here), "{}", ran.stdout);

@@ -98,6 +98,8 @@ fn write(world: &World, name: &str, text: &str) {
 #[test]
 fn a_machine_that_is_well_is_told_so() {
     let world = World::with_agent(WELL);
+    let package = r#"{"name": "@google/gemini-cli", "version": "0.61.0"}"#;
+    write(&world, "package.json", package);
     let visit = Visit::of(doctor(&world, &["--format", "text"]));
     assert_eq!((visit.code, visit.stderr.as_str()), (Some(0), ""));
     let states: Vec<_> = visit
@@ -138,7 +140,7 @@ fn a_machine_that_is_well_is_told_so() {
         "ok       auth             gemini-api-key: GEMINI_API_KEY is set".to_owned(),
         "ok       confinement      Landlock ABI 6; unattended runs are confined to the workspace"
             .to_owned(),
-        "ok       rules            denials are asked about: read, search, edit, execute, fetch, mcp; seen once it runs: delete"
+        "ok       rules            denials are asked about: read, search, edit, delete, execute, fetch, mcp"
             .to_owned(),
         "all is well".to_owned(),
     ] {
@@ -148,6 +150,15 @@ fn a_machine_that_is_well_is_told_so() {
             visit.stdout
         );
     }
+}
+
+/// A run asks no program for its version: it would take seconds.
+#[test]
+fn a_gemini_cli_whose_package_does_not_name_its_version_is_not_told_of_rules() {
+    let world = World::with_agent(WELL);
+    let visit = Visit::of(doctor(&world, &["--format", "text"]));
+    let line = "ok       rules            denials are seen once it runs: read, search, edit, delete, execute, fetch, mcp";
+    assert!(visit.stdout.contains(line), "{}", visit.stdout);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::fs;
 use std::thread;
 
 use lapidary_standin::api::{FakeApi, Script};
-use lapidary_standin::attempt::{AgentTools, Attempt, AttemptScene, lay_out};
+use lapidary_standin::attempt::{AgentTools, Attempt, AttemptScene, lay_out, turns_played};
 use lapidary_testkit::acp::{Peer, World};
 use serde_json::{Value, json};
 
@@ -47,6 +47,10 @@ fn play(peer: Peer, situation: Situation, attempts: &[Attempt]) -> Played {
     let script = tools.script(attempts, &world.project(), &site.base_url());
     let model = FakeApi::start_in_thread(script).unwrap();
     let told = run(peer, &world, situation, &model);
+    assert!(
+        turns_played(&model) > 0,
+        "{peer:?}, {situation:?}: the agent did not ask its model: {told:?}"
+    );
     let scene = AttemptScene {
         project: &world.project(),
         mcp_call: &world.root().join("called"),

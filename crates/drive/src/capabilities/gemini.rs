@@ -1,7 +1,8 @@
 //! What Gemini CLI can do, for programs.
 
 use lapidary_vocab::capabilities::{
-    Capabilities, FoundBy, Model, ProviderMetadata, RuleKeeping, RuleSupport, SCHEMA, TriedPlace,
+    Capabilities, DenialLayers, FoundBy, Model, ProviderMetadata, RuleKeeping, RuleSupport, SCHEMA,
+    TriedPlace,
 };
 
 use crate::agents::gemini_versions::{INSTALL, NAME, PLAN, RESUME, STREAM_JSON, has};
@@ -39,7 +40,7 @@ pub fn capabilities(detected: &Result<Found, NotFound>) -> Capabilities {
         supports_plan_mode: has(version, PLAN),
         supports_acp: true,
         permission_modes: permission_modes(version),
-        rules: rules(version),
+        rules: rules(found),
         install: Some(INSTALL.to_owned()),
         confinement: None, // the registry knows
         metadata: metadata(),
@@ -58,20 +59,28 @@ pub fn metadata() -> ProviderMetadata {
     }
 }
 
-/// Without ACP it cannot ask, and denies by itself.
-fn rules(version: Option<&Version>) -> RuleSupport {
-    let acp = rule_keeping(NAME, version);
+/// Without ACP it cannot ask, and denies by itself. A run does not start the program to learn its version, so one whose package does
+/// not name it is told nothing.
+fn rules(found: Option<&Found>) -> RuleSupport {
+    let version = found.and_then(|found| found.version.as_ref());
+    let acp = match found {
+        Some(found) if found.version.is_none() => RuleKeeping::Watched,
+        _ => rule_keeping(NAME, version),
+    };
     let stream_json = match acp {
         RuleKeeping::Asked => RuleKeeping::Enforced,
         _ => RuleKeeping::Watched,
     };
-    let layers = |asking| denial_layers(NAME, version, asking);
+    let layers = |asking| match &acp {
+        RuleKeeping::Watched => DenialLayers::all(&RuleKeeping::Watched),
+        _ => denial_layers(NAME, version, asking),
+    };
     let streams = has(version, STREAM_JSON);
     RuleSupport {
-        acp: Some(acp),
         stream_json: streams.then_some(stream_json),
         acp_denials: Some(layers(Asking::Possible)),
         stream_json_denials: streams.then(|| layers(Asking::Impossible)),
+        acp: Some(acp),
     }
 }
 

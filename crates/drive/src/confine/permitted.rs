@@ -98,4 +98,33 @@ mod tests {
         check("npm install .", [false; 3]);
         check("touch ..", [false; 3]);
     }
+
+    #[test]
+    fn calls_add_up_and_links_on_the_way_to_a_file_are_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".git/hooks")).unwrap();
+        std::os::unix::fs::symlink(".git/hooks", root.join("link")).unwrap();
+        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
+        let mut permitted = PermittedCalls::default();
+        let edit = Deed {
+            paths: vec![root.join("link/pre-push")],
+            ..Deed::new(ToolKind::Edit)
+        };
+        let run = |command: &str| Deed {
+            command: Some(command.to_owned()),
+            ..Deed::new(ToolKind::Execute)
+        };
+        for deed in [run("git config a b"), edit, run("ls")] {
+            permitted.note(&deed, &root, &protected);
+        }
+        for (file, expected) in [
+            (".git/config", true),
+            (".git/hooks/pre-push", true),
+            (".git/hooks/pre-commit", false),
+        ] {
+            let is_explained = permitted.explain(&root.join(file), &protected);
+            assert_eq!(is_explained, expected, "{file}");
+        }
+    }
 }

@@ -28,3 +28,37 @@ pub(super) fn by_change(change: &ProtectedChange, policy: &Policy) -> Option<Per
         ..violation(&deed, None, &decision, &happened)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::policy::{PermissionMode, Rule, Rules};
+
+    /// The tool that the violation by a change names, if it is one.
+    fn tool(change: FileChange, rule: (Effect, &str)) -> Option<String> {
+        let rule = Rule::parse_flag(rule.0, rule.1, Path::new("/p")).unwrap();
+        let policy = Policy::new(Rules::new([rule]), PermissionMode::Default).with_roots(["/p"]);
+        let path = PathBuf::from("/p/.envrc");
+        let violation = by_change(&ProtectedChange { path, change }, &policy);
+        violation.map(|violation| violation.tool_name.to_string())
+    }
+
+    #[test]
+    fn a_removed_file_is_deleted_and_every_other_change_is_an_edit() {
+        let may_edit = (Effect::Allow, "edit:.envrc");
+        assert_eq!(tool(FileChange::Created, may_edit), None);
+        assert_eq!(tool(FileChange::Changed, may_edit), None);
+        assert_eq!(
+            tool(FileChange::Removed, may_edit).as_deref(),
+            Some("delete")
+        );
+        let may_delete = (Effect::Allow, "delete:.envrc");
+        assert_eq!(tool(FileChange::Removed, may_delete), None);
+        assert_eq!(
+            tool(FileChange::Changed, may_delete).as_deref(),
+            Some("edit")
+        );
+    }
+}

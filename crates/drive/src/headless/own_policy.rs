@@ -212,7 +212,7 @@ fn obstacle(family: &str, version: Option<&Version>) -> Option<Obstacle> {
     match version {
         None => Some(Obstacle::Unknown),
         Some(version) if !version.has(gemini_cli::OWN_POLICY) => Some(Obstacle::Known(format!(
-            "version {version} has no `--admin-policy`"
+            "versions before 0.61 are not known to keep to an `--admin-policy`, and this is {version}"
         ))),
         Some(_) if has_system_policies() => {
             Some(Obstacle::Known(format!("`{SYSTEM_POLICIES}` outweighs it")))

@@ -242,3 +242,95 @@ pub(crate) fn named(deed: &Deed) -> String {
 fn cut(text: &str, most: usize) -> String {
     text.chars().take(most).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use lapidary_vocab::event::DecidedBy;
+
+    use super::*;
+
+    fn run(command: &str) -> Deed {
+        Deed {
+            command: Some(command.to_owned()),
+            ..Deed::new(ToolKind::Execute)
+        }
+    }
+
+    fn not_allowed(rule: Option<&str>) -> Decision {
+        Decision {
+            rule: rule.map(str::to_owned),
+            ..Decision::new(Effect::Deny, DecidedBy::Rule, "no")
+        }
+    }
+
+    /// Whether a call that ends like this was a violation.
+    fn is_violated(
+        calls: &mut UnaskedCalls,
+        deed: &Deed,
+        rule: Option<&str>,
+        status: &ToolCallStatus,
+    ) -> bool {
+        let id = Text::from("c");
+        let certain = calls.announced("c", &id, deed, not_allowed(rule), true);
+        assert_eq!(certain, None);
+        matches!(calls.ended("c", &id, status), CallEnd::Violation(_))
+    }
+
+    #[test]
+    fn an_id_that_comes_again_is_another_call() {
+        let mut calls = UnaskedCalls::default();
+        let done = ToolCallStatus::Completed;
+        calls.asked("c".to_owned());
+        calls.allowed("c".to_owned());
+        assert!(!is_violated(&mut calls, &run("ls"), None, &done));
+        assert!(is_violated(&mut calls, &run("rm x"), None, &done));
+    }
+
+    #[test]
+    fn a_call_that_a_rule_denies_is_another_than_was_allowed_under_its_id() {
+        for (rule, expected) in [(Some("r"), true), (None, false)] {
+            let mut calls = UnaskedCalls::default();
+            calls.asked("c".to_owned());
+            calls.allowed("c".to_owned());
+            let done = ToolCallStatus::Completed;
+            let is_seen = is_violated(&mut calls, &run("rm x"), rule, &done);
+            assert_eq!(is_seen, expected);
+        }
+    }
+
+    #[test]
+    fn the_agent_reads_its_own_state_unless_a_rule_is_about_it() {
+        let mut calls = UnaskedCalls::new(Watch {
+            state: vec![PathBuf::from("/state")],
+            ..Watch::default()
+        });
+        let read = |path: &str| Deed {
+            paths: vec![PathBuf::from(path)],
+            ..Deed::new(ToolKind::Read)
+        };
+        let done = ToolCallStatus::Completed;
+        assert!(!is_violated(&mut calls, &read("/state/x"), None, &done));
+        assert!(is_violated(&mut calls, &read("/state"), Some("r"), &done));
+        assert!(is_violated(&mut calls, &read("/other"), None, &done));
+        let edit = Deed {
+            kind: ToolKind::Edit,
+            ..read("/state/x")
+        };
+        assert!(is_violated(&mut calls, &edit, None, &done));
+    }
+
+    #[test]
+    fn a_command_that_failed_has_run_unless_the_agent_was_told_to_ask() {
+        let failed = ToolCallStatus::Failed;
+        for (is_told, expected) in [(false, true), (true, false)] {
+            let watch = Watch {
+                is_told,
+                ..Watch::default()
+            };
+            let mut calls = UnaskedCalls::new(watch);
+            assert_eq!(is_violated(&mut calls, &run("ls"), None, &failed), expected);
+            let done = ToolCallStatus::Completed;
+            assert!(is_violated(&mut calls, &run("ls"), None, &done));
+        }
+    }
+}

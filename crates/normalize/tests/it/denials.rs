@@ -173,6 +173,24 @@ fn a_refused_run_says_what_was_denied_and_how_to_allow_it() {
     assert_eq!(end.evidence.last().unwrap(), what);
 }
 
+#[test]
+fn a_hint_names_the_file_where_a_rule_can_name_it() {
+    for (path, expected) in [
+        ("/p/a b.txt", "--allow 'edit:/p/a b.txt'"),
+        ("/p/[x].txt", "--allow 'edit:/p/[x].txt'"),
+        ("/p/*.txt", "--allow 'edit'"),
+        ("/p/it's", "--allow 'edit'"),
+        ("../a.txt", "--allow 'edit'"),
+    ] {
+        let input = json!({"file_path": path, "content": "x"});
+        let calls = [called("write_file", &input, Some("tool_not_registered"))];
+        let events = stream(&calls, &options());
+        let hint = end(&events).hint.clone().unwrap();
+        let expected = format!("`{expected}` would allow it");
+        assert!(hint.starts_with(&expected), "{hint}");
+    }
+}
+
 fn asks(id: u8, decision: &str) -> [String; 2] {
     let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}, {"optionId": "n", "name": "No", "kind": "reject_once"}]);
     let asked = json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": {"sessionId": "s", "options": options, "toolCall": {"toolCallId": format!("c{id}"), "name": "Write", "kind": "edit", "rawInput": {"file_path": "a"}}}});

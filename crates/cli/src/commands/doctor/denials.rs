@@ -10,7 +10,9 @@ use lapidary::drive::config::{PermissionMode, TransportChoice};
 use lapidary::drive::detect::Environment;
 use lapidary::drive::headless::{Agent, Job};
 use lapidary::drive::policy::{Effect, Rule, Rules};
-use lapidary::vocab::doctor::{Check, CheckName, CheckState};
+use lapidary::vocab::Cause;
+use lapidary::vocab::doctor::{Check, CheckName, CheckState, DenialHolder, ProvenDenial};
+use lapidary::vocab::event::ToolKind;
 use lapidary_standin::api::{FakeApi, Script};
 use lapidary_standin::attempt::{AgentTools, Attempt, AttemptScene, lay_out, turns_played};
 use serde_json::Value;
@@ -20,50 +22,29 @@ use super::seen::{Cancel, Seen};
 use super::world::World;
 use crate::failure::Failure;
 
-/// The attempts, each with the kind of action that a rule denies.
-const ATTEMPTS: [(Attempt, &str); 4] = [
-    (Attempt::Read, "read"),
-    (Attempt::Edit, "edit"),
-    (Attempt::ShellRead, "execute"),
-    (Attempt::Fetch, "fetch"),
+/// The attempts, each with the kind of action that it proves and the rule that denies it. The rule about commands leaves the deletion
+/// to its own rule, which is about commands that delete.
+const ATTEMPTS: [(Attempt, ToolKind, &str); 6] = [
+    (Attempt::Read, ToolKind::Read, "read"),
+    (Attempt::Search, ToolKind::Search, "search"),
+    (Attempt::Edit, ToolKind::Edit, "edit"),
+    (Attempt::Delete, ToolKind::Delete, "delete"),
+    (Attempt::ShellRead, ToolKind::Execute, "execute:cat *"),
+    (Attempt::Fetch, ToolKind::Fetch, "fetch"),
+];
+
+/// What held attempts, worst first, and the words for it.
+const HOLDERS: [(DenialHolder, &str); 7] = [
+    (DenialHolder::Nothing, "ran in spite of the rule, unseen"),
+    (DenialHolder::Watch, "ran in spite of the rule"),
+    (DenialHolder::Question, "asked and denied"),
+    (DenialHolder::Agent, "refused by the agent"),
+    (DenialHolder::NoTool, "not offered to the model"),
+    (DenialHolder::NotStarted, "not started"),
+    (DenialHolder::NotAttempted, "not attempted"),
 ];
 
 const RAN_HINT: &str = "a run with such a rule is stopped only once the call runs; `--confine read-only` keeps files from being changed";
-
-/// What held an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum HeldBy {
-    /// The agent asked, and the rule denied.
-    Question,
-    /// The agent had offered the tool, and refused the call.
-    Refusal,
-    /// The agent did not offer its model the tool.
-    NoOffer,
-    /// Nothing held it.
-    Nothing,
-    /// The turn ended before the model made the attempt.
-    NotAttempted,
-}
-
-impl HeldBy {
-    const ALL: [Self; 5] = [
-        Self::Nothing,
-        Self::Question,
-        Self::Refusal,
-        Self::NoOffer,
-        Self::NotAttempted,
-    ];
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::Question => "asked and denied",
-            Self::Refusal => "refused by the agent",
-            Self::NoOffer => "not offered to the model",
-            Self::Nothing => "ran in spite of the rule",
-            Self::NotAttempted => "not attempted",
-        }
-    }
-}
 
 /// Denials with one agent over one transport.
 pub(super) struct DenialProof<'a> {
@@ -115,8 +96,9 @@ fn unproven(why: &str) -> Check {
 impl DenialProof<'_> {
     /// Attempts everything in one run, and in another what is left if a denial ended the turn.
     pub(super) async fn prove(&self, tools: &AgentTools) -> Result<Check, Failure> {
-        let is_tried = |attempt| attempt == Attempt::ShellRead || !tools.is_command(attempt);
-        let attempts = ATTEMPTS.map(|(attempt, _)| attempt);
+        let by_commands = [Attempt::ShellRead, Attempt::Delete];
+        let is_tried = |attempt| by_commands.contains(&attempt) || !tools.is_command(attempt);
+        let attempts = ATTEMPTS.map(|(attempt, ..)| attempt);
         let mut left: Vec<_> = attempts.into_iter().filter(|it| is_tried(*it)).collect();
         let mut held = Vec::new();
         let mut took = Duration::ZERO;
@@ -124,6 +106,9 @@ impl DenialProof<'_> {
             let run = format!("{}-rules-{}-{}", self.id, self.over, left.len());
             let (seen, results) = self.play(run, tools, &left).await?;
             took += seen.took;
+            if seen.cause() == Some(&Cause::BadConfig) {
+                return Ok(self.not_started(&seen, &left));
+            }
             if results.is_empty() && held.is_empty() {
                 let check = seen.failure(CheckName::ProveRules, "no call was attempted");
                 return Ok(Check {
@@ -137,7 +122,7 @@ impl DenialProof<'_> {
             left.drain(..results.len());
             held.extend(results);
         }
-        held.extend(left.into_iter().map(|it| (it, HeldBy::NotAttempted)));
+        held.extend(left.into_iter().map(|it| (it, DenialHolder::NotAttempted)));
         Ok(self.check(&held).took(took))
     }
 
@@ -147,7 +132,7 @@ impl DenialProof<'_> {
         run: String,
         tools: &AgentTools,
         attempts: &[Attempt],
-    ) -> Result<(Seen, Vec<(Attempt, HeldBy)>), Failure> {
+    ) -> Result<(Seen, Vec<(Attempt, DenialHolder)>), Failure> {
         let project = self.world.project();
         lay_out(&project)
             .context("cannot write to the throw-away project")
@@ -164,13 +149,16 @@ impl DenialProof<'_> {
         };
         let made = attempts.iter().take(turns_played(&model));
         let held = made.map(|attempt| (*attempt, held_by(*attempt, &seen, tools, &scene)));
-        let held = held.collect();
+        let mut held: Vec<_> = held.collect();
+        // A violation ends the run: the model may have begun another attempt, of which nothing is known.
+        let violation = held.iter().position(|(_, by)| *by == DenialHolder::Watch);
+        held.truncate(violation.map_or(held.len(), |at| at + 1));
         model.stop().await;
         site.stop().await;
         Ok((seen, held))
     }
 
-    /// A run in the default mode, whose rules deny each attempt. Violations are reported, so that one does not hide the next.
+    /// A run in which each attempt is denied by a rule. A violation ends it, as it ends a run of the user's.
     fn job(&self, run: &str, url: &str) -> Result<Job, Failure> {
         let job = self.world.job(run, self.transport, url);
         let mut job = job
@@ -178,14 +166,19 @@ impl DenialProof<'_> {
             .map_err(Failure::internal)?;
         let rules = ATTEMPTS
             .iter()
-            .map(|(_, kind)| Rule::parse_flag(Effect::Deny, kind, &self.world.project()));
+            .map(|(.., rule)| Rule::parse_flag(Effect::Deny, rule, &self.world.project()));
         let rules: Vec<_> = rules
             .collect::<Result<_, _>>()
             .context("cannot write a rule")
             .map_err(Failure::internal)?;
         job.config.rules = Rules::new(rules);
-        job.config.permission_mode = Some(PermissionMode::Default);
-        job.config.on_violation = Some(OnViolation::Report);
+        // Without ACP, no rule can narrow a wider mode.
+        let mode = match self.transport {
+            TransportChoice::Acp => PermissionMode::BypassPermissions,
+            _ => PermissionMode::Default,
+        };
+        job.config.permission_mode = Some(mode);
+        job.config.on_violation = Some(OnViolation::Stop);
         if let Some(agent) = &self.acp {
             let vars = variables(self.world, agent, url);
             job.environment = Environment::from_vars(vars, self.world.project());
@@ -198,38 +191,71 @@ impl DenialProof<'_> {
         Ok(job)
     }
 
-    fn check(&self, held: &[(Attempt, HeldBy)]) -> Check {
-        let has = |by: HeldBy| held.iter().any(|(_, own)| *own == by);
-        let state = if has(HeldBy::Nothing) {
+    /// An agent that cannot be told of rules is not started with any: nothing is done, and nothing can be proven.
+    fn not_started(&self, seen: &Seen, attempts: &[Attempt]) -> Check {
+        let held = attempts.iter().map(|it| (*it, DenialHolder::NotStarted));
+        let what = format!("over {}, a run with such rules does not start", self.over);
+        let check = seen.failure(CheckName::ProveRules, &what);
+        Check {
+            state: CheckState::Warning,
+            ..check.denials(self.denials(&held.collect::<Vec<_>>()))
+        }
+    }
+
+    fn check(&self, held: &[(Attempt, DenialHolder)]) -> Check {
+        let has = |by: &DenialHolder| held.iter().any(|(_, own)| own == by);
+        let ran = [DenialHolder::Nothing, DenialHolder::Watch];
+        let has_run = ran.iter().any(has);
+        let state = if has_run {
             CheckState::Problem
-        } else if has(HeldBy::NotAttempted) {
+        } else if has(&DenialHolder::NotAttempted) {
             CheckState::Unproven
         } else {
             CheckState::Ok
         };
-        let groups = HeldBy::ALL.into_iter().filter(|by| has(*by));
+        let denials = self.denials(held);
+        let groups = HOLDERS.iter().filter(|(by, _)| has(by));
         let groups: Vec<_> = groups
-            .map(|by| format!("{}: {}", by.words(), kinds(held, by)))
+            .map(|(by, words)| format!("{words}: {}", kinds(&denials, by)))
             .collect();
         let message = format!("over {}, {}", self.over, groups.join("; "));
-        let check = Check::new(CheckName::ProveRules, state, message);
-        if has(HeldBy::Nothing) {
+        let check = Check::new(CheckName::ProveRules, state, message).denials(denials);
+        if has_run {
             check.remedy(RAN_HINT)
         } else {
             check
         }
     }
+
+    fn denials(&self, held: &[(Attempt, DenialHolder)]) -> Vec<ProvenDenial> {
+        let kind_of = |attempt| {
+            let mut rows = ATTEMPTS.iter();
+            rows.find_map(|(own, kind, _)| (*own == attempt).then(|| kind.clone()))
+        };
+        let denials = held.iter().filter_map(|(attempt, by)| {
+            Some(ProvenDenial {
+                kind: kind_of(*attempt)?,
+                transport: self.over.to_owned(),
+                held_by: by.clone(),
+            })
+        });
+        denials.collect()
+    }
 }
 
-fn kinds(held: &[(Attempt, HeldBy)], by: HeldBy) -> String {
-    let of = held.iter().filter(|(_, own)| *own == by);
-    let names = of.flat_map(|(attempt, _)| ATTEMPTS.iter().filter(move |row| row.0 == *attempt));
-    let names: Vec<_> = names.map(|(_, kind)| *kind).collect();
+fn kinds(denials: &[ProvenDenial], by: &DenialHolder) -> String {
+    let of = denials.iter().filter(|denial| denial.held_by == *by);
+    let names: Vec<_> = of.map(|denial| denial.kind.as_str()).collect();
     names.join(", ")
 }
 
 /// The effect counts first, then what the events say.
-fn held_by(attempt: Attempt, seen: &Seen, tools: &AgentTools, scene: &AttemptScene<'_>) -> HeldBy {
+fn held_by(
+    attempt: Attempt,
+    seen: &Seen,
+    tools: &AgentTools,
+    scene: &AttemptScene<'_>,
+) -> DenialHolder {
     let events = seen.events.iter();
     let events = events.filter_map(|(_, event)| serde_json::to_value(event).ok());
     let events: Vec<Value> = events.collect();
@@ -241,14 +267,16 @@ fn held_by(attempt: Attempt, seen: &Seen, tools: &AgentTools, scene: &AttemptSce
     let is_denied = events
         .iter()
         .any(|event| event["decision"] == "denied" && attempt.is_about(event));
-    if is_violated || scene.is_done(attempt) {
-        HeldBy::Nothing
+    if is_violated {
+        DenialHolder::Watch
+    } else if scene.is_done(attempt) {
+        DenialHolder::Nothing
     } else if is_denied {
-        HeldBy::Question
+        DenialHolder::Question
     } else if tools.is_offered(attempt, scene.model) {
-        HeldBy::Refusal
+        DenialHolder::Agent
     } else {
-        HeldBy::NoOffer
+        DenialHolder::NoTool
     }
 }
 

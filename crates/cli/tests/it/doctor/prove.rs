@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use lapidary::vocab::doctor::Checkup;
 use lapidary_testkit::gemini::{Version, World as RealWorld};
 use serde_json::Value;
 
@@ -26,6 +27,19 @@ fn messages(visit: &Visit, name: &str) -> Vec<String> {
     let checks = checks.filter(|check| check["name"] == name);
     let messages = checks.map(|check| check["message"].as_str().unwrap().to_owned());
     messages.collect()
+}
+
+/// What held the attempts over a transport, in the order of the kinds.
+fn holders(visit: &Visit, transport: &str) -> Vec<String> {
+    let checkup: Checkup = serde_json::from_str(&visit.stdout).unwrap();
+    let denials = checkup.checks.into_iter().flat_map(|check| check.denials);
+    let (kinds, holders): (Vec<_>, Vec<_>) = denials
+        .filter(|denial| denial.transport == transport)
+        .map(|denial| (denial.kind.to_string(), denial.held_by.to_string()))
+        .unzip();
+    let all = ["read", "search", "edit", "delete", "execute", "fetch"];
+    assert_eq!(kinds, all);
+    holders
 }
 
 #[test]
@@ -89,19 +103,69 @@ fn assert_found_out(world: &World) {
     assert_eq!(visit.code, Some(1));
     assert_eq!(
         messages(&visit, "prove_rules")[0],
-        "over stream-json, ran in spite of the rule: read, edit; not offered to the model: execute, fetch"
+        "over stream-json, ran in spite of the rule, unseen: read, edit; not offered to the model: search, delete, execute, fetch"
     );
+    let held = [
+        "nothing", "no_tool", "nothing", "no_tool", "no_tool", "no_tool",
+    ];
+    assert_eq!(holders(&visit, "stream-json"), held);
     assert!(proofs(&visit).contains(&"prove_rules problem".to_owned()));
 }
 
 #[test]
 fn an_agent_that_reads_and_writes_in_spite_of_rules_is_a_problem() {
-    assert_found_out(&disobedient(4));
+    assert_found_out(&disobedient(6));
 }
 
 #[test]
 fn an_attempt_that_a_turn_did_not_get_to_is_made_in_another_run() {
     assert_found_out(&disobedient(1));
+}
+
+/// An agent that reads a file in each run, and tells of it.
+const OPEN: &str = r#"
+[ "$1" = --version ] && echo 0.61.0 && exit
+init
+bash -c '
+  exec 3<>"/dev/tcp/127.0.0.1/${GOOGLE_GEMINI_BASE_URL##*:}"
+  head="POST /v1beta/models/m:streamGenerateContent HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+  printf "${head}Content-Length: 2\r\n\r\n{}" >&3
+  cat <&3 >/dev/null'
+echo "{\"type\":\"tool_use\",$t,\"tool_name\":\"read_file\",\"tool_id\":\"r\",\"parameters\":{\"file_path\":\"secret.txt\"}}"
+answer r ok; success"#;
+
+#[test]
+fn an_attempt_that_is_seen_to_run_is_a_problem_and_the_next_is_made_in_another_run() {
+    let visit = Visit::of(doctor(&World::with_agent(OPEN), &["--prove"]));
+    assert_eq!(visit.code, Some(1));
+    let held = [
+        "watch", "no_tool", "no_tool", "no_tool", "no_tool", "no_tool",
+    ];
+    assert_eq!(holders(&visit, "stream-json"), held);
+    let said = "over stream-json, ran in spite of the rule: read; not offered to the model: search";
+    let message = &messages(&visit, "prove_rules")[0];
+    assert!(message.starts_with(said), "{message}");
+}
+
+#[test]
+fn a_version_that_cannot_be_told_of_rules_is_said_not_to_start_with_them() {
+    let world = World::with_agent(
+        "[ \"$1\" = --version ] && echo 0.60.0 && exit; init; say One; say ', two'; success",
+    );
+    let package = r#"{"name": "@google/gemini-cli", "version": "0.60.0"}"#;
+    std::fs::write(world.path("package.json"), package).unwrap();
+    let visit = Visit::of(doctor(&world, &["--prove"]));
+    assert!(proofs(&visit).contains(&"prove_rules warning".to_owned()));
+    assert_eq!(
+        messages(&visit, "prove_rules"),
+        ["over stream-json, a run with such rules does not start"]
+    );
+    assert!(
+        visit
+            .stdout
+            .contains("not known to keep to an `--admin-policy`, and this is 0.60.0")
+    );
+    assert_eq!(holders(&visit, "stream-json"), ["not_started"; 6]);
 }
 
 /// Neither a key nor a home: what is proven is the installation, not the account.
@@ -121,27 +185,43 @@ fn an_agent_gets_nothing_of_the_users() {
     );
 }
 
-#[test]
-#[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
-)]
-fn the_real_agent_is_proven_without_an_account() {
+/// The proofs of a real Gemini CLI.
+fn of_real(version: Version) -> Visit {
     let world = RealWorld::new();
     let mut command = lapidary(["doctor", "--prove", "--format", "json", "--timeout", "60"]);
     command
         .current_dir(world.project())
         .env_clear()
         .envs(world.environment(""))
-        .env("GEMINI_CLI_PATH", Version::V0_61_0.program())
+        .env("GEMINI_CLI_PATH", version.program())
         .stdin(Stdio::null());
     // Every wait of it is bounded, but not by a deadline for what takes milliseconds.
     let output = command.output().unwrap();
-    let visit = Visit {
+    Visit {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
-    };
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "full"),
+    ignore = "takes long: run `cargo xtask test --full`"
+)]
+fn the_real_older_agent_is_not_started_with_rules() {
+    let visit = of_real(Version::V0_24_0);
+    assert_eq!(visit.code, Some(0), "{visit:?}");
+    assert_eq!(holders(&visit, "stream-json"), ["not_started"; 6]);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_real_agent_is_proven_without_an_account() {
+    let visit = of_real(Version::V0_61_0);
     assert_eq!(visit.complaints(), Vec::new(), "{visit:?}");
     let expected = [
         "prove_start ok",
@@ -157,8 +237,10 @@ fn the_real_agent_is_proven_without_an_account() {
         (Some(0), expected.map(str::to_owned).to_vec())
     );
     let held = [
-        "over stream-json, not offered to the model: read, edit, execute, fetch",
-        "over acp, asked and denied: read, edit, execute, fetch",
+        "over stream-json, not offered to the model: read, search, edit, delete, execute, fetch",
+        "over acp, asked and denied: read, search, edit, delete, execute, fetch",
     ];
     assert_eq!(messages(&visit, "prove_rules"), held);
+    assert_eq!(holders(&visit, "stream-json"), ["no_tool"; 6]);
+    assert_eq!(holders(&visit, "acp"), ["question"; 6]);
 }

@@ -55,18 +55,48 @@ fn of_version(world: &World, version: &str) {
     std::fs::write(world.path("package.json"), package.to_string()).unwrap();
 }
 
-#[test]
-fn an_agent_that_cannot_be_told_to_ask_is_not_started_with_rules_unless_violations_are_reported() {
+/// A Gemini CLI that knows no policy file, and rules in `../own.toml`.
+fn older() -> World {
     let world = World::with_agent("touch ../started; exit 7");
     of_version(&world, "0.60.0");
-    let args = ["--transport", "acp", "--deny", "execute", "go"];
-    let told = world.run(&args);
-    assert_eq!(told.verdict(), ("bad_config", Some(13)), "{told:?}");
-    let why = "version 0.60.0 has no `--admin-policy`";
-    assert!(told.message().contains(why), "{}", told.message());
-    assert!(!world.path("started").exists());
-    world.run(&[&["--on-violation", "report"], &args[..]].concat());
-    assert!(world.path("started").exists());
+    let rule = "[[rule]]\nkind = \"execute\"\nthen = \"deny\"\n";
+    std::fs::write(world.path("own.toml"), rule).unwrap();
+    world
+}
+
+#[test]
+fn an_agent_that_cannot_be_told_to_ask_is_not_started_with_rules_unless_violations_are_reported() {
+    for args in [
+        ["--transport", "acp", "--deny", "execute"],
+        ["--transport", "acp", "--config", "../own.toml"],
+        ["--transport", "auto", "--config", "../own.toml"],
+        ["--transport", "stream-json", "--config", "../own.toml"],
+        ["--transport", "json", "--config", "../own.toml"],
+    ] {
+        let world = older();
+        let args = [&args[..], &["go"]].concat();
+        let told = world.run(&args);
+        assert_eq!(told.verdict(), ("bad_config", Some(13)), "{told:?}");
+        let why = "not known to keep to an `--admin-policy`, and this is 0.60.0";
+        assert!(told.message().contains(why), "{}", told.message());
+        assert!(!world.path("started").exists(), "{args:?}");
+        let told = world.run(&[&["--on-violation", "report"], &args[..]].concat());
+        assert!(world.path("started").exists(), "{args:?}");
+        let notices = told.events.iter().map(ToString::to_string);
+        let said = notices.collect::<String>() + &told.stderr;
+        assert!(said.contains(why), "{told:?}");
+    }
+}
+
+#[test]
+fn a_rule_by_a_flag_is_refused_where_an_older_agent_cannot_be_asked() {
+    for transport in ["auto", "stream-json", "json"] {
+        let world = older();
+        let told = world.run(&["--transport", transport, "--deny", "execute", "go"]);
+        assert_eq!(told.verdict(), ("bad_input", Some(13)), "{told:?}");
+        assert!(told.message().contains("needs ACP"), "{}", told.message());
+        assert!(!world.path("started").exists(), "{transport}");
+    }
 }
 
 #[test]

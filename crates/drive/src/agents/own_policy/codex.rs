@@ -7,8 +7,7 @@ use lapidary_vocab::event::ToolKind;
 use serde_json::{Map, Value, json};
 
 use super::{AgentDenial, OwnPolicy, PolicyInput};
-use crate::policy::Coverage;
-use crate::policy::PermissionMode;
+use crate::policy::{Coverage, PermissionMode, Policy, Rule, Rules};
 
 /// In its own mode `agent`, a model of its own answers instead of us.
 const MODE: &str = "INITIAL_AGENT_MODE";
@@ -110,19 +109,30 @@ impl Tools {
 
     /// What a rule denies and Codex does without asking. What only the mode denies is watched.
     fn unkept(&self, input: &PolicyInput<'_>) -> Option<String> {
-        let mut policy = input.policy.clone();
-        policy.set_mode(PermissionMode::BypassPermissions);
-        let ruled = Self::of(&PolicyInput {
-            policy: &policy,
-            ..*input
-        });
+        let of_rules = |rules: Rules| {
+            let policy = Policy::new(rules, PermissionMode::BypassPermissions);
+            Self::of(&PolicyInput {
+                policy: &policy,
+                ..*input
+            })
+        };
+        let rules = input.policy.rules();
         let has_shell = !self.loses_shell() && !self.is_open_to(input);
-        if has_shell && ruled.by_commands().contains(&Coverage::Asked) {
+        let beside_writes = rules.iter().filter(|rule| !is_about_writes(rule));
+        let commands = of_rules(Rules::new(beside_writes.cloned())).by_commands();
+        if has_shell && commands.contains(&Coverage::Asked) {
             return Some("it runs a command that its sandbox permits without asking".to_owned());
         }
-        let about_servers = ruled.asks_about_servers;
+        let about_servers = of_rules(rules.clone()).asks_about_servers;
         about_servers.then(|| "it does not ask about MCP tools that say they only read".to_owned())
     }
+}
+
+/// Whether a rule is only about what the sandbox of the mode `read-only` does not permit.
+fn is_about_writes(rule: &Rule) -> bool {
+    let writes = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
+    let kinds = &rule.about.kinds;
+    !kinds.is_empty() && kinds.iter().all(|kind| writes.contains(kind))
 }
 
 /// Adds ours to what the user has in the variable. What is no object is not the user's configuration, and Codex would refuse it.
@@ -177,8 +187,10 @@ mod tests {
             &(Some(READ_ONLY), told),
         );
         assert_eq!(own_rule.unkept, None, "no rule is about MCP");
-        let own = check(ALL, &["edit"], &(Some(READ_ONLY), Value::Null));
-        assert_eq!((own.denial, own.unkept), (AgentDenial::Asked, None));
+        for deny in ["edit", "delete", "move"] {
+            let own = check(ALL, &[deny], &(Some(READ_ONLY), Value::Null));
+            assert_eq!((own.denial, own.unkept), (AgentDenial::Asked, None));
+        }
     }
 
     #[test]

@@ -11,10 +11,10 @@ use crate::policy::{Effect, Policy, Rule, Rules};
 
 /// Which layer holds a denial of each kind, with everything else allowed.
 pub fn denial_layers(agent: &str, version: Option<&Version>, asking: Asking) -> DenialLayers {
-    let of = |kind: &str| match rule_keeping(agent, version) {
-        RuleKeeping::Watched => RuleKeeping::Watched,
-        _ => layer(agent, kind, asking),
-    };
+    if rule_keeping(agent, version) == RuleKeeping::Watched {
+        return DenialLayers::all(&RuleKeeping::Watched);
+    }
+    let of = |kind: &str| layer(agent, kind, asking);
     DenialLayers {
         read: of("read"),
         search: of("search"),
@@ -80,14 +80,9 @@ mod tests {
         let asked = "asked";
         let (own, seen) = ("enforced", "watched");
         for agent in ["gemini", "claude", "opencode", "qwen"] {
-            let layers = [asked, asked, asked, seen, asked, asked, asked];
-            check(agent, Asking::Possible, layers);
+            check(agent, Asking::Possible, [asked; 7]);
         }
-        check(
-            "gemini",
-            Asking::Impossible,
-            [own, own, own, seen, own, own, own],
-        );
+        check("gemini", Asking::Impossible, [own; 7]);
         check(
             "codex",
             Asking::Possible,

@@ -117,6 +117,35 @@ fn a_refused_command_is_refused_wherever_it_stands() {
 }
 
 #[test]
+fn a_rule_about_deletions_or_moves_is_about_commands_that_delete_or_move() {
+    let policy = denying("delete");
+    for deleted in [
+        "rm victim.txt",
+        "cd x && sudo -u root /bin/rm -rf y",
+        "ls | xargs rm",
+        "bash -c 'rmdir x'",
+        "find . -name '*.o' -delete",
+        "git -C sub clean -fdx",
+        "git rm x",
+    ] {
+        check(&policy, &run(deleted), Deny);
+    }
+    let decision = policy.decide(&run("rm x"));
+    assert_eq!(decision.reason, "denied by --deny 'delete'");
+    assert!(!decision.is_presumed);
+    check(&policy, &run("$x y"), Ask);
+    for other in ["ls", "git commit -m 'rm x'", "rmfoo", "mv a b", "echo rm"] {
+        check(&policy, &run(other), Allow);
+    }
+    check(&policy, &on(ToolKind::Edit, &["a"]), Allow);
+    check(&denying("move"), &run("git mv a b; ls"), Deny);
+    check(&denying("edit,move"), &run("mv a b"), Deny);
+    check(&denying("move"), &run("rm a"), Allow);
+    check(&denying("edit"), &run("rm a; mv a b"), Allow);
+    check(&allowing("delete"), &run("rm a"), Ask);
+}
+
+#[test]
 fn all_paths_must_be_allowed_and_any_may_be_refused() {
     let allow = allowing("edit:src/**");
     check(

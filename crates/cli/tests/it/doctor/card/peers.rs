@@ -99,7 +99,7 @@ fn opencode_asks_before_a_shell_command_once_it_is_told_to() {
     );
     assert_eq!(
         message(&seen, "prove_rules"),
-        "over acp, asked and denied: read, edit, execute, fetch"
+        "over acp, asked and denied: read, search, edit, delete, execute, fetch"
     );
 }
 
