@@ -159,14 +159,14 @@ mod tests {
     use lapidary_vocab::event::{DecidedBy, ToolKind};
 
     use super::*;
-    use crate::policy::{Decision, Deed, Effect};
+    use crate::policy::{Decision, Effect, ToolAction};
 
     fn noted(on_violation: OnViolation, count: usize) -> Violations {
         let violations = Violations::new(on_violation);
         let decision = Decision::new(Effect::Deny, DecidedBy::Rule, "no");
-        let deed = Deed::new(ToolKind::Execute);
+        let action = ToolAction::new(ToolKind::Execute);
         for _ in 0..count {
-            violations.note(violation(&deed, None, &decision, "ran"));
+            violations.note(violation(&action, None, &decision, "ran"));
         }
         violations
     }

@@ -1,11 +1,11 @@
 //! What an agent may use of this machine through us: files below the workspace's roots, and terminals.
 //!
-//! An agent asks for them with seven [methods](METHODS) of ACP. What it asks for is a [`Deed`] first, for a policy to judge, and only
+//! An agent asks for them with seven [methods](METHODS) of ACP. What it asks for is a [`ToolAction`] first, for a policy to judge, and only
 //! then done. Whatever a policy says, a file outside the roots is out of reach, through whichever link; a terminal is a process under
 //! supervision like the agent itself, and ends with the workspace. It is not confined to the roots: only the policy keeps a command
 //! from being run.
 //!
-//! Between the judgement and the deed the agent may swap a link. [`Workspace::serve_as`] therefore does what was judged or nothing, and
+//! Between the judgement and the action the agent may swap a link. [`Workspace::serve_as`] therefore does what was judged or nothing, and
 //! files are opened without following any link at all, by the path that they were found at.
 //!
 //! ```no_run
@@ -17,8 +17,8 @@
 //! let supervisor = Supervisor::at("/usr/local/bin/lapidary");
 //! let workspace = Workspace::new(Setup::new(["/home/me/project"], supervisor));
 //! let params = Json::from_value(&serde_json::json!({"path": "/home/me/project/README.md", "limit": 10}));
-//! if let Some(deed) = workspace.deed("fs/read_text_file", &params)? {
-//!     println!("it wants to read {:?}", deed.paths); // somebody has to allow this
+//! if let Some(action) = workspace.action("fs/read_text_file", &params)? {
+//!     println!("it wants to read {:?}", action.paths); // somebody has to allow this
 //! }
 //! println!("{:?}", workspace.serve("fs/read_text_file", &params).await?);
 //! workspace.close().await;
@@ -46,7 +46,7 @@ use lapidary_vocab::Json;
 use tokio::task::spawn_blocking;
 
 use crate::acp::Refusal;
-use crate::policy::Deed;
+use crate::policy::ToolAction;
 use files::{Read, Write};
 use launch::Launch;
 use params::{Params, Which, bad};
@@ -106,7 +106,7 @@ impl Workspace {
         }))
     }
 
-    /// The roots, without links: as the paths of a [`Deed`] are spelled.
+    /// The roots, without links: as the paths of a [`ToolAction`] are spelled.
     pub fn roots(&self) -> &[PathBuf] {
         self.0.roots.all()
     }
@@ -116,8 +116,8 @@ impl Workspace {
     /// leads out of the roots.
     ///
     /// This looks at the disk, for links.
-    pub fn deed(&self, method: &str, params: &Json) -> Result<Option<Deed>, Refusal> {
-        Ok(Wish::of(&self.0, method, params)?.deed())
+    pub fn action(&self, method: &str, params: &Json) -> Result<Option<ToolAction>, Refusal> {
+        Ok(Wish::of(&self.0, method, params)?.action())
     }
 
     /// Does what the agent wants, whoever allowed it. Dropping the future while a terminal is waited for changes nothing, and while one
@@ -127,15 +127,15 @@ impl Workspace {
         self.grant(wish).await
     }
 
-    /// Does what was judged: nothing, if the request has come to mean something else since its [deed](Self::deed) was seen.
+    /// Does what was judged: nothing, if the request has come to mean something else since its [action](Self::action) was seen.
     pub async fn serve_as(
         &self,
         method: &str,
         params: &Json,
-        judged: Option<&Deed>,
+        judged: Option<&ToolAction>,
     ) -> Result<Json, Refusal> {
         let wish = self.wish(method, params).await?;
-        if wish.deed().as_ref() != judged {
+        if wish.action().as_ref() != judged {
             let words = "what this path or command means has changed since it was allowed";
             return Err(Refusal::new(Refusal::INTERNAL, words));
         }
@@ -149,7 +149,7 @@ impl Workspace {
             .insert(session_id.to_owned(), directory.to_owned());
     }
 
-    /// Where a session works, without links: as the paths of a [`Deed`] are spelled. Refused if that is outside the roots by now.
+    /// Where a session works, without links: as the paths of a [`ToolAction`] are spelled. Refused if that is outside the roots by now.
     pub fn home(&self, session_id: &str) -> Result<PathBuf, Refusal> {
         self.0.home(session_id)
     }
@@ -228,11 +228,11 @@ impl Wish {
         })
     }
 
-    fn deed(&self) -> Option<Deed> {
+    fn action(&self) -> Option<ToolAction> {
         match self {
-            Self::Read(read) => Some(read.deed()),
-            Self::Write(write) => Some(write.deed()),
-            Self::Create(launch) => Some(launch.deed()),
+            Self::Read(read) => Some(read.action()),
+            Self::Write(write) => Some(write.action()),
+            Self::Create(launch) => Some(launch.action()),
             Self::Output(_) | Self::Wait(_) | Self::Kill(_) | Self::Release(_) => None,
         }
     }

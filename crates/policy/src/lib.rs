@@ -1,12 +1,11 @@
 //! What an agent may do, and who says so.
 //!
-//! An agent that wants to do something asks. What it wants is a [`Deed`]; a [`Policy`] says what becomes of it: first the
+//! An agent that wants to do something asks. What it wants is a [`ToolAction`]; a [`Policy`] says what becomes of it: first the
 //! [`Rules`], of which the first that matches decides, then the permission mode. Everything is judged by what the agent says
 //! about it. `docs/permissions.md` is this for people who write rules.
 
 mod command;
 mod coverage;
-mod deed;
 mod flag;
 mod glob;
 mod mode;
@@ -22,6 +21,7 @@ mod servers;
 mod shapes;
 mod shell;
 mod standing;
+mod tool_action;
 mod words;
 
 use std::path::PathBuf;
@@ -32,7 +32,6 @@ use rule::{Match, Step};
 use shell::CommandLine;
 
 pub use coverage::{AgentTool, Coverage};
-pub use deed::{Deeds, arguments};
 pub use flag::FlagError;
 pub use glob::{PathGlob, PathGlobError};
 pub use mode::SENSITIVE_NAMES;
@@ -43,13 +42,14 @@ pub use remarks::RuleRemark;
 pub use rule::{Origin, Rule, RuleSubject, Rules};
 pub use shell::{command_line, may_configure_git, quoted};
 pub use standing::StandingAnswer;
+pub use tool_action::{ToolActions, arguments};
 
 /// The file in which rules are written. A change of it needs a permission of its own: it decides what else is permitted.
 pub const CONFIG_FILE_NAME: &str = "lapidary.toml";
 
 /// Something that an agent wants to do.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Deed {
+pub struct ToolAction {
     /// What sort of thing.
     pub kind: ToolKind,
     /// The tool's name, as far as it is known: the agent's own, or the method of the protocol.
@@ -175,15 +175,15 @@ impl Decision {
 ///
 /// ```
 /// use lapidary_policy::PermissionMode;
-/// use lapidary_policy::{Deed, Effect, Policy, Rule, Rules};
+/// use lapidary_policy::{ToolAction, Effect, Policy, Rule, Rules};
 /// use lapidary_vocab::event::ToolKind;
 ///
 /// let here = std::path::Path::new("/work");
 /// let rules = Rules::new([Rule::parse_flag(Effect::Allow, "execute:git diff *", here)?]);
 /// let policy = Policy::new(rules, PermissionMode::Default).with_roots([here]);
-/// let run = |command: &str| Deed {
+/// let run = |command: &str| ToolAction {
 ///     command: Some(command.to_owned()),
-///     ..Deed::new(ToolKind::Execute)
+///     ..ToolAction::new(ToolKind::Execute)
 /// };
 /// assert_eq!(policy.decide(&run("git diff --stat")).effect, Effect::Allow);
 /// assert_eq!(policy.decide(&run("git diff; rm -rf /")).effect, Effect::Ask);
@@ -249,32 +249,32 @@ impl Policy {
     }
 
     /// Decides.
-    pub fn decide(&self, deed: &Deed) -> Decision {
-        self.judge(deed).decision
+    pub fn decide(&self, action: &ToolAction) -> Decision {
+        self.judge(action).decision
     }
 
     /// Decides where nobody can be asked: what would be asked is refused, and told how it could be allowed.
-    pub fn decide_unattended(&self, deed: &Deed) -> Decision {
-        let flag = format!("--allow '{}'", deed.as_flag());
-        self.decide(deed).refused(&flag)
+    pub fn decide_unattended(&self, action: &ToolAction) -> Decision {
+        let flag = format!("--allow '{}'", action.as_flag());
+        self.decide(action).refused(&flag)
     }
 
     /// Decides, and says which rules had to do with it.
     ///
     /// A line of several commands is decided command by command, and the strictest decision holds.
-    pub fn judge(&self, deed: &Deed) -> Judgement {
-        let line = deed.command.as_deref().map(CommandLine::of);
+    pub fn judge(&self, action: &ToolAction) -> Judgement {
+        let line = action.command.as_deref().map(CommandLine::of);
         let steps: Vec<_> = match &line {
             Some(line) => line
                 .parts
                 .iter()
                 .map(|part| Step {
-                    deed,
+                    action,
                     command: Some((line, part)),
                 })
                 .collect(),
             None => vec![Step {
-                deed,
+                action,
                 command: None,
             }],
         };
@@ -312,7 +312,7 @@ impl Policy {
             return flag;
         }
         let own = first(Origin::User).unwrap_or_else(|| Verdict {
-            decision: mode::decide(self.mode, step.deed, &self.roots),
+            decision: mode::decide(self.mode, step.action, &self.roots),
             rule: None,
         });
         match first(Origin::Project) {
@@ -397,7 +397,7 @@ fn strictest(verdicts: Vec<Verdict>, matched: Vec<usize>) -> Judgement {
     }
 }
 
-impl Deed {
+impl ToolAction {
     /// What would have to stand behind `--allow`.
     fn as_flag(&self) -> String {
         match (&self.mcp_server, &self.tool) {

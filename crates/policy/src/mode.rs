@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lapidary_vocab::event::{DecidedBy, ToolKind};
 
 use super::place::is_inside;
-use super::{Decision, Deed, Effect};
+use super::{Decision, Effect, ToolAction};
 use crate::permission_mode::PermissionMode;
 
 /// Names in the workspace that decide what is run, or what is allowed. Whoever changes them has more than edited a file. Written
@@ -30,7 +30,7 @@ pub const SENSITIVE_NAMES: [&str; 17] = [
     crate::CONFIG_FILE_NAME,
 ];
 
-/// How much a deed can do.
+/// How much an action can do.
 enum Harm {
     /// None: it looks at what it was given to look at.
     None,
@@ -41,8 +41,8 @@ enum Harm {
 }
 
 /// What the mode says.
-pub(super) fn decide(mode: PermissionMode, deed: &Deed, roots: &[PathBuf]) -> Decision {
-    let (effect, reason) = match (mode, harm(deed, roots)) {
+pub(super) fn decide(mode: PermissionMode, action: &ToolAction, roots: &[PathBuf]) -> Decision {
+    let (effect, reason) = match (mode, harm(action, roots)) {
         (PermissionMode::BypassPermissions, _) => (
             Effect::Allow,
             "permission mode `bypassPermissions` allows everything".to_owned(),
@@ -67,31 +67,33 @@ pub(super) fn decide(mode: PermissionMode, deed: &Deed, roots: &[PathBuf]) -> De
     Decision::new(effect, by, reason)
 }
 
-fn harm(deed: &Deed, roots: &[PathBuf]) -> Harm {
-    if deed.command.is_some() {
+fn harm(action: &ToolAction, roots: &[PathBuf]) -> Harm {
+    if action.command.is_some() {
         return Harm::Any("running a command");
     }
-    if deed.mcp_server.is_some() {
+    if action.mcp_server.is_some() {
         return Harm::Any("calling a tool of an MCP server");
     }
     // A call that only thinks may mention any file; other calls may act on it.
-    let is_idle = matches!(deed.kind, ToolKind::Think | ToolKind::Ask);
-    let possible = deed.possible_paths.iter().filter(|_| !is_idle);
-    let mut all = deed.paths.iter().chain(possible);
-    let is_inside = !deed.has_unseen_paths && all.all(|path| is_inside(path, roots));
-    let is_known = is_inside && !deed.paths.is_empty();
-    match &deed.kind {
-        ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Ask if deed.shows_diff => {
+    let is_idle = matches!(action.kind, ToolKind::Think | ToolKind::Ask);
+    let possible = action.possible_paths.iter().filter(|_| !is_idle);
+    let mut all = action.paths.iter().chain(possible);
+    let is_inside = !action.has_unseen_paths && all.all(|path| is_inside(path, roots));
+    let is_known = is_inside && !action.paths.is_empty();
+    match &action.kind {
+        ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Ask
+            if action.shows_diff =>
+        {
             Harm::Any("changing a file under another name")
         }
-        ToolKind::Search if goes_online(deed) => Harm::Any("searching the web"),
+        ToolKind::Search if goes_online(action) => Harm::Any("searching the web"),
         // Whoever does not say where searches here.
         ToolKind::Think | ToolKind::Ask | ToolKind::Search if is_inside => Harm::None,
         ToolKind::Search => Harm::Any("searching outside the workspace"),
         ToolKind::Read if is_known => Harm::None,
         ToolKind::Read if is_inside => Harm::Any("reading a file that it does not name"),
         ToolKind::Read => Harm::Any("reading outside the workspace"),
-        ToolKind::Edit | ToolKind::Move if is_known && is_powerful(deed, roots) => {
+        ToolKind::Edit | ToolKind::Move if is_known && is_powerful(action, roots) => {
             Harm::Any("changing a file that decides what is run or allowed")
         }
         ToolKind::Edit if is_known => Harm::Edits("changing a file"),
@@ -117,15 +119,15 @@ fn deed_in_words(kind: &ToolKind) -> &'static str {
 }
 
 /// Gemini calls its web search a `search`, as if it were one of files.
-fn goes_online(deed: &Deed) -> bool {
-    let tool = deed.tool.as_deref().unwrap_or_default();
+fn goes_online(action: &ToolAction) -> bool {
+    let tool = action.tool.as_deref().unwrap_or_default();
     matches!(
         lapidary_normalize::tools::kind_of_any_agent(tool),
         ToolKind::Browse | ToolKind::Fetch
     )
 }
 
-fn is_powerful(deed: &Deed, roots: &[PathBuf]) -> bool {
+fn is_powerful(action: &ToolAction, roots: &[PathBuf]) -> bool {
     let is_powerful = |path: &PathBuf| {
         let path = super::place::resolved(path).unwrap_or_else(|| path.clone());
         let below = roots.iter().filter_map(|root| path.strip_prefix(root).ok());
@@ -137,5 +139,5 @@ fn is_powerful(deed: &Deed, roots: &[PathBuf]) -> bool {
                 .any(|name| part.eq_ignore_ascii_case(name))
         })
     };
-    deed.paths.iter().any(is_powerful)
+    action.paths.iter().any(is_powerful)
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::Deed;
+use super::ToolAction;
 
 /// The system gives up after as many.
 const MOST_LINKS: usize = 40;
@@ -66,7 +66,7 @@ fn follow(at: &mut PathBuf, path: &Path) -> Option<PathBuf> {
 /// So many files of a call are looked at for links: as many as hooks are told of.
 const MOST_FOLLOWED: usize = 64;
 
-impl Deed {
+impl ToolAction {
     /// Adds where links in its files lead, as files that are read or written through us are known only by that. A link on the way to
     /// the directory in which the agent works is none of its doing.
     pub fn follow_links(&mut self, dir: &Path) {

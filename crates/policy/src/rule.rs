@@ -7,7 +7,7 @@ use lapidary_vocab::event::ToolKind;
 
 use super::glob::{self, PathGlob};
 use super::shell::{self, CommandLine, Part};
-use super::{Deed, Effect};
+use super::{Effect, ToolAction};
 
 /// Who wrote a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,10 +21,10 @@ pub enum Origin {
     User,
 }
 
-/// One rule: which deeds it is about, and what becomes of them. What it does not say anything about it does not look at.
+/// One rule: which actions it is about, and what becomes of them. What it does not say anything about it does not look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// What becomes of the deed.
+    /// What becomes of the action.
     pub then: Effect,
     /// Why, in words for the agent.
     pub reason: Option<String>,
@@ -32,7 +32,7 @@ pub struct Rule {
     pub name: String,
     /// Who wrote it.
     pub origin: Origin,
-    /// The deeds that the rule is about.
+    /// The actions that the rule is about.
     pub about: RuleSubject,
 }
 
@@ -112,10 +112,10 @@ impl<'a> IntoIterator for &'a Rules {
     }
 }
 
-/// A deed, or one command of it.
+/// An action, or one command of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step<'a> {
-    pub(super) deed: &'a Deed,
+    pub(super) action: &'a ToolAction,
     /// The line and the simple command in it, if it runs one.
     pub(super) command: Option<(&'a CommandLine, &'a Part)>,
 }
@@ -172,9 +172,10 @@ impl Rule {
     pub(super) fn matching<'a>(&self, step: Step<'a>) -> Option<Match<'a>> {
         let about = &self.about;
         let is_sure = self.then == Effect::Allow;
-        let is_of_kind = about.kinds.is_empty() || kinds_match(&about.kinds, step.deed, is_sure);
-        let is_of_tool = (about.tools.is_empty() || tool_matches(&about.tools, step.deed, is_sure))
-            && (about.servers.is_empty() || server_matches(&about.servers, step.deed, is_sure));
+        let is_of_kind = about.kinds.is_empty() || kinds_match(&about.kinds, step.action, is_sure);
+        let is_of_tool = (about.tools.is_empty()
+            || tool_matches(&about.tools, step.action, is_sure))
+            && (about.servers.is_empty() || server_matches(&about.servers, step.action, is_sure));
         if !is_of_tool {
             return None;
         }
@@ -188,8 +189,8 @@ impl Rule {
         };
         let file = match about.paths.as_slice() {
             [] => Match::Certain,
-            globs if is_sure => covered(globs, step.deed).then_some(Match::Certain)?,
-            globs => Match::of_files(globs, &about.kinds, is_of_kind, step.deed)?,
+            globs if is_sure => covered(globs, step.action).then_some(Match::Certain)?,
+            globs => Match::of_files(globs, &about.kinds, is_of_kind, step.action)?,
         };
         Some(if command == Match::Certain {
             file
@@ -234,7 +235,7 @@ impl<'a> Match<'a> {
         globs: &[PathGlob],
         kinds: &[ToolKind],
         is_of_kind: bool,
-        deed: &'a Deed,
+        action: &'a ToolAction,
     ) -> Option<Self> {
         let touched = |paths: &'a [PathBuf]| {
             let mut paths = paths.iter();
@@ -242,14 +243,14 @@ impl<'a> Match<'a> {
             Some(path.as_path())
         };
         // A command may do anything to files that it names, and a tool of no known kind to those that it is given.
-        let is_command = deed.command.is_some();
-        if !is_of_kind && !is_command && !is_of_unknown_kind(deed) {
+        let is_command = action.command.is_some();
+        if !is_of_kind && !is_command && !is_of_unknown_kind(action) {
             return None;
         }
-        if deed.has_unseen_paths {
+        if action.has_unseen_paths {
             return Some(Self::Presumed(Presumption::TooManyFiles));
         }
-        if let Some(path) = touched(&deed.paths) {
+        if let Some(path) = touched(&action.paths) {
             return Some(if is_of_kind {
                 Self::Certain
             } else {
@@ -257,72 +258,72 @@ impl<'a> Match<'a> {
             });
         }
         let reads = kinds.is_empty() || kinds.contains(&ToolKind::Read);
-        let read = || touched(&deed.read_paths).filter(|_| reads);
-        if let Some(path) = touched(&deed.possible_paths).or_else(read) {
+        let read = || touched(&action.read_paths).filter(|_| reads);
+        if let Some(path) = touched(&action.possible_paths).or_else(read) {
             return Some(Self::Presumed(Presumption::PossibleFile(path)));
         }
-        if let Some(path) = emptied(globs, deed).filter(|_| is_of_kind) {
+        if let Some(path) = emptied(globs, action).filter(|_| is_of_kind) {
             return Some(Self::Presumed(Presumption::Directory(path)));
         }
-        let is_unnamed = deed.paths.is_empty() && !is_command;
-        let is_about_files = (is_of_kind && works_on_files(deed)) || says_nothing(deed);
+        let is_unnamed = action.paths.is_empty() && !is_command;
+        let is_about_files = (is_of_kind && works_on_files(action)) || says_nothing(action);
         (is_unnamed && is_about_files).then_some(Self::Presumed(Presumption::NoFile))
     }
 }
 
 /// The directory that a call deletes or moves, in which a file of these may lie.
-fn emptied<'a>(globs: &[PathGlob], deed: &'a Deed) -> Option<&'a Path> {
+fn emptied<'a>(globs: &[PathGlob], action: &'a ToolAction) -> Option<&'a Path> {
     let takes_away = [ToolKind::Delete, ToolKind::Move];
-    let mut paths = deed
+    let mut paths = action
         .paths
         .iter()
-        .filter(|_| takes_away.contains(&deed.kind));
+        .filter(|_| takes_away.contains(&action.kind));
     let path = paths.find(|path| globs.iter().any(|glob| glob.may_lie_in(path)))?;
     Some(path.as_path())
 }
 
-fn works_on_files(deed: &Deed) -> bool {
-    kinds_of(deed).any(is_file_kind)
+fn works_on_files(action: &ToolAction) -> bool {
+    kinds_of(action).any(is_file_kind)
 }
 
-fn is_of_unknown_kind(deed: &Deed) -> bool {
+fn is_of_unknown_kind(action: &ToolAction) -> bool {
     let is_unknown = matches!(
-        deed.kind,
+        action.kind,
         ToolKind::Unclassified | ToolKind::Other(_) | ToolKind::Mcp | ToolKind::Execute
     );
-    is_unknown && !kinds_of(deed).any(is_file_kind)
+    is_unknown && !kinds_of(action).any(is_file_kind)
 }
 
 /// Whether nothing is known of a call: neither its kind, nor its tool, nor any text in it.
-fn says_nothing(deed: &Deed) -> bool {
-    let tool = deed.tool.as_deref().unwrap_or_default();
-    let is_nameless = matches!(tool, "" | "tool" | "other") || tool == deed.kind.as_str();
-    is_of_unknown_kind(deed)
+fn says_nothing(action: &ToolAction) -> bool {
+    let tool = action.tool.as_deref().unwrap_or_default();
+    let is_nameless = matches!(tool, "" | "tool" | "other") || tool == action.kind.as_str();
+    is_of_unknown_kind(action)
         && is_nameless
-        && deed.mcp_server.is_none()
-        && deed.possible_paths.is_empty()
+        && action.mcp_server.is_none()
+        && action.possible_paths.is_empty()
 }
 
 /// Whether rules that allow cover each file of a call.
-fn covered(globs: &[PathGlob], deed: &Deed) -> bool {
+fn covered(globs: &[PathGlob], action: &ToolAction) -> bool {
     let covers = |path: &PathBuf| globs.iter().any(|glob| glob.covers(path));
-    !deed.has_unseen_paths && !deed.paths.is_empty() && deed.paths.iter().all(covers)
+    !action.has_unseen_paths && !action.paths.is_empty() && action.paths.iter().all(covers)
 }
 
 /// What runs a command is an `execute`, what shows a diff an `edit`, and what belongs to a server is an `mcp`, whatever else the agent
 /// calls it. Tools that are known to change something by their name do so under every kind.
-fn kinds_of(deed: &Deed) -> impl Iterator<Item = &ToolKind> {
+fn kinds_of(action: &ToolAction) -> impl Iterator<Item = &ToolKind> {
     let also = [
-        deed.command.as_ref().map(|_| &ToolKind::Execute),
-        deed.shows_diff.then_some(&ToolKind::Edit),
-        deed.mcp_server.as_ref().map(|_| &ToolKind::Mcp),
-        kind_by_name(deed),
+        action.command.as_ref().map(|_| &ToolKind::Execute),
+        action.shows_diff.then_some(&ToolKind::Edit),
+        action.mcp_server.as_ref().map(|_| &ToolKind::Mcp),
+        kind_by_name(action),
     ];
-    also.into_iter().flatten().chain([&deed.kind])
+    also.into_iter().flatten().chain([&action.kind])
 }
 
-fn kind_by_name(deed: &Deed) -> Option<&'static ToolKind> {
-    let tool = deed.tool.as_deref()?;
+fn kind_by_name(action: &ToolAction) -> Option<&'static ToolKind> {
+    let tool = action.tool.as_deref()?;
     match lapidary_normalize::tools::kind_of_any_agent(tool) {
         ToolKind::Execute => Some(&ToolKind::Execute),
         ToolKind::Edit => Some(&ToolKind::Edit),
@@ -330,8 +331,8 @@ fn kind_by_name(deed: &Deed) -> Option<&'static ToolKind> {
     }
 }
 
-fn kinds_match(kinds: &[ToolKind], deed: &Deed, is_sure: bool) -> bool {
-    let mut all = kinds_of(deed);
+fn kinds_match(kinds: &[ToolKind], action: &ToolAction, is_sure: bool) -> bool {
+    let mut all = kinds_of(action);
     if is_sure {
         all.all(|kind| kinds.contains(kind))
     } else {
@@ -340,26 +341,26 @@ fn kinds_match(kinds: &[ToolKind], deed: &Deed, is_sure: bool) -> bool {
 }
 
 /// A rule that refuses also looks at the title: agents without names for tools have theirs there.
-fn tool_matches(tools: &[String], deed: &Deed, is_sure: bool) -> bool {
+fn tool_matches(tools: &[String], action: &ToolAction, is_sure: bool) -> bool {
     let matches = |name: &str| tools.iter().any(|pattern| glob::matches(pattern, name));
-    let title = deed.title.as_deref().filter(|_| !is_sure);
-    deed.tool.as_deref().is_some_and(matches) || title.is_some_and(matches)
+    let title = action.title.as_deref().filter(|_| !is_sure);
+    action.tool.as_deref().is_some_and(matches) || title.is_some_and(matches)
 }
 
 /// `mcp_my_server_my_tool` does not say where the server's name ends. A rule that refuses tries every place, one that allows
 /// only what is certain.
-fn server_matches(servers: &[String], deed: &Deed, is_sure: bool) -> bool {
+fn server_matches(servers: &[String], action: &ToolAction, is_sure: bool) -> bool {
     let matches = |name: &str| servers.iter().any(|pattern| glob::matches(pattern, name));
-    let tool = deed.tool.as_deref().unwrap_or_default();
+    let tool = action.tool.as_deref().unwrap_or_default();
     let ambiguous = super::servers::ambiguous_server(tool);
     match ambiguous {
         Some(rest) if is_sure => {
-            rest.matches('_').count() == 1 && deed.mcp_server.as_deref().is_some_and(matches)
+            rest.matches('_').count() == 1 && action.mcp_server.as_deref().is_some_and(matches)
         }
         Some(rest) => rest
             .match_indices('_')
             .any(|(end, _)| matches(&rest[..end])),
-        None => deed.mcp_server.as_deref().is_some_and(matches),
+        None => action.mcp_server.as_deref().is_some_and(matches),
     }
 }
 
@@ -376,7 +377,7 @@ fn command_matches<'a>(
                 || (part.is_plain && says(pattern, &part.text))
         };
         let mut patterns = patterns.iter().map(AsRef::as_ref);
-        let is_allowed = !step.deed.is_unclear && patterns.any(is_allowed);
+        let is_allowed = !step.action.is_unclear && patterns.any(is_allowed);
         return is_allowed.then_some(Match::Certain);
     }
     let suspects = part.suspects();

@@ -10,14 +10,14 @@ use std::path::Path;
 
 use lapidary_vocab::event::{DecidedBy, ToolKind};
 
-use super::{Decision, Deed, Effect};
+use super::{Decision, Effect, ToolAction};
 
 /// How many files a description names.
 const MOST_NAMED: usize = 3;
 
 /// What a user has allowed for the rest of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StandingAnswer(Deed);
+pub struct StandingAnswer(ToolAction);
 
 impl StandingAnswer {
     /// How the names begin by which decisions name such an answer as their rule.
@@ -25,14 +25,15 @@ impl StandingAnswer {
 
     /// The answer that allows this again. None if nothing certain is known about it: a command in an unknown shape, more files than
     /// are looked at, or no tool's name.
-    pub fn of(deed: &Deed) -> Option<Self> {
-        let is_certain = !deed.is_unclear && !deed.has_unseen_paths;
-        let is_named = deed.command.is_some() || !deed.paths.is_empty() || deed.tool.is_some();
-        (is_certain && is_named).then(|| Self(deed.clone()))
+    pub fn of(action: &ToolAction) -> Option<Self> {
+        let is_certain = !action.is_unclear && !action.has_unseen_paths;
+        let is_named =
+            action.command.is_some() || !action.paths.is_empty() || action.tool.is_some();
+        (is_certain && is_named).then(|| Self(action.clone()))
     }
 
     /// Whether it answers for this, too.
-    pub fn covers(&self, wanted: &Deed) -> bool {
+    pub fn covers(&self, wanted: &ToolAction) -> bool {
         let allowed = &self.0;
         let is_same_tool = allowed.kind == wanted.kind
             && allowed.tool == wanted.tool
@@ -68,28 +69,28 @@ impl StandingAnswer {
 /// What exactly is allowed.
 impl fmt::Display for StandingAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let deed = &self.0;
-        if let Some(command) = &deed.command {
+        let action = &self.0;
+        if let Some(command) = &action.command {
             return write!(f, "the command `{command}`");
         }
-        let what = match (&deed.kind, &deed.tool) {
+        let what = match (&action.kind, &action.tool) {
             (ToolKind::Edit, _) => "edits of",
             (ToolKind::Read, _) => "reads of",
             (ToolKind::Delete, _) => "deleting",
             (ToolKind::Move, _) => "moving",
-            (_, Some(tool)) if deed.paths.is_empty() => return write!(f, "any call of `{tool}`"),
+            (_, Some(tool)) if action.paths.is_empty() => return write!(f, "any call of `{tool}`"),
             (_, Some(tool)) => &format!("calls of `{tool}` about"),
             (_, None) => "calls about",
         };
-        match deed.paths.get(MOST_NAMED..).map_or(0, <[_]>::len) {
-            0 => write!(f, "{what} {}", named(deed)),
-            more => write!(f, "{what} {} and {more} more files", named(deed)),
+        match action.paths.get(MOST_NAMED..).map_or(0, <[_]>::len) {
+            0 => write!(f, "{what} {}", named(action)),
+            more => write!(f, "{what} {} and {more} more files", named(action)),
         }
     }
 }
 
-fn named(deed: &Deed) -> String {
-    let paths = deed.paths.iter().take(MOST_NAMED);
+fn named(action: &ToolAction) -> String {
+    let paths = action.paths.iter().take(MOST_NAMED);
     let paths: Vec<_> = paths.map(|path| quoted(path)).collect();
     paths.join(", ")
 }
@@ -102,21 +103,21 @@ fn quoted(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    fn deed(kind: ToolKind, tool: &str, command: Option<&str>, paths: &[&str]) -> Deed {
-        Deed {
+    fn action(kind: ToolKind, tool: &str, command: Option<&str>, paths: &[&str]) -> ToolAction {
+        ToolAction {
             tool: Some(tool.to_owned()),
             command: command.map(str::to_owned),
             paths: paths.iter().map(Into::into).collect(),
-            ..Deed::new(kind)
+            ..ToolAction::new(kind)
         }
     }
 
-    fn run(command: &str) -> Deed {
-        deed(ToolKind::Execute, "shell", Some(command), &[])
+    fn run(command: &str) -> ToolAction {
+        action(ToolKind::Execute, "shell", Some(command), &[])
     }
 
-    fn edit(paths: &[&str]) -> Deed {
-        deed(ToolKind::Edit, "replace", None, paths)
+    fn edit(paths: &[&str]) -> ToolAction {
+        action(ToolKind::Edit, "replace", None, paths)
     }
 
     #[test]
@@ -127,13 +128,13 @@ mod tests {
         for other in ["rm x.o", "rm *.o; ls", "rm *", "rm *.o "] {
             assert!(!answer.covers(&run(other)), "{other}");
         }
-        let unclear = Deed {
+        let unclear = ToolAction {
             is_unclear: true,
             ..run("rm *.o")
         };
         assert!(!answer.covers(&unclear));
         assert_eq!(StandingAnswer::of(&unclear), None);
-        let elsewhere = deed(ToolKind::Execute, "other_shell", Some("rm *.o"), &[]);
+        let elsewhere = action(ToolKind::Execute, "other_shell", Some("rm *.o"), &[]);
         assert!(!answer.covers(&elsewhere));
     }
 
@@ -144,7 +145,7 @@ mod tests {
         assert!(answer.covers(&edit(&["/p/b"])));
         assert!(!answer.covers(&edit(&["/p/b", "/p/c"])));
         assert!(!answer.covers(&edit(&[])), "no file is not one of these");
-        assert!(!answer.covers(&deed(ToolKind::Delete, "replace", None, &["/p/a"])));
+        assert!(!answer.covers(&action(ToolKind::Delete, "replace", None, &["/p/a"])));
         let many = edit(&["/a", "/b", "/c", "/d", "/e"]);
         let many = StandingAnswer::of(&many).unwrap().to_string();
         assert_eq!(many, "edits of `/a`, `/b`, `/c` and 2 more files");
@@ -152,13 +153,13 @@ mod tests {
 
     #[test]
     fn always_is_the_same_tool_where_there_is_nothing_else() {
-        let fetch = deed(ToolKind::Fetch, "web_fetch", None, &[]);
+        let fetch = action(ToolKind::Fetch, "web_fetch", None, &[]);
         let answer = StandingAnswer::of(&fetch).unwrap();
         assert_eq!(answer.to_string(), "any call of `web_fetch`");
         assert!(answer.covers(&fetch));
-        assert!(!answer.covers(&deed(ToolKind::Fetch, "web_search", None, &[])));
-        assert!(!answer.covers(&deed(ToolKind::Fetch, "web_fetch", None, &["/etc"])));
-        let nameless = Deed {
+        assert!(!answer.covers(&action(ToolKind::Fetch, "web_search", None, &[])));
+        assert!(!answer.covers(&action(ToolKind::Fetch, "web_fetch", None, &["/etc"])));
+        let nameless = ToolAction {
             tool: None,
             ..fetch
         };

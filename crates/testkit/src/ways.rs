@@ -13,7 +13,7 @@ pub const PROGRAM: &str = "touch";
 
 /// What a way leads to, if it is not stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
+pub enum ToolAction {
     /// The file is written.
     Write,
     /// This line is run.
@@ -24,7 +24,7 @@ pub enum Deed {
 #[derive(Debug, Clone)]
 pub struct Way {
     /// What it leads to.
-    pub deed: Deed,
+    pub action: ToolAction,
     /// What the agent tells of the call before it asks: updates of ACP, without their ids.
     pub told: Vec<Value>,
     /// The call in its request for permission, without its id.
@@ -165,7 +165,7 @@ fn written(dice: &mut Dice) -> Way {
             call.insert("rawInput".to_owned(), json!({plain: "new"}));
         }
     }
-    told_in_parts(dice, Deed::Write, call)
+    told_in_parts(dice, ToolAction::Write, call)
 }
 
 /// Arguments within others.
@@ -305,16 +305,16 @@ fn run(dice: &mut Dice) -> Way {
         dice.one(&["Run it", "ls", "bash"]).into(),
     );
     call.insert("rawInput".to_owned(), nested(dice, input));
-    told_in_parts(dice, Deed::Run(line), call)
+    told_in_parts(dice, ToolAction::Run(line), call)
 }
 
 /// A call is told when it is asked about, or before, or some of it before.
-fn told_in_parts(dice: &mut Dice, deed: Deed, call: Map<String, Value>) -> Way {
+fn told_in_parts(dice: &mut Dice, action: ToolAction, call: Map<String, Value>) -> Way {
     let told = Value::Object(call);
     let harmless = json!({"title": "Do it", "status": "pending"});
     match dice.below(4) {
         0 => Way {
-            deed,
+            action,
             told: vec![told],
             asked: harmless,
         },
@@ -322,18 +322,18 @@ fn told_in_parts(dice: &mut Dice, deed: Deed, call: Map<String, Value>) -> Way {
             let mut first = told.clone();
             first["title"] = dice.one(&["bash", "write", "Do it"]).into();
             Way {
-                deed,
+                action,
                 told: vec![first, told.clone()],
                 asked: told,
             }
         }
         2 => Way {
-            deed,
+            action,
             told: vec![harmless],
             asked: told,
         },
         _ => Way {
-            deed,
+            action,
             told: Vec::new(),
             asked: told,
         },

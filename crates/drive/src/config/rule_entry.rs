@@ -56,7 +56,7 @@ pub(crate) fn read_rule<P: Clone>(
     })
 }
 
-/// Reads a key that says which deeds the rule is about.
+/// Reads a key that says which actions the rule is about.
 fn read_subject(
     about: &mut RuleSubject,
     key: &'static str,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use lapidary_vocab::event::ToolKind;
 
 use super::protected::ProtectedFiles;
-use crate::policy::{Deed, may_configure_git, resolved};
+use crate::policy::{ToolAction, may_configure_git, resolved};
 
 /// More files than that are not remembered.
 const MOST_FILES: usize = 10_000;
@@ -22,17 +22,22 @@ pub(super) struct PermittedCalls {
 impl PermittedCalls {
     /// Takes in a call before it is done: later a link may lead elsewhere. Only the words of a command count, and not what else the
     /// agent says about it.
-    pub(super) fn note(&mut self, deed: &Deed, directory: &Path, protected: &ProtectedFiles) {
+    pub(super) fn note(
+        &mut self,
+        action: &ToolAction,
+        directory: &Path,
+        protected: &ProtectedFiles,
+    ) {
         let changes = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
         let mut named = Vec::new();
-        if deed.shows_diff || changes.contains(&deed.kind) {
-            named.clone_from(&deed.paths);
+        if action.shows_diff || changes.contains(&action.kind) {
+            named.clone_from(&action.paths);
         }
-        if let Some(command) = &deed.command {
+        if let Some(command) = &action.command {
             self.has_git |= may_configure_git(command);
-            let words = Deed {
+            let words = ToolAction {
                 command: Some(command.clone()),
-                ..Deed::new(ToolKind::Execute)
+                ..ToolAction::new(ToolKind::Execute)
             };
             named.extend(words.with_files_of_command(directory).possible_paths);
         }
@@ -70,13 +75,13 @@ mod tests {
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         fs::create_dir(root.join(".vscode")).unwrap();
         let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
-        let deed = Deed {
+        let action = ToolAction {
             command: Some(command.to_owned()),
             possible_paths: vec![root.join(".envrc")],
-            ..Deed::new(ToolKind::Execute)
+            ..ToolAction::new(ToolKind::Execute)
         };
         let mut permitted = PermittedCalls::default();
-        permitted.note(&deed, &root, &protected);
+        permitted.note(&action, &root, &protected);
         assert!(!permitted.explain(&root.join(".envrc"), &protected));
         [".git/config", ".git/hooks/pre-push", ".vscode/tasks.json"]
             .map(|file| permitted.explain(&root.join(file), &protected))
@@ -107,16 +112,16 @@ mod tests {
         std::os::unix::fs::symlink(".git/hooks", root.join("link")).unwrap();
         let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
         let mut permitted = PermittedCalls::default();
-        let edit = Deed {
+        let edit = ToolAction {
             paths: vec![root.join("link/pre-push")],
-            ..Deed::new(ToolKind::Edit)
+            ..ToolAction::new(ToolKind::Edit)
         };
-        let run = |command: &str| Deed {
+        let run = |command: &str| ToolAction {
             command: Some(command.to_owned()),
-            ..Deed::new(ToolKind::Execute)
+            ..ToolAction::new(ToolKind::Execute)
         };
-        for deed in [run("git config a b"), edit, run("ls")] {
-            permitted.note(&deed, &root, &protected);
+        for action in [run("git config a b"), edit, run("ls")] {
+            permitted.note(&action, &root, &protected);
         }
         for (file, expected) in [
             (".git/config", true),

@@ -12,7 +12,7 @@ use super::permitted::PermittedCalls;
 use super::protected::{ProtectedChange, ProtectedFiles};
 use super::violation::by_change;
 use super::{ConfineMode, denied};
-use crate::policy::{Deed, Policy};
+use crate::policy::{Policy, ToolAction};
 use crate::process::Confinement;
 
 /// Of so many protected files the result says each by itself.
@@ -87,9 +87,10 @@ impl ConfinedRun {
     }
 
     /// Takes in a call that is permitted, before it is done: it explains changes of the files that it names.
-    pub(crate) fn note_permitted(&self, deed: &Deed) {
+    pub(crate) fn note_permitted(&self, action: &ToolAction) {
         let mut seen = self.seen();
-        seen.permitted.note(deed, &self.directory, &self.protected);
+        seen.permitted
+            .note(action, &self.directory, &self.protected);
     }
 
     fn note_end(&self, done: &ToolCompletion) {

@@ -4,7 +4,7 @@ use lapidary_vocab::Text;
 use lapidary_vocab::event::{PermissionViolation, ToolKind};
 
 use super::{FileChange, ProtectedChange};
-use crate::policy::{Deed, Effect, Policy};
+use crate::policy::{Effect, Policy, ToolAction};
 use crate::violations::violation;
 
 /// The violation by a change of a protected file. None if rules and mode allow an edit of this file without a question.
@@ -13,11 +13,11 @@ pub(super) fn by_change(change: &ProtectedChange, policy: &Policy) -> Option<Per
         FileChange::Created | FileChange::Changed => ToolKind::Edit,
         FileChange::Removed => ToolKind::Delete,
     };
-    let deed = Deed {
+    let action = ToolAction {
         paths: vec![change.path.clone()],
-        ..Deed::new(kind)
+        ..ToolAction::new(kind)
     };
-    let decision = policy.decide(&deed);
+    let decision = policy.decide(&action);
     if decision.effect == Effect::Allow {
         return None;
     }
@@ -25,7 +25,7 @@ pub(super) fn by_change(change: &ProtectedChange, policy: &Policy) -> Option<Per
     let (path, reason) = (change.path.display(), &decision.reason);
     Some(PermissionViolation {
         message: Text::from(format!("`{path}` {happened}: {reason}")),
-        ..violation(&deed, None, &decision, &happened)
+        ..violation(&action, None, &decision, &happened)
     })
 }
 

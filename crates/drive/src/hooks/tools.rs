@@ -14,7 +14,7 @@ use lapidary_vocab::event::{ToolCompletion, ToolKind};
 use lapidary_wire::gemini::hooks::{Details, ToolCall};
 use serde_json::{Value, json};
 
-use crate::policy::Deed;
+use crate::policy::ToolAction;
 use readable::MOST_LEVELS;
 
 /// Hooks are told of so many files of a call, one by one.
@@ -24,7 +24,7 @@ pub const MOST_FILES: usize = 64;
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// What it comes to.
-    pub deed: &'a Deed,
+    pub action: &'a ToolAction,
     /// The arguments, as the agent has them.
     pub input: &'a Json,
 }
@@ -43,7 +43,7 @@ impl<'a> Wanted<'a> {
     /// What hooks are told of. There is always something, so that a hook for all tools hears of all; and no name, and no kind that a
     /// tool says it is of, keeps anybody from hearing what is really done.
     pub fn sides(self) -> Vec<Side<'a>> {
-        let files: Vec<_> = match self.deed.paths.as_slice() {
+        let files: Vec<_> = match self.action.paths.as_slice() {
             [] => vec![None],
             paths => paths
                 .iter()
@@ -51,7 +51,7 @@ impl<'a> Wanted<'a> {
                 .map(|it| Some(&**it))
                 .collect(),
         };
-        let names = names::of(self.deed).into_iter();
+        let names = names::of(self.action).into_iter();
         let sides = names.map(|names| Side {
             files: match names.first().map(String::as_str) {
                 Some(names::SHELL) => vec![None],
@@ -64,7 +64,7 @@ impl<'a> Wanted<'a> {
 
     /// How many files hooks are not told of, because there are too many. Then nobody can say that none of them minds.
     pub fn files_left_out(self) -> usize {
-        self.deed.paths.len().saturating_sub(MOST_FILES)
+        self.action.paths.len().saturating_sub(MOST_FILES)
     }
 
     /// Why hooks cannot be told what is done, if they cannot. Then no hook has allowed it.
@@ -75,11 +75,11 @@ impl<'a> Wanted<'a> {
             ));
         }
         let is_deep = |path: &PathBuf| path.as_os_str() == "/"; // in place of what stands too deep
-        if names::changes_files(self.deed) && self.deed.paths.iter().any(is_deep) {
+        if names::changes_files(self.action) && self.action.paths.iter().any(is_deep) {
             return Some("hooks cannot get all files: some are nested too deep".to_owned());
         }
         let unclear = "hooks cannot get the command: its arguments have no known shape";
-        self.deed.is_unclear.then(|| unclear.to_owned())
+        self.action.is_unclear.then(|| unclear.to_owned())
     }
 
     /// The call under one of its names, about one of its files.
@@ -95,8 +95,8 @@ impl<'a> Wanted<'a> {
 
     /// What Gemini CLI says when it asks, as far as an agent tells.
     pub fn notice(self) -> Details {
-        let deed = self.deed;
-        let title = deed.title.as_deref().or(deed.tool.as_deref());
+        let action = self.action;
+        let title = action.title.as_deref().or(action.tool.as_deref());
         let title = title.unwrap_or("tool");
         let (kind, what, mut details) = self.question(title);
         let mut all = json!({"type": kind, "title": title});
@@ -113,16 +113,16 @@ impl<'a> Wanted<'a> {
 
     /// What is asked about: its sort, what it requires, and its details.
     fn question(self, title: &str) -> (&'static str, &'static str, Value) {
-        let deed = self.deed;
-        match &deed.kind {
-            _ if names::runs_a_command(deed) => {
-                let command = deed.command.clone().unwrap_or_default();
+        let action = self.action;
+        match &action.kind {
+            _ if names::runs_a_command(action) => {
+                let command = action.command.clone().unwrap_or_default();
                 let root = command.split_ascii_whitespace().next().map(str::to_owned);
                 let details = json!({"command": command, "rootCommand": root.unwrap_or_default()});
                 ("exec", "execution", details)
             }
-            _ if names::changes_files(deed) => {
-                let path = deed.paths.first();
+            _ if names::changes_files(action) => {
+                let path = action.paths.first();
                 let name = path.and_then(|path| path.file_name());
                 let name = name.map(|name| name.to_string_lossy().into_owned());
                 let path = path.map(|path| path.to_string_lossy().into_owned());
@@ -130,7 +130,7 @@ impl<'a> Wanted<'a> {
                 ("edit", "editing", details)
             }
             ToolKind::Mcp => {
-                let details = json!({"serverName": deed.mcp_server, "toolName": deed.tool});
+                let details = json!({"serverName": action.mcp_server, "toolName": action.tool});
                 ("mcp", "MCP", details)
             }
             _ => ("info", "information", json!({"prompt": title})),
@@ -178,12 +178,15 @@ mod tests {
 
     #[test]
     fn of_what_is_not_known_nothing_is_said() {
-        let deed = Deed {
+        let action = ToolAction {
             tool: Some("my_edit".to_owned()),
-            ..Deed::new(ToolKind::Edit)
+            ..ToolAction::new(ToolKind::Edit)
         };
         let input = &Json::empty_object();
-        let wanted = Wanted { deed: &deed, input };
+        let wanted = Wanted {
+            action: &action,
+            input,
+        };
         let Details::Notification { details, .. } = wanted.notice() else {
             panic!("it is a notification");
         };

@@ -5,14 +5,14 @@ use lapidary_vocab::{Body, Event};
 
 use super::request::Request;
 use crate::confine::ConfinedRun;
-use crate::policy::{Deeds, Effect, Policy};
+use crate::policy::{Effect, Policy, ToolActions};
 use crate::violations::{CallEnd, UnaskedCalls, Violations};
 
 /// The calls of one attempt.
 #[derive(Debug)]
 pub(super) struct CallWatch<'a> {
     policy: &'a Policy,
-    deeds: Deeds,
+    actions: ToolActions,
     calls: UnaskedCalls,
     confined: Option<&'a ConfinedRun>,
     violations: &'a Violations,
@@ -23,7 +23,7 @@ impl<'a> CallWatch<'a> {
     pub(super) fn new(request: &'a Request, violations: &'a Violations) -> Option<Self> {
         Some(Self {
             policy: request.policy.as_ref()?,
-            deeds: Deeds::new(request.command.directory()),
+            actions: ToolActions::new(request.command.directory()),
             calls: UnaskedCalls::new(request.watch.clone()),
             confined: request.confined.as_deref(),
             violations,
@@ -43,17 +43,17 @@ impl<'a> CallWatch<'a> {
     }
 
     fn note_one(&mut self, event: &Event) -> Option<String> {
-        let deed = self.deeds.note(event);
-        match (&event.body, deed) {
-            (Body::ToolInvocation(call), Some(deed)) => {
-                let decision = self.policy.decide(&deed);
+        let action = self.actions.note(event);
+        match (&event.body, action) {
+            (Body::ToolInvocation(call), Some(action)) => {
+                let decision = self.policy.decide(&action);
                 if let Some(confined) = self.confined
                     && decision.effect == Effect::Allow
                 {
-                    confined.note_permitted(&deed);
+                    confined.note_permitted(&action);
                 }
                 let (key, id) = (call.call_id.to_str(), &call.call_id);
-                let certain = self.calls.announced(&key, id, &deed, decision, false);
+                let certain = self.calls.announced(&key, id, &action, decision, false);
                 certain.map(|violation| self.violated(violation))
             }
             (Body::ToolCompletion(done), _) => {

@@ -22,7 +22,7 @@ use super::translation::Say;
 use crate::acp::{LineFacts, Received, Tap, Traffic, What};
 use crate::budget::{Exceeded, Meter};
 use crate::confine::ConfinedRun;
-use crate::policy::{Deed, arguments};
+use crate::policy::{ToolAction, arguments};
 use crate::run::waiting::Waiting;
 use crate::violations::Violations;
 
@@ -43,7 +43,7 @@ pub(super) struct PermissionFacts {
     /// As events tell it.
     pub(super) request: PermissionRequest,
     /// What the call would do.
-    pub(super) action: Deed,
+    pub(super) action: ToolAction,
     /// Where the session was taken to work.
     pub(super) dir: PathBuf,
     /// The client may answer the request before its prompt is out.
@@ -192,7 +192,7 @@ impl LineObserver {
         number: u64,
         event: &Event,
         request: &PermissionRequest,
-        action: &Deed,
+        action: &ToolAction,
         dir: PathBuf,
     ) -> PermissionFacts {
         let mut request = request.clone();

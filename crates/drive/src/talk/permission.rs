@@ -27,7 +27,7 @@ use super::line_observer::{PermissionFacts, RequestFacts};
 use super::prompt::{PermissionAnswer, PermissionPrompt};
 use crate::acp::{Incoming, LineFacts, Refusal, Requests};
 use crate::hooks::Wanted;
-use crate::policy::{Decision, Deed, Effect, only_always};
+use crate::policy::{Decision, Effect, ToolAction, only_always};
 use crate::violations::named;
 use crate::workspace;
 
@@ -145,7 +145,7 @@ impl AgentRequest<'_> {
     async fn settle(
         &self,
         request: PermissionRequest,
-        action: &Deed,
+        action: &ToolAction,
     ) -> Result<Option<(Decision, Json)>, Refusal> {
         let options = self.options();
         let Some(verdict) = self.hear_hooks(action, &request.tool_input).await else {
@@ -186,7 +186,7 @@ impl AgentRequest<'_> {
 
     /// The agent wants a file or a terminal from us.
     async fn service(&self, method: &str, id: Option<Text>) -> Result<Json, Refusal> {
-        let action = self.state.workspace.deed(method, &self.params);
+        let action = self.state.workspace.action(method, &self.params);
         let Some(action) = action.map_err(out_of_reach)? else {
             return self.serve(method, None).await;
         };
@@ -211,7 +211,7 @@ impl AgentRequest<'_> {
         &self,
         method: &str,
         id: Option<Text>,
-        action: &Deed,
+        action: &ToolAction,
     ) -> Option<Decision> {
         let input = self.parameters(method);
         let observer = &self.state.observer;
@@ -236,7 +236,7 @@ impl AgentRequest<'_> {
     }
 
     /// Serves exactly what was judged, whatever may have changed since.
-    async fn serve(&self, method: &str, judged: Option<&Deed>) -> Result<Json, Refusal> {
+    async fn serve(&self, method: &str, judged: Option<&ToolAction>) -> Result<Json, Refusal> {
         // Dropping the service gives it up.
         tokio::select! {
             served = self.state.workspace.serve_as(method, &self.params, judged) => served,
@@ -245,7 +245,7 @@ impl AgentRequest<'_> {
     }
 
     /// What hooks say.
-    async fn hear_hooks(&self, action: &Deed, input: &Json) -> Option<HookVerdict> {
+    async fn hear_hooks(&self, action: &ToolAction, input: &Json) -> Option<HookVerdict> {
         let Some(hooks) = &self.state.hooks else {
             return Some(HookVerdict::Silent);
         };
@@ -255,7 +255,7 @@ impl AgentRequest<'_> {
             biased;
             () = self.turn.cancelled() => None,
             () = self.incoming.respond.cancelled() => None,
-            verdict = hooks.before_tool(Wanted { deed: action, input }, self.place()) => verdict,
+            verdict = hooks.before_tool(Wanted { action, input }, self.place()) => verdict,
         };
         drop(asked);
         if matches!(verdict, Some(HookVerdict::Stopped(_))) {
@@ -286,7 +286,7 @@ impl AgentRequest<'_> {
     async fn ask(
         &self,
         request: PermissionRequest,
-        action: &Deed,
+        action: &ToolAction,
         why: &Decision,
         is_ours: bool,
     ) -> Option<(Decision, Option<String>)> {
@@ -305,7 +305,7 @@ impl AgentRequest<'_> {
         let prompt = PermissionPrompt {
             request,
             session_id: Text::from(self.session.clone()),
-            deed: action.clone(),
+            action: action.clone(),
             options: self.options(),
             reason: why.reason.clone(),
             reply,
@@ -332,7 +332,7 @@ impl AgentRequest<'_> {
     }
 
     /// Hooks hear of the prompt.
-    async fn notify_hooks(&self, action: &Deed, input: &Json) -> Option<()> {
+    async fn notify_hooks(&self, action: &ToolAction, input: &Json) -> Option<()> {
         let Some(hooks) = &self.state.hooks else {
             return Some(());
         };
@@ -340,12 +340,12 @@ impl AgentRequest<'_> {
         // Dropping the notification ends the hooks.
         tokio::select! {
             () = self.turn.cancelled() => None,
-            () = hooks.notify(Wanted { deed: action, input }, self.place()) => Some(()),
+            () = hooks.notify(Wanted { action, input }, self.place()) => Some(()),
         }
     }
 
     /// The decision where no answer comes. No rule outweighs a hook that wants a prompt.
-    fn decide_unattended(&self, action: &Deed, why: &Decision) -> Decision {
+    fn decide_unattended(&self, action: &ToolAction, why: &Decision) -> Decision {
         match why.by {
             DecidedBy::Hook => why.clone().without_anybody(""),
             _ => self.state.table().policy().decide_unattended(action),
@@ -353,7 +353,11 @@ impl AgentRequest<'_> {
     }
 
     /// Takes the answer to a prompt, and keeps it if it holds for the rest of the run.
-    fn take_answer(&self, action: &Deed, answer: PermissionAnswer) -> (Decision, Option<String>) {
+    fn take_answer(
+        &self,
+        action: &ToolAction,
+        answer: PermissionAnswer,
+    ) -> (Decision, Option<String>) {
         let standing = answer.standing(action);
         let decision = answer.decision(standing.as_ref());
         if let Some(standing) = standing {
@@ -363,7 +367,7 @@ impl AgentRequest<'_> {
     }
 
     /// The agent offers no way to deny, and may take an error for a yes: its turn ends.
-    fn stop_undeniable(&self, action: &Deed, decision: &Decision) {
+    fn stop_undeniable(&self, action: &ToolAction, decision: &Decision) {
         let (what, why) = (named(action), &decision.reason);
         let stopped = Stopped {
             cause: Cause::PermissionDenied,
@@ -380,7 +384,7 @@ impl AgentRequest<'_> {
         method: &str,
         id: Option<Text>,
         input: Json,
-        action: &Deed,
+        action: &ToolAction,
     ) -> PermissionRequest {
         let own = || Text::from(self.incoming.id.as_str().trim_matches('"').to_owned());
         PermissionRequest {
@@ -419,7 +423,7 @@ impl AgentRequest<'_> {
         Some(Json::from(SharedToken::from(options)))
     }
 
-    fn note_permitted(&self, action: &Deed) {
+    fn note_permitted(&self, action: &ToolAction) {
         if let Some(confined) = &self.state.confined {
             confined.note_permitted(action);
         }

@@ -7,7 +7,7 @@ use lapidary_vocab::{Json, Text};
 use tokio::sync::{mpsc, oneshot};
 
 use super::client_inbox::ClientInbox;
-use crate::policy::{Decision, Deed, Effect, StandingAnswer};
+use crate::policy::{Decision, Effect, StandingAnswer, ToolAction};
 
 /// The attendant that answers permission prompts.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +29,7 @@ pub struct PermissionPrompt {
     /// The session that it is about.
     pub session_id: Text,
     /// What it would do, as it was judged.
-    pub deed: Deed,
+    pub action: ToolAction,
     /// The options that the agent offers: an array, or nothing.
     pub options: Option<Json>,
     /// Why it is asked.
@@ -55,9 +55,9 @@ pub struct PermissionAnswer {
 
 impl PermissionAnswer {
     /// What the answer allows for the rest of the run.
-    pub(super) fn standing(&self, deed: &Deed) -> Option<StandingAnswer> {
+    pub(super) fn standing(&self, action: &ToolAction) -> Option<StandingAnswer> {
         let is_meant = self.allowed && self.is_for_run;
-        is_meant.then(|| StandingAnswer::of(deed)).flatten()
+        is_meant.then(|| StandingAnswer::of(action)).flatten()
     }
 
     /// The answer as a decision.

@@ -15,7 +15,7 @@ use lapidary_vocab::event::{DecidedBy, ToolKind};
 use tokio_util::sync::CancellationToken;
 
 use crate::acp::{Modes, OpenedSession};
-use crate::policy::{Decision, Deed, Deeds, Policy, StandingAnswer};
+use crate::policy::{Decision, Policy, StandingAnswer, ToolAction, ToolActions};
 use crate::violations::{UnaskedCalls, Watch};
 
 pub(super) use calls::{CallNote, call_key, session_of_event};
@@ -33,11 +33,11 @@ pub(super) struct SessionTable {
     /// Where a session works that was opened nowhere else.
     root: PathBuf,
     /// What was announced about each call that has not ended.
-    announced: Deeds,
+    announced: ToolActions,
     /// Calls that the agent did not ask about.
     unasked: UnaskedCalls,
     /// Calls that were not allowed: what they are and why, where they were denied and not only given up.
-    held_back: BTreeMap<String, Option<(Deed, Decision)>>,
+    held_back: BTreeMap<String, Option<(ToolAction, Decision)>>,
     /// The methods of requests that we have not answered yet, under the numbers of their lines.
     pub(super) unanswered: BTreeMap<u64, String>,
     pub(super) has_prompted: bool,
@@ -67,7 +67,7 @@ pub(super) struct SessionState {
 /// An action that was allowed.
 #[derive(Debug)]
 struct Grant {
-    action: Deed,
+    action: ToolAction,
     decision: Decision,
     /// The reason of the hook that wanted it to be asked, if one did.
     hook_reason: Option<String>,
@@ -81,7 +81,7 @@ impl Grant {
     }
 
     /// Whether it is the same action: the same command in the same place, or the same files, and not more done to them.
-    fn covers(&self, wanted: &Deed, here: Option<&PathBuf>) -> bool {
+    fn covers(&self, wanted: &ToolAction, here: Option<&PathBuf>) -> bool {
         let granted = &self.action;
         if wanted.command.is_some() {
             let is_here = |path: &PathBuf| Some(path) == here || granted.paths.contains(path);
@@ -107,7 +107,7 @@ impl SessionTable {
             policy,
             standing: Vec::new(),
             root: root.to_owned(),
-            announced: Deeds::new(root),
+            announced: ToolActions::new(root),
             unasked: UnaskedCalls::new(watch),
             held_back: BTreeMap::new(),
             unanswered: BTreeMap::new(),
@@ -243,7 +243,7 @@ impl SessionTable {
     pub(super) fn grant(
         &mut self,
         id: &str,
-        action: &Deed,
+        action: &ToolAction,
         decision: &Decision,
         hook_reason: Option<String>,
     ) {
@@ -263,7 +263,7 @@ impl SessionTable {
     pub(super) fn granted(
         &self,
         id: &str,
-        action: &Deed,
+        action: &ToolAction,
         why: &Decision,
         here: Option<&PathBuf>,
     ) -> Option<Decision> {
@@ -278,7 +278,7 @@ impl SessionTable {
     }
 
     /// The decision by which the user has allowed this for the rest of the run.
-    pub(super) fn allowed_for_run(&self, action: &Deed) -> Option<Decision> {
+    pub(super) fn allowed_for_run(&self, action: &ToolAction) -> Option<Decision> {
         let answer = self.standing.iter().find(|answer| answer.covers(action))?;
         Some(answer.decision())
     }

@@ -7,7 +7,7 @@ use lapidary_vocab::Text;
 use lapidary_vocab::event::{PermissionViolation, ToolCallStatus, ToolKind};
 
 use super::Watch;
-use crate::policy::{Decision, Deed, Effect};
+use crate::policy::{Decision, Effect, ToolAction};
 
 /// So many calls are remembered until they end.
 const MOST_CALLS: usize = 1024;
@@ -34,7 +34,7 @@ pub(crate) struct UnaskedCalls {
 
 #[derive(Debug)]
 struct UnaskedCall {
-    deed: Deed,
+    action: ToolAction,
     decision: Decision,
     is_running: bool,
 }
@@ -63,23 +63,23 @@ impl UnaskedCalls {
         &mut self,
         call: &str,
         id: &Text,
-        deed: &Deed,
+        action: &ToolAction,
         decision: Decision,
         is_running: bool,
     ) -> Option<PermissionViolation> {
         if self.asked.contains(call) && !self.is_another(call, &decision) {
             return None;
         }
-        if decision.effect == Effect::Allow || self.watch.is_own(deed, &decision) {
+        if decision.effect == Effect::Allow || self.watch.is_own(action, &decision) {
             self.open.remove(call);
             return None;
         }
         let unasked = UnaskedCall {
-            deed: deed.clone(),
+            action: action.clone(),
             decision,
             is_running,
         };
-        let is_certain = is_running && self.watch.is_gemini && deed.command.is_some();
+        let is_certain = is_running && self.watch.is_gemini && action.command.is_some();
         if is_certain {
             self.asked.insert(call.to_owned()); // it is told once
             return Some(unasked.violation(id));
@@ -121,7 +121,7 @@ impl UnaskedCalls {
         let Some(unasked) = self.open.remove(call) else {
             return CallEnd::Fine;
         };
-        if !self.has_run(&unasked.deed, status) {
+        if !self.has_run(&unasked.action, status) {
             return CallEnd::Fine;
         }
         unasked.judged(id)
@@ -143,11 +143,11 @@ impl UnaskedCalls {
 
     /// Whether a call has done anything. A command that failed may have; an edit that failed has not, and mostly names a file that is
     /// not there.
-    fn has_run(&self, deed: &Deed, status: &ToolCallStatus) -> bool {
+    fn has_run(&self, action: &ToolAction, status: &ToolCallStatus) -> bool {
         match status {
             ToolCallStatus::Completed => true,
             ToolCallStatus::Failed => {
-                deed.command.is_some() && !self.watch.is_gemini && !self.watch.is_told
+                action.command.is_some() && !self.watch.is_gemini && !self.watch.is_told
             }
             _ => false,
         }
@@ -157,7 +157,7 @@ impl UnaskedCalls {
 impl UnaskedCall {
     fn judged(&self, id: &Text) -> CallEnd {
         if self.is_unknown() {
-            let what = named(&self.deed);
+            let what = named(&self.action);
             let why = &self.decision.reason;
             return CallEnd::Unknown(format!("the agent did {what} without asking: {why}"));
         }
@@ -166,19 +166,19 @@ impl UnaskedCall {
 
     /// It is unknown what the call does, and no rule is about it, but for one that cannot see what it is about.
     fn is_unknown(&self) -> bool {
-        let deed = &self.deed;
-        let is_known = deed.command.is_some() || deed.shows_diff || deed.mcp_server.is_some();
-        let is_unclassified = matches!(deed.kind, ToolKind::Unclassified | ToolKind::Other(_));
-        let is_reader = matches!(deed.kind, ToolKind::Read | ToolKind::Search);
-        let is_odd = is_unclassified || (is_reader && deed.paths.is_empty());
-        let names_files = !deed.paths.is_empty() || !deed.possible_paths.is_empty();
+        let action = &self.action;
+        let is_known = action.command.is_some() || action.shows_diff || action.mcp_server.is_some();
+        let is_unclassified = matches!(action.kind, ToolKind::Unclassified | ToolKind::Other(_));
+        let is_reader = matches!(action.kind, ToolKind::Read | ToolKind::Search);
+        let is_odd = is_unclassified || (is_reader && action.paths.is_empty());
+        let names_files = !action.paths.is_empty() || !action.possible_paths.is_empty();
         let is_unseen = self.decision.is_presumed && is_unclassified && !names_files;
         (self.decision.rule.is_none() || is_unseen) && is_odd && !is_known
     }
 
     fn violation(&self, id: &Text) -> PermissionViolation {
         violation(
-            &self.deed,
+            &self.action,
             Some(id),
             &self.decision,
             "ran before it could be denied",
@@ -188,50 +188,50 @@ impl UnaskedCall {
 
 impl Watch {
     /// Whether a call is about the agent's own files only, and no rule is about it.
-    fn is_own(&self, deed: &Deed, decision: &Decision) -> bool {
-        let places = match deed.kind {
-            ToolKind::Read | ToolKind::Search if !deed.shows_diff => &self.state,
+    fn is_own(&self, action: &ToolAction, decision: &Decision) -> bool {
+        let places = match action.kind {
+            ToolKind::Read | ToolKind::Search if !action.shows_diff => &self.state,
             ToolKind::Edit => &self.notes,
             _ => return false,
         };
         let is_inside = |path: &PathBuf| places.iter().any(|place| path.starts_with(place));
-        let is_plain = deed.command.is_none() && deed.mcp_server.is_none();
-        let mut paths = deed.paths.iter();
-        decision.rule.is_none() && is_plain && !deed.paths.is_empty() && paths.all(is_inside)
+        let is_plain = action.command.is_none() && action.mcp_server.is_none();
+        let mut paths = action.paths.iter();
+        decision.rule.is_none() && is_plain && !action.paths.is_empty() && paths.all(is_inside)
     }
 }
 
 /// A violation by a call.
 pub(crate) fn violation(
-    deed: &Deed,
+    action: &ToolAction,
     id: Option<&Text>,
     decision: &Decision,
     happened: &str,
 ) -> PermissionViolation {
     let text = |text: &str| Text::from(text.to_owned());
-    let paths = deed.paths.iter().take(MOST_PATHS);
-    let command = deed.command.as_deref();
+    let paths = action.paths.iter().take(MOST_PATHS);
+    let command = action.command.as_deref();
     PermissionViolation {
-        tool_name: text(deed.tool.as_deref().unwrap_or(deed.kind.as_str())),
+        tool_name: text(action.tool.as_deref().unwrap_or(action.kind.as_str())),
         tool_use_id: id.map(Text::detached),
-        title: deed.title.as_deref().map(text),
+        title: action.title.as_deref().map(text),
         command: command.map(|command| Text::from(cut(command, LONGEST_COMMAND))),
         paths: paths.map(|path| text(&path.to_string_lossy())).collect(),
         rule: decision.rule.as_deref().map(text),
         reason: text(&decision.reason),
-        message: Text::from(format!("{} {happened}: {}", named(deed), decision.reason)),
+        message: Text::from(format!("{} {happened}: {}", named(action), decision.reason)),
     }
 }
 
 /// A call in few words: its command, its tool and file, or its title. A tool that has no name goes by its kind.
-pub(crate) fn named(deed: &Deed) -> String {
-    let tool = deed.tool.as_deref();
-    let name = tool.filter(|tool| *tool != deed.kind.as_str());
-    let words = match (&deed.command, name, deed.paths.first()) {
+pub(crate) fn named(action: &ToolAction) -> String {
+    let tool = action.tool.as_deref();
+    let name = tool.filter(|tool| *tool != action.kind.as_str());
+    let words = match (&action.command, name, action.paths.first()) {
         (Some(command), ..) => command.clone(),
         (None, Some(name), Some(path)) => format!("{name} {}", path.display()),
         (None, ..) => {
-            let what = name.or(deed.title.as_deref()).or(tool);
+            let what = name.or(action.title.as_deref()).or(tool);
             what.unwrap_or("something").to_owned()
         }
     };
@@ -249,10 +249,10 @@ mod tests {
 
     use super::*;
 
-    fn run(command: &str) -> Deed {
-        Deed {
+    fn run(command: &str) -> ToolAction {
+        ToolAction {
             command: Some(command.to_owned()),
-            ..Deed::new(ToolKind::Execute)
+            ..ToolAction::new(ToolKind::Execute)
         }
     }
 
@@ -266,12 +266,12 @@ mod tests {
     /// Whether a call that ends like this was a violation.
     fn is_violated(
         calls: &mut UnaskedCalls,
-        deed: &Deed,
+        action: &ToolAction,
         rule: Option<&str>,
         status: &ToolCallStatus,
     ) -> bool {
         let id = Text::from("c");
-        let certain = calls.announced("c", &id, deed, not_allowed(rule), true);
+        let certain = calls.announced("c", &id, action, not_allowed(rule), true);
         assert_eq!(certain, None);
         matches!(calls.ended("c", &id, status), CallEnd::Violation(_))
     }
@@ -304,15 +304,15 @@ mod tests {
             state: vec![PathBuf::from("/state")],
             ..Watch::default()
         });
-        let read = |path: &str| Deed {
+        let read = |path: &str| ToolAction {
             paths: vec![PathBuf::from(path)],
-            ..Deed::new(ToolKind::Read)
+            ..ToolAction::new(ToolKind::Read)
         };
         let done = ToolCallStatus::Completed;
         assert!(!is_violated(&mut calls, &read("/state/x"), None, &done));
         assert!(is_violated(&mut calls, &read("/state"), Some("r"), &done));
         assert!(is_violated(&mut calls, &read("/other"), None, &done));
-        let edit = Deed {
+        let edit = ToolAction {
             kind: ToolKind::Edit,
             ..read("/state/x")
         };

@@ -10,7 +10,7 @@ use super::params::{Params, bad};
 use super::roots::Place;
 use super::{Inner, Missing, NOT_FOUND, READ, WRITE, disk};
 use crate::acp::Refusal;
-use crate::policy::Deed;
+use crate::policy::ToolAction;
 
 /// A file to read.
 pub(super) struct Read {
@@ -34,8 +34,8 @@ impl Read {
         })
     }
 
-    pub(super) fn deed(&self) -> Deed {
-        deed(ToolKind::Read, READ, &self.place)
+    pub(super) fn action(&self) -> ToolAction {
+        action(ToolKind::Read, READ, &self.place)
     }
 
     pub(super) fn act(self) -> Result<Json, Refusal> {
@@ -122,8 +122,8 @@ impl Write {
         Ok(Self { place, content })
     }
 
-    pub(super) fn deed(&self) -> Deed {
-        deed(ToolKind::Edit, WRITE, &self.place)
+    pub(super) fn action(&self) -> ToolAction {
+        action(ToolKind::Edit, WRITE, &self.place)
     }
 
     pub(super) fn act(self) -> Result<Json, Refusal> {
@@ -142,11 +142,11 @@ fn file_in(inner: &Inner, params: &Params<'_>) -> Result<Place, Refusal> {
     Ok(place)
 }
 
-fn deed(kind: ToolKind, tool: &str, place: &Place) -> Deed {
-    Deed {
+fn action(kind: ToolKind, tool: &str, place: &Place) -> ToolAction {
+    ToolAction {
         tool: Some(tool.to_owned()),
         paths: vec![place.path.clone()],
-        ..Deed::new(kind)
+        ..ToolAction::new(kind)
     }
 }
 

@@ -8,7 +8,7 @@ use lapidary_vocab::event::ToolKind;
 use super::params::{Params, bad, without_nul};
 use super::{CREATE, Inner};
 use crate::acp::Refusal;
-use crate::policy::{Deed, command_line, quoted};
+use crate::policy::{ToolAction, command_line, quoted};
 
 /// What runs a line that is no program.
 const SHELL: &str = "/bin/sh";
@@ -65,14 +65,14 @@ impl Launch {
         })
     }
 
-    pub(super) fn deed(&self) -> Deed {
-        let deed = Deed {
+    pub(super) fn action(&self) -> ToolAction {
+        let action = ToolAction {
             tool: Some(CREATE.to_owned()),
             command: Some(self.shown.clone()),
             paths: vec![self.directory.clone()],
-            ..Deed::new(ToolKind::Execute)
+            ..ToolAction::new(ToolKind::Execute)
         };
-        deed.with_files_of_command(&self.directory)
+        action.with_files_of_command(&self.directory)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Permissions: what rules, modes and files say about what an agent wants to do.
 
-mod deeds;
+mod actions;
 mod files;
 mod generated;
 mod properties;
@@ -10,31 +10,31 @@ mod shapes;
 use std::path::{Path, PathBuf};
 
 use lapidary_drive::config::{Config, PermissionMode};
-use lapidary_drive::policy::{Deed, Effect, Policy, Rule, Rules};
+use lapidary_drive::policy::{Effect, Policy, Rule, Rules, ToolAction};
 use lapidary_vocab::event::ToolKind;
 
 /// Where the agents of these tests work. It is not there, so no link is in the way.
 const ROOT: &str = "/nowhere/project";
 
-fn deed(kind: ToolKind) -> Deed {
-    Deed::new(kind)
+fn action(kind: ToolKind) -> ToolAction {
+    ToolAction::new(kind)
 }
 
-fn run(command: &str) -> Deed {
-    let run = Deed {
+fn run(command: &str) -> ToolAction {
+    let run = ToolAction {
         command: Some(command.to_owned()),
-        ..deed(ToolKind::Execute)
+        ..action(ToolKind::Execute)
     };
     run.with_files_of_command(Path::new(ROOT))
 }
 
-fn on(kind: ToolKind, paths: &[&str]) -> Deed {
-    Deed {
+fn on(kind: ToolKind, paths: &[&str]) -> ToolAction {
+    ToolAction {
         paths: paths
             .iter()
             .map(|path| Path::new(ROOT).join(path))
             .collect(),
-        ..deed(kind)
+        ..action(kind)
     }
 }
 

@@ -162,7 +162,7 @@ impl StreamNormalizer {
                 self.known(line, &mut current, out);
             }
             other => {
-                // Noise is nobody's deed. An object may be the call of a tool, in words that are not known yet.
+                // Noise is no action of the agent. An object may be the call of a tool, in words that are not known yet.
                 self.has_spoken |= matches!(other, Content::UnknownType(_) | Content::Untyped);
                 let (kind, message) = odd::untranslatable(other, text);
                 self.stamp.diagnostic(kind, message, &mut current.raw, out);

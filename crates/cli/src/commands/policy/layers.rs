@@ -18,17 +18,17 @@ pub(super) fn layers(
     if judgement.decision.effect == Effect::Allow {
         return Vec::new();
     }
-    let deed = &call.deed;
+    let action = &call.action;
     let name = call.tool.to_str();
     let tool = AgentTool {
         name: &name,
-        kind: &deed.kind,
-        server: deed.mcp_server.as_deref(),
+        kind: &action.kind,
+        server: action.mcp_server.as_deref(),
     };
     let has_asked = call.answer.is_some();
     let first = match rule_keeping(agent, None) {
         RuleKeeping::Enforced => StoppedBy::AgentPolicy,
-        RuleKeeping::Partly if !has_asked => partly(agent, &deed.kind),
+        RuleKeeping::Partly if !has_asked => partly(agent, &action.kind),
         RuleKeeping::Asked if policy.coverage(tool) >= Coverage::Asked => StoppedBy::Asked,
         _ if has_asked => StoppedBy::Asked,
         _ => StoppedBy::Watched,
@@ -51,11 +51,11 @@ fn partly(agent: &str, kind: &ToolKind) -> StoppedBy {
 
 /// Whether it changes a file outside the directory in which the agent works.
 fn writes_outside(call: &Call) -> bool {
-    let deed = &call.deed;
-    let writes = deed.shows_diff
+    let action = &call.action;
+    let writes = action.shows_diff
         || matches!(
-            deed.kind,
+            action.kind,
             ToolKind::Edit | ToolKind::Delete | ToolKind::Move
         );
-    writes && deed.paths.iter().any(|path| !path.starts_with(&call.dir))
+    writes && action.paths.iter().any(|path| !path.starts_with(&call.dir))
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use lapidary::drive::policy::{Deed, Deeds};
+use lapidary::drive::policy::{ToolAction, ToolActions};
 use lapidary::drive::recording::MANIFEST;
 use lapidary::drive::replay::Past;
 use lapidary::vocab::event::{PermissionDecision, PermissionOutcome, ToolCallStatus};
@@ -25,7 +25,7 @@ pub(super) struct Call {
     pub(super) id: Text,
     pub(super) tool: Text,
     pub(super) title: Option<Text>,
-    pub(super) deed: Deed,
+    pub(super) action: ToolAction,
     /// Where the agent worked.
     pub(super) dir: PathBuf,
     pub(super) happened: Happened,
@@ -43,7 +43,7 @@ impl Recorded {
         let dir = given.map(Path::to_owned).or(recorded);
         let mut reading = Reading {
             is_given: given.is_some(),
-            deeds: Deeds::new(dir.as_deref().unwrap_or(here)),
+            actions: ToolActions::new(dir.as_deref().unwrap_or(here)),
             dir: dir.unwrap_or_else(|| here.to_owned()),
             calls: Vec::new(),
             places: HashMap::new(),
@@ -70,7 +70,7 @@ fn directory(path: &Path) -> Result<PathBuf, Failure> {
 struct Reading {
     is_given: bool,
     dir: PathBuf,
-    deeds: Deeds,
+    actions: ToolActions,
     calls: Vec<Call>,
     /// Which call has which place among them.
     places: HashMap<(String, String), usize>,
@@ -78,17 +78,17 @@ struct Reading {
 
 impl Reading {
     fn take(&mut self, event: &Event) {
-        let deed = self.deeds.note(event);
-        match (&event.body, deed) {
+        let action = self.actions.note(event);
+        match (&event.body, action) {
             (Body::SessionInit(init), _) => self.moved(event, init.cwd.as_ref()),
-            (Body::ToolInvocation(call), Some(deed)) => {
-                let at = self.call(event, &call.call_id, &call.tool_name, deed);
+            (Body::ToolInvocation(call), Some(action)) => {
+                let at = self.call(event, &call.call_id, &call.tool_name, action);
                 self.calls[at].title.clone_from(&call.title);
                 self.calls[at].tool = call.tool_name.clone();
             }
-            (Body::PermissionRequest(request), Some(deed)) => {
+            (Body::PermissionRequest(request), Some(action)) => {
                 let id = request.tool_use_id.as_ref().unwrap_or(&request.request_id);
-                let at = self.call(event, id, &request.tool_name, deed);
+                let at = self.call(event, id, &request.tool_name, action);
                 self.calls[at].is_asked = true;
             }
             (Body::ToolCompletion(completion), _) => {
@@ -124,19 +124,19 @@ impl Reading {
             return;
         };
         let dir = self.dir.join(dir.to_str().as_ref());
-        self.deeds.works_in(event.base.session_id.as_ref(), &dir);
+        self.actions.works_in(event.base.session_id.as_ref(), &dir);
     }
 
     /// The place of a call, with what is known about it by now. What was known when the agent asked stays as it was.
-    fn call(&mut self, event: &Event, id: &Text, tool: &Text, mut deed: Deed) -> usize {
+    fn call(&mut self, event: &Event, id: &Text, tool: &Text, mut action: ToolAction) -> usize {
         let key = key(event, id);
         if let Some(at) = self.places.get(&key).copied() {
             let call = &mut self.calls[at];
             if !call.is_asked {
-                if deed.paths.is_empty() {
-                    deed.paths = std::mem::take(&mut call.deed.paths);
+                if action.paths.is_empty() {
+                    action.paths = std::mem::take(&mut call.action.paths);
                 }
-                call.deed = deed;
+                call.action = action;
             }
             return at;
         }
@@ -144,8 +144,11 @@ impl Reading {
             id: id.clone(),
             tool: tool.clone(),
             title: None,
-            deed,
-            dir: self.deeds.dir_of(event.base.session_id.as_ref()).to_owned(),
+            action,
+            dir: self
+                .actions
+                .dir_of(event.base.session_id.as_ref())
+                .to_owned(),
             happened: Happened::Unknown,
             answer: None,
             is_asked: false,

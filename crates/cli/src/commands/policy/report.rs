@@ -78,7 +78,7 @@ impl Report {
         let first = self.whole.calls.len();
         for call in past.calls {
             let policy = policy.clone().with_roots([call.dir.clone()]);
-            let judgement = policy.judge(&call.deed);
+            let judgement = policy.judge(&call.action);
             self.count(&judgement);
             let agent = self.agent.as_deref();
             let stopped_by = agent.map(|agent| layers(agent, &policy, &call, &judgement));
@@ -125,7 +125,7 @@ impl Report {
 }
 
 fn judged(recording: &str, call: Call, judgement: Judgement) -> JudgedCall {
-    let paths = call.deed.paths.iter();
+    let paths = call.action.paths.iter();
     let decision = judgement.decision;
     JudgedCall {
         recording: recording.to_owned(),
@@ -135,9 +135,9 @@ fn judged(recording: &str, call: Call, judgement: Judgement) -> JudgedCall {
         paths: paths
             .map(|path| path.to_string_lossy().into_owned())
             .collect(),
-        kind: call.deed.kind,
-        command: call.deed.command,
-        mcp_server: call.deed.mcp_server,
+        kind: call.action.kind,
+        command: call.action.command,
+        mcp_server: call.action.mcp_server,
         effect: effect(decision.effect),
         decided_by: decision.by,
         rule: decision.rule,

@@ -289,7 +289,7 @@ fn read_lines() -> mpsc::UnboundedReceiver<String> {
 
 #[cfg(test)]
 mod tests {
-    use lapidary::drive::policy::Deed;
+    use lapidary::drive::policy::ToolAction;
     use lapidary::render::live::{Marks, Size};
     use lapidary::vocab::Json;
     use lapidary::vocab::content::{ContentBlock, DiffBlock};
@@ -317,14 +317,14 @@ mod tests {
             blocked_path: None,
             suggestions: Vec::new(),
         };
-        let deed = Deed {
+        let action = ToolAction {
             command: Some(command.to_owned()),
-            ..Deed::new(ToolKind::Execute)
+            ..ToolAction::new(ToolKind::Execute)
         };
         let question = PermissionPrompt {
             request,
             session_id: Text::from("s"),
-            deed,
+            action,
             options: None,
             reason: reason.to_owned(),
             reply,
@@ -455,7 +455,7 @@ mod tests {
     #[test]
     fn always_is_not_taken_for_a_reason_where_it_is_not_offered() {
         let (mut question, mut replied) = question("ls", "");
-        question.deed.is_unclear = true;
+        question.action.is_unclear = true;
         assert_eq!(prompt(&question).always, None);
         assert!(!asking(question).answer("always").unwrap());
         assert!(replied.try_recv().is_err());
@@ -474,9 +474,9 @@ mod tests {
     #[test]
     fn a_prompt_about_an_edit_shows_the_diff_and_not_the_arguments() {
         let (mut question, _) = question("", "an edit needs permission");
-        question.deed.kind = ToolKind::Edit;
-        question.deed.command = None;
-        question.deed.paths = vec!["/p/a.txt".into()];
+        question.action.kind = ToolKind::Edit;
+        question.action.command = None;
+        question.action.paths = vec!["/p/a.txt".into()];
         question.request.tool_kind = ToolKind::Edit;
         question.request.title = Some(Text::from("a.txt"));
         question.request.tool_input = Json::from_value(&serde_json::json!({"file_path": "a.txt"}));

@@ -42,7 +42,7 @@ const ROWS: &[Row] = &[
         },
     ),
     row(
-        "an end without a word, but with a deed",
+        "an end without a word, but with a tool call",
         r#"p = prompted(); call("c1", status="completed"); answer(p, {"stopReason": "end_turn"})"#,
         ("end_turn", 0),
         ends,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary_testkit::ways::{Deed, Way, ways};
+use lapidary_testkit::ways::{ToolAction, Way, ways};
 use serde_json::{Value, json};
 
 use super::scene::{Played, command, in_parallel, staged};
@@ -76,9 +76,9 @@ done(p)
 
 fn listed(ways: &[Way]) -> String {
     let listed = ways.iter().map(|way| {
-        let line = match &way.deed {
-            Deed::Write => Value::Null,
-            Deed::Run(line) => json!(line),
+        let line = match &way.action {
+            ToolAction::Write => Value::Null,
+            ToolAction::Run(line) => json!(line),
         };
         json!({"told": way.told, "asked": way.asked, "line": line})
     });
@@ -154,8 +154,8 @@ fn no_way_that_is_not_asked_about_goes_unnoticed() {
 /// Ways that say clearly what they do.
 fn is_clear(way: &Way) -> bool {
     let input = way.asked["rawInput"].to_string();
-    match &way.deed {
-        Deed::Write => {
+    match &way.action {
+        ToolAction::Write => {
             let names = ["{\"path\":", "{\"file_path\":", "{\"output_path\":"];
             let is_named = names.iter().any(|name| input.starts_with(name));
             is_named
@@ -163,15 +163,18 @@ fn is_clear(way: &Way) -> bool {
                     .iter()
                     .any(|kind| way.asked["kind"] == *kind)
         }
-        Deed::Run(line) => input.contains("touch") && !line.contains("sh") && !line.contains("<<"),
+        ToolAction::Run(line) => {
+            input.contains("touch") && !line.contains("sh") && !line.contains("<<")
+        }
     }
 }
 
 #[test]
 fn a_call_that_is_another_than_was_allowed_is_a_violation() {
     let ways: Vec<_> = ways(2000, 8).into_iter().filter(is_clear).collect();
-    let (written, run): (Vec<_>, Vec<_>) =
-        ways.into_iter().partition(|way| way.deed == Deed::Write);
+    let (written, run): (Vec<_>, Vec<_>) = ways
+        .into_iter()
+        .partition(|way| way.action == ToolAction::Write);
     let ways: Vec<_> = written
         .into_iter()
         .take(3)

@@ -43,7 +43,7 @@ fn known(
     given: &Map<String, Value>,
 ) -> Map<String, Value> {
     let mut known = Map::new();
-    if let Some(line) = &wanted.deed.command {
+    if let Some(line) = &wanted.action.command {
         known.insert("command".to_owned(), line.clone().into());
         let words = given.get("command").filter(|before| !before.is_string());
         if let Some(words) = words.filter(|_| !given.contains_key("argv")) {
@@ -52,7 +52,7 @@ fn known(
     }
     // Of a single file the agent's own word is the one that was found.
     let own = given.get("file_path").and_then(Value::as_str);
-    let is_said = own.is_some_and(|own| !own.is_empty()) && wanted.deed.paths.len() == 1;
+    let is_said = own.is_some_and(|own| !own.is_empty()) && wanted.action.paths.len() == 1;
     if let Some(file) = file.filter(|_| !is_said) {
         let file = file.to_string_lossy().into_owned();
         known.insert("file_path".to_owned(), file.into());
@@ -84,21 +84,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::policy::Deed;
+    use crate::policy::ToolAction;
 
-    fn deed(command: Option<&str>, paths: &[&str]) -> Deed {
-        Deed {
+    fn action(command: Option<&str>, paths: &[&str]) -> ToolAction {
+        ToolAction {
             command: command.map(str::to_owned),
             paths: paths.iter().map(Into::into).collect(),
-            ..Deed::new(ToolKind::Unclassified)
+            ..ToolAction::new(ToolKind::Unclassified)
         }
     }
 
     #[track_caller]
-    fn check(input: &Value, deed: &Deed, expected: &[Value]) {
+    fn check(input: &Value, action: &ToolAction, expected: &[Value]) {
         let input = lapidary_json::SharedToken::parse(&input.to_string()).unwrap();
         let input = &Json::from(input);
-        let wanted = Wanted { deed, input };
+        let wanted = Wanted { action, input };
         let sides = wanted.sides();
         let files = sides.iter().flat_map(|side| &side.files);
         let told: Vec<_> = files.map(|file| of(wanted, *file).value).collect();
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_command_is_the_whole_line() {
-        let run = deed(Some("rm -rf 'a b'"), &[]);
+        let run = action(Some("rm -rf 'a b'"), &[]);
         let line = json!({"command": "rm -rf 'a b'"});
         check(&json!({}), &run, &[line]);
         let args = json!(["-rf", "a b"]);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn each_file_is_told_of() {
-        let one = deed(None, &["/w/a.txt"]);
+        let one = action(None, &["/w/a.txt"]);
         check(&json!({}), &one, &[json!({"file_path": "/w/a.txt"})]);
         let own = json!({"file_path": "a.txt", "content": "x"});
         check(&own, &one, std::slice::from_ref(&own));
@@ -129,13 +129,13 @@ mod tests {
             let odd = json!({"file_path": odd});
             check(&odd, &one, &[json!({"file_path": "/w/a.txt"})]);
         }
-        let two = deed(None, &["/w/a.txt", "/w/b.txt"]);
+        let two = action(None, &["/w/a.txt", "/w/b.txt"]);
         let told = ["/w/a.txt", "/w/b.txt"].map(|it| json!({"file_path": it, "content": "x"}));
         check(&own, &two, &told);
     }
     #[test]
     fn a_command_of_another_sort_is_kept() {
-        let run = deed(Some("rm x"), &[]);
+        let run = action(Some("rm x"), &[]);
         let odd = json!({"program": "rm"});
         let told = json!({"command": "rm x", "argv": odd});
         check(&json!({"command": odd}), &run, &[told]);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn arguments_that_are_no_object_are_told() {
-        let think = deed(None, &[]);
+        let think = action(None, &[]);
         check(&json!("rm x"), &think, &[json!({"rawInput": "rm x"})]);
         let list = json!(["rm", "x"]);
         check(&list, &think, &[json!({"rawInput": list})]);
@@ -154,9 +154,9 @@ mod tests {
         let given =
             r#"{"command": ["x"], "n": [1e999, 1], "\u0041": "\ud800", "n": [1.50, 1e999]}"#;
         let input = Json::from(lapidary_json::SharedToken::parse(given).unwrap());
-        let deed = &deed(Some("x"), &["/w/a"]);
+        let action = &action(Some("x"), &["/w/a"]);
         let wanted = Wanted {
-            deed,
+            action,
             input: &input,
         };
         let told = of(wanted, Some(Path::new("/w/a")));

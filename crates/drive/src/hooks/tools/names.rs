@@ -3,29 +3,31 @@
 use lapidary_normalize::tools;
 use lapidary_vocab::event::ToolKind;
 
-use crate::policy::Deed;
+use crate::policy::ToolAction;
 
 /// What Gemini CLI calls a tool that runs commands.
 pub(super) const SHELL: &str = "run_shell_command";
 
 /// Whether it is a command by any sign.
-pub(super) fn runs_a_command(deed: &Deed) -> bool {
-    deed.command.is_some() || deed.kind == ToolKind::Execute
+pub(super) fn runs_a_command(action: &ToolAction) -> bool {
+    action.command.is_some() || action.kind == ToolKind::Execute
 }
 
 /// Whether it changes files by any sign.
-pub(super) fn changes_files(deed: &Deed) -> bool {
+pub(super) fn changes_files(action: &ToolAction) -> bool {
     let kinds = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
-    deed.shows_diff || kinds.contains(&deed.kind)
+    action.shows_diff || kinds.contains(&action.kind)
 }
 
-/// The names of each side of a deed, of which no two are the same thing.
-pub(super) fn of(deed: &Deed) -> Vec<Vec<String>> {
-    let own = own(deed);
-    let mut sides: Vec<Vec<String>> = kinds(deed).filter_map(|kind| of_kind(&kind, own)).collect();
+/// The names of each side of an action, of which no two are the same thing.
+pub(super) fn of(action: &ToolAction) -> Vec<Vec<String>> {
+    let own = own(action);
+    let mut sides: Vec<Vec<String>> = kinds(action)
+        .filter_map(|kind| of_kind(&kind, own))
+        .collect();
     let Some(name) = own else {
         if sides.is_empty() {
-            sides.push(vec![shown(deed).to_owned()]);
+            sides.push(vec![shown(action).to_owned()]);
         }
         return sides;
     };
@@ -34,23 +36,23 @@ pub(super) fn of(deed: &Deed) -> Vec<Vec<String>> {
     match sides.last_mut() {
         _ if is_named => {}
         // What belongs to a server has the same name for Gemini CLI.
-        Some(last) if deed.mcp_server.is_none() => last.push(name),
+        Some(last) if action.mcp_server.is_none() => last.push(name),
         _ => sides.push(vec![name]),
     }
     sides
 }
 
-/// The kinds that a deed is of, the worst first, and each of the sides once.
-fn kinds(deed: &Deed) -> impl Iterator<Item = ToolKind> {
-    let shell = runs_a_command(deed).then_some(ToolKind::Execute);
-    let edit = changes_files(deed).then_some(ToolKind::Edit);
+/// The kinds that an action is of, the worst first, and each of the sides once.
+fn kinds(action: &ToolAction) -> impl Iterator<Item = ToolKind> {
+    let shell = runs_a_command(action).then_some(ToolKind::Execute);
+    let edit = changes_files(action).then_some(ToolKind::Edit);
     let is_told = [
         ToolKind::Execute,
         ToolKind::Edit,
         ToolKind::Delete,
         ToolKind::Move,
     ];
-    let kind = Some(deed.kind.clone()).filter(|kind| !is_told.contains(kind));
+    let kind = Some(action.kind.clone()).filter(|kind| !is_told.contains(kind));
     [shell, edit, kind].into_iter().flatten()
 }
 
@@ -78,43 +80,43 @@ fn of_kind(kind: &ToolKind, own: Option<&str>) -> Option<Vec<String>> {
 
 /// What the agent calls the tool, if that is a name. Where it says none, it is the title of the call, which for a command may be the
 /// command.
-fn own(deed: &Deed) -> Option<&str> {
+fn own(action: &ToolAction) -> Option<&str> {
     let is_word = |char: char| char.is_ascii_alphanumeric() || "_-.:".contains(char);
-    let own = deed.tool.as_deref().filter(|name| !name.is_empty())?;
-    let command = deed.command.as_deref().unwrap_or_default();
+    let own = action.tool.as_deref().filter(|name| !name.is_empty())?;
+    let command = action.command.as_deref().unwrap_or_default();
     let program = command.split_ascii_whitespace().next();
-    let is_command = deed.title.as_deref() == Some(own) && program == Some(own);
+    let is_command = action.title.as_deref() == Some(own) && program == Some(own);
     (own.chars().all(is_word) && !is_command).then_some(own)
 }
 
 /// What there is, where there is no name.
-fn shown(deed: &Deed) -> &str {
-    let tool = deed.tool.as_deref().filter(|name| !name.is_empty());
-    tool.or(deed.title.as_deref()).unwrap_or("unknown")
+fn shown(action: &ToolAction) -> &str {
+    let tool = action.tool.as_deref().filter(|name| !name.is_empty());
+    tool.or(action.title.as_deref()).unwrap_or("unknown")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn deed(kind: ToolKind, tool: &str) -> Deed {
-        Deed {
+    fn action(kind: ToolKind, tool: &str) -> ToolAction {
+        ToolAction {
             tool: Some(tool.to_owned()),
             title: Some("Title".to_owned()),
-            ..Deed::new(kind)
+            ..ToolAction::new(kind)
         }
     }
 
     #[track_caller]
-    fn check(deed: &Deed, expected: &[&[&str]]) {
-        assert_eq!(of(deed), expected, "{deed:?}");
+    fn check(action: &ToolAction, expected: &[&[&str]]) {
+        assert_eq!(of(action), expected, "{action:?}");
     }
 
     const EDIT: &[&str] = &["write_file", "replace"];
 
     #[test]
     fn a_tool_goes_by_what_gemini_cli_calls_it_and_by_its_own_name() {
-        let check = |kind, tool, expected: &[&str]| check(&deed(kind, tool), &[expected]);
+        let check = |kind, tool, expected: &[&str]| check(&action(kind, tool), &[expected]);
         check(ToolKind::Edit, "write_file", &["write_file"]);
         check(ToolKind::Edit, "replace", &["replace"]);
         check(ToolKind::Edit, "Edit", &["write_file", "replace", "Edit"]);
@@ -131,12 +133,12 @@ mod tests {
     #[test]
     fn what_it_calls_itself_hides_nothing() {
         check(
-            &deed(ToolKind::Execute, "read_file"),
+            &action(ToolKind::Execute, "read_file"),
             &[&[SHELL, "read_file"]],
         );
-        let command = |kind, tool| Deed {
+        let command = |kind, tool| ToolAction {
             command: Some("rm x".to_owned()),
-            ..deed(kind, tool)
+            ..action(kind, tool)
         };
         let reads = ["read_file"];
         check(&command(ToolKind::Read, "a b"), &[&[SHELL], &reads]);
@@ -147,12 +149,12 @@ mod tests {
         );
         let own = [SHELL, "my_shell"];
         check(&command(ToolKind::Unclassified, "my_shell"), &[&own]);
-        let served = Deed {
+        let served = ToolAction {
             mcp_server: Some("srv".to_owned()),
             ..command(ToolKind::Unclassified, "mcp_srv_sh")
         };
         check(&served, &[&[SHELL], &["mcp_srv_sh"]]);
-        let diff = |kind| Deed {
+        let diff = |kind| ToolAction {
             shows_diff: true,
             ..command(kind, "a b")
         };
@@ -162,10 +164,10 @@ mod tests {
 
     #[test]
     fn a_commands_title_is_no_name() {
-        let run = Deed {
+        let run = ToolAction {
             title: Some("ls".to_owned()),
             command: Some("ls -l".to_owned()),
-            ..deed(ToolKind::Execute, "ls")
+            ..action(ToolKind::Execute, "ls")
         };
         check(&run, &[&[SHELL]]);
     }

@@ -3,7 +3,7 @@ use lapidary_vocab::event::{PermissionRequest, ToolKind};
 use tokio::sync::oneshot::error::TryRecvError;
 
 use super::*;
-use crate::policy::Deed;
+use crate::policy::ToolAction;
 use crate::talk::prompt::PermissionAnswer;
 
 fn id(id: &str) -> Text {
@@ -29,7 +29,7 @@ fn prompt(name: &str) -> (PermissionPrompt, oneshot::Receiver<PermissionAnswer>)
     let prompt = PermissionPrompt {
         request,
         session_id: id("s"),
-        deed: Deed::new(ToolKind::Execute),
+        action: ToolAction::new(ToolKind::Execute),
         options: None,
         reason: String::new(),
         reply,

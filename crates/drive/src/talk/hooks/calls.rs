@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::HookPlace;
 use crate::hooks::{Wanted, tool_response};
-use crate::policy::{Deed, arguments};
+use crate::policy::{ToolAction, arguments};
 use crate::talk::session_table::{call_key, session_of_event};
 
 /// So many calls are remembered until they are done, and so many wait for their hooks. Of more, only how many there were is told.
@@ -54,7 +54,7 @@ pub(in crate::talk) struct WaitingCalls {
 
 #[derive(Debug)]
 struct OpenCall {
-    deed: Deed,
+    action: ToolAction,
     input: Json,
     is_asked: bool,
 }
@@ -65,7 +65,7 @@ pub(in crate::talk) struct FinishedCall {
     session: String,
     /// The number of the line that says so.
     after: u64,
-    pub(super) deed: Deed,
+    pub(super) action: ToolAction,
     input: Json,
     pub(super) response: Value,
     pub(super) is_asked: bool,
@@ -115,7 +115,7 @@ impl FinishedCall {
 
     pub(super) fn wanted(&self) -> Wanted<'_> {
         Wanted {
-            deed: &self.deed,
+            action: &self.action,
             input: &self.input,
         }
     }
@@ -201,21 +201,21 @@ impl HookCalls {
         &mut self,
         number: u64,
         event: &Event,
-        deed: Option<&Deed>,
+        action: Option<&ToolAction>,
         is_held_back: bool,
     ) {
-        match (&event.body, deed) {
-            (Body::ToolInvocation(call), Some(deed)) => {
+        match (&event.body, action) {
+            (Body::ToolInvocation(call), Some(action)) => {
                 self.open(
                     call_key(event, &call.call_id),
-                    deed,
+                    action,
                     arguments(event),
                     false,
                 );
             }
-            (Body::PermissionRequest(request), Some(deed)) => {
+            (Body::PermissionRequest(request), Some(action)) => {
                 if let Some(call) = &request.tool_use_id {
-                    self.open(call_key(event, call), deed, arguments(event), true);
+                    self.open(call_key(event, call), action, arguments(event), true);
                 }
             }
             (Body::ToolCompletion(done), _) => self.close(number, event, done, is_held_back),
@@ -230,14 +230,14 @@ impl HookCalls {
         }
     }
 
-    fn open(&mut self, key: String, deed: &Deed, input: Option<Json>, is_asked: bool) {
+    fn open(&mut self, key: String, action: &ToolAction, input: Option<Json>, is_asked: bool) {
         let was_asked = self.open.get(&key).is_some_and(|call| call.is_asked);
         if self.open.len() >= MOST && !self.open.contains_key(&key) {
             self.open.pop_first(); // its end announces it again, as a rule
             self.has_forgotten = true;
         }
         let open = OpenCall {
-            deed: deed.clone(),
+            action: action.clone(),
             input: input.unwrap_or_else(Json::empty_object),
             is_asked: is_asked || was_asked,
         };
@@ -261,7 +261,7 @@ impl HookCalls {
         let session = session_of_event(event);
         let finished = FinishedCall {
             after: number,
-            deed: open.deed,
+            action: open.action,
             input: open.input,
             response: tool_response(done),
             is_asked: open.is_asked,

@@ -122,7 +122,7 @@ fn can_hold(prompt: &PermissionPrompt, response: &PermissionResponse) -> Result<
     if !response.allowed {
         return Err("`forRun` needs `allowed`: a denial is for one request".into());
     }
-    if StandingAnswer::of(&prompt.deed).is_none() {
+    if StandingAnswer::of(&prompt.action).is_none() {
         return Err(
             "`forRun` cannot be used here: what the agent wants to do is not exactly known".into(),
         );

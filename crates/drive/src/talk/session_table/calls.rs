@@ -6,7 +6,7 @@ use lapidary_vocab::event::{PermissionViolation, ToolCallStatus, ToolCompletion,
 use lapidary_vocab::{Body, Event, Json, Text};
 
 use super::SessionTable;
-use crate::policy::{Decision, Deed, Effect};
+use crate::policy::{Decision, Effect, ToolAction};
 use crate::violations::{CallEnd, violation};
 
 /// How many calls that were not allowed are remembered until they end.
@@ -16,7 +16,7 @@ const MOST_HELD_BACK: usize = 1024;
 #[derive(Debug, Default)]
 pub(in crate::talk) struct CallNote {
     /// What the announced call, or the call that is asked about, would do.
-    pub(in crate::talk) action: Option<Deed>,
+    pub(in crate::talk) action: Option<ToolAction>,
     /// The announced call needs no question.
     pub(in crate::talk) is_permitted: bool,
     /// A call ended that was not to run, and did not.
@@ -112,7 +112,7 @@ impl SessionTable {
         &mut self,
         session: &str,
         call: &Text,
-        denied: Option<(Deed, Decision)>,
+        denied: Option<(ToolAction, Decision)>,
     ) {
         if self.held_back.len() >= MOST_HELD_BACK {
             self.held_back.pop_first();

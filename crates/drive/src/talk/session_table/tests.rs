@@ -32,8 +32,8 @@ fn ended(status: &str) -> Event {
     event(&json!({"event": "tool_completion", "callId": "c", "status": status, "isError": false}))
 }
 
-fn edit_of(path: &str) -> Deed {
-    let mut action = Deed::new(ToolKind::Edit);
+fn edit_of(path: &str) -> ToolAction {
+    let mut action = ToolAction::new(ToolKind::Edit);
     action.paths.push(path.into());
     action
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use lapidary_drive::hooks::Wanted;
-use lapidary_drive::policy::{Deeds, arguments};
+use lapidary_drive::policy::{ToolActions, arguments};
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::{Events, Options};
 use lapidary_vocab::Body;
@@ -37,7 +37,7 @@ fn project() -> TempDir {
 /// Messages about a call: announcements and redefinitions, of which the last is the request for permission.
 fn is_held(dir: &Path, messages: &[Value]) -> bool {
     let mut normalizer = AcpNormalizer::new(&Options::new("ways"), Provider::Acp);
-    let mut deeds = Deeds::new(dir);
+    let mut actions = ToolActions::new(dir);
     let mut held = None;
     for (at, message) in messages.iter().enumerate() {
         let mut call = message.clone();
@@ -60,12 +60,12 @@ fn is_held(dir: &Path, messages: &[Value]) -> bool {
         let line = Line::Whole(line.as_bytes());
         normalizer.push(Direction::FromAgent, line, None, &mut events);
         for event in &events {
-            let deed = deeds.note(event);
-            if let (Body::PermissionRequest(_), Some(mut deed)) = (&event.body, deed) {
-                deed.follow_links(dir);
+            let action = actions.note(event);
+            if let (Body::PermissionRequest(_), Some(mut action)) = (&event.body, action) {
+                action.follow_links(dir);
                 let input = arguments(event).unwrap();
                 held = Some(denies(Wanted {
-                    deed: &deed,
+                    action: &action,
                     input: &input,
                 }));
             }
@@ -227,7 +227,7 @@ fn what_is_told_bit_by_bit_is_what_it_has_become() {
         told(json!({"command": "git diff"})),
         json!({}),
     ];
-    let mut deeds = Deeds::new(folder.path());
+    let mut actions = ToolActions::new(folder.path());
     let mut normalizer = AcpNormalizer::new(&Options::new("ways"), Provider::Acp);
     for mut call in bits {
         call["toolCallId"] = "c".into();
@@ -242,11 +242,11 @@ fn what_is_told_bit_by_bit_is_what_it_has_become() {
             &mut events,
         );
         for event in &events {
-            deeds.note(event);
+            actions.note(event);
         }
     }
-    let deed = deeds.of(Some(&"s".into()), &"c".into()).unwrap();
-    assert_eq!(deed.command.as_deref(), Some("git diff"));
+    let action = actions.of(Some(&"s".into()), &"c".into()).unwrap();
+    assert_eq!(action.command.as_deref(), Some("git diff"));
 }
 
 /// A name, spelled in one of the ways in which names are spelled.

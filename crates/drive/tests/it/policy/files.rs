@@ -158,8 +158,8 @@ fn a_projects_rules_never_soften_the_users() {
     let project = "[[rule]]\ncommand = ['rm *', 'ls -l']\nthen = 'ask'\n[[rule]]\nkind = 'edit'\nthen = 'deny'";
     let (config, said) = both(user, project);
     assert_eq!(said, [""; 0]);
-    let decide = |rules: &Rules, deed: &Deed| {
-        let decision = policy(rules.clone(), PermissionMode::BypassPermissions).decide(deed);
+    let decide = |rules: &Rules, action: &ToolAction| {
+        let decision = policy(rules.clone(), PermissionMode::BypassPermissions).decide(action);
         let rule = decision.rule.unwrap_or_default();
         (decision.effect, rule.rsplit('/').next().unwrap().to_owned())
     };

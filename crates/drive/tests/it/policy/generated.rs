@@ -1,6 +1,6 @@
 //! Generated ways to write a denied file and to run a denied program: each is denied or asked about.
 
-use lapidary_drive::policy::Deeds;
+use lapidary_drive::policy::ToolActions;
 use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::{Events, Options};
 use lapidary_testkit::ways::{Way, ways};
@@ -14,7 +14,7 @@ use super::*;
 /// What is decided about a way that an agent tells over ACP.
 fn decided(policy: &Policy, way: &Way, number: usize) -> Effect {
     let mut normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
-    let mut deeds = Deeds::new(ROOT);
+    let mut actions = ToolActions::new(ROOT);
     let mut decided = None;
     for line in lines(way, number) {
         let mut events = Events::new();
@@ -22,9 +22,9 @@ fn decided(policy: &Policy, way: &Way, number: usize) -> Effect {
         let line = Line::Whole(line.as_bytes());
         normalizer.push(Direction::FromAgent, line, None, &mut events);
         for event in &events {
-            let deed = deeds.note(event);
+            let action = actions.note(event);
             if matches!(event.body, Body::PermissionRequest(_)) {
-                decided = deed.map(|deed| policy.decide(&deed).effect);
+                decided = action.map(|action| policy.decide(&action).effect);
             }
         }
     }

@@ -1,7 +1,7 @@
-//! What holds for every rule and every deed.
+//! What holds for every rule and every action.
 
 use lapidary_drive::config::PermissionMode;
-use lapidary_drive::policy::{Deed, Effect, Rules};
+use lapidary_drive::policy::{Effect, Rules, ToolAction};
 use lapidary_vocab::event::ToolKind;
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn any_command() -> impl Strategy<Value = String> {
     prop::collection::vec(word, 0..12).prop_map(|words| words.concat())
 }
 
-fn any_deed() -> impl Strategy<Value = Deed> {
+fn any_deed() -> impl Strategy<Value = ToolAction> {
     let kinds = ToolKind::KNOWN
         .iter()
         .copied()
@@ -39,7 +39,7 @@ fn any_deed() -> impl Strategy<Value = Deed> {
         prop::option::of(name),
         prop::option::of(Just("x".to_owned())),
     )
-        .prop_map(|(kind, command, paths, tool, mcp_server)| Deed {
+        .prop_map(|(kind, command, paths, tool, mcp_server)| ToolAction {
             command,
             tool: tool.map(str::to_owned),
             mcp_server,
@@ -72,11 +72,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn a_refusal_in_front_never_allows_more(rules in any_rules(), deed in any_deed(), mode in any_mode(), extra in any_rules()) {
-        let before = policy(rules.clone(), mode).decide(&deed).effect;
+    fn a_refusal_in_front_never_allows_more(rules in any_rules(), action in any_deed(), mode in any_mode(), extra in any_rules()) {
+        let before = policy(rules.clone(), mode).decide(&action).effect;
         let denials = extra.iter().filter(|rule| rule.then == Effect::Deny).cloned();
         let stricter = Rules::new(denials).before(rules);
-        prop_assert!(policy(stricter, mode).decide(&deed).effect >= before);
+        prop_assert!(policy(stricter, mode).decide(&action).effect >= before);
     }
 
     #[test]
@@ -92,8 +92,8 @@ proptest! {
     }
 
     #[test]
-    fn something_is_always_decided_and_explained(rules in any_rules(), deed in any_deed(), mode in any_mode()) {
-        let judgement = policy(rules.clone(), mode).judge(&deed);
+    fn something_is_always_decided_and_explained(rules in any_rules(), action in any_deed(), mode in any_mode()) {
+        let judgement = policy(rules.clone(), mode).judge(&action);
         prop_assert!(!judgement.decision.reason.is_empty());
         for at in &judgement.decided {
             prop_assert!(judgement.matched.contains(at));

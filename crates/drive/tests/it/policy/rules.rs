@@ -2,15 +2,15 @@
 
 use lapidary_drive::config::PermissionMode::{self, AcceptEdits, BypassPermissions, Default, Plan};
 use lapidary_drive::policy::Effect::{self, Allow, Ask, Deny};
-use lapidary_drive::policy::{Deed, Rule, Rules};
+use lapidary_drive::policy::{Rule, Rules, ToolAction};
 use lapidary_vocab::event::{DecidedBy, ToolKind};
 
 use super::*;
 
 #[track_caller]
-fn check(policy: &Policy, deed: &Deed, expected: Effect) {
-    let decision = policy.decide(deed);
-    assert_eq!(decision.effect, expected, "{deed:?}: {decision:?}");
+fn check(policy: &Policy, action: &ToolAction, expected: Effect) {
+    let decision = policy.decide(action);
+    assert_eq!(decision.effect, expected, "{action:?}: {decision:?}");
 }
 
 #[test]
@@ -183,11 +183,11 @@ fn a_link_leads_where_it_leads() {
     std::os::unix::fs::symlink("src", root.join("in")).unwrap();
     let rule = Rule::parse_flag(Allow, "edit:src/**", &root).unwrap();
     let policy = Policy::new(Rules::new([rule]), Default).with_roots([root.clone()]);
-    let edit = |path: &str| Deed {
+    let edit = |path: &str| ToolAction {
         paths: vec![root.join(path)],
-        ..deed(ToolKind::Edit)
+        ..action(ToolKind::Edit)
     };
-    let read = |path: &str| Deed {
+    let read = |path: &str| ToolAction {
         kind: ToolKind::Read,
         ..edit(path)
     };
@@ -206,10 +206,10 @@ fn a_link_leads_where_it_leads() {
 
 #[test]
 fn tools_and_servers_are_known_by_name() {
-    let tool = |name: &str, server: Option<&str>| Deed {
+    let tool = |name: &str, server: Option<&str>| ToolAction {
         tool: Some(name.to_owned()),
         mcp_server: server.map(str::to_owned),
-        ..deed(ToolKind::Mcp)
+        ..action(ToolKind::Mcp)
     };
     check(&allowing("tool=save_*"), &tool("save_memory", None), Allow);
     check(&allowing("tool=save_*"), &tool("unsave_memory", None), Ask);
@@ -230,7 +230,7 @@ fn tools_and_servers_are_known_by_name() {
         Allow,
     );
     // A tool of a server is no mere reader.
-    let reader = Deed {
+    let reader = ToolAction {
         kind: ToolKind::Read,
         ..github
     };
@@ -262,11 +262,11 @@ fn the_first_rule_that_matches_decides() {
 #[test]
 fn modes_say_what_no_rule_does() {
     let outside = on(ToolKind::Read, &["/etc/passwd"]);
-    let web = Deed {
+    let web = ToolAction {
         tool: Some("google_web_search".to_owned()),
-        ..deed(ToolKind::Search)
+        ..action(ToolKind::Search)
     };
-    let mcp = Deed {
+    let mcp = ToolAction {
         mcp_server: Some("x".to_owned()),
         ..on(ToolKind::Read, &["a"])
     };
@@ -276,11 +276,11 @@ fn modes_say_what_no_rule_does() {
         (on(ToolKind::Read, &[]), [Ask, Ask, Deny, Allow]),
         (outside, [Ask, Ask, Deny, Allow]),
         (on(ToolKind::Read, &["../x"]), [Ask, Ask, Deny, Allow]),
-        (deed(ToolKind::Search), [Allow, Allow, Allow, Allow]),
+        (action(ToolKind::Search), [Allow, Allow, Allow, Allow]),
         (on(ToolKind::Search, &["/"]), [Ask, Ask, Deny, Allow]),
         (web, [Ask, Ask, Deny, Allow]),
-        (deed(ToolKind::Think), [Allow, Allow, Allow, Allow]),
-        (deed(ToolKind::Ask), [Allow, Allow, Allow, Allow]),
+        (action(ToolKind::Think), [Allow, Allow, Allow, Allow]),
+        (action(ToolKind::Ask), [Allow, Allow, Allow, Allow]),
         (on(ToolKind::Edit, &["a"]), [Ask, Allow, Deny, Allow]),
         (
             on(ToolKind::Edit, &["a", "/etc/x"]),
@@ -303,21 +303,21 @@ fn modes_say_what_no_rule_does() {
         (on(ToolKind::Delete, &["a"]), [Ask, Ask, Deny, Allow]),
         (run("ls"), [Ask, Ask, Deny, Allow]),
         (mcp, [Ask, Ask, Deny, Allow]),
-        (deed(ToolKind::Execute), [Ask, Ask, Deny, Allow]),
-        (deed(ToolKind::Fetch), [Ask, Ask, Deny, Allow]),
-        (deed(ToolKind::Browse), [Ask, Ask, Deny, Allow]),
-        (deed(ToolKind::Memory), [Ask, Ask, Deny, Allow]),
-        (deed(ToolKind::Unclassified), [Ask, Ask, Deny, Allow]),
-        (deed(ToolKind::from("teleport")), [Ask, Ask, Deny, Allow]),
+        (action(ToolKind::Execute), [Ask, Ask, Deny, Allow]),
+        (action(ToolKind::Fetch), [Ask, Ask, Deny, Allow]),
+        (action(ToolKind::Browse), [Ask, Ask, Deny, Allow]),
+        (action(ToolKind::Memory), [Ask, Ask, Deny, Allow]),
+        (action(ToolKind::Unclassified), [Ask, Ask, Deny, Allow]),
+        (action(ToolKind::from("teleport")), [Ask, Ask, Deny, Allow]),
     ];
-    for (deed, expected) in table {
+    for (action, expected) in table {
         let modes = [Default, AcceptEdits, Plan, BypassPermissions];
         let mut policy = policy(Rules::default(), Default);
         let decided = modes.map(|mode| {
             policy.set_mode(mode);
-            policy.decide(&deed).effect
+            policy.decide(&action).effect
         });
-        assert_eq!(decided, expected, "{deed:?}");
+        assert_eq!(decided, expected, "{action:?}");
     }
 }
 
@@ -364,8 +364,8 @@ fn a_rule_holds_in_every_mode() {
 
 #[test]
 fn who_decided_is_told_and_why() {
-    let told = |mode, deed: &Deed| {
-        let decision = policy(Rules::default(), mode).decide(deed);
+    let told = |mode, action: &ToolAction| {
+        let decision = policy(Rules::default(), mode).decide(action);
         (decision.by, decision.rule, decision.reason)
     };
     assert_eq!(

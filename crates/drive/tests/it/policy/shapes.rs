@@ -1,6 +1,6 @@
 //! What rules see, however an agent puts it.
 
-use lapidary_drive::policy::{Deeds, Effect};
+use lapidary_drive::policy::{Effect, ToolActions};
 use lapidary_vocab::Event;
 use serde_json::{Value, json};
 
@@ -14,18 +14,18 @@ fn event(body: &Value) -> Event {
     Event::from_json(&event.to_string()).unwrap()
 }
 
-fn call(more: &Value) -> Deed {
+fn call(more: &Value) -> ToolAction {
     let mut call = json!({"event": "tool_invocation", "callId": "c", "toolName": "t", "kind": "edit", "input": {}});
     for (key, value) in more.as_object().unwrap() {
         call[key] = value.clone();
     }
-    Deeds::new(ROOT).note(&event(&call)).unwrap()
+    ToolActions::new(ROOT).note(&event(&call)).unwrap()
 }
 
 #[track_caller]
-fn check(spec: &str, deed: &Deed, expected: Effect) -> String {
-    let decision = denying(spec).decide(deed);
-    assert_eq!(decision.effect, expected, "{spec}: {deed:?}");
+fn check(spec: &str, action: &ToolAction, expected: Effect) -> String {
+    let decision = denying(spec).decide(action);
+    assert_eq!(decision.effect, expected, "{spec}: {action:?}");
     decision.reason
 }
 
@@ -50,9 +50,9 @@ fn a_denied_file_is_seen_wherever_it_stands() {
         json!({"content": [{"type": "file", "path": "secret.txt"}]}),
         json!({"cells": [[[[{"name": "secret.txt"}]]]]}),
     ] {
-        let deed = call(&json!({"input": input}));
-        check("edit:secret.txt", &deed, Effect::Deny);
-        check("path=secret.txt", &deed, Effect::Deny);
+        let action = call(&json!({"input": input}));
+        check("edit:secret.txt", &action, Effect::Deny);
+        check("path=secret.txt", &action, Effect::Deny);
     }
     for more in [
         json!({"locations": ["file:///nowhere/project/secret.txt"]}),
@@ -71,15 +71,15 @@ fn a_file_that_is_not_seen_may_be_the_denied_one() {
         reason,
         "denied by --deny 'edit:secret.txt': the call does not say which file it is about"
     );
-    let deed = call(&json!({"input": {"where": "secret.txt"}}));
-    let reason = check("edit:secret.txt", &deed, Effect::Deny);
+    let action = call(&json!({"input": {"where": "secret.txt"}}));
+    let reason = check("edit:secret.txt", &action, Effect::Deny);
     let file = "/nowhere/project/secret.txt";
     assert!(
         reason.ends_with(&format!("the call may be about `{file}`")),
         "{reason}"
     );
-    let deed = call(&json!({"kind": "other", "input": {"path": "secret.txt"}}));
-    let reason = check("edit:secret.txt", &deed, Effect::Deny);
+    let action = call(&json!({"kind": "other", "input": {"path": "secret.txt"}}));
+    let reason = check("edit:secret.txt", &action, Effect::Deny);
     assert!(
         reason.ends_with(&format!("what it does to `{file}`")),
         "{reason}"
@@ -150,10 +150,10 @@ fn a_file_that_a_command_names_is_seen() {
 #[test]
 fn a_directory_is_not_deleted_with_a_denied_file_in_it() {
     for kind in ["delete", "move"] {
-        let deed = call(&json!({"kind": kind, "input": {"path": "src"}}));
-        let reason = check(&format!("{kind}:src/secret.txt"), &deed, Effect::Deny);
+        let action = call(&json!({"kind": kind, "input": {"path": "src"}}));
+        let reason = check(&format!("{kind}:src/secret.txt"), &action, Effect::Deny);
         assert!(reason.contains("may lie in"), "{reason}");
-        check(&format!("{kind}:secret.txt"), &deed, Effect::Allow);
+        check(&format!("{kind}:secret.txt"), &action, Effect::Allow);
     }
 }
 
@@ -205,8 +205,8 @@ fn a_search_elsewhere_needs_permission() {
         json!({"somewhere": "/etc"}),
         json!({"query": "x", "scope": {"folder": "~/"}}),
     ] {
-        let deed = call(&json!({"kind": "search", "input": input}));
-        let decision = ask.decide(&deed);
+        let action = call(&json!({"kind": "search", "input": input}));
+        let decision = ask.decide(&action);
         assert_eq!(decision.effect, Effect::Ask, "{input}");
         assert_eq!(
             decision.reason,
@@ -217,31 +217,31 @@ fn a_search_elsewhere_needs_permission() {
         json!({"pattern": "/etc"}),
         json!({"query": "~/x", "cwd": "src"}),
     ] {
-        let deed = call(&json!({"kind": "search", "input": input}));
-        assert_eq!(ask.decide(&deed).effect, Effect::Allow, "{input}");
+        let action = call(&json!({"kind": "search", "input": input}));
+        assert_eq!(ask.decide(&action).effect, Effect::Allow, "{input}");
     }
 }
 
 #[test]
 fn tools_of_a_server_that_was_passed_are_its_tools() {
-    let mut deeds = Deeds::new(ROOT);
-    deeds.note(&event(
+    let mut actions = ToolActions::new(ROOT);
+    actions.note(&event(
         &json!({"event": "session_init", "mcpServers": [{"name": "vault"}]}),
     ));
     let call = json!({"event": "tool_invocation", "callId": "c", "toolName": "vault_leak", "kind": "other", "input": {}});
-    let deed = deeds.note(&event(&call)).unwrap();
-    assert_eq!(deed.mcp_server.as_deref(), Some("vault"));
+    let action = actions.note(&event(&call)).unwrap();
+    assert_eq!(action.mcp_server.as_deref(), Some("vault"));
     for spec in ["mcp:vault", "mcp", "tool=vault_*"] {
-        check(spec, &deed, Effect::Deny);
+        check(spec, &action, Effect::Deny);
     }
-    check("mcp:other", &deed, Effect::Allow);
+    check("mcp:other", &action, Effect::Allow);
 }
 
 #[test]
 fn a_tool_that_is_known_to_write_writes_whatever_it_says() {
-    let deed =
+    let action =
         call(&json!({"kind": "read", "toolName": "write_file", "input": {"path": "secret.txt"}}));
-    check("edit:secret.txt", &deed, Effect::Deny);
-    let deed = call(&json!({"kind": "think", "toolName": "Bash", "input": {}}));
-    check("execute", &deed, Effect::Deny);
+    check("edit:secret.txt", &action, Effect::Deny);
+    let action = call(&json!({"kind": "think", "toolName": "Bash", "input": {}}));
+    check("execute", &action, Effect::Deny);
 }

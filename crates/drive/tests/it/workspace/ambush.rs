@@ -148,19 +148,19 @@ async fn what_was_allowed_is_done_or_nothing() {
     desk.link("root/link", "harmless");
     let params = Json::from_value(&json!({"path": desk.text("root/link"), "content": "x"}));
     for method in ["fs/read_text_file", "fs/write_text_file"] {
-        let deed = desk.workspace.deed(method, &params).unwrap();
+        let action = desk.workspace.action(method, &params).unwrap();
         fs::remove_file(desk.path("root/link")).unwrap();
         desk.link("root/link", "precious");
         let refused = desk
             .workspace
-            .serve_as(method, &params, deed.as_ref())
+            .serve_as(method, &params, action.as_ref())
             .await;
         let words = refused.unwrap_err().message.to_str().into_owned();
         assert!(words.contains("has changed"), "{words}");
         fs::remove_file(desk.path("root/link")).unwrap();
         desk.link("root/link", "harmless");
         desk.workspace
-            .serve_as(method, &params, deed.as_ref())
+            .serve_as(method, &params, action.as_ref())
             .await
             .unwrap();
         // Nobody allowed it at all.

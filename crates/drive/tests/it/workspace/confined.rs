@@ -134,11 +134,11 @@ async fn a_root_may_be_a_link() {
         let params = Json::from_value(&json!({"path": desk.text(name)}));
         let answer = workspace.serve("fs/read_text_file", &params).await.unwrap();
         assert_eq!(answer.as_str(), r#"{"content":"found"}"#);
-        let deed = workspace
-            .deed("fs/read_text_file", &params)
+        let action = workspace
+            .action("fs/read_text_file", &params)
             .unwrap()
             .unwrap();
-        assert_eq!(deed.paths, [desk.path("root/file")]);
+        assert_eq!(action.paths, [desk.path("root/file")]);
     }
     // Where it led when the workspace was made is where it leads.
     fs::remove_file(desk.path("named")).unwrap();
@@ -224,12 +224,12 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let params = json!({"path": path, "content": "written"});
         let read = runtime.block_on(desk.serve("fs/read_text_file", params.clone()));
-        let deed = desk.workspace.deed("fs/read_text_file", &Json::from_value(&params));
+        let action = desk.workspace.action("fs/read_text_file", &Json::from_value(&params));
         match read {
             // What was read is inside, and is what the system finds there. What it does not find is missing, or lies beyond a
             // folder that is missing and was left again with `..`.
             Ok(answer) => {
-                let place = deed.unwrap().unwrap().paths.remove(0);
+                let place = action.unwrap().unwrap().paths.remove(0);
                 prop_assert!(inside(&place), "{path} is {place:?}");
                 let there = fs::read_to_string(&place).unwrap_or_default();
                 prop_assert_eq!(answer["content"].as_str().unwrap(), there);
@@ -237,7 +237,7 @@ proptest! {
             }
             Err(refused) => prop_assert!(!refused.message.to_str().contains(SECRET)),
         }
-        let place = desk.workspace.deed("fs/write_text_file", &Json::from_value(&params));
+        let place = desk.workspace.action("fs/write_text_file", &Json::from_value(&params));
         if runtime.block_on(desk.serve("fs/write_text_file", params)).is_ok() {
             let place = place.unwrap().unwrap().paths.remove(0);
             prop_assert_eq!(fs::read_to_string(&place).unwrap(), "written");

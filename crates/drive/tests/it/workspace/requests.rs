@@ -3,7 +3,7 @@
 use std::fs;
 
 use lapidary_drive::acp::Refusal;
-use lapidary_drive::policy::Deed;
+use lapidary_drive::policy::ToolAction;
 use lapidary_drive::workspace::METHODS;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::ToolKind;
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::desk::Desk;
 
-fn deed(desk: &Desk, method: &str, params: &Value) -> Result<Option<Deed>, Refusal> {
-    desk.workspace.deed(method, &Json::from_value(params))
+fn action(desk: &Desk, method: &str, params: &Value) -> Result<Option<ToolAction>, Refusal> {
+    desk.workspace.action(method, &Json::from_value(params))
 }
 
 #[test]
@@ -25,12 +25,12 @@ fn files_are_named_by_where_they_are() {
         ("fs/write_text_file", ToolKind::Edit),
     ];
     for (method, kind) in cases {
-        let expected = Deed {
+        let expected = ToolAction {
             tool: Some(method.to_owned()),
             paths: vec![desk.path("root/folder/new")],
-            ..Deed::new(kind)
+            ..ToolAction::new(kind)
         };
-        assert_eq!(deed(&desk, method, &params).unwrap(), Some(expected));
+        assert_eq!(action(&desk, method, &params).unwrap(), Some(expected));
     }
     assert!(!desk.path("root/folder").exists(), "looking makes nothing");
 }
@@ -67,11 +67,11 @@ fn commands_are_spelled_with_all_that_changes_their_meaning() {
     ];
     for (mut params, expected) in cases {
         params["cwd"] = json!(desk.text("root"));
-        let deed = deed(&desk, "terminal/create", &params).unwrap().unwrap();
-        assert_eq!(deed.command.as_deref(), Some(expected));
-        assert_eq!(deed.kind, ToolKind::Execute);
-        assert_eq!(deed.tool.as_deref(), Some("terminal/create"));
-        assert_eq!(deed.paths, [desk.path("root")]);
+        let action = action(&desk, "terminal/create", &params).unwrap().unwrap();
+        assert_eq!(action.command.as_deref(), Some(expected));
+        assert_eq!(action.kind, ToolKind::Execute);
+        assert_eq!(action.tool.as_deref(), Some("terminal/create"));
+        assert_eq!(action.paths, [desk.path("root")]);
     }
 }
 
@@ -90,9 +90,11 @@ fn a_terminal_is_spelled_as_the_request_for_permission_was() {
                 "toolName": "shell", "kind": "execute", "input": input,
             });
             let call = lapidary_vocab::Event::from_json(&call.to_string()).unwrap();
-            let asked = lapidary_drive::policy::Deeds::new("/").note(&call).unwrap();
+            let asked = lapidary_drive::policy::ToolActions::new("/")
+                .note(&call)
+                .unwrap();
             input["cwd"] = json!(desk.text("root"));
-            let opened = deed(&desk, "terminal/create", &input).unwrap().unwrap();
+            let opened = action(&desk, "terminal/create", &input).unwrap().unwrap();
             assert_eq!(opened.command, asked.command);
         }
     }
@@ -116,18 +118,18 @@ fn a_terminal_works_inside() {
         .chain(["root".to_owned()])
     {
         let params = json!({"command": "ls", "cwd": cwd});
-        let refused = deed(&desk, "terminal/create", &params).expect_err(&cwd);
+        let refused = action(&desk, "terminal/create", &params).expect_err(&cwd);
         let codes = [Refusal::DENIED, Refusal::BAD_PARAMS];
         assert!(codes.contains(&refused.code), "{cwd}");
     }
-    let at_first = deed(
+    let at_first = action(
         &desk,
         "terminal/create",
         &json!({"command": "ls", "cwd": null}),
     );
     assert_eq!(at_first.unwrap().unwrap().paths, [desk.path("root")]);
     let second = json!({"command": "ls", "cwd": desk.text("second")});
-    let second = deed(&desk, "terminal/create", &second).unwrap().unwrap();
+    let second = action(&desk, "terminal/create", &second).unwrap().unwrap();
     assert_eq!(second.paths, [desk.path("second")]);
 }
 
@@ -140,7 +142,7 @@ fn looking_at_a_terminal_needs_no_permission() {
         .filter(|method| method.starts_with("terminal/"))
         .skip(1)
     {
-        assert_eq!(deed(&desk, method, &params).unwrap(), None, "{method}");
+        assert_eq!(action(&desk, method, &params).unwrap(), None, "{method}");
     }
 }
 
@@ -196,7 +198,7 @@ async fn nonsense_is_refused_by_its_code() {
         ("terminal/kill", json!({"terminalId": 1})),
     ];
     for (method, params) in cases {
-        let looked = deed(&desk, method, &params).expect_err(&params.to_string());
+        let looked = action(&desk, method, &params).expect_err(&params.to_string());
         let served = desk.serve(method, params.clone()).await.unwrap_err();
         assert_eq!(looked.code, Refusal::BAD_PARAMS, "{method} {params}");
         assert_eq!(served, looked, "{method} {params}");
@@ -213,8 +215,8 @@ fn a_terminal_starts_where_its_session_works() {
     fs::create_dir(desk.path("root/sub")).unwrap();
     let starts = |session: &str| {
         let params = json!({"sessionId": session, "command": "ls"});
-        let deed = deed(&desk, "terminal/create", &params);
-        deed.map(|deed| deed.unwrap().paths)
+        let action = action(&desk, "terminal/create", &params);
+        action.map(|action| action.unwrap().paths)
     };
     desk.workspace.open_session("s", &desk.path("root/sub"));
     desk.workspace.open_session("far", &desk.path("outside"));

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use lapidary::drive::hooks::Surroundings;
-use lapidary::drive::policy::Deeds;
+use lapidary::drive::policy::ToolActions;
 use lapidary::drive::replay::Past;
 use lapidary::vocab::event::TextKind;
 use lapidary::vocab::{Body, Event as Told, Text};
@@ -38,7 +38,7 @@ pub(super) fn of(
     let dir = directory(recording).unwrap_or_else(|| around.cwd.clone());
     let mut reading = Reading {
         event,
-        deeds: Deeds::new(&dir),
+        actions: ToolActions::new(&dir),
         dir,
         calls: Calls::default(),
         others: Vec::new(),
@@ -77,7 +77,7 @@ struct Reading {
     event: Event,
     /// Where the agent works.
     dir: PathBuf,
-    deeds: Deeds,
+    actions: ToolActions,
     calls: Calls,
     /// What is about no call.
     others: Vec<Details>,
@@ -136,8 +136,8 @@ impl Reading {
         if told.base.extensions.contains_key("acp.replay") {
             return; // it was done long ago
         }
-        let deed = self.deeds.note(told);
-        self.calls.note(told, deed);
+        let action = self.actions.note(told);
+        self.calls.note(told, action);
         match &told.body {
             Body::SessionInit(init) => self.began(told, init.cwd.as_ref()),
             Body::UserInput(input) if !input.is_synthetic => {
@@ -171,7 +171,7 @@ impl Reading {
     fn began(&mut self, told: &Told, dir: Option<&Text>) {
         if let Some(dir) = dir.filter(|dir| !dir.is_empty()) {
             let dir = self.dir.join(dir.to_str().as_ref());
-            self.deeds.works_in(told.base.session_id.as_ref(), &dir);
+            self.actions.works_in(told.base.session_id.as_ref(), &dir);
         }
         self.add(Details::SessionStart {
             source: "startup".to_owned(),

@@ -50,10 +50,10 @@ pub(super) fn shown(
 ) -> ShownPrompt {
     let mut indented = options;
     indented.size.width = options.size.width.saturating_sub(2);
-    let (request, deed) = (&question.request, &question.deed);
+    let (request, action) = (&question.request, &question.action);
     let mut text = heading(question, options);
     let mut body = Body::new(extent);
-    if let Some(command) = &deed.command {
+    if let Some(command) = &action.command {
         body.add(&approval::command_rows(command, indented));
     }
     for block in &request.content {
@@ -80,7 +80,7 @@ pub(super) fn shown(
         let warning = "The agent offers no single yes: if you allow it, it will not ask again.";
         text += &sentence("  ", warning, options);
     }
-    let always = StandingAnswer::of(deed).map(|answer| in_few_words(&answer));
+    let always = StandingAnswer::of(action).map(|answer| in_few_words(&answer));
     if let Some(always) = &always {
         text += &sentence("  ", &format!("Always would allow: {always}"), options);
     }
@@ -93,7 +93,7 @@ pub(super) fn shown(
 
 /// What the agent wants to do, and to which files.
 fn heading(question: &PermissionPrompt, options: Options) -> String {
-    let (request, deed) = (&question.request, &question.deed);
+    let (request, action) = (&question.request, &question.action);
     let title = request.title.as_ref().unwrap_or(&request.tool_name);
     let (verb, title) = (verb(&request.tool_kind), one_line(&title.to_str()));
     let mut text = sentence(
@@ -101,11 +101,11 @@ fn heading(question: &PermissionPrompt, options: Options) -> String {
         &format!("The agent wants to {verb}: {title}"),
         options,
     );
-    for path in deed.paths.iter().take(MOST_PATHS) {
+    for path in action.paths.iter().take(MOST_PATHS) {
         let path = one_line(&path.display().to_string());
         text += &sentence("  ", &format!("file: {path}"), options);
     }
-    if let Some(more @ 1..) = deed.paths.len().checked_sub(MOST_PATHS) {
+    if let Some(more @ 1..) = action.paths.len().checked_sub(MOST_PATHS) {
         let _ = writeln!(text, "  and {more} more files");
     }
     text

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use lapidary::drive::hooks::{MOST_FILES, Side, Wanted, tool_response};
-use lapidary::drive::policy::{Deed, arguments};
+use lapidary::drive::policy::{ToolAction, arguments};
 use lapidary::vocab::content::ContentBlock;
 use lapidary::vocab::event::{
     PermissionDecision, PermissionOutcome, PermissionRequest, ToolCallStatus, ToolCompletion,
@@ -27,7 +27,7 @@ pub(super) enum Teller {
 /// What is known of a call.
 #[derive(Clone)]
 pub(super) struct Known {
-    pub(super) deed: Deed,
+    pub(super) action: ToolAction,
     input: Json,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Calls {
 impl Known {
     fn wanted(&self) -> Wanted<'_> {
         Wanted {
-            deed: &self.deed,
+            action: &self.action,
             input: &self.input,
         }
     }
@@ -71,7 +71,7 @@ impl Known {
     pub(super) fn told(&self, teller: Teller) -> Vec<Vec<ToolCall>> {
         if teller == Teller::Gemini {
             let call = ToolCall {
-                name: self.deed.tool.clone().unwrap_or_default(),
+                name: self.action.tool.clone().unwrap_or_default(),
                 input: value(&self.input),
                 ..ToolCall::default()
             };
@@ -107,7 +107,7 @@ impl Known {
 
     /// A file or a terminal of the client's.
     fn is_service(&self) -> bool {
-        let tool = self.deed.tool.as_deref().unwrap_or_default();
+        let tool = self.action.tool.as_deref().unwrap_or_default();
         tool.starts_with("fs/") || tool.starts_with("terminal/")
     }
 }
@@ -125,14 +125,14 @@ impl Call {
 
 impl Calls {
     /// Takes in an event, and what it comes to.
-    pub(super) fn note(&mut self, told: &Told, deed: Option<Deed>) {
+    pub(super) fn note(&mut self, told: &Told, action: Option<ToolAction>) {
         self.displays.note(told);
-        match (&told.body, deed) {
-            (Body::ToolInvocation(call), Some(deed)) => {
+        match (&told.body, action) {
+            (Body::ToolInvocation(call), Some(action)) => {
                 let input = arguments(told).unwrap_or_else(|| call.input.clone());
-                self.called(key(told, &call.call_id), Known { deed, input });
+                self.called(key(told, &call.call_id), Known { action, input });
             }
-            (Body::PermissionRequest(request), Some(deed)) => self.asked(told, request, deed),
+            (Body::PermissionRequest(request), Some(action)) => self.asked(told, request, action),
             (Body::PermissionDecision(decision), _) => self.decided(told, decision),
             (Body::ToolCompletion(done), _) => self.ended(told, done),
             (Body::TurnComplete(_), _) => self.questions.turned(),
@@ -172,9 +172,9 @@ impl Calls {
     }
 
     /// Hooks are asked each time the agent asks.
-    fn asked(&mut self, told: &Told, request: &PermissionRequest, deed: Deed) {
+    fn asked(&mut self, told: &Told, request: &PermissionRequest, action: ToolAction) {
         let input = arguments(told).unwrap_or_else(|| request.tool_input.clone());
-        let known = Known { deed, input };
+        let known = Known { action, input };
         self.questions
             .ask(key(told, &request.request_id), known.clone());
         let id = request.tool_use_id.as_ref().unwrap_or(&request.request_id);

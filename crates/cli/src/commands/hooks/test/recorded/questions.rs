@@ -60,7 +60,7 @@ impl Questions {
 
     /// A call is told of: perhaps the command that was just decided.
     pub(super) fn called(&mut self, known: &Known) {
-        if known.deed.tool.as_deref() == Some("terminal/create")
+        if known.action.tool.as_deref() == Some("terminal/create")
             && let Some((is_asked, is_allowed)) = self.command.take()
         {
             self.service(known, is_asked, is_allowed);
@@ -75,7 +75,7 @@ impl Questions {
         let is_granted = is_allowed && self.granted.iter().any(|granted| covers(granted, known));
         if is_asked && !is_granted {
             let mut known = known.clone();
-            known.deed.title = None; // the agent has no title for it, and a run knows none
+            known.action.title = None; // the agent has no title for it, and a run knows none
             self.push(known);
         }
     }
@@ -90,7 +90,7 @@ impl Questions {
 
 /// Whether what was allowed is the same command, or the same files.
 fn covers(granted: &Known, known: &Known) -> bool {
-    let (granted, known) = (&granted.deed, &known.deed);
+    let (granted, known) = (&granted.action, &known.action);
     let is_about_files = known.command.is_none() && !known.paths.is_empty();
     granted.command == known.command
         && (!is_about_files || known.paths.iter().all(|path| granted.paths.contains(path)))

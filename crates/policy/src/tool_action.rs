@@ -7,7 +7,7 @@ use lapidary_json::Token;
 use lapidary_vocab::event::{PermissionRequest, ToolInvocation, ToolKind};
 use lapidary_vocab::{Body, Event, Json, Text};
 
-use super::Deed;
+use super::ToolAction;
 use super::command::{Command, RAW};
 use super::paths::{self, Paths};
 use super::servers::Servers;
@@ -32,14 +32,14 @@ pub fn arguments(event: &Event) -> Option<Json> {
     Some(odd.map_or_else(|| input.clone(), |odd| Json::object([(RAW, odd.clone())])))
 }
 
-impl Deed {
+impl ToolAction {
     /// What a call of a tool would do. `content` is what the agent shows beside it (`acp.toolContent`), in which diffs name
     /// files; relative paths count from `dir`, where the agent works.
     pub fn of_call(call: &ToolInvocation, content: Option<&Json>, dir: &Path) -> Self {
-        Told::of_call(call, content, dir, &Servers::default()).deed
+        Told::of_call(call, content, dir, &Servers::default()).action
     }
 
-    /// What a request for permission is about, as far as it says. Where the call itself was heard of, [`Deeds`] knows more.
+    /// What a request for permission is about, as far as it says. Where the call itself was heard of, [`ToolActions`] knows more.
     pub fn of_request(request: &PermissionRequest, dir: &Path) -> Self {
         Self::of_call(&called(request), None, dir)
     }
@@ -93,7 +93,7 @@ impl Deed {
 /// What an event tells of a call.
 #[derive(Debug, Clone)]
 struct Told {
-    deed: Deed,
+    action: ToolAction,
     /// The command as arguments have it, in a shape that is known: not the title of the call.
     certain: Option<String>,
 }
@@ -121,7 +121,7 @@ impl Told {
             (None, None) => {}
         }
         let paths = paths.all();
-        let deed = Deed {
+        let action = ToolAction {
             is_unclear: command.as_ref().is_some_and(|command| command.is_unclear),
             command: command.map(|command| command.line),
             shows_diff: paths.is_edit,
@@ -134,7 +134,7 @@ impl Told {
             tool: Some(tool),
             title,
         };
-        Self { deed, certain }
+        Self { action, certain }
     }
 
     /// What a request is about where its call is told of nowhere else: then the request shows it.
@@ -163,28 +163,29 @@ impl Told {
     /// calls it. A later command takes the place of an earlier one.
     fn also(&mut self, before: &Self) {
         let changes = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
-        let was_edit = changes.contains(&before.deed.kind) && before.deed.kind != self.deed.kind;
-        let deed = &mut self.deed;
-        deed.shows_diff |= before.deed.shows_diff || was_edit;
-        if before.deed.kind != ToolKind::Execute || before.deed.shows_diff {
-            paths::add_before(&mut deed.paths, &before.deed.paths);
-            paths::add_before(&mut deed.possible_paths, &before.deed.possible_paths);
-            let are_too_many = [&deed.paths, &deed.possible_paths]
+        let was_edit =
+            changes.contains(&before.action.kind) && before.action.kind != self.action.kind;
+        let action = &mut self.action;
+        action.shows_diff |= before.action.shows_diff || was_edit;
+        if before.action.kind != ToolKind::Execute || before.action.shows_diff {
+            paths::add_before(&mut action.paths, &before.action.paths);
+            paths::add_before(&mut action.possible_paths, &before.action.possible_paths);
+            let are_too_many = [&action.paths, &action.possible_paths]
                 .iter()
                 .any(|paths| paths::is_too_many(paths));
-            deed.has_unseen_paths |= before.deed.has_unseen_paths || are_too_many;
+            action.has_unseen_paths |= before.action.has_unseen_paths || are_too_many;
         }
         if self.certain.is_some() {
             return;
         }
         self.certain.clone_from(&before.certain);
-        match (&deed.command, &before.certain) {
-            (Some(told), Some(certain)) => deed.command = Some(format!("{told}\n{certain}")),
+        match (&action.command, &before.certain) {
+            (Some(told), Some(certain)) => action.command = Some(format!("{told}\n{certain}")),
             (Some(_), None) => {}
-            (None, Some(_)) => deed.command.clone_from(&before.certain),
+            (None, Some(_)) => action.command.clone_from(&before.certain),
             (None, None) => {
-                deed.command.clone_from(&before.deed.command);
-                deed.is_unclear = before.deed.is_unclear;
+                action.command.clone_from(&before.action.command);
+                action.is_unclear = before.action.is_unclear;
             }
         }
     }
@@ -193,7 +194,7 @@ impl Told {
 /// What is known about the calls of a run. A call is told of several times, each time with more of it, and a request for
 /// permission says less than the call.
 #[derive(Debug, Clone)]
-pub struct Deeds {
+pub struct ToolActions {
     dir: PathBuf,
     /// Where sessions work, as far as that is known.
     places: BTreeMap<String, PathBuf>,
@@ -203,7 +204,7 @@ pub struct Deeds {
     calls: BTreeMap<(String, String), Told>,
 }
 
-impl Deeds {
+impl ToolActions {
     /// Nothing is known yet. Relative paths count from `dir`, where the agent works.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -221,7 +222,7 @@ impl Deeds {
         if before != dir {
             let calls = self.calls.range_mut((session.clone(), String::new())..);
             let calls = calls.take_while(|((of, _), _)| *of == session);
-            calls.for_each(|(_, told)| told.deed.also_from(&before, dir));
+            calls.for_each(|(_, told)| told.action.also_from(&before, dir));
         }
         self.places.insert(session, dir.to_owned());
     }
@@ -244,7 +245,7 @@ impl Deeds {
 
     /// Takes in an event, and says what the agent wants to do if it is about that: for a call, and for a request for permission,
     /// whose call is known from an earlier event.
-    pub fn note(&mut self, event: &Event) -> Option<Deed> {
+    pub fn note(&mut self, event: &Event) -> Option<ToolAction> {
         match &event.body {
             Body::ToolInvocation(call) => {
                 let extensions = &event.base.extensions;
@@ -264,17 +265,17 @@ impl Deeds {
                 if let Some(before) = self.calls.get(&key) {
                     told.also(before);
                 }
-                let deed = told.deed.clone();
+                let action = told.action.clone();
                 self.keep(key, told);
-                Some(deed)
+                Some(action)
             }
             Body::PermissionRequest(request) => {
                 let call = request.tool_use_id.as_ref();
                 let dir = self.dir_of(event.base.session_id.as_ref());
                 let known = call.and_then(|call| self.calls.get(&key(event, call)));
                 Some(match known {
-                    Some(known) => known.deed.clone(),
-                    None => Told::of_nameless(request, event, dir, &self.servers).deed,
+                    Some(known) => known.action.clone(),
+                    None => Told::of_nameless(request, event, dir, &self.servers).action,
                 })
             }
             Body::SessionInit(init) => {
@@ -290,9 +291,9 @@ impl Deeds {
     }
 
     /// What is known about a call that has not ended.
-    pub fn of(&self, session: Option<&Text>, call: &Text) -> Option<&Deed> {
+    pub fn of(&self, session: Option<&Text>, call: &Text) -> Option<&ToolAction> {
         let told = self.calls.get(&named(session, call));
-        told.map(|told| &told.deed)
+        told.map(|told| &told.action)
     }
 
     fn keep(&mut self, key: (String, String), told: Told) {

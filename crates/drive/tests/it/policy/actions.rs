@@ -1,6 +1,6 @@
 //! What calls come to: from all that agents write about them.
 
-use lapidary_drive::policy::{Deed, Deeds};
+use lapidary_drive::policy::{ToolAction, ToolActions};
 use lapidary_testkit::captures::fixtures;
 use lapidary_testkit::work::{assert_linear, cost};
 use lapidary_vocab::Event;
@@ -17,13 +17,14 @@ fn event(body: &Value) -> Event {
     Event::from_json(&event.to_string()).unwrap()
 }
 
-fn of_call(name: &str, kind: &str, input: &Value) -> Deed {
+fn of_call(name: &str, kind: &str, input: &Value) -> ToolAction {
     let call = json!({"event": "tool_invocation", "callId": "c", "toolName": name, "kind": kind, "input": input});
-    Deeds::new(ROOT).note(&event(&call)).unwrap()
+    ToolActions::new(ROOT).note(&event(&call)).unwrap()
 }
 
-fn paths(deed: &Deed) -> Vec<&str> {
-    deed.paths
+fn paths(action: &ToolAction) -> Vec<&str> {
+    action
+        .paths
         .iter()
         .map(|path| path.to_str().unwrap())
         .collect()
@@ -50,8 +51,8 @@ fn commands_are_found_where_agents_put_them() {
         (json!({"command": 5}), Some("{\"command\":5}\n")),
         (json!({}), None),
     ] {
-        let deed = of_call("shell", "execute", &input);
-        assert_eq!(deed.command.as_deref(), expected, "{input}");
+        let action = of_call("shell", "execute", &input);
+        assert_eq!(action.command.as_deref(), expected, "{input}");
     }
     let editor = of_call(
         "str_replace_editor",
@@ -75,22 +76,26 @@ fn whoever_is_given_a_command_may_run_it_whatever_it_calls_itself() {
             json!({"path": "a", "command": "view", "script": "rm x"}),
             json!({"path": "a", "command": "rm", "args": ["x"]}),
         ] {
-            let deed = of_call("t", kind, &input);
-            let decided = denying("execute:rm *").decide(&deed).effect;
+            let action = of_call("t", kind, &input);
+            let decided = denying("execute:rm *").decide(&action).effect;
             assert_eq!(decided, Effect::Deny, "{kind} {input}");
-            let own_word = allowing(kind).decide(&deed).effect;
+            let own_word = allowing(kind).decide(&action).effect;
             assert_eq!(own_word, Effect::Ask, "{kind} {input}");
-            let command = allowing("execute:*").decide(&deed).effect;
+            let command = allowing("execute:*").decide(&action).effect;
             assert_eq!(command, Effect::Ask, "{kind} {input}");
             let by_mode = policy(Rules::default(), PermissionMode::AcceptEdits);
-            assert_eq!(by_mode.decide(&deed).effect, Effect::Ask, "{kind} {input}");
+            assert_eq!(
+                by_mode.decide(&action).effect,
+                Effect::Ask,
+                "{kind} {input}"
+            );
         }
     }
-    let deed = of_call("t", "read", &json!({"path": "a", "command": "ls"}));
-    let refused = allowing("think").decide_unattended(&deed).reason;
+    let action = of_call("t", "read", &json!({"path": "a", "command": "ls"}));
+    let refused = allowing("think").decide_unattended(&action).reason;
     assert!(refused.contains("--allow 'command=COMMAND'"), "{refused}");
     assert_eq!(
-        allowing("command=ls").decide(&deed).effect,
+        allowing("command=ls").decide(&action).effect,
         Effect::Allow,
         "as it was told"
     );
@@ -126,8 +131,8 @@ fn paths_are_found_where_agents_put_them() {
         (json!({"path": "~/.ssh/id"}), vec!["/~/.ssh/id"]),
         (json!({"path": {"odd": 1}, "dir": null}), vec![]),
     ] {
-        let deed = of_call("t", "read", &input);
-        assert_eq!(paths(&deed), expected, "{input}");
+        let action = of_call("t", "read", &input);
+        assert_eq!(paths(&action), expected, "{input}");
     }
     let glob = of_call("glob", "search", &json!({"pattern": "/etc/*.conf"}));
     assert_eq!(paths(&glob), ["/etc"]);
@@ -169,8 +174,8 @@ fn files_of_changes_are_found_however_they_are_listed() {
             vec![a],
         ),
     ] {
-        let deed = of_call("t", "edit", &input);
-        assert_eq!(paths(&deed), expected, "{input}");
+        let action = of_call("t", "edit", &input);
+        assert_eq!(paths(&action), expected, "{input}");
     }
     let mail = json!({"from": "me", "to": ["you"], "edits": [], "changes": {}});
     assert_eq!(paths(&of_call("mail", "other", &mail)), [""; 0]);
@@ -180,12 +185,12 @@ fn files_of_changes_are_found_however_they_are_listed() {
 fn a_command_in_an_unknown_shape_is_one_that_nobody_is_sure_of() {
     let input = json!({"command": {"exec": ["rm", {"arg": "-rf"}], "dir": "x"}});
     let call = json!({"event": "tool_invocation", "callId": "c", "toolName": "ls", "title": "ls", "kind": "execute", "input": input});
-    let deed = Deeds::new(ROOT).note(&event(&call)).unwrap();
+    let action = ToolActions::new(ROOT).note(&event(&call)).unwrap();
     let line = format!("{}\nrm -rf x", input["command"]);
-    assert_eq!(deed.command.as_deref(), Some(line.as_str()));
-    assert_eq!(denying("execute:rm *").decide(&deed).effect, Effect::Deny);
-    assert_eq!(allowing("execute:rm *").decide(&deed).effect, Effect::Ask);
-    assert_eq!(allowing("execute:ls").decide(&deed).effect, Effect::Ask);
+    assert_eq!(action.command.as_deref(), Some(line.as_str()));
+    assert_eq!(denying("execute:rm *").decide(&action).effect, Effect::Deny);
+    assert_eq!(allowing("execute:rm *").decide(&action).effect, Effect::Ask);
+    assert_eq!(allowing("execute:ls").decide(&action).effect, Effect::Ask);
 }
 
 #[test]
@@ -203,8 +208,8 @@ fn arguments_that_are_no_object_are_the_command() {
             }))
         };
         for event in ["tool_invocation", "permission_request"] {
-            let deed = Deeds::new(ROOT).note(&call(event)).unwrap();
-            assert_eq!(deed.command.as_deref(), Some(line), "{event}");
+            let action = ToolActions::new(ROOT).note(&call(event)).unwrap();
+            assert_eq!(action.command.as_deref(), Some(line), "{event}");
         }
     }
 }
@@ -216,8 +221,8 @@ fn diffs_and_locations_name_files_too() {
         "locations": ["/nowhere/project/a"],
         "extensions": {"acp.toolContent": [{"type": "diff", "path": "/etc/b", "newText": ""}, {"type": "content"}]},
     });
-    let deed = Deeds::new(ROOT).note(&event(&call)).unwrap();
-    assert_eq!(paths(&deed), ["/nowhere/project/a", "/etc/b"]);
+    let action = ToolActions::new(ROOT).note(&event(&call)).unwrap();
+    assert_eq!(paths(&action), ["/nowhere/project/a", "/etc/b"]);
 }
 
 #[test]
@@ -227,14 +232,14 @@ fn whoever_shows_a_diff_edits_whatever_it_calls_itself() {
             "event": "tool_invocation", "callId": "c", "toolName": "t", "kind": kind, "input": {},
             "extensions": {"acp.toolContent": [{"type": "diff", "path": "a", "newText": ""}]},
         });
-        let deed = Deeds::new(ROOT).note(&event(&call)).unwrap();
-        let decided = denying("edit").decide(&deed).effect;
+        let action = ToolActions::new(ROOT).note(&event(&call)).unwrap();
+        let decided = denying("edit").decide(&action).effect;
         assert_eq!(decided, Effect::Deny, "{kind}");
-        let own = denying(kind).decide(&deed).effect;
+        let own = denying(kind).decide(&action).effect;
         assert_eq!(own, Effect::Deny, "{kind}");
-        let own_word = allowing(kind).decide(&deed).effect;
+        let own_word = allowing(kind).decide(&action).effect;
         assert_eq!(own_word, Effect::Ask, "{kind}");
-        let refused = allowing("fetch").decide_unattended(&deed).reason;
+        let refused = allowing("fetch").decide_unattended(&action).reason;
         let hint = format!("--allow 'edit,{kind}'");
         assert!(refused.contains(&hint) || kind == "execute", "{refused}");
     }
@@ -249,13 +254,13 @@ fn content_that_comes_in_pieces_adds_to_what_is_known() {
         }))
     };
     let diff = |path: &str| json!({"type": "diff", "path": path, "newText": ""});
-    let mut deeds = Deeds::new(ROOT);
-    deeds.note(&told("acp.toolContent", json!([diff("/a")])));
-    deeds.note(&told("acp.toolContentChunk", diff("/b")));
+    let mut actions = ToolActions::new(ROOT);
+    actions.note(&told("acp.toolContent", json!([diff("/a")])));
+    actions.note(&told("acp.toolContentChunk", diff("/b")));
     let text = json!({"type": "content"});
-    let deed = deeds.note(&told("acp.toolContentChunk", text)).unwrap();
-    assert!(deed.shows_diff);
-    let mut paths = paths(&deed);
+    let action = actions.note(&told("acp.toolContentChunk", text)).unwrap();
+    assert!(action.shows_diff);
+    let mut paths = paths(&action);
     paths.sort_unstable();
     assert_eq!(paths, ["/a", "/b"]);
 }
@@ -267,25 +272,25 @@ fn of_too_many_files_nobody_is_sure() {
     let deed_of = |many: &[String]| of_call("t", "edit", &json!({"paths": many}));
     let (all, more) = (deed_of(&files(4096)), deed_of(&files(4097)));
     assert_eq!((all.paths.len(), more.paths.len()), (4096, 4097));
-    for (deed, allowed, denied, by_mode) in [
+    for (action, allowed, denied, by_mode) in [
         (&all, Effect::Allow, Effect::Allow, Effect::Allow),
         (&more, Effect::Ask, Effect::Deny, Effect::Ask),
     ] {
-        assert_eq!(allowing("edit:src/**").decide(deed).effect, allowed);
-        assert_eq!(allowing("edit:/**").decide(deed).effect, allowed);
-        assert_eq!(denying("edit:secrets").decide(deed).effect, denied);
+        assert_eq!(allowing("edit:src/**").decide(action).effect, allowed);
+        assert_eq!(allowing("edit:/**").decide(action).effect, allowed);
+        assert_eq!(denying("edit:secrets").decide(action).effect, denied);
         let edits = policy(Rules::default(), PermissionMode::AcceptEdits);
-        assert_eq!(edits.decide(deed).effect, by_mode);
+        assert_eq!(edits.decide(action).effect, by_mode);
     }
     // What is told of again is not compared with all that was told before.
     assert_linear(512, |count| {
         let call = event(&json!({
             "event": "tool_invocation", "callId": "c", "toolName": "t", "kind": "edit", "input": {}, "locations": files(count),
         }));
-        let mut deeds = Deeds::new(ROOT);
+        let mut actions = ToolActions::new(ROOT);
         cost(|| {
             for _ in 0..20 {
-                assert_eq!(deeds.note(&call).unwrap().paths.len(), count);
+                assert_eq!(actions.note(&call).unwrap().paths.len(), count);
             }
         })
     });
@@ -300,14 +305,14 @@ fn servers_are_part_of_tools_names() {
         ("mcpx_y_z", None),
         ("read_file", None),
     ] {
-        let deed = of_call(name, "mcp", &json!({}));
-        assert_eq!(deed.mcp_server.as_deref(), server, "{name}");
+        let action = of_call(name, "mcp", &json!({}));
+        assert_eq!(action.mcp_server.as_deref(), server, "{name}");
     }
 }
 
 #[test]
 fn a_request_is_about_the_call_that_was_heard_of_before() {
-    let mut deeds = Deeds::new(ROOT);
+    let mut actions = ToolActions::new(ROOT);
     let call = json!({
         "event": "tool_invocation", "callId": "c", "toolName": "replace", "kind": "edit", "input": {},
         "locations": ["a.txt"],
@@ -318,14 +323,14 @@ fn a_request_is_about_the_call_that_was_heard_of_before() {
             "toolInput": {}, "toolUseId": call,
         })
     };
-    let known = deeds.note(&event(&call)).unwrap();
-    assert_eq!(deeds.note(&event(&request("c"))).as_ref(), Some(&known));
-    let unknown = deeds.note(&event(&request("other"))).unwrap();
+    let known = actions.note(&event(&call)).unwrap();
+    assert_eq!(actions.note(&event(&request("c"))).as_ref(), Some(&known));
+    let unknown = actions.note(&event(&request("other"))).unwrap();
     assert_eq!((unknown.kind, unknown.paths), (ToolKind::Edit, vec![]));
     let done = json!({"event": "tool_completion", "callId": "c", "status": "completed"});
-    assert_eq!(deeds.note(&event(&done)), None);
+    assert_eq!(actions.note(&event(&done)), None);
     assert_eq!(
-        deeds.note(&event(&request("c"))).unwrap().paths,
+        actions.note(&event(&request("c"))).unwrap().paths,
         Vec::<PathBuf>::new()
     );
 }
@@ -335,18 +340,18 @@ fn a_request_is_about_the_call_that_was_heard_of_before() {
 fn real_requests_come_to_real_deeds() {
     let golden = fixtures().join("../golden/acp-gemini-0.61.0/permissions-and-tools/events.jsonl");
     let text = std::fs::read_to_string(golden).unwrap();
-    let mut deeds = Deeds::new("/home/user/project");
+    let mut actions = ToolActions::new("/home/user/project");
     let mut asked = Vec::new();
     for line in text.lines() {
         let event = Event::from_json(line).unwrap();
-        let deed = deeds.note(&event);
+        let action = actions.note(&event);
         if let lapidary_vocab::Body::PermissionRequest(_) = event.body {
-            let deed = deed.unwrap();
-            let about = match &deed.command {
+            let action = action.unwrap();
+            let about = match &action.command {
                 Some(command) => command.clone(),
-                None => paths(&deed).join(" "),
+                None => paths(&action).join(" "),
             };
-            asked.push(format!("{} {about}", deed.kind));
+            asked.push(format!("{} {about}", action.kind));
         }
     }
     assert_eq!(
@@ -381,12 +386,12 @@ fn request_in(session: &str, id: &str) -> Event {
 
 #[test]
 fn relative_files_count_from_where_their_session_works() {
-    let mut deeds = Deeds::new("/w");
-    deeds.works_in(Some(&"a".into()), Path::new("/w/a"));
-    deeds.works_in(Some(&"b".into()), Path::new("/w/b"));
+    let mut actions = ToolActions::new("/w");
+    actions.works_in(Some(&"a".into()), Path::new("/w/a"));
+    actions.works_in(Some(&"b".into()), Path::new("/w/b"));
     let mut check = |session: &str, expected: &str| {
-        let deed = deeds.note(&call_in(session, "c", "x"));
-        assert_eq!(paths(&deed.unwrap()), [expected], "{session:?}");
+        let action = actions.note(&call_in(session, "c", "x"));
+        assert_eq!(paths(&action.unwrap()), [expected], "{session:?}");
     };
     check("a", "/w/a/x");
     check("b", "/w/b/x");
@@ -395,22 +400,22 @@ fn relative_files_count_from_where_their_session_works() {
 
 #[test]
 fn what_was_said_before_anybody_knew_where_a_session_works_may_be_meant_from_there() {
-    let mut deeds = Deeds::new("/w");
-    deeds.note(&call_in("s", "c", "x"));
-    deeds.note(&call_in("other", "c", "x"));
-    deeds.works_in(Some(&"s".into()), Path::new("/w/sub"));
-    let known = deeds.note(&request_in("s", "c")).unwrap();
+    let mut actions = ToolActions::new("/w");
+    actions.note(&call_in("s", "c", "x"));
+    actions.note(&call_in("other", "c", "x"));
+    actions.works_in(Some(&"s".into()), Path::new("/w/sub"));
+    let known = actions.note(&request_in("s", "c")).unwrap();
     assert_eq!(paths(&known), ["/w/x", "/w/sub/x"]);
-    let other = deeds.note(&request_in("other", "c")).unwrap();
+    let other = actions.note(&request_in("other", "c")).unwrap();
     assert_eq!(paths(&other), ["/w/x"]);
 }
 
 /// However ids are made, no call is taken for that of another session.
 #[test]
 fn calls_of_two_sessions_are_two() {
-    let mut deeds = Deeds::new("/w");
-    deeds.note(&call_in("a\n", "b", "secret"));
-    deeds.note(&call_in("a", "\nb", "ok"));
-    let known = deeds.note(&request_in("a\n", "b")).unwrap();
+    let mut actions = ToolActions::new("/w");
+    actions.note(&call_in("a\n", "b", "secret"));
+    actions.note(&call_in("a", "\nb", "ok"));
+    let known = actions.note(&request_in("a\n", "b")).unwrap();
     assert_eq!(paths(&known), ["/w/secret"]);
 }
