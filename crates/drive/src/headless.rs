@@ -490,7 +490,7 @@ impl Job {
 fn recorded_session(project: &Project, named: &str) -> Result<Option<String>, SelectError> {
     let listing = Listing::of(std::slice::from_ref(project), SystemTime::now());
     match select(&listing, named, Selection::Generous) {
-        Ok(found) => Ok(Some(found.info.id.clone())),
+        Ok(found) => Ok(Some(found.id().to_owned())),
         Err(error @ SelectError::Ambiguous { .. }) => Err(error),
         Err(_) => Ok(None),
     }

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use jiff::Timestamp;
 use lapidary_normalize::{Deltas, Options};
@@ -98,7 +97,7 @@ impl SessionProvider for RecordingSessions {
             let Some(row) = self.row(run, &mut places) else {
                 continue;
             };
-            let known = self.runs.entry(row.info.id.clone()).or_default();
+            let known = self.runs.entry(row.id().to_owned()).or_default();
             known.push(id);
             if known.len() == 1 {
                 listing.sessions.push(row);
@@ -116,10 +115,7 @@ impl SessionProvider for RecordingSessions {
         session: &Listed,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError> {
-        let runs = self
-            .runs
-            .get(&session.info.id)
-            .map_or(&[][..], Vec::as_slice);
+        let runs = self.runs.get(session.id()).map_or(&[][..], Vec::as_slice);
         for run in runs.iter().rev() {
             self.replay_run(run, take)
                 .map_err(|error| ReplaySessionError {
@@ -145,35 +141,33 @@ fn listed(run: ListedRun, path: PathBuf, project: usize, project_id: String) -> 
     let updated_ms = began_ms.saturating_add_unsigned(info.duration_ms.unwrap_or(0));
     let (display_name, first_user_message) = headline(info.prompt.as_deref());
     let provider = provider_of(info.agent.as_deref().unwrap_or_default());
-    Listed {
-        info: Box::new(SessionInfo {
-            id: info.session_id.unwrap_or_else(|| info.id.clone()),
-            provider,
-            run: Some(info.id.clone()),
-            file: info.id.clone(),
-            file_name: info.id,
-            path: path.to_string_lossy().into_owned(),
-            start_time: info.started_at.unwrap_or_else(|| time_text(began_ms)),
-            last_updated: time_text(updated_ms),
-            message_count: 0,
-            user_message_count: 0,
-            display_name,
-            first_user_message,
-            is_current_session: false,
-            index: 0,
-            unlisted: Some(UnlistedPlace::Recording),
-            summary: None,
-            project: info.project,
-            project_id,
-            size: size_of(&path),
-            endangered_by: None,
-        }),
-        modified: SystemTime::UNIX_EPOCH,
-        project,
-        started_ms: Some(began_ms),
-        updated_ms: Some(updated_ms),
-        path,
-    }
+    let info = SessionInfo {
+        id: info.session_id.unwrap_or_else(|| info.id.clone()),
+        provider,
+        run: Some(info.id.clone()),
+        file: info.id.clone(),
+        file_name: info.id,
+        path: path.to_string_lossy().into_owned(),
+        start_time: info.started_at.unwrap_or_else(|| time_text(began_ms)),
+        last_updated: time_text(updated_ms),
+        message_count: 0,
+        user_message_count: 0,
+        display_name,
+        first_user_message,
+        is_current_session: false,
+        index: 0,
+        unlisted: Some(UnlistedPlace::Recording),
+        summary: None,
+        project: info.project,
+        project_id,
+        size: size_of(&path),
+        endangered_by: None,
+    };
+    let mut listed = Listed::new(info, path);
+    listed.project = project;
+    listed.started_ms = Some(began_ms);
+    listed.updated_ms = Some(updated_ms);
+    listed
 }
 
 /// The family of a recorded agent. An agent that is not in our table goes by its name.

@@ -189,13 +189,13 @@ fn of_recordings(request: &LoadRequest, root: &Path) -> Result<Option<Vec<Messag
     let listing = recordings.list(&scope);
     let family = family(&request.tool);
     let wanted = listing.sessions.iter().filter(|session| {
-        let is_named = |id: &String| session.info.id == *id;
-        session.info.provider == family && request.session_id.as_ref().is_none_or(is_named)
+        let is_named = |id: &String| session.id() == id;
+        session.info().provider == family && request.session_id.as_ref().is_none_or(is_named)
     });
-    let Some(session) = wanted.max_by_key(|session| session.info.last_updated.clone()) else {
+    let Some(session) = wanted.max_by_key(|session| session.info().last_updated.clone()) else {
         return Ok(None);
     };
-    let mut fold = MessageFold::new(&session.info.id);
+    let mut fold = MessageFold::new(session.id());
     let mut messages = Vec::new();
     recordings.replay(session, &mut |event| messages.extend(fold.push(&event)))?;
     messages.extend(fold.finish());
@@ -215,7 +215,7 @@ fn find(request: &LoadRequest) -> Option<PathBuf> {
     let inventory = Inventory::read(vec![project], SystemTime::UNIX_EPOCH);
     let sessions = &inventory.listing.sessions;
     let listed = match &request.session_id {
-        Some(id) => sessions.iter().find(|session| session.info.id == *id),
+        Some(id) => sessions.iter().find(|session| session.id() == id),
         None => inventory.listing.most_recent(),
     };
     match listed {

@@ -15,13 +15,13 @@ pub fn adopt(projects: &[Project], id: &str, now: SystemTime) -> io::Result<Opti
         return Ok(None);
     }
     let listing = Listing::of(projects, now);
-    let is_meant = |it: &&Listed| it.info.id == id && !it.is_cli_listed();
+    let is_meant = |it: &&Listed| it.id() == id && !it.is_cli_listed();
     let Some(session) = listing.sessions.iter().find(is_meant) else {
         return Ok(None);
     };
     let chats = projects[session.project].directory.join("chats");
     fs::create_dir_all(&chats)?;
-    let path = chats.join(&session.info.file_name);
+    let path = chats.join(&session.info().file_name);
     let bytes = fs::read(&session.path)?;
     let mut temp = tempfile::Builder::new()
         .prefix(".tmp-")

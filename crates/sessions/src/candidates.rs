@@ -188,8 +188,13 @@ impl Sightings {
 
     fn candidate(&self, file: &Sighting) -> Candidate {
         let file_name = self.name(file).to_owned();
+        // With room for all of it: `join` allocates twice.
+        let length = self.directory.as_os_str().len() + 1 + file_name.len();
+        let mut path = PathBuf::with_capacity(length);
+        path.push(&self.directory);
+        path.push(&file_name);
         Candidate {
-            path: self.directory.join(&file_name),
+            path,
             file_name,
             project: self.project,
             size: file.size,

@@ -74,8 +74,8 @@ impl Inventory {
             let sessions = &self.listing.sessions;
             let found = sessions
                 .iter()
-                .find(|session| session.info.index == number && number.to_string() == identifier)?;
-            Some((found.project, found.info.id.clone()))
+                .find(|session| session.index() == number && number.to_string() == identifier)?;
+            Some((found.project, found.id().to_owned()))
         };
         if let Some(found) = by_id.or_else(by_number) {
             return Ok(found);

@@ -11,7 +11,7 @@
 //! let project = store.project("/home/somebody/work".as_ref());
 //! let listing = Listing::of(&[project], std::time::SystemTime::now());
 //! for session in &listing.sessions {
-//!     println!("{}. {}", session.info.index, session.info.display_name);
+//!     println!("{}. {}", session.index(), session.info().display_name);
 //! }
 //! ```
 

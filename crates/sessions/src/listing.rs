@@ -1,9 +1,10 @@
 //! The list of sessions: which count, in which order, under which numbers; and what does not count, and why.
 
+mod listed;
+
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -11,15 +12,15 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use lapidary_vocab::event::Provider;
-use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo, UnlistedPlace};
+use lapidary_vocab::session::{HiddenFile, HiddenReason};
 
-use super::age::age;
 use super::candidates::{Candidate, candidates};
 use super::projects::Project;
 use super::scan::{AsIs, Scanner, Summary, Unreadable};
-use super::speech;
 use crate::names;
+use listed::SharedByProject;
+
+pub use listed::Listed;
 
 /// The sessions of some projects.
 #[derive(Debug, Default)]
@@ -30,38 +31,6 @@ pub struct Listing {
     pub hidden: Vec<HiddenFile>,
     /// What was wrong beside that, a sentence each.
     pub warnings: Vec<String>,
-}
-
-/// A session in the list.
-#[derive(Debug, Clone)]
-pub struct Listed {
-    /// What a list says about it. In a box: a list of tens of thousands is sorted, and this is large to move.
-    pub info: Box<SessionInfo>,
-    /// Where its file is.
-    pub path: PathBuf,
-    /// Which of the projects that were asked about it belongs to.
-    pub project: usize,
-    /// When the file was last written.
-    pub modified: SystemTime,
-    /// When it began, in milliseconds since 1970, if that can be read.
-    pub started_ms: Option<i64>,
-    /// When something was last added, likewise.
-    pub updated_ms: Option<i64>,
-}
-
-impl Listed {
-    /// True if Gemini CLI lists it.
-    pub fn is_cli_listed(&self) -> bool {
-        self.info.unlisted.is_none()
-    }
-
-    /// The session in one line, as Gemini CLI shows which one it resumes: `Session 3: fix the tests (12 messages, 2 days ago)`.
-    pub fn display_info(&self, now: SystemTime) -> String {
-        let info = &self.info;
-        let (index, title, count) = (info.index, &info.first_user_message, info.message_count);
-        let age = age(self.updated_ms, now);
-        format!("Session {index}: {title} ({count} messages, {age})")
-    }
 }
 
 /// Where summaries of files come from: the files, or somewhere that remembers them.
@@ -99,7 +68,7 @@ impl Listing {
     /// Says which session is running: the one that the caller is part of.
     pub fn mark_current(&mut self, id: &str) {
         for session in &mut self.sessions {
-            session.info.is_current_session = session.info.id == id;
+            session.set_current(session.id() == id);
         }
     }
 
@@ -122,13 +91,18 @@ impl Listing {
         let read = summaries.of(&opened);
         listing.sessions.reserve_exact(opened.len());
         let now = now_text(now);
+        let shared: Vec<_> = projects.iter().map(SharedByProject::of).collect();
         let opened = files.into_iter().filter(|file| file.refused.is_none());
         for (file, summary) in opened.zip(read) {
-            listing.take(file, summary, projects, &now);
+            if let Some(summary) = listing.take(&file, summary, projects) {
+                let project = &shared[file.project];
+                let session = Listed::of_file(file, summary, project, &now);
+                listing.sessions.push(session);
+            }
         }
         listing.keep_the_newest(projects);
         listing.number();
-        listing.mark_endangered();
+        listing.mark_endangered(projects);
         listing
     }
 
@@ -145,7 +119,7 @@ impl Listing {
         let mut places: HashMap<(usize, String), usize> = HashMap::with_capacity(count);
         let mut kept: Vec<Listed> = Vec::with_capacity(count);
         for session in std::mem::take(&mut self.sessions) {
-            let key = (session.project, session.info.id.clone());
+            let key = (session.project, session.id().to_owned());
             match places.get(&key) {
                 None => {
                     places.insert(key, kept.len());
@@ -174,7 +148,7 @@ impl Listing {
     }
 
     /// The CLI deletes what has no content at its next start, and with it whatever ends in the same eight characters.
-    fn mark_endangered(&mut self) {
+    fn mark_endangered(&mut self, projects: &[Project]) {
         let mut dangers: HashMap<(&str, &str), &str> = HashMap::new();
         for file in &self.hidden {
             let name = file.path.rsplit(std::path::is_separator).next();
@@ -187,11 +161,12 @@ impl Listing {
             return;
         }
         for session in &mut self.sessions {
-            let info = &mut session.info;
-            let key = names::short(&info.file_name).map(|short| (info.project_id.as_str(), short));
-            info.endangered_by = key
-                .and_then(|key| dangers.get(&key))
-                .map(|&name| name.to_owned());
+            let project = &projects[session.project].id;
+            let short = names::short(session.file_name());
+            let danger = short.and_then(|short| dangers.get(&(project, short)));
+            if let Some(&name) = danger {
+                session.info_mut().endangered_by = Some(name.to_owned());
+            }
         }
     }
 
@@ -212,17 +187,17 @@ impl Listing {
                 1
             };
             last = (session.project, number);
-            session.info.index = number;
+            session.set_index(number);
         }
     }
 
+    /// The summary of a file that counts. Any other is hidden.
     fn take(
         &mut self,
-        file: Candidate,
+        file: &Candidate,
         read: Result<Summary, Unreadable>,
         projects: &[Project],
-        now: &str,
-    ) {
+    ) -> Option<Summary> {
         let summary = match read {
             Ok(summary) => summary,
             Err(error) => {
@@ -232,7 +207,8 @@ impl Listing {
                     Unreadable::NotASession => HiddenReason::NotASession,
                     Unreadable::TooLarge => HiddenReason::TooLarge,
                 };
-                return self.hide(&file, projects, reason, error.to_string(), None);
+                self.hide(file, projects, reason, error.to_string(), None);
+                return None;
             }
         };
         let hidden = if summary.hides_content() {
@@ -247,10 +223,10 @@ impl Listing {
             None
         };
         if let Some((reason, why)) = hidden {
-            return self.hide(&file, projects, reason, why.to_owned(), Some(summary.id));
+            self.hide(file, projects, reason, why.to_owned(), Some(summary.id));
+            return None;
         }
-        let project = &projects[file.project];
-        self.sessions.push(listed(file, summary, project, now));
+        Some(summary)
     }
 
     fn hide(
@@ -276,7 +252,7 @@ impl Listing {
 fn id_hash(session: &Listed) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let start = session.project as u64;
-    let chunks = session.info.id.as_bytes().chunks(8);
+    let chunks = session.id().as_bytes().chunks(8);
     let hash = chunks.fold(start, |hash, chunk| {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
@@ -296,87 +272,15 @@ fn duplicate(older: &Listed, newer: &Listed, projects: &[Project]) -> HiddenFile
     } else {
         "was updated later"
     };
+    let info = older.to_info().into_owned();
     HiddenFile {
-        path: older.info.path.clone(),
+        path: info.path,
         project_id: projects[older.project].id.clone(),
         reason: HiddenReason::Duplicate,
-        explanation: format!("`{}` is the same session and {when}", newer.info.file_name),
-        session_id: Some(older.info.id.clone()),
-        size: older.info.size,
+        explanation: format!("`{}` is the same session and {when}", newer.file_name()),
+        session_id: Some(info.id),
+        size: info.size,
     }
-}
-
-fn listed(file: Candidate, mut summary: Summary, project: &Project, now: &str) -> Listed {
-    let (headline, first) = speech::headline(summary.first_user_message.as_deref());
-    let display_name = match &summary.summary {
-        Some(summary) => speech::harmless(summary),
-        None => headline,
-    };
-    let (start_time, last_updated) = times(&mut summary, now);
-    let stem = file
-        .file_name
-        .trim_end_matches('l')
-        .trim_end_matches(".json");
-    Listed {
-        started_ms: epoch_ms(&start_time),
-        updated_ms: epoch_ms(&last_updated),
-        info: Box::new(SessionInfo {
-            provider: Provider::Gemini,
-            run: None,
-            file: stem.to_owned(),
-            path: path_text(&file.path),
-            start_time,
-            last_updated,
-            message_count: summary.message_count,
-            user_message_count: summary.user_message_count,
-            display_name,
-            first_user_message: first,
-            is_current_session: false,
-            index: 0,
-            unlisted: is_older(&file, project).then_some(UnlistedPlace::OlderDirectory),
-            summary: summary.summary,
-            project: project.root.as_deref().map(path_text),
-            project_id: project.id.clone(),
-            size: file.size,
-            endangered_by: None,
-            id: summary.id,
-            file_name: file.file_name,
-        }),
-        path: file.path,
-        project: file.project,
-        modified: file.modified,
-    }
-}
-
-/// When a session began and when something was last added. Older files have one of both, and no hash of their project; what has neither
-/// began now. The texts are taken and not copied: a list has tens of thousands of them.
-fn times(summary: &mut Summary, now: &str) -> (String, String) {
-    let (start, last) = (summary.start_time.take(), summary.last_updated.take());
-    let has_one = !summary.has_project_hash;
-    match (start, last) {
-        (Some(start), Some(last)) => (start, last),
-        (Some(only), None) | (None, Some(only)) if has_one => (only.clone(), only),
-        (start, last) => {
-            let or_now = |time: Option<String>| time.unwrap_or_else(|| now.to_owned());
-            (or_now(start), or_now(last))
-        }
-    }
-}
-
-/// A path as text. Nearly every path is text, which is found out faster than it is read lossily.
-fn path_text(path: &Path) -> String {
-    let text = path.to_str().map(str::to_owned);
-    text.unwrap_or_else(|| path.to_string_lossy().into_owned())
-}
-
-/// True for a file in a directory of the project that the CLI does not use, beside the one that it does: it copies older ones only
-/// when it makes its own.
-fn is_older(file: &Candidate, project: &Project) -> bool {
-    let used = &project.directory;
-    // A project that has one directory has no older one, and comparing paths takes long.
-    project.directories.len() > 1
-        && project.directories.contains(used)
-        && !file.path.starts_with(used)
 }
 
 /// A time as the CLI writes them.

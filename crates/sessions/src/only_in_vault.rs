@@ -53,7 +53,7 @@ impl OnlyInVault {
         if self.is_empty() {
             return self;
         }
-        let listed = listing.sessions.iter().map(|it| it.info.id.as_str());
+        let listed = listing.sessions.iter().map(Listed::id);
         let listed: HashSet<&str> = listed.collect();
         let all = self.ids.into_iter().zip(self.files);
         let (ids, files) = all.filter(|(id, _)| !listed.contains(&**id)).unzip();
@@ -93,9 +93,9 @@ impl OnlyInVault {
 }
 
 fn mark(session: &mut Listed) {
-    session.info.index = 0;
-    session.info.unlisted = Some(UnlistedPlace::Vault);
-    session.info.endangered_by = None;
+    session.info_mut().index = 0;
+    session.info_mut().unlisted = Some(UnlistedPlace::Vault);
+    session.info_mut().endangered_by = None;
 }
 
 /// None if its content is damaged or gone, or only part of another one.

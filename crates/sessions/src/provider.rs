@@ -147,9 +147,9 @@ impl Listing {
         if others.sessions.is_empty() {
             return;
         }
-        let known = self.sessions.iter().map(|session| session.info.id.as_str());
+        let known = self.sessions.iter().map(Listed::id);
         let known: HashSet<&str> = known.collect();
-        let is_new = |session: &Listed| !known.contains(session.info.id.as_str());
+        let is_new = |session: &Listed| !known.contains(session.id());
         let new: Vec<Listed> = others.sessions.into_iter().filter(is_new).collect();
         self.sessions.extend(new);
         self.sessions.sort_by_key(|session| session.project);

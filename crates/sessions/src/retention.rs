@@ -198,7 +198,7 @@ fn listed(inventory: &Inventory, project: usize) -> impl Iterator<Item = (&str, 
     let sessions = inventory.listing.sessions.iter();
     sessions
         .filter(move |session| session.project == project)
-        .map(|session| (session.info.id.as_str(), session.updated_ms))
+        .map(|session| (session.id(), session.updated_ms))
 }
 
 fn groups(inventory: &Inventory, project: usize) -> BTreeMap<&str, Group<'_>> {

@@ -212,15 +212,15 @@ impl Search {
                 |session: &Listed, score: Score| (Reverse(score), Reverse(session.updated_ms));
             key(one, *score)
                 .cmp(&key(other, *other_score))
-                .then_with(|| one.info.id.cmp(&other.info.id))
-                .then_with(|| one.info.path.cmp(&other.info.path))
+                .then_with(|| one.id().cmp(other.id()))
+                .then_with(|| one.info().path.cmp(&other.info().path))
         });
         matched
     }
 
     fn hit(&self, (session, (score, snippets)): Matched) -> Hit {
         Hit {
-            snippets: snippets.unwrap_or_else(|| self.snippets(&session.path, session.info.size)),
+            snippets: snippets.unwrap_or_else(|| self.snippets(&session.path, session.info().size)),
             session,
             in_title: score.in_title,
             matching_texts: score.any,
@@ -269,7 +269,7 @@ fn matched(listing: Listing, files: &[Candidate], fits: Vec<Option<Fit>>) -> Vec
         .collect();
     let matched = listing.sessions.into_iter().filter_map(|mut session| {
         let fit = fits.remove(session.path.as_path())?;
-        session.info.index = 0;
+        session.set_index(0);
         Some((session, fit))
     });
     matched.collect()

@@ -94,9 +94,7 @@ pub fn select<'l>(
             .max_by_key(|session| (session.is_cli_listed(), session.started_ms));
         return latest.ok_or(SelectError::NoSessions);
     }
-    let by_id = sessions
-        .iter()
-        .find(|session| session.info.id == identifier);
+    let by_id = sessions.iter().find(|session| session.id() == identifier);
     if let Some(found) = by_id {
         return Ok(found);
     }
@@ -106,7 +104,7 @@ pub fn select<'l>(
     if is_id_prefix(identifier) {
         let begins: Vec<_> = sessions
             .iter()
-            .filter(|session| session.info.id.starts_with(identifier))
+            .filter(|session| session.id().starts_with(identifier))
             .collect();
         match begins[..] {
             [] => {}
@@ -114,7 +112,7 @@ pub fn select<'l>(
             [only] => {
                 return Err(SelectError::NotWhole {
                     identifier: identifier.to_owned(),
-                    id: only.info.id.clone(),
+                    id: only.id().to_owned(),
                 });
             }
             _ => {
@@ -122,7 +120,7 @@ pub fn select<'l>(
                     identifier: identifier.to_owned(),
                     candidates: begins
                         .iter()
-                        .map(|session| session.info.id.clone())
+                        .map(|session| session.id().to_owned())
                         .collect(),
                 });
             }
@@ -151,7 +149,7 @@ fn by_number<'l>(
     };
     let numbered = sessions.iter();
     let numbered: Vec<_> = numbered
-        .filter(|session| session.info.index == number)
+        .filter(|session| session.index() == number)
         .collect();
     match numbered[..] {
         [] => Ok(None),
@@ -160,7 +158,7 @@ fn by_number<'l>(
             number,
             candidates: numbered
                 .iter()
-                .map(|session| session.info.id.clone())
+                .map(|session| session.id().to_owned())
                 .collect(),
         }),
     }

@@ -162,8 +162,8 @@ pub fn says(content: Token<'_>) -> Cow<'_, str> {
 
 /// A message on one line, as the CLI's lists show it: white space runs as one blank, ASCII only.
 pub fn title(message: &str) -> String {
-    if is_plain(message) && !message.contains("  ") {
-        return message.trim().to_owned();
+    if is_plain(message) && !has_two_blanks(message) {
+        return message.trim_ascii().to_owned();
     }
     let mut line = String::with_capacity(message.len());
     let (mut rest, mut gap) = (message, false);
@@ -226,24 +226,43 @@ fn are_plain(bytes: &[u8]) -> bool {
     bytes.iter().fold(true, |all, byte| all & is_plain(*byte))
 }
 
+/// True if two blanks stand together. Many bytes are looked at a time if none ends the loop.
+fn has_two_blanks(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let are_blank = |one: u8, other: u8| (one ^ b' ') | (other ^ b' ') == 0;
+    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
+    pairs.fold(false, |any, (one, other)| any | are_blank(*one, *other))
+}
+
 /// What a list calls a session by its first message, and that message as the CLI shows it. The CLI leaves out what is not ASCII: all of
 /// a Japanese title.
 pub fn headline(first_message: Option<&str>) -> (String, String) {
-    let Some(said) = first_message else {
-        let empty = "Empty conversation".to_owned();
-        return (empty.clone(), empty);
-    };
-    let first = title(said);
-    let name = if said.is_ascii() {
-        first.clone()
-    } else {
-        one_line(said)
-    };
+    let first = opening(first_message);
+    let name = own_letters(first_message).unwrap_or_else(|| first.clone());
     (name, first)
+}
+
+/// What a list calls a session by its first message.
+pub(super) fn name(first_message: Option<&str>) -> String {
+    own_letters(first_message).unwrap_or_else(|| opening(first_message))
+}
+
+/// A first message with letters that the CLI leaves out, on one line.
+fn own_letters(first_message: Option<&str>) -> Option<String> {
+    let message = first_message.filter(|message| !message.is_ascii());
+    message.map(one_line)
+}
+
+/// The first message of a session as the CLI shows it.
+pub(super) fn opening(first_message: Option<&str>) -> String {
+    first_message.map_or_else(|| "Empty conversation".to_owned(), title)
 }
 
 /// A message on one line, in its own letters: white space runs as one blank, and nothing that a terminal would obey.
 pub(super) fn one_line(message: &str) -> String {
+    if is_one_line(message) {
+        return message.to_owned();
+    }
     let mut harmless = harmless(message);
     if harmless.contains('\u{7f}') {
         harmless = harmless.replace('\u{7f}', "");
@@ -255,6 +274,20 @@ pub(super) fn one_line(message: &str) -> String {
         line.push_str(word);
     }
     line
+}
+
+/// True for most texts that are on one line already: no byte may be of white space other than a blank or of what a terminal obeys.
+fn is_one_line(text: &str) -> bool {
+    #[expect(
+        clippy::needless_bitwise_bool,
+        reason = "without branches the compiler looks at many bytes at once"
+    )]
+    let may_matter = |byte: u8| {
+        (byte < b' ') | (byte == 0x7f) | (byte == 0xc2) | (byte == 0xef) | (byte & 0xfc == 0xe0)
+    };
+    let is_suspect = text.bytes().fold(false, |any, byte| any | may_matter(byte));
+    let has_edge = text.starts_with(' ') || text.ends_with(' ');
+    !is_suspect && !has_edge && !has_two_blanks(text)
 }
 
 /// A summary without what a terminal would obey, as the CLI shows it.
@@ -380,6 +413,17 @@ mod tests {
             "red x 👩\u{200d}👧"
         );
         assert_eq!(one_line(" \u{1b}[2J "), "");
+        assert_eq!(one_line("Größe  naïve "), "Größe naïve");
+    }
+
+    #[test]
+    fn a_text_that_is_taken_for_one_line_is_one() {
+        for letter in ('\0'..='\u{ffff}').filter(|letter| *letter != ' ') {
+            let text = format!("a{letter}b");
+            let is_kept = !is_space(letter) && harmless(&text) == text && letter != '\u{7f}';
+            assert!(!is_one_line(&text) || is_kept, "{letter:?}");
+        }
+        assert!(is_one_line("Größe naïve 日本語"));
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn add_others(
     sessions: &mut HashMap<String, Notes>,
     warnings: &mut Vec<String>,
 ) {
-    let is_new = |session: &&Listed| !sessions.contains_key(&session.info.id);
+    let is_new = |session: &&Listed| !sessions.contains_key(session.id());
     let new: Vec<&Listed> = others.sessions.iter().filter(is_new).collect();
     let read = each_file(&new, || (), |(), session| replayed(others, session));
     for notes in read {

@@ -4,6 +4,7 @@
 //! more time on the keys than the text; and a session of a list, of which there may be tens of thousands. Tests compare them with
 //! what serde writes.
 
+use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -103,10 +104,10 @@ fn write_plain_delta(out: &mut impl Write, delta: &StreamDelta, base: &Base) -> 
 
 /// Writes a list of sessions and a newline: the same bytes as [`write()`] of a [`SessionList`] with these sessions, faster, and
 /// without a copy of them.
-pub fn write_sessions<'s>(
+pub fn write_sessions(
     out: &mut impl Write,
     list: &SessionList,
-    sessions: impl Iterator<Item = &'s SessionInfo>,
+    sessions: impl Iterator<Item: Borrow<SessionInfo>>,
 ) -> io::Result<()> {
     let SessionList {
         schema,
@@ -120,7 +121,7 @@ pub fn write_sessions<'s>(
     out.write_all(b",\"sessions\":[")?;
     for (place, session) in sessions.enumerate() {
         out.write_all(if place == 0 { b"" } else { b"," })?;
-        write_session(out, session)?;
+        write_session(out, session.borrow())?;
     }
     write!(out, "],\"hiddenCount\":{hidden_count}")?;
     if !hidden.is_empty() {

@@ -30,6 +30,7 @@ use table::{Limits, Row, Table};
 
 const LIST: &str = "`sessions list --all --no-index`";
 const LIST_INDEXED: &str = "`sessions list --all`, with the index";
+const LIST_TEXT_INDEXED: &str = "`sessions list --all --format text`, with the index";
 const SEARCH: &str = "`sessions search --all --no-index`";
 const SEARCH_INDEXED: &str = "`sessions search --all`, with the index";
 const ABSENT_INDEXED: &str = "`sessions search --all` of a word that is nowhere, with the index";
@@ -253,6 +254,7 @@ impl Bench<'_> {
             ..stage.index(INDEX, Limits::default())
         });
         contest.add(indexed(stage.list(LIST_INDEXED, MANY_LISTED, &[])));
+        contest.add(indexed(stage.list_text(LIST_TEXT_INDEXED, MANY_LISTED)));
         contest.add(indexed(stage.search_in_vain(ABSENT_INDEXED, NOT_FOUND)));
         contest.add(stage.floor()?);
         contest.hold(self.rounds);

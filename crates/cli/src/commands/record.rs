@@ -134,7 +134,7 @@ fn resumed(command: &[OsString], projects: &[Project], now: SystemTime) -> Resum
     };
     let listing = Listing::of(projects, now);
     match select(&listing, &named, Selection::Strict) {
-        Ok(found) => Resume::One(found.info.id.clone()),
+        Ok(found) => Resume::One(found.id().to_owned()),
         Err(_) => Resume::Nothing,
     }
 }

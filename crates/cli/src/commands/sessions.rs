@@ -89,6 +89,9 @@ pub(super) fn newest_sessions(most: usize) -> Result<Vec<(String, String)>, Fail
     let sessions = place.listing(&scope)?.sessions;
     let newest = sessions.into_iter().rev().take(most);
     Ok(newest
-        .map(|it| (it.info.id, it.info.display_name))
+        .map(|it| {
+            let info = it.into_info();
+            (info.id, info.display_name)
+        })
         .collect())
 }

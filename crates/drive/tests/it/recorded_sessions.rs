@@ -226,8 +226,7 @@ impl Shelf {
 
 fn ids(listing: &Listing) -> Vec<(&str, u64)> {
     let rows = listing.sessions.iter();
-    rows.map(|row| (row.info.id.as_str(), row.info.index))
-        .collect()
+    rows.map(|row| (row.id(), row.index())).collect()
 }
 
 fn only(listing: &Listing) -> &Listed {
@@ -249,7 +248,7 @@ fn a_recorded_run_of_another_agent_is_a_session_without_a_number() {
     let listing = shelf.list();
     let gemini = ("aaaaaaaa-0000-4000-8000-000000000001", 1);
     assert_eq!(ids(&listing), [gemini, (SESSION, 0)]);
-    let info = &listing.sessions[1].info;
+    let info = listing.sessions[1].info();
     assert_eq!(info.provider.as_str(), "claude");
     assert_eq!(info.run.as_deref(), Some("run-1"));
     assert_eq!(info.unlisted, Some(UnlistedPlace::Recording));
@@ -257,7 +256,7 @@ fn a_recorded_run_of_another_agent_is_a_session_without_a_number() {
     assert_eq!(info.start_time, START);
     assert_eq!(info.last_updated, "2026-11-01T08:01:30.000Z");
     assert_eq!(info.project_id, "project");
-    assert_eq!(listing.sessions[0].info.provider.as_str(), "gemini");
+    assert_eq!(listing.sessions[0].info().provider.as_str(), "gemini");
 }
 
 #[test]
@@ -268,7 +267,7 @@ fn a_run_whose_agent_left_a_session_file_is_listed_and_counted_once() {
     shelf.run("run-1", "gemini", Some(SESSION));
     let listing = shelf.list();
     assert_eq!(ids(&listing), [(SESSION, 1)]);
-    assert_eq!(only(&listing).info.unlisted, None);
+    assert_eq!(only(&listing).info().unlisted, None);
     assert_eq!(shelf.stats(), alone);
 }
 
@@ -283,7 +282,7 @@ fn several_runs_of_one_session_are_one_row_and_all_of_them_count() {
     let rows: Vec<_> = listing.sessions.iter().collect();
     let shown: Vec<_> = rows
         .iter()
-        .map(|row| (row.info.id.as_str(), row.info.run.as_deref().unwrap()))
+        .map(|row| (row.id(), row.info().run.as_deref().unwrap()))
         .collect();
     assert_eq!(shown, [("run-3", "run-3"), (SESSION, "run-2")]);
     let stats = shelf.stats();
@@ -320,7 +319,7 @@ fn runs_elsewhere_are_listed_only_where_every_project_is_asked_for() {
     let (_, listing) = shelf.recorded(ProjectReach::Everywhere);
     let projects: Vec<_> = listing.sessions.iter().map(|row| row.project).collect();
     assert_eq!(projects, [1, 1], "behind the one that Gemini CLI knows");
-    assert_eq!(listing.sessions[0].info.project_id, "");
+    assert_eq!(listing.sessions[0].info().project_id, "");
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl SessionProvider for GeminiSessions<'_> {
             path: session.path.clone(),
             source: error.into(),
         })?;
-        let mut options = Options::new(&session.info.id);
+        let mut options = Options::new(session.id());
         options.keep_raw = false;
         options.deltas = Deltas::Final;
         session_events::events(&Log::read(&bytes), &options, take);

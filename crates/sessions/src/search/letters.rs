@@ -278,6 +278,14 @@ impl Known {
         to.extend(self.folded.iter().take_while(|letter| **letter != '\0'));
     }
 
+    /// The letter as it is compared without marks, if that is one of ASCII.
+    pub(super) fn folded_ascii(&self) -> Option<u8> {
+        let [only @ '\u{1}'..='\u{7f}', '\0', ..] = self.folded else {
+            return None;
+        };
+        u8::try_from(only).ok()
+    }
+
     fn of(letter: char) -> Self {
         let form = |form| {
             let mut text = String::new();

@@ -5,11 +5,14 @@
 //! escape of a letter of the word is let through. Control characters are always written so, and tools print many: the digits that tell them apart are looked
 //! at, too, before anything is looked at closely.
 
+mod columns;
+
 use std::sync::LazyLock;
 
 use fearless_simd::{Level, Simd, dispatch};
 use memchr::memmem;
 
+use self::columns::Columns;
 use super::letters::{self, Class};
 use super::needle::{BLOCK, Needle};
 use super::query::{Query, Term};
@@ -69,52 +72,24 @@ impl<'q> Prefilter<'q> {
     )]
     #[inline(always)]
     fn may_be_in<S: Simd>(&self, _: S, needed: &Needle, bytes: &[u8], ids: &mut Ids) -> bool {
-        let starts = (bytes.len() + 1).saturating_sub(ID.len().max(needed.len()));
-        let blocks = |place: usize| {
-            let bytes = bytes.get(place..place + starts).unwrap_or_default();
-            bytes.as_chunks::<BLOCK>().0
-        };
-        // Of an escape, and of the key, which has hardly any two letters in a row that are as rare.
-        let (backslashes, letters) = (blocks(0), blocks(1));
-        let (small, capital) = (blocks(7), blocks(8));
-        let [(ones, one), (others, other)] = needed.rarest().map(|(at, byte)| (blocks(at), byte));
-        for (place, backslashes) in backslashes.iter().enumerate() {
-            let letters = &letters[place];
-            let (small, capital) = (&small[place], &capital[place]);
-            let (ones, others) = (&ones[place], &others[place]);
-            let (mut may_be_escaped, mut may_be_id, mut may_match) = (0u8, 0u8, 0u8);
-            let mut any = 0u8;
-            for at in 0..BLOCK {
-                any |= backslashes[at];
-                may_be_escaped |= u8::from((backslashes[at] ^ b'\\') | (letters[at] ^ b'u') == 0);
-                may_be_id |= u8::from((small[at] ^ ID[7]) | (capital[at] ^ ID[8]) == 0);
-                // Small letters; what else this makes equal is sorted out below.
-                let differs = ((ones[at] | 0x20) ^ one) | ((others[at] | 0x20) ^ other);
-                may_match |= u8::from(differs == 0);
-            }
-            if may_be_escaped | may_be_id | may_match | (any & 0x80) == 0 {
-                continue;
-            }
+        let columns = Columns::of(bytes, needed);
+        let mut next = 0;
+        while let Some((place, marks)) = columns.next_marked(next) {
+            next = place + 1;
             let from = place * BLOCK;
-            if may_match != 0 && needed.begins_in(bytes, from, BLOCK)
-                || may_be_escaped != 0
-                    && may_be_letter([
-                        backslashes,
-                        letters,
-                        &blocks(2)[place],
-                        &blocks(3)[place],
-                        &blocks(4)[place],
-                    ])
+            if marks.may_match && columns.may_begin(place) && needed.begins_in(bytes, from, BLOCK)
+                || marks.may_be_escaped
+                    && columns.may_be_letter(place)
                     && is_escaped_in(bytes, from, BLOCK, |letter| needed.may_include(letter))
-                || any & 0x80 != 0 && needed.varies_in(bytes, from, BLOCK)
+                || marks.is_other && needed.varies_in(bytes, from, BLOCK)
             {
                 return true;
             }
-            if may_be_id != 0 {
+            if marks.may_be_id {
                 self.note_ids(bytes, from, BLOCK, ids);
             }
         }
-        let rest = backslashes.len() * BLOCK;
+        let rest = columns.escape[0].len() * BLOCK;
         let count = bytes.len() - rest;
         self.note_ids(bytes, rest, count, ids);
         needed.begins_in(bytes, rest, count)
@@ -150,24 +125,6 @@ fn id_behind(rest: &[u8]) -> Option<&str> {
     let end = memchr::memchr2(b'"', b'\\', rest)?;
     let id = std::str::from_utf8(&rest[..end]).ok()?;
     (rest[end] == b'"' && !id.is_empty()).then_some(id)
-}
-
-/// False if what is escaped here are control characters and other signs of ASCII before the digits: `\u00`, then `0` to `2`. Of each byte
-/// of an escape a block.
-#[expect(
-    clippy::inline_always,
-    reason = "only then the widest registers are used"
-)]
-#[inline(always)]
-fn may_be_letter([backslashes, letters, first, second, third]: [&[u8; BLOCK]; 5]) -> bool {
-    let mut may_be = 0u8;
-    for at in 0..BLOCK {
-        let is_no_escape = (backslashes[at] ^ b'\\') | (letters[at] ^ b'u');
-        let is_high = (first[at] ^ b'0') | (second[at] ^ b'0');
-        let is_more = u8::from(third[at].wrapping_sub(b'0') > 2);
-        may_be |= u8::from(is_no_escape == 0) & u8::from((is_high | is_more) != 0);
-    }
-    may_be != 0
 }
 
 /// True if a letter, a digit or something that may be part of a word is written as an escape.
@@ -265,6 +222,9 @@ mod tests {
                 (r"\u00d3", true, true),
                 (r"\u0301", true, true),
                 (r"\u2014", false, false),
+                (r"\u006F", true, true),
+                (r"\uFF37", true, true),
+                (r"\user\\", false, false),
                 (r"\ud83d", false, false),
                 (r"\ud83d\ude00", true, false),
             ] {

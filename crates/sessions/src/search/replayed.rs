@@ -15,7 +15,7 @@ impl Search {
         let provider = others.provider;
         let mut sessions = others.sessions;
         sessions.retain(|session| self.filters.take_time(session));
-        let bytes = sessions.iter().map(|session| session.info.size).sum();
+        let bytes = sessions.iter().map(|session| session.info().size).sum();
         let each: Vec<&Listed> = sessions.iter().collect();
         let looks = each_file(&each, || (), |(), session| self.fit(provider, session));
         let mut matched: Vec<Matched> = Vec::new();
@@ -52,7 +52,7 @@ fn title(session: &Listed) -> Entry<'_> {
         message: None,
         tool: None,
         model: None,
-        text: Cow::Borrowed(&session.info.display_name),
+        text: Cow::Borrowed(&session.info().display_name),
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) struct EventNotes {
 impl EventNotes {
     pub(super) fn new(session: &Listed) -> Self {
         Self {
-            notes: Notes::new(&session.info.id, session.info.provider.clone()),
+            notes: Notes::new(session.id(), session.info().provider.clone()),
             model: None,
             turns: 0,
             answers: 0,

@@ -22,7 +22,7 @@ fn search(query: &str) -> Search {
 }
 
 fn ids(found: &Found) -> Vec<&str> {
-    let ids = found.hits.iter().map(|hit| hit.session.info.id.as_str());
+    let ids = found.hits.iter().map(|hit| hit.session.id());
     ids.collect()
 }
 

@@ -174,10 +174,11 @@ impl Contestant {
     }
 }
 
-/// The ids of sessions in an output: every quoted UUID.
+/// The ids of sessions in an output, JSON or text: every UUID between quotes or blanks.
 fn ids_in(output: &str) -> BTreeSet<String> {
-    let quoted = output.split('"').filter(|text| is_uuid(text));
-    quoted.map(str::to_owned).collect()
+    let words = output.split(['"', ' ', '\n']);
+    let ids = words.filter(|word| is_uuid(word));
+    ids.map(str::to_owned).collect()
 }
 
 fn is_uuid(text: &str) -> bool {
@@ -231,6 +232,8 @@ mod tests {
             |named, right, of| Err(format!("names {named} sessions, {right} of {of} right"));
         assert_eq!(check(&both, &[one]), wrong(2, 1, 1));
         assert_eq!(check("[]", &[one]), wrong(0, 0, 1));
+        let rows = format!("    1  now  6  {one}  title\n    2  now  6  {two}  title\n");
+        assert_eq!(check(&rows, &[one, two]), Ok(()));
     }
 
     #[test]

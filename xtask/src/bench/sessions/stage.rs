@@ -49,6 +49,14 @@ impl Stage {
         }
     }
 
+    /// The list as a terminal shows it.
+    pub(super) fn list_text(&self, what: &str, limits: Limits) -> Contestant {
+        Contestant {
+            expected: Some(self.ids(|_| true)),
+            ..self.sessions(what, limits, &["list", "--all", "--format", "text"])
+        }
+    }
+
     pub(super) fn search(&self, what: &str, limits: Limits, options: &[&str]) -> Contestant {
         let words = [
             "search", NEEDLE, "--all", "--format", "json", "--limit", "1000",

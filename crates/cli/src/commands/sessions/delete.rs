@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use lapidary::sessions::{Inventory, SelectError};
+use lapidary::sessions::{Inventory, Listed, SelectError};
 use lapidary::vocab::removal::RemovalReason;
 
 use super::common::{Format, Place, Scope, not_found};
@@ -50,13 +50,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let place = Place::open()?;
     let format = Format::or_usual(args.format, out.is_terminal);
-    let scope = Scope {
-        project: args.project.clone(),
-        all: false,
-        no_index: true,
+    let inventory = Inventory::read(place.projects(&scope(args))?, place.now);
+    let going = match going(args, &inventory) {
+        Err(failure) => {
+            let recorded = recorded_only(args, &inventory, &place);
+            return Err(recorded.unwrap_or(failure));
+        }
+        Ok(going) => going,
     };
-    let inventory = Inventory::read(place.projects(&scope)?, place.now);
-    let going = going(args, &inventory)?;
     if args.dry_run {
         going.preview(format, &place, out)?;
         return Ok(Exit::Success);
@@ -66,6 +67,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         return Ok(Exit::Cancelled);
     }
     going.carry_out(format, &place, out)
+}
+
+fn scope(args: &Args) -> Scope {
+    Scope {
+        project: args.project.clone(),
+        all: false,
+        no_index: true,
+    }
 }
 
 /// All that is named, before anything goes: numbers change with what goes.
@@ -106,4 +115,18 @@ fn named_by(inventory: &Inventory, identifier: &str) -> Result<(usize, String), 
         }
         failure
     })
+}
+
+/// The failure to delete a session that no file has and a recording does.
+fn recorded_only(args: &Args, inventory: &Inventory, place: &Place) -> Option<Failure> {
+    let recordings = place.recordings(&scope(args), &inventory.projects);
+    let is_meant = |it: &&Listed| {
+        let id = it.id();
+        args.sessions.iter().any(|named| named == id) && inventory.named(id).is_err()
+    };
+    let session = recordings.listing.sessions.iter().find(is_meant)?;
+    let (id, run) = (session.id(), session.info().run.as_deref());
+    let failure = Failure::bad_input(anyhow!("session `{id}` is in a recording only"));
+    let hint = format!("use `lapidary runs delete {}`", run.unwrap_or_default());
+    Some(failure.with_hint(hint))
 }

@@ -310,9 +310,9 @@ fn say_what_is_left_out(listing: &Listing) {
 
 fn listed(args: &Args, listing: &Listing, ids: &[&String]) -> Result<Vec<Wanted>, Failure> {
     let name = |session: &Listed| {
-        let stem = &session.info.file;
+        let stem = &session.info().file;
         let name = if args.scope.all {
-            format!("{}-{stem}", session.info.project_id)
+            format!("{}-{stem}", session.info().project_id)
         } else {
             stem.clone()
         };

@@ -30,7 +30,7 @@ pub(super) fn whole_id(
         return Ok(named.to_owned());
     }
     let error = match select(listing, named, Selection::Generous) {
-        Ok(found) => return Ok(found.info.id.clone()),
+        Ok(found) => return Ok(found.id().to_owned()),
         Err(error @ SelectError::Ambiguous { .. }) => return Err(not_found(error)),
         Err(error) => error,
     };

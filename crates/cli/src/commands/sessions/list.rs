@@ -1,34 +1,28 @@
 //! `sessions list`: the sessions recorded for this project.
 
-use std::borrow::Cow;
+mod row;
+mod shorten;
+
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
 
-use anstyle::Style;
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::{HiddenFile, Listed, Listing, Project, UnlistedPlace, age};
+use lapidary::sessions::{HiddenFile, Listed, Listing, Project, UnlistedPlace};
 use lapidary::vocab::line;
 use lapidary::vocab::session::{LIST_SCHEMA, SessionList};
-use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::UnicodeWidthStr as _;
 
 use super::super::time::{self, DayEnd};
 use super::common::{Format, Place, Scope};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::live::terminal;
 use crate::printer::{Printer, complain};
+use row::Rows;
+pub(in crate::commands) use shorten::shortened;
 
 /// The variable in which hooks find the id of their session.
 const SESSION: &str = "GEMINI_SESSION_ID";
-
-/// A title has no more columns than these.
-const WIDEST_TITLE: usize = 100;
-
-/// Of a title no more bytes are looked at. One that is cut here and still fits has hundreds of characters that take no room.
-const LONGEST_TITLE: usize = 1024;
 
 /// List recorded sessions, newest first, numbered as Gemini CLI numbers them
 #[derive(Debug, clap::Args)]
@@ -145,7 +139,7 @@ fn newest_first(sessions: &mut [Listed]) {
             Reverse(newest[&session.project]),
             session.project,
             Reverse(session.updated_ms),
-            Reverse(session.info.index),
+            Reverse(session.index()),
         )
     });
 }
@@ -163,7 +157,7 @@ fn json(args: &Args, listing: &mut Listing, out: &mut Printer) -> io::Result<()>
         },
         warnings: std::mem::take(&mut listing.warnings),
     };
-    let infos = listing.sessions.iter().map(|listed| &*listed.info);
+    let infos = listing.sessions.iter().map(Listed::to_info);
     line::write_sessions(out, &list, infos)
 }
 
@@ -171,22 +165,18 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
     for warning in &listing.warnings {
         complain(&format!("warning: {warning}"));
     }
-    let room = Room::of(out);
-    let providers = provider_width(&listing.sessions);
+    let mut rows = Rows::of(&listing.sessions, place.now, out);
     if out.is_terminal && !listing.sessions.is_empty() {
-        header(providers, room, out)?;
+        rows.header(out)?;
     }
     let mut project = None;
     for session in &listing.sessions {
         if args.scope.all && project.replace(session.project) != Some(session.project) {
-            let name = session
-                .info
-                .project
-                .as_deref()
-                .unwrap_or(&session.info.project_id);
+            let info = session.to_info();
+            let name = info.project.as_deref().unwrap_or(&info.project_id);
             writeln!(out, "{}", sanitize(name))?;
         }
-        line_of(session, (providers, room), place, out)?;
+        rows.row(session, out)?;
     }
     if args.hidden {
         hidden(&listing.hidden, out)?;
@@ -194,7 +184,7 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
     let endangered = listing
         .sessions
         .iter()
-        .filter(|session| session.info.endangered_by.is_some())
+        .filter(|session| session.is_endangered())
         .count();
     if endangered > 0 {
         let sessions = if endangered == 1 {
@@ -231,9 +221,7 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
 fn tell_unlisted(listing: &Listing) {
     let count = |place: UnlistedPlace| {
         let places = listing.sessions.iter();
-        places
-            .filter(|it| it.info.unlisted.as_ref() == Some(&place))
-            .count()
+        places.filter(|it| it.unlisted() == Some(&place)).count()
     };
     let sessions = |count: usize| match count {
         1 => "1 session is".to_owned(),
@@ -257,170 +245,6 @@ fn tell_unlisted(listing: &Listing) {
     }
 }
 
-/// What a terminal has room for before the title. The title matters most, and numbers select.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layout {
-    /// Number, age, messages and whole ids: also where there is no terminal.
-    Wide,
-    /// The same with the beginnings of ids.
-    Usual,
-    /// Number and the beginning of an id.
-    Narrow,
-    /// Numbers only.
-    Narrowest,
-}
-
-/// How wide a line may be, and what is in it. The system is asked once, not for each of tens of thousands of lines.
-#[derive(Debug, Clone, Copy)]
-struct Room {
-    layout: Layout,
-    /// None where there is no terminal.
-    width: Option<usize>,
-}
-
-impl Room {
-    fn of(out: &Printer) -> Self {
-        let width = out.is_terminal.then(|| terminal::size().width);
-        let layout = match width {
-            None | Some(120..) => Layout::Wide,
-            Some(60..) => Layout::Usual,
-            Some(36..) => Layout::Narrow,
-            Some(_) => Layout::Narrowest,
-        };
-        Self {
-            layout,
-            width: width.map(usize::from),
-        }
-    }
-
-    /// How many columns are left for a title.
-    fn behind(self, start: &str) -> usize {
-        let left = |width: usize| width.saturating_sub(start.chars().count());
-        self.width.map_or(WIDEST_TITLE, left).min(WIDEST_TITLE)
-    }
-}
-
-impl Layout {
-    /// The columns before the title.
-    fn start(self, [number, age, messages, id]: [&str; 4]) -> String {
-        let short = || id.chars().take(8).collect::<String>();
-        match self {
-            Self::Wide => format!("{number:>5} {age:<15} {messages:>4}  {id}  "),
-            Self::Usual => format!("{number:>5} {age:<15} {messages:>4}  {}  ", short()),
-            Self::Narrow => format!("{number:>5} {}  ", short()),
-            Self::Narrowest => format!("{number:>5} "),
-        }
-    }
-}
-
-/// How wide the column of agents is: 0 if every session is of the same one.
-fn provider_width(sessions: &[Listed]) -> usize {
-    let mut providers = sessions.iter().map(|session| &session.info.provider);
-    let first = providers.next();
-    if providers.all(|provider| Some(provider) == first) {
-        return 0;
-    }
-    let names = sessions
-        .iter()
-        .map(|session| session.info.provider.as_str());
-    names
-        .map(|name| name.chars().count())
-        .max()
-        .unwrap_or(0)
-        .clamp(5, 12)
-}
-
-/// The column of agents, if there is one.
-fn provider_cell(name: &str, width: usize) -> String {
-    match width {
-        0 => String::new(),
-        width => format!("{:<width$}  ", shortened(&sanitize(name), width)),
-    }
-}
-
-fn header(providers: usize, room: Room, out: &mut Printer) -> io::Result<()> {
-    let id = format!("{:<36}", "Id"); // as wide as a UUID
-    let start = room.layout.start(["No ", "Updated", "Msgs", &id]);
-    let width = room.width.unwrap_or(usize::MAX);
-    let style = if out.colour {
-        Style::new().dimmed()
-    } else {
-        Style::new()
-    };
-    let agent = provider_cell("Agent", providers);
-    let line = shortened(&format!("{start}{agent}Title"), width);
-    writeln!(out, "{style}{line}{style:#}")
-}
-
-fn line_of(
-    session: &Listed,
-    (providers, room): (usize, Room),
-    place: &Place,
-    out: &mut Printer,
-) -> io::Result<()> {
-    let info = &session.info;
-    let mark = match (&info.endangered_by, &info.unlisted) {
-        (Some(_), _) => '!',
-        (None, Some(UnlistedPlace::Vault)) => 'v',
-        (None, Some(UnlistedPlace::Recording)) => 'r',
-        (None, Some(_)) => 'o',
-        (None, None) if info.is_current_session => '*',
-        (None, None) => ' ',
-    };
-    let number = match info.index {
-        0 => format!("-{mark}"),
-        number => format!("{number}{mark}"),
-    };
-    let age = age(session.updated_ms, place.now);
-    let messages = match &info.run {
-        Some(_) => "-".to_owned(), // not counted
-        None => info.message_count.to_string(),
-    };
-    let id = sanitize(&info.id);
-    let mut start = room.layout.start([&number, &age, &messages, &id]);
-    start.push_str(&provider_cell(info.provider.as_str(), providers));
-    let title = title_line(&info.display_name);
-    writeln!(out, "{start}{}", shortened(&title, room.behind(&start)))
-}
-
-/// A title on one line, or as much of it as can be shown: it may be a prompt of a megabyte.
-fn title_line(title: &str) -> Cow<'_, str> {
-    let start = &title[..title.floor_char_boundary(LONGEST_TITLE)];
-    match sanitize(start) {
-        line if line.contains('\n') => Cow::Owned(line.replace('\n', " ")),
-        line => line,
-    }
-}
-
-/// A text that fits into so many columns, with a sign that it goes on. What is read as one character is not cut.
-pub(in crate::commands) fn shortened(text: &str, room: usize) -> String {
-    if text.is_ascii() {
-        return shortened_ascii(text, room);
-    }
-    let sign = &"..."[..room.min(3)];
-    let (mut columns, mut kept) = (0, 0);
-    // No more is measured than has room: a title may be long.
-    for (at, letter) in text.grapheme_indices(true) {
-        columns += letter.width();
-        if columns > room {
-            return format!("{}{sign}", &text[..kept]);
-        }
-        if columns + sign.len() <= room {
-            kept = at + letter.len();
-        }
-    }
-    text.to_owned()
-}
-
-/// The same where each byte has one column.
-fn shortened_ascii(text: &str, room: usize) -> String {
-    if text.len() <= room {
-        return text.to_owned();
-    }
-    let sign = &"..."[..room.min(3)];
-    format!("{}{sign}", &text[..room.saturating_sub(3)])
-}
-
 fn hidden(files: &[HiddenFile], out: &mut Printer) -> io::Result<()> {
     for file in files {
         writeln!(
@@ -431,27 +255,4 @@ fn hidden(files: &[HiddenFile], out: &mut Printer) -> io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn titles_are_cut_by_columns_and_between_characters() {
-        assert_eq!(shortened("abcdef", 6), "abcdef");
-        assert_eq!(shortened("abcdefg", 6), "abc...");
-        assert_eq!(shortened("日本語の勉強", 12), "日本語の勉強");
-        assert_eq!(shortened("日本語の勉強", 11), "日本語の...");
-        assert_eq!(shortened("日本語の勉強", 10), "日本語...");
-        assert_eq!(shortened("cafe\u{301} noir", 7), "cafe\u{301}...");
-        let family = "👩\u{200d}👩\u{200d}👧";
-        assert_eq!(
-            shortened(&format!("ab{family}cdef"), 7),
-            format!("ab{family}...")
-        );
-        assert_eq!(shortened(&format!("abc{family}def"), 7), "abc...");
-        assert_eq!(shortened("abcd", 2), "..");
-        assert_eq!(shortened("abcd", 0), "");
-    }
 }

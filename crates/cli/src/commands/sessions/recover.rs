@@ -147,7 +147,10 @@ fn only_in_vault(args: &Args, place: &Place) -> Result<Vec<VaultSession>, Failur
     }
     let kept = kept.without(&place.listing(&args.scope)?);
     let kept = kept.listed(&projects, place.now);
-    Ok(kept.into_iter().map(|it| vault_session(*it.info)).collect())
+    Ok(kept
+        .into_iter()
+        .map(|it| vault_session(it.into_info()))
+        .collect())
 }
 
 /// Each on its own: one that cannot be written is no reason to leave the others.

@@ -257,7 +257,7 @@ impl Going<'_> {
         let sessions = &self.inventory.listing.sessions;
         let kept = sessions
             .iter()
-            .filter(|session| !going.contains(&(session.project, session.info.id.as_str())));
+            .filter(|session| !going.contains(&(session.project, session.id())));
         let mut warnings = self.warnings.clone();
         warnings.extend(self.spared());
         Removal {
@@ -277,16 +277,16 @@ impl Going<'_> {
     fn entry(&self, deletion: &Deletion, reason: &RemovalReason) -> RemovedSession {
         let project = &self.inventory.projects[deletion.project];
         let listed = self.inventory.listing.sessions.iter().find(|session| {
-            session.project == deletion.project && Some(&session.info.id) == deletion.id.as_ref()
+            session.project == deletion.project && Some(session.id()) == deletion.id.as_deref()
         });
         let newest = deletion.files.iter().map(|file| file.modified).max();
         let newest = newest.and_then(|time| Timestamp::try_from(time).ok());
         let text = |path: &Path| path.to_string_lossy().into_owned();
         RemovedSession {
             id: deletion.id.clone(),
-            display_name: listed.map(|listed| listed.info.display_name.clone()),
+            display_name: listed.map(|listed| listed.info().display_name.clone()),
             last_updated: listed
-                .map(|listed| listed.info.last_updated.clone())
+                .map(|listed| listed.info().last_updated.clone())
                 .or_else(|| newest.map(|time| format!("{time:.3}"))),
             project: project.root.as_deref().map(text),
             project_id: project.id.clone(),

@@ -81,7 +81,7 @@ fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
         )),
         _ => failure,
     })?;
-    job.resume = Some(found.info.id.clone());
+    job.resume = Some(found.id().to_owned());
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::anyhow;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::search::{Filters, Found, Hit, Query, Role, Search};
-use lapidary::sessions::{OtherSessions, Project, UnlistedPlace, age};
+use lapidary::sessions::{Listed, OtherSessions, Project, UnlistedPlace, age};
 use lapidary::vocab::line;
 use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
 
@@ -141,9 +141,9 @@ fn beside(
         kept.search(search, projects, place.now),
         search.limit,
     );
-    let ids = listing.sessions.iter().map(|it| it.info.id.as_str());
+    let ids = listing.sessions.iter().map(Listed::id);
     let ids: HashSet<&str> = ids.collect();
-    recordings.retain(|it| !ids.contains(it.info.id.as_str()) && !kept.has(&it.info.id));
+    recordings.retain(|it| !ids.contains(it.id()) && !kept.has(it.id()));
     let others = OtherSessions {
         provider: &recordings.provider,
         sessions: recordings.listing.sessions,
@@ -191,7 +191,7 @@ fn json(found: Found, out: &mut Printer) -> io::Result<()> {
 }
 
 fn published(hit: Hit) -> SearchHit {
-    let info = hit.session.info;
+    let info = hit.session.into_info();
     SearchHit {
         id: info.id,
         provider: info.provider,
@@ -240,7 +240,7 @@ fn text(args: &Args, found: &Found, place: &Place, out: &mut Printer) -> Result<
 
 /// Id, age, title; and the project, where there are several.
 fn heading(args: &Args, hit: &Hit, place: &Place, out: &mut Printer) -> io::Result<()> {
-    let info = &hit.session.info;
+    let info = hit.session.info();
     let age = age(hit.session.updated_ms, place.now);
     let width = usize::from(terminal::size().width);
     let room = if out.is_terminal { width } else { 160 };

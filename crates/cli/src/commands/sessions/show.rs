@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Err(failure) => failure,
     };
     if let Some(kept) = in_vault(named, &args.scope, &place, &listing)? {
-        let id = &kept.info.id;
+        let id = kept.id();
         complain(&format!(
             "note: the session is in the vault only; `lapidary sessions recover {id} --apply` brings it back"
         ));
@@ -70,7 +70,7 @@ fn view_file(path: &Path, args: &Args, out: &mut Printer) -> Result<Exit, Failur
 }
 
 fn view_recording(session: &Listed, args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let run = session.info.run.as_deref().unwrap_or_default();
+    let run = session.info().run.as_deref().unwrap_or_default();
     let view = translate::Args::of_recording(&session.path, run, args.format, args.no_raw);
     translate::run(&view, out)
 }
@@ -100,25 +100,25 @@ fn recorded(
     listing: &Listing,
 ) -> Result<Option<Listed>, Failure> {
     let sessions = only_recorded(scope, place, listing)?;
-    let is_run = |it: &&Listed| it.info.run.as_deref() == Some(named);
+    let is_run = |it: &&Listed| it.info().run.as_deref() == Some(named);
     if let Some(found) = sessions.iter().find(is_run) {
         return Ok(Some(found.clone()));
     }
-    let ids: BTreeSet<&str> = sessions.iter().map(|it| it.info.id.as_str()).collect();
+    let ids: BTreeSet<&str> = sessions.iter().map(Listed::id).collect();
     let found = if ids.contains(named) {
         vec![named]
     } else {
         beginning_with(named, &ids)?
     };
-    let is_meant = |it: &&Listed| found.contains(&it.info.id.as_str());
+    let is_meant = |it: &&Listed| found.contains(&it.id());
     Ok(sessions.iter().find(is_meant).cloned())
 }
 
 fn only_recorded(scope: &Scope, place: &Place, listing: &Listing) -> Result<Vec<Listed>, Failure> {
     let mut recordings = place.recordings(scope, &place.projects(scope)?);
-    let known = listing.sessions.iter().map(|it| it.info.id.as_str());
+    let known = listing.sessions.iter().map(Listed::id);
     let known: HashSet<&str> = known.collect();
-    recordings.retain(|it| !known.contains(it.info.id.as_str()));
+    recordings.retain(|it| !known.contains(it.id()));
     Ok(recordings.listing.sessions)
 }
 
@@ -149,14 +149,14 @@ fn in_vault(
     let projects = place.projects(scope)?;
     let kept = place.only_in_vault(&projects).without(listing);
     let mut kept = kept.listed(&projects, place.now);
-    let ids: Vec<String> = kept.iter().map(|it| it.info.id.clone()).collect();
+    let ids: Vec<String> = kept.iter().map(|it| it.id().to_owned()).collect();
     let ids: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
     let found = if ids.contains(named) {
         vec![named]
     } else {
         beginning_with(named, &ids)?
     };
-    kept.retain(|it| found.contains(&it.info.id.as_str()));
+    kept.retain(|it| found.contains(&it.id()));
     Ok(kept.pop())
 }
 

@@ -89,6 +89,19 @@ fn a_recorded_session_is_shown_by_its_id_the_beginning_of_it_or_its_run() {
 }
 
 #[test]
+fn to_delete_a_session_that_is_only_recorded_names_the_command_for_runs() {
+    let home = both();
+    let refused = sessions(&home, &["delete", OTHER, "--yes"]);
+    assert_eq!(refused.code, Some(13), "{refused:?}");
+    let hint = "hint: use `lapidary runs delete 20260103T100000-aa`";
+    assert!(refused.stderr.contains(hint), "{refused:?}");
+    let both = sessions(&home, &["delete", ONE, OTHER, "--yes"]);
+    assert!(both.stderr.contains(hint), "{both:?}");
+    let list = object(&sessions(&home, &["list"]), "sessions");
+    assert_eq!(list["sessions"].as_array().map(Vec::len), Some(2), "{list}");
+}
+
+#[test]
 fn a_search_finds_recorded_sessions_once() {
     let home = both();
     let found = object(&sessions(&home, &["search", "lightship"]), "search");

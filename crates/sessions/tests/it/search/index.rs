@@ -40,7 +40,7 @@ fn same(path: &Path, home: &Home) -> Vec<String> {
         listing
             .sessions
             .iter()
-            .map(|session| session.info.clone())
+            .map(|session| session.info().clone())
             .collect()
     };
     assert_eq!(infos(&indexed), infos(&plain));

@@ -210,7 +210,7 @@ pub(super) fn outcome(found: &Found) -> Vec<(String, bool, u64)> {
     let hits = found.hits.iter();
     hits.map(|hit| {
         (
-            hit.session.info.id.clone(),
+            hit.session.id().to_owned(),
             hit.in_title,
             hit.matching_texts,
         )

@@ -19,7 +19,7 @@ pub(crate) fn search(home: &Home, query: &str) -> Vec<(String, bool, u64)> {
     let mut found = Vec::new();
     for session in listing.sessions {
         let bytes = std::fs::read(&session.path).unwrap();
-        let info = &session.info;
+        let info = session.info();
         let log = Log::read(&bytes);
         let summary = Scanner::bytes(&bytes).unwrap();
         let title = summary.summary.or(summary.first_user_message);

@@ -26,7 +26,7 @@ fn ours(home: &Recorded, now: SystemTime) -> String {
         sessions.len()
     );
     for session in sessions {
-        let info = &session.info;
+        let info = session.info();
         let days = age(session.updated_ms.unwrap(), now);
         // What is not ASCII is shown by us only.
         let title = match &info.summary {

@@ -45,9 +45,9 @@ fn only_the_running_session_is_the_current_one() {
     let mut listing = Listing::of(&[project(&home)], noon(5));
     let current = |listing: &Listing| {
         let sessions = listing.sessions.iter();
-        let current = sessions.filter(|session| session.info.is_current_session);
+        let current = sessions.filter(|session| session.info().is_current_session);
         current
-            .map(|session| session.info.id.clone())
+            .map(|session| session.id().to_owned())
             .collect::<Vec<_>>()
     };
     assert_eq!(current(&listing), [] as [&str; 0]);

@@ -44,7 +44,7 @@ impl Entry {
     }
 
     fn session(listed: &Listed, marks: Marks) -> Self {
-        let info = &listed.info;
+        let info = listed.info();
         let title = one_line(start_of(&info.display_name), marks);
         let root = info.project.as_ref().map(PathBuf::from);
         let project = project_name(info.project.as_deref(), &info.project_id, marks);

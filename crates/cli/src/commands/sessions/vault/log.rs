@@ -82,7 +82,10 @@ fn only_in_vault(args: &Args, place: &Place) -> Result<Vec<VaultSession>, Failur
     let kept = place.only_in_vault(&projects);
     let kept = kept.without(&place.listing(&args.scope)?);
     let kept = kept.listed(&projects, place.now);
-    Ok(kept.into_iter().map(|it| vault_session(*it.info)).collect())
+    Ok(kept
+        .into_iter()
+        .map(|it| vault_session(it.into_info()))
+        .collect())
 }
 
 fn text_of_kept(kept: &[VaultSession], place: &Place, out: &mut Printer) -> io::Result<()> {

@@ -1,0 +1,421 @@
+//! A session in the list. What a list prints about it is made of the file's summary once it is asked for: a dozen texts for each of
+//! tens of thousands of sessions would take most of the memory.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+
+use lapidary_vocab::event::Provider;
+use lapidary_vocab::session::{SessionInfo, UnlistedPlace};
+
+use super::epoch_ms;
+use crate::age::age;
+use crate::candidates::Candidate;
+use crate::projects::Project;
+use crate::scan::Summary;
+use crate::speech;
+
+/// A session in the list.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// Where its file is.
+    pub path: PathBuf,
+    /// Which of the projects that were asked about it belongs to.
+    pub project: usize,
+    /// When the file was last written.
+    pub modified: SystemTime,
+    /// When it began, in milliseconds since 1970, if that can be read.
+    pub started_ms: Option<i64>,
+    /// When something was last added, likewise.
+    pub updated_ms: Option<i64>,
+    source: InfoSource,
+}
+
+/// Where the [`SessionInfo`] of a session comes from. Both are in boxes: a list of tens of thousands is sorted, and they are large to
+/// move.
+#[derive(Debug, Clone)]
+enum InfoSource {
+    Info(Box<SessionInfo>),
+    File(Box<SummarisedFile>),
+}
+
+/// What is known of a session file, without anything that can be made of the rest.
+#[derive(Debug, Clone)]
+struct SummarisedFile {
+    file_name: String,
+    size: u64,
+    /// With both times.
+    summary: Summary,
+    index: u64,
+    is_older: bool,
+    project: Arc<SharedByProject>,
+    /// Made once it was asked for.
+    info: OnceLock<Box<SessionInfo>>,
+}
+
+/// What is the same for every session of a project.
+#[derive(Debug)]
+pub(super) struct SharedByProject {
+    root: Option<String>,
+    id: String,
+    /// The directory that the CLI uses, if there is an older one beside it. What is in the older one the CLI copies only when it
+    /// makes its own.
+    used_beside_older: Option<PathBuf>,
+}
+
+impl SharedByProject {
+    pub(super) fn of(project: &Project) -> Arc<Self> {
+        let used = &project.directory;
+        let has_older = project.directories.len() > 1 && project.directories.contains(used);
+        Arc::new(Self {
+            root: project.root.as_deref().map(path_text),
+            id: project.id.clone(),
+            used_beside_older: has_older.then(|| used.clone()),
+        })
+    }
+
+    /// True for a file in a directory that the CLI does not use.
+    fn is_older(&self, path: &Path) -> bool {
+        let used = self.used_beside_older.as_ref();
+        used.is_some_and(|used| !path.starts_with(used))
+    }
+}
+
+impl Listed {
+    /// A session that is in no file of Gemini CLI, of the first project, with times from what is said about it.
+    pub fn new(info: SessionInfo, path: PathBuf) -> Self {
+        Self {
+            path,
+            project: 0,
+            modified: SystemTime::UNIX_EPOCH,
+            started_ms: epoch_ms(&info.start_time),
+            updated_ms: epoch_ms(&info.last_updated),
+            source: InfoSource::Info(Box::new(info)),
+        }
+    }
+
+    /// The session of a file. `now` is the time of what has none.
+    pub(super) fn of_file(
+        file: Candidate,
+        mut summary: Summary,
+        project: &Arc<SharedByProject>,
+        now: &str,
+    ) -> Self {
+        let (start, last) = set_times(&mut summary, now);
+        Self {
+            started_ms: epoch_ms(start),
+            updated_ms: epoch_ms(last),
+            project: file.project,
+            modified: file.modified,
+            source: InfoSource::File(Box::new(SummarisedFile {
+                is_older: project.is_older(&file.path),
+                file_name: file.file_name,
+                size: file.size,
+                summary,
+                index: 0,
+                project: Arc::clone(project),
+                info: OnceLock::new(),
+            })),
+            path: file.path,
+        }
+    }
+
+    /// What a list says about it. The session keeps it from then on; [`Listed::to_info`] does not.
+    pub fn info(&self) -> &SessionInfo {
+        match &self.source {
+            InfoSource::Info(info) => info,
+            InfoSource::File(file) => {
+                let info = || Box::new(file.info(&self.path));
+                file.info.get_or_init(info)
+            }
+        }
+    }
+
+    /// The same for a caller that needs it once, as printing a long list does.
+    pub fn to_info(&self) -> Cow<'_, SessionInfo> {
+        match &self.source {
+            InfoSource::Info(info) => Cow::Borrowed(info),
+            InfoSource::File(file) => Cow::Owned(file.info(&self.path)),
+        }
+    }
+
+    /// The same, without the session.
+    pub fn into_info(self) -> SessionInfo {
+        match self.source {
+            InfoSource::Info(info) => *info,
+            InfoSource::File(file) => file.info(&self.path),
+        }
+    }
+
+    /// What a list says about it, to be changed.
+    pub fn info_mut(&mut self) -> &mut SessionInfo {
+        if let InfoSource::File(file) = &self.source {
+            self.source = InfoSource::Info(Box::new(file.info(&self.path)));
+        }
+        match &mut self.source {
+            InfoSource::Info(info) => info,
+            InfoSource::File(_) => unreachable!("it was replaced just before"),
+        }
+    }
+
+    /// The session's id, whole.
+    pub fn id(&self) -> &str {
+        match &self.source {
+            InfoSource::Info(info) => &info.id,
+            InfoSource::File(file) => &file.summary.id,
+        }
+    }
+
+    /// Its number in the project's list, or 0.
+    pub fn index(&self) -> u64 {
+        match &self.source {
+            InfoSource::Info(info) => info.index,
+            InfoSource::File(file) => file.index,
+        }
+    }
+
+    pub(crate) fn set_index(&mut self, index: u64) {
+        match &mut self.source {
+            InfoSource::Info(info) => info.index = index,
+            InfoSource::File(file) => {
+                file.index = index;
+                file.info.take();
+            }
+        }
+    }
+
+    /// The name of its file.
+    pub(super) fn file_name(&self) -> &str {
+        match &self.source {
+            InfoSource::Info(info) => &info.file_name,
+            InfoSource::File(file) => &file.file_name,
+        }
+    }
+
+    /// The agent's family.
+    pub fn provider(&self) -> &Provider {
+        match &self.source {
+            InfoSource::Info(info) => &info.provider,
+            InfoSource::File(_) => &Provider::Gemini,
+        }
+    }
+
+    /// Where it is, if Gemini CLI does not list it.
+    pub fn unlisted(&self) -> Option<&UnlistedPlace> {
+        match &self.source {
+            InfoSource::Info(info) => info.unlisted.as_ref(),
+            InfoSource::File(file) => file.is_older.then_some(&UnlistedPlace::OlderDirectory),
+        }
+    }
+
+    /// True if Gemini CLI lists it.
+    pub fn is_cli_listed(&self) -> bool {
+        self.unlisted().is_none()
+    }
+
+    /// How many records of messages its file has. None for a recording, which is not read for a list.
+    pub fn message_count(&self) -> Option<u64> {
+        match &self.source {
+            InfoSource::Info(info) if info.run.is_some() => None,
+            InfoSource::Info(info) => Some(info.message_count),
+            InfoSource::File(file) => Some(file.summary.message_count),
+        }
+    }
+
+    /// What to call it: the summary, or else the first message on one line, in its own letters.
+    pub fn display_name(&self) -> Cow<'_, str> {
+        match &self.source {
+            InfoSource::Info(info) => Cow::Borrowed(&info.display_name),
+            InfoSource::File(file) => Cow::Owned(file.display_name()),
+        }
+    }
+
+    /// True for the session that the list was asked for in.
+    pub fn is_current(&self) -> bool {
+        match &self.source {
+            InfoSource::Info(info) => info.is_current_session,
+            InfoSource::File(_) => false,
+        }
+    }
+
+    /// True if Gemini CLI's next start deletes it.
+    pub fn is_endangered(&self) -> bool {
+        match &self.source {
+            InfoSource::Info(info) => info.endangered_by.is_some(),
+            InfoSource::File(_) => false,
+        }
+    }
+
+    /// Says whether it is the session that is running.
+    pub(super) fn set_current(&mut self, is_current: bool) {
+        if is_current != self.is_current() {
+            self.info_mut().is_current_session = is_current;
+        }
+    }
+
+    /// The session in one line, as Gemini CLI shows which one it resumes: `Session 3: fix the tests (12 messages, 2 days ago)`.
+    pub fn display_info(&self, now: SystemTime) -> String {
+        let info = self.info();
+        let (index, title, count) = (info.index, &info.first_user_message, info.message_count);
+        let age = age(self.updated_ms, now);
+        format!("Session {index}: {title} ({count} messages, {age})")
+    }
+}
+
+impl SummarisedFile {
+    fn display_name(&self) -> String {
+        let said = self.summary.first_user_message.as_deref();
+        match &self.summary.summary {
+            Some(summary) => speech::harmless(summary),
+            None => speech::name(said),
+        }
+    }
+
+    fn info(&self, path: &Path) -> SessionInfo {
+        let summary = &self.summary;
+        let said = summary.first_user_message.as_deref();
+        let (display_name, first_user_message) = match &summary.summary {
+            Some(summary) => (speech::harmless(summary), speech::opening(said)),
+            None => speech::headline(said),
+        };
+        let stem = self.file_name.trim_end_matches('l');
+        let stem = stem.trim_end_matches(".json");
+        SessionInfo {
+            provider: Provider::Gemini,
+            run: None,
+            file: stem.to_owned(),
+            path: path_text(path),
+            start_time: summary.start_time.clone().unwrap_or_default(),
+            last_updated: summary.last_updated.clone().unwrap_or_default(),
+            message_count: summary.message_count,
+            user_message_count: summary.user_message_count,
+            display_name,
+            first_user_message,
+            is_current_session: false,
+            index: self.index,
+            unlisted: self.is_older.then_some(UnlistedPlace::OlderDirectory),
+            summary: summary.summary.clone(),
+            project: self.project.root.clone(),
+            project_id: self.project.id.clone(),
+            size: self.size,
+            endangered_by: None,
+            id: summary.id.clone(),
+            file_name: self.file_name.clone(),
+        }
+    }
+}
+
+/// Says when a session began and when something was last added, where the file does not. Older files have one of both, and no hash of
+/// their project; what has neither began now.
+fn set_times<'s>(summary: &'s mut Summary, now: &str) -> (&'s str, &'s str) {
+    let Summary {
+        start_time,
+        last_updated,
+        has_project_hash,
+        ..
+    } = summary;
+    if !*has_project_hash && start_time.is_some() != last_updated.is_some() {
+        *start_time = start_time.take().or_else(|| last_updated.clone());
+        last_updated.clone_from(start_time);
+    }
+    let start = start_time.get_or_insert_with(|| now.to_owned());
+    let last = last_updated.get_or_insert_with(|| now.to_owned());
+    (start, last)
+}
+
+/// A path as text. Nearly every path is text, which is found out faster than it is read lossily.
+fn path_text(path: &Path) -> String {
+    let text = path.to_str().map(str::to_owned);
+    text.unwrap_or_else(|| path.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(summary: Summary) -> Listed {
+        let file = Candidate {
+            path: "/tmp/p/chats/session-1.jsonl".into(),
+            file_name: "session-1.jsonl".to_owned(),
+            project: 0,
+            size: 7,
+            modified: SystemTime::UNIX_EPOCH,
+            inode: 1,
+            refused: None,
+        };
+        let project = Arc::new(SharedByProject {
+            root: Some("/work".to_owned()),
+            id: "p".to_owned(),
+            used_beside_older: Some("/tmp/other".into()),
+        });
+        Listed::of_file(file, summary, &project, "now")
+    }
+
+    fn said(message: &str, summary: Option<&str>) -> Summary {
+        Summary {
+            id: "id".to_owned(),
+            message_count: 3,
+            first_user_message: Some(message.to_owned()),
+            summary: summary.map(str::to_owned),
+            ..Summary::default()
+        }
+    }
+
+    /// What is known without the info, and the same from the info.
+    fn check(session: &Listed) {
+        let info = session.to_info().into_owned();
+        let known = (session.id(), session.index(), session.file_name());
+        assert_eq!(known, (&*info.id, info.index, &*info.file_name));
+        assert_eq!(session.display_name(), info.display_name);
+        assert_eq!(session.message_count(), Some(info.message_count));
+        assert_eq!(session.provider(), &info.provider);
+        assert_eq!(session.unlisted(), info.unlisted.as_ref());
+        assert_eq!(session.is_endangered(), info.endangered_by.is_some());
+        assert_eq!(session.is_current(), info.is_current_session);
+        assert_eq!(session.info(), &info);
+    }
+
+    #[test]
+    fn what_is_told_of_a_session_is_what_its_info_says() {
+        for (message, summary) in [
+            ("fix  the tests", None),
+            ("日本語の\nテスト", None),
+            ("fix", Some("a\u{1b}[31m summary")),
+        ] {
+            let mut session = listed(said(message, summary));
+            check(&session);
+            session.set_index(4);
+            assert_eq!(session.info().index, 4, "made anew");
+            check(&session);
+            session.info_mut().endangered_by = Some("session-2.jsonl".to_owned());
+            session.set_current(true);
+            check(&session);
+            session.set_current(false);
+            check(&session);
+            assert_eq!(session.info().clone(), session.into_info());
+        }
+    }
+
+    #[test]
+    fn a_session_without_a_time_began_now_and_an_early_one_has_one_time_for_both() {
+        let times = |start: Option<&str>, last: Option<&str>, has_project_hash| {
+            let info = listed(Summary {
+                start_time: start.map(str::to_owned),
+                last_updated: last.map(str::to_owned),
+                has_project_hash,
+                ..said("x", None)
+            });
+            let info = info.into_info();
+            [info.start_time, info.last_updated]
+        };
+        for has_hash in [true, false] {
+            assert_eq!(times(Some("1"), Some("2"), has_hash), ["1", "2"]);
+            assert_eq!(times(None, None, has_hash), ["now", "now"]);
+        }
+        assert_eq!(times(Some("1"), None, false), ["1", "1"]);
+        assert_eq!(times(None, Some("2"), false), ["2", "2"]);
+        assert_eq!(times(Some("1"), None, true), ["1", "now"]);
+        assert_eq!(times(None, Some("2"), true), ["now", "2"]);
+    }
+}
