@@ -116,7 +116,8 @@ pub enum Agent {
 }
 
 impl Agent {
-    fn name(&self) -> &str {
+    /// Its name, as `--agent` takes it; of a command line, the name of its program.
+    pub fn name(&self) -> &str {
         match self {
             Self::Gemini => gemini_cli::NAME,
             Self::Standin { name, .. } => name,

@@ -23,7 +23,7 @@ use lapidary_normalize::Options;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::DEFAULT_LIMIT;
 
-pub use agent_choice::{AgentChoiceError, DEMO, agent_family, choose_agent};
+pub use agent_choice::{AgentChoiceError, DEMO, agent_family, agent_names, choose_agent};
 pub use attachments::AttachError;
 pub use mcp_config::{McpConfigError, McpConfigProblem};
 
@@ -220,13 +220,16 @@ impl RunOptions {
         }
         let config = self.config.clone().over(loaded.config);
         let speaking = self.speaking(&environment.dir)?;
+        let program = &surroundings.program;
+        let agent = choose_agent(&config, program, &environment)?;
         let rules = speaking.rules.clone().before(config.rules.clone());
-        for remark in rules.remarks() {
+        let mut agents = agent_names(&config);
+        agents.push(agent.name());
+        for remark in rules.remarks(&agents) {
             warn(remark.to_string());
         }
-        let program = &surroundings.program;
         Ok(Job {
-            agent: choose_agent(&config, program, &environment)?,
+            agent,
             prompt: Prompt::Text(String::new()),
             resume: None,
             session_id: None,

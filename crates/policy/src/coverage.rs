@@ -2,6 +2,7 @@
 
 use lapidary_vocab::event::ToolKind;
 
+use super::reach::{Reach as HostReach, is_open};
 use super::rule::{Origin, Rule};
 use super::{Effect, Policy, glob};
 use crate::permission_mode::PermissionMode;
@@ -160,31 +161,28 @@ impl Rule {
             patterns.iter().any(|pattern| glob::matches(pattern, name))
         };
         let is_of_kind = self.is_of_kind(tool);
-        let is_out = !(is_of_kind || self.may_be_about_files(tool) || self.may_be_command(tool))
+        let is_out = !(is_of_kind || self.may_be_about(tool) || self.may_be_command(tool))
             || !(about.tools.is_empty() || is_named(&about.tools, tool.name))
             || !(about.servers.is_empty()
                 || tool
                     .server
                     .is_some_and(|server| is_named(&about.servers, server)))
-            || !(about.commands.is_empty() || *tool.kind == ToolKind::Execute);
+            || !(about.commands.is_empty() || *tool.kind == ToolKind::Execute)
+            || !(about.hosts.is_empty() || may_reach_hosts(tool));
         if is_out {
             Reach::None
-        } else if is_of_kind && about.commands.is_empty() && about.paths.is_empty() {
+        } else if is_of_kind && !about.is_narrow() {
             Reach::All
         } else {
             Reach::Some
         }
     }
 
-    /// Whether a rule about files is about a tool of another kind: a command may do anything to files that it names, and a tool of no
-    /// known kind to those that it is given.
-    fn may_be_about_files(&self, tool: AgentTool<'_>) -> bool {
-        let is_open = tool.server.is_some()
-            || matches!(
-                tool.kind,
-                ToolKind::Execute | ToolKind::Mcp | ToolKind::Unclassified | ToolKind::Other(_)
-            );
-        self.then != Effect::Allow && self.is_about_files() && is_open
+    /// Whether a rule about files or hosts is about a tool of another kind: a command may do anything to files and hosts that it names,
+    /// and a tool of no known kind to those that it is given.
+    fn may_be_about(&self, tool: AgentTool<'_>) -> bool {
+        let is_open = tool.server.is_some() || is_open(tool.kind);
+        self.then != Effect::Allow && (self.is_about_files() || self.is_about_hosts()) && is_open
     }
 
     /// Whether a rule about deletions or moves is about a tool that runs commands: some commands delete or move.
@@ -203,6 +201,11 @@ impl Rule {
                 Effect::Ask | Effect::Deny => own.any(|kind| kinds.contains(kind)),
             }
     }
+}
+
+/// Whether calls of a tool may reach a host.
+fn may_reach_hosts(tool: AgentTool<'_>) -> bool {
+    tool.server.is_some() || HostReach::of(tool.kind, tool.name) != HostReach::None
 }
 
 #[cfg(test)]
@@ -290,6 +293,11 @@ mod tests {
             &[(Ask, "tool=write_*")],
             [Allowed, Allowed, Asked, Allowed],
         );
+        check(
+            yolo,
+            &[(Deny, "fetch:evil.com")],
+            [Asked, Allowed, Allowed, Asked],
+        );
         check(yolo, &[(Deny, "*")], [Denied; 4]);
         let default = PermissionMode::Default;
         check(
@@ -307,6 +315,22 @@ mod tests {
             &[(Deny, "edit"), (Allow, "*")],
             [Allowed, Allowed, Denied, Allowed],
         );
+    }
+
+    #[test]
+    fn a_tool_that_fetches_is_asked_about_if_a_rule_names_a_host() {
+        let of = |effect, mode| {
+            let rule = Rule::parse_flag(effect, "fetch:docs.rs", Path::new("/work")).unwrap();
+            let tool = AgentTool {
+                name: "web_fetch",
+                kind: &ToolKind::Fetch,
+                server: None,
+            };
+            Policy::new(Rules::new([rule]), mode).coverage(tool)
+        };
+        let (default, yolo) = (PermissionMode::Default, PermissionMode::BypassPermissions);
+        assert_eq!(of(Effect::Allow, default), Coverage::Asked);
+        assert_eq!(of(Effect::Deny, yolo), Coverage::Asked);
     }
 
     #[test]

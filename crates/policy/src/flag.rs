@@ -1,10 +1,11 @@
-//! Rules as they are written on the command line: `execute`, `execute:git diff *`, `edit:src/**`, `tool=NAME`, `mcp=SERVER`.
+//! Rules as they are written on the command line: `execute`, `execute:git diff *`, `edit:src/**`, `tool=NAME`, `mcp=SERVER`, `fetch:HOST`.
 
 use std::path::Path;
 
 use lapidary_vocab::event::ToolKind;
 
 use super::glob::PathGlob;
+use super::host::HostPattern;
 use super::{Effect, Origin, Rule, RuleSubject};
 use crate::nearest::nearest_of;
 
@@ -25,7 +26,7 @@ pub enum FlagError {
     },
     /// A pattern behind a kind that has none.
     #[error(
-        "`{kind}` takes no pattern: `execute` takes a command, `mcp` a server, and what works on files a path"
+        "`{kind}` takes no pattern: `execute` takes a command, `mcp` a server, `fetch` a host, and what works on files a path"
     )]
     NoPattern {
         /// The kind.
@@ -58,8 +59,9 @@ impl Rule {
     /// | `execute:git diff *` | these commands |
     /// | `edit:src/**` (also `read`, `delete`, `move`, `search`) | these files |
     /// | `mcp:github`, `mcp=github` | the tools of this MCP server |
+    /// | `fetch:docs.rs` (also `browse`) | calls that reach this host |
     /// | `tool=run_*` | tools of these names |
-    /// | `command=…`, `path=…`, `kind=…` | as in a rule of `lapidary.toml` |
+    /// | `command=…`, `path=…`, `host=…`, `kind=…` | as in a rule of `lapidary.toml` |
     ///
     /// ```
     /// use lapidary_policy::{Effect, Rule};
@@ -92,7 +94,7 @@ impl RuleSubject {
             return Ok(about);
         }
         if let Some((key, value)) = spec.split_once('=')
-            && ["kind", "tool", "mcp", "command", "path"].contains(&key.trim())
+            && ["kind", "tool", "mcp", "command", "path", "host"].contains(&key.trim())
         {
             return about.look_at(key.trim(), value.trim(), dir).map(|()| about);
         }
@@ -117,6 +119,13 @@ impl RuleSubject {
             "tool" => self.tools.push(value.to_owned()),
             "mcp" => self.servers.push(value.to_owned()),
             "command" => self.commands.push(value.to_owned()),
+            "host" => {
+                let host = HostPattern::parse(value).map_err(|error| FlagError::Pattern {
+                    pattern: value.to_owned(),
+                    accepted: error.accepted(),
+                })?;
+                self.hosts.push(host);
+            }
             _ => {
                 let glob = PathGlob::parse(value, dir).map_err(|error| FlagError::Pattern {
                     pattern: value.to_owned(),
@@ -135,9 +144,11 @@ fn key_of(kinds: &[ToolKind], spelt: &str) -> Result<&'static str, FlagError> {
         use ToolKind::{Delete, Edit, Move, Read, Search};
         matches!(kind, Read | Edit | Delete | Move | Search)
     };
+    let is_fetch = |kind: &ToolKind| matches!(kind, ToolKind::Fetch | ToolKind::Browse);
     match kinds {
         [ToolKind::Execute] => Ok("command"),
         [ToolKind::Mcp] => Ok("mcp"),
+        kinds if kinds.iter().all(is_fetch) => Ok("host"),
         kinds if kinds.iter().all(is_file) => Ok("path"),
         _ => Err(FlagError::NoPattern {
             kind: spelt.to_owned(),

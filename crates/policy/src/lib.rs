@@ -8,6 +8,8 @@ mod command;
 mod coverage;
 mod flag;
 mod glob;
+mod host;
+mod hosts;
 mod mode;
 pub mod nearest;
 mod options;
@@ -15,6 +17,7 @@ mod patch;
 mod paths;
 mod permission_mode;
 mod place;
+mod reach;
 mod remarks;
 mod rule;
 mod servers;
@@ -34,6 +37,8 @@ use shell::CommandLine;
 pub use coverage::{AgentTool, Coverage};
 pub use flag::FlagError;
 pub use glob::{PathGlob, PathGlobError};
+pub use host::{Host, HostPattern, HostPatternError};
+pub use hosts::CallHosts;
 pub use mode::SENSITIVE_NAMES;
 pub use options::{Choice, choose, only_always};
 pub use permission_mode::PermissionMode;
@@ -72,6 +77,8 @@ pub struct ToolAction {
     /// It shows or says what it would change in files, or was announced as an edit: then it changes them, whatever sort of thing it
     /// says it is.
     pub shows_diff: bool,
+    /// The hosts that it names.
+    pub hosts: CallHosts,
     /// The MCP server that the tool belongs to.
     pub mcp_server: Option<String>,
 }

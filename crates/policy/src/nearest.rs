@@ -7,10 +7,7 @@ const LONGEST: usize = 40;
 const SLIPS: usize = 2;
 
 /// The word among `words` that `word` resembles, if it resembles one: no more than a third of its letters are wrong.
-pub fn nearest_of(
-    word: &str,
-    words: impl IntoIterator<Item = &'static str>,
-) -> Option<&'static str> {
+pub fn nearest_of<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.chars().count() > LONGEST {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Rules that are no mistakes, and hardly meant: two that contradict each other, and tools that no agent has.
+//! Rules that are no mistakes, and hardly meant: two that contradict each other, tools that no agent has, and unknown agents.
 
 use std::fmt;
 
@@ -29,6 +29,25 @@ pub enum RuleRemark {
         /// The tool that was probably meant.
         nearest: Option<&'static str>,
     },
+    /// A rule names an agent that is not known: it counts in no run.
+    UnknownAgent {
+        /// The rule.
+        rule: String,
+        /// The agent.
+        agent: String,
+        /// The agent that was probably meant.
+        nearest: Option<String>,
+    },
+}
+
+impl RuleRemark {
+    /// The rule that the remark is about, by its name.
+    pub fn rule(&self) -> &str {
+        match self {
+            Self::Contradiction { second, .. } => second,
+            Self::UnknownTool { rule, .. } | Self::UnknownAgent { rule, .. } => rule,
+        }
+    }
 }
 
 impl fmt::Display for RuleRemark {
@@ -52,18 +71,33 @@ impl fmt::Display for RuleRemark {
                     f,
                     "{rule}: no agent that Lapidary knows has a tool `{tool}`"
                 )?;
-                match nearest {
-                    Some(nearest) => write!(f, " (did you mean `{nearest}`?)"),
-                    None => Ok(()),
-                }
+                meant(*nearest, f)
+            }
+            Self::UnknownAgent {
+                rule,
+                agent,
+                nearest,
+            } => {
+                write!(
+                    f,
+                    "{rule}: no agent that Lapidary knows is called `{agent}`"
+                )?;
+                meant(nearest.as_deref(), f)
             }
         }
     }
 }
 
+fn meant(nearest: Option<&str>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match nearest {
+        Some(nearest) => write!(f, " (did you mean `{nearest}`?)"),
+        None => Ok(()),
+    }
+}
+
 impl Rules {
-    /// What their author should know.
-    pub fn remarks(&self) -> Vec<RuleRemark> {
+    /// What their author should know. `agents` are the names and families of the agents that are known.
+    pub fn remarks(&self, agents: &[&str]) -> Vec<RuleRemark> {
         let rules: Vec<_> = self.iter().collect();
         let contradictions = rules.iter().enumerate().filter_map(|(at, second)| {
             let mut before = rules[..at].iter();
@@ -75,7 +109,8 @@ impl Rules {
             })
         });
         let unknown = rules.iter().flat_map(|rule| unknown_tools(rule));
-        contradictions.chain(unknown).collect()
+        let strangers = rules.iter().flat_map(|rule| unknown_agents(rule, agents));
+        contradictions.chain(unknown).chain(strangers).collect()
     }
 }
 
@@ -95,6 +130,19 @@ fn unknown_tools(rule: &Rule) -> impl Iterator<Item = RuleRemark> {
     })
 }
 
+fn unknown_agents(rule: &Rule, known: &[&str]) -> impl Iterator<Item = RuleRemark> {
+    let is_unknown = |agent: &&String| {
+        let is_meant = |known: &&str| glob::matches(agent, known);
+        !glob::is_pattern(agent) && !known.iter().any(is_meant)
+    };
+    let unknown = rule.about.agents.iter().filter(is_unknown);
+    unknown.map(|agent| RuleRemark::UnknownAgent {
+        rule: rule.name.clone(),
+        agent: agent.escape_debug().to_string(),
+        nearest: nearest_of(agent, known.iter().copied()).map(str::to_owned),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -105,7 +153,7 @@ mod tests {
         let rules = flags
             .iter()
             .map(|(effect, spec)| Rule::parse_flag(*effect, spec, Path::new("/p")).unwrap());
-        let remarks = Rules::new(rules).remarks();
+        let remarks = Rules::new(rules).remarks(&[]);
         remarks.iter().map(ToString::to_string).collect()
     }
 
@@ -140,5 +188,19 @@ mod tests {
         for spec in fine {
             assert_eq!(remarks(&[(Effect::Deny, spec)]), [""; 0], "{spec}");
         }
+    }
+
+    #[test]
+    fn an_agent_that_is_not_known_is_told() {
+        let remarks = |agent: &str| {
+            let mut rule = Rule::parse_flag(Effect::Deny, "execute", Path::new("/p")).unwrap();
+            rule.about.agents.push(agent.to_owned());
+            let remarks = Rules::new([rule]).remarks(&["claude", "gemini"]);
+            remarks.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let told = "--deny 'execute': no agent that Lapidary knows is called `cluade` (did you mean `claude`?)";
+        assert_eq!(remarks("cluade"), [told]);
+        assert_eq!(remarks("claude"), [""; 0]);
+        assert_eq!(remarks("my-*"), [""; 0]);
     }
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use lapidary_vocab::event::ToolKind;
 
 use super::glob::{self, PathGlob};
+use super::host::{Host, HostPattern};
+use super::reach::{self, Reach};
 use super::shell::{self, CommandLine, Part};
 use super::{Effect, ToolAction};
 
@@ -39,6 +41,8 @@ pub struct Rule {
 /// What a rule looks at. Everything that is given must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleSubject {
+    /// Names or families of agents, with `*` and `?`: the rule counts only in their runs.
+    pub agents: Vec<String>,
     /// Kinds of tools.
     pub kinds: Vec<ToolKind>,
     /// Names of tools, with `*` and `?`.
@@ -49,6 +53,15 @@ pub struct RuleSubject {
     pub commands: Vec<String>,
     /// Files and directories.
     pub paths: Vec<PathGlob>,
+    /// Hosts.
+    pub hosts: Vec<HostPattern>,
+}
+
+impl RuleSubject {
+    /// Whether it looks at more than the tool: at commands, files or hosts.
+    pub(super) fn is_narrow(&self) -> bool {
+        !(self.commands.is_empty() && self.paths.is_empty() && self.hosts.is_empty())
+    }
 }
 
 /// Rules in the order in which they count.
@@ -95,6 +108,12 @@ impl Rules {
                 rule.name = name.to_owned();
             }
         }
+    }
+
+    /// The rules that count in runs of an agent that has these names.
+    pub fn for_agent(&self, names: &[&str]) -> Self {
+        let rules = self.0.iter().filter(|rule| rule.is_for_agent(names));
+        Self(rules.cloned().collect())
     }
 
     /// Takes the rules away that are refused, and hands them over.
@@ -144,6 +163,12 @@ pub(super) enum Presumption<'a> {
     UnknownKind(&'a Path),
     /// A directory is deleted or moved in which such a file may lie.
     Directory(&'a Path),
+    /// The call shows no host.
+    NoHost,
+    /// It does not show every host.
+    HiddenHost,
+    /// A host of the rule stands where no address is expected, or in a call that may do anything.
+    PossibleHost(&'a Host),
 }
 
 impl fmt::Display for Presumption<'_> {
@@ -162,11 +187,21 @@ impl fmt::Display for Presumption<'_> {
             Self::Directory(path) => {
                 write!(f, "such a file may lie in `{}`", path.display())
             }
+            Self::NoHost => f.write_str("the call does not say which host it reaches"),
+            Self::HiddenHost => f.write_str("the call does not show every host that it reaches"),
+            Self::PossibleHost(host) => write!(f, "the call may reach `{}`", host.name),
         }
     }
 }
 
 impl Rule {
+    /// Whether the rule counts in runs of an agent that has these names: its own and that of its family.
+    pub fn is_for_agent(&self, names: &[&str]) -> bool {
+        let patterns = &self.about.agents;
+        let is_meant = |pattern: &String| names.iter().any(|name| glob::matches(pattern, name));
+        patterns.is_empty() || patterns.iter().any(is_meant)
+    }
+
     /// Whether the rule is about this, and how. A rule that allows must be sure of all of it; for one that refuses or asks, any part
     /// is enough, and what it cannot see is presumed.
     pub(super) fn matching<'a>(&self, step: Step<'a>) -> Option<Match<'a>> {
@@ -179,7 +214,8 @@ impl Rule {
         if !is_of_tool {
             return None;
         }
-        if !is_of_kind && (is_sure || !self.is_about_files()) {
+        let is_wide = !is_sure && (self.is_about_files() || self.is_about_hosts());
+        if !is_of_kind && !is_wide {
             return self.command_of_kind(step);
         }
         let command = if about.commands.is_empty() {
@@ -192,11 +228,19 @@ impl Rule {
             globs if is_sure => covered(globs, step.action).then_some(Match::Certain)?,
             globs => Match::of_files(globs, &about.kinds, is_of_kind, step.action)?,
         };
-        Some(if command == Match::Certain {
-            file
-        } else {
-            command
-        })
+        let host = match about.hosts.as_slice() {
+            [] => Match::Certain,
+            hosts if is_sure => {
+                reaches_only(hosts, &about.kinds, step.action).then_some(Match::Certain)?
+            }
+            hosts => Match::of_hosts(hosts, is_of_kind, step)?,
+        };
+        let mut unsure = [command, file, host].into_iter();
+        Some(
+            unsure
+                .find(|it| *it != Match::Certain)
+                .unwrap_or(Match::Certain),
+        )
     }
 
     /// How a rule about all deletions, or all moves, is about a command.
@@ -209,8 +253,7 @@ impl Rule {
     /// Commands that the rule is about although it is not about commands. None if it allows: then it has to be sure.
     pub(super) fn commands_of_kinds(&self) -> Vec<&'static str> {
         let about = &self.about;
-        let is_narrow = !about.commands.is_empty() || !about.paths.is_empty();
-        if self.then == Effect::Allow || is_narrow {
+        if self.then == Effect::Allow || about.is_narrow() {
             return Vec::new();
         }
         let commands = about.kinds.iter().flat_map(shell::commands_of);
@@ -221,6 +264,15 @@ impl Rule {
     pub(super) fn is_about_files(&self) -> bool {
         let about = &self.about;
         !about.paths.is_empty() && about.kinds.iter().any(is_file_kind)
+    }
+}
+
+impl Rule {
+    /// Whether it names hosts, and that it is about fetching from them.
+    pub(super) fn is_about_hosts(&self) -> bool {
+        let about = &self.about;
+        let is_fetch = |kind: &ToolKind| matches!(kind, ToolKind::Fetch | ToolKind::Browse);
+        !about.hosts.is_empty() && about.kinds.iter().any(is_fetch)
     }
 }
 
@@ -269,6 +321,64 @@ impl<'a> Match<'a> {
         let is_about_files = (is_of_kind && works_on_files(action)) || says_nothing(action);
         (is_unnamed && is_about_files).then_some(Self::Presumed(Presumption::NoFile))
     }
+}
+
+impl<'a> Match<'a> {
+    /// How a rule that refuses is about the hosts of a call. `is_of_kind` says whether it is about its kind.
+    fn of_hosts(hosts: &[HostPattern], is_of_kind: bool, step: Step<'a>) -> Option<Self> {
+        let action = step.action;
+        let named = &action.hosts;
+        let touched = |named: &'a [Host]| {
+            let mut named = named.iter();
+            named.find(|host| hosts.iter().any(|pattern| pattern.touches(host)))
+        };
+        let may_do_anything = action.command.is_some() || action.mcp_server.is_some();
+        let reach = Reach::of(&action.kind, action.tool.as_deref().unwrap_or_default());
+        let is_open = may_do_anything || reach == Reach::Unknown;
+        if !is_of_kind && !is_open {
+            return None;
+        }
+        if let Some(host) = touched(&named.named) {
+            return Some(if is_of_kind {
+                Self::Certain
+            } else {
+                Self::Presumed(Presumption::PossibleHost(host))
+            });
+        }
+        if !is_open && reach == Reach::None {
+            return None;
+        }
+        let possible = touched(&named.possible).or_else(|| touched(&named.mentioned));
+        if let Some(host) = possible {
+            return Some(Self::Presumed(Presumption::PossibleHost(host)));
+        }
+        if named.is_hidden {
+            return Some(Self::Presumed(Presumption::HiddenHost));
+        }
+        if let Some((line, _)) = step.command {
+            return line.is_unreadable().then_some(Self::Unreadable);
+        }
+        let is_fetch = is_of_kind && reach == Reach::Fetches;
+        let is_silent = named.is_empty() && (is_fetch || says_nothing(action));
+        is_silent.then_some(Self::Presumed(Presumption::NoHost))
+    }
+}
+
+/// Whether a call fetches, and only from hosts of these. A tool that may do anything counts if the rule names its kind; a command never
+/// does: its words do not say what it reaches.
+fn reaches_only(hosts: &[HostPattern], kinds: &[ToolKind], action: &ToolAction) -> bool {
+    let covers = |host: &Host| hosts.iter().any(|pattern| pattern.covers(host));
+    let fetches = |kind: &ToolKind| {
+        matches!(kind, ToolKind::Fetch | ToolKind::Browse)
+            || (reach::is_open(kind) && kinds.contains(kind))
+    };
+    let named = &action.hosts;
+    let mut all = named.named.iter().chain(&named.possible);
+    action.command.is_none()
+        && kinds_of(action).all(fetches)
+        && !named.is_hidden
+        && !named.named.is_empty()
+        && all.all(covers)
 }
 
 /// The directory that a call deletes or moves, in which a file of these may lie.

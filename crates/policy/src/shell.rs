@@ -6,6 +6,7 @@
 
 mod kinds;
 mod lexer;
+mod requests;
 mod suspects;
 mod wrappers;
 
@@ -14,6 +15,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 pub(super) use kinds::commands_of;
+pub(super) use requests::command_words;
 pub use suspects::may_configure_git;
 pub(super) use suspects::{NamedFiles, Suspects};
 

@@ -9,7 +9,9 @@ use lapidary_vocab::{Body, Event, Json, Text};
 
 use super::ToolAction;
 use super::command::{Command, RAW};
+use super::hosts::{CallHosts, HostSources};
 use super::paths::{self, Paths};
+use super::reach::Reach;
 use super::servers::Servers;
 
 /// Calls that are remembered. Whoever has more of them open than that floods us.
@@ -57,15 +59,17 @@ impl ToolAction {
             read_paths: Vec::new(),
             has_unseen_paths: false,
             shows_diff: false,
+            hosts: CallHosts::default(),
             mcp_server: None,
         }
     }
 
-    /// The same, with the files that its command names from `dir`, where it runs.
+    /// The same, with the hosts that its command names, and the files from `dir`, where it runs.
     pub fn with_files_of_command(mut self, dir: &Path) -> Self {
         let mut paths = Paths::new(dir);
         if let Some(command) = &self.command {
             paths.of_command(command);
+            self.hosts.of_command(command);
         }
         let paths = paths.all();
         self.possible_paths.extend(paths.possible);
@@ -121,6 +125,15 @@ impl Told {
             (None, None) => {}
         }
         let paths = paths.all();
+        let mcp_server = servers.of_call(&tool, call.input.token());
+        let reach = Reach::of(&call.kind, &tool);
+        let hosts = CallHosts::of(HostSources {
+            input: call.input.token(),
+            title: title.as_deref(),
+            command: command.as_ref().map(|command| command.line.as_str()),
+            is_fetch: reach == Reach::Fetches,
+            may_reach: reach != Reach::None || mcp_server.is_some(),
+        });
         let action = ToolAction {
             is_unclear: command.as_ref().is_some_and(|command| command.is_unclear),
             command: command.map(|command| command.line),
@@ -129,7 +142,8 @@ impl Told {
             possible_paths: paths.possible,
             read_paths: paths.read,
             has_unseen_paths: paths.has_unseen,
-            mcp_server: servers.of_call(&tool, call.input.token()),
+            hosts,
+            mcp_server,
             kind: call.kind.clone(),
             tool: Some(tool),
             title,
@@ -167,6 +181,7 @@ impl Told {
             changes.contains(&before.action.kind) && before.action.kind != self.action.kind;
         let action = &mut self.action;
         action.shows_diff |= before.action.shows_diff || was_edit;
+        action.hosts.add_before(&before.action.hosts);
         if before.action.kind != ToolKind::Execute || before.action.shows_diff {
             paths::add_before(&mut action.paths, &before.action.paths);
             paths::add_before(&mut action.possible_paths, &before.action.possible_paths);

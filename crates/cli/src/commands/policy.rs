@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use past::Recorded;
-use report::{Format, Report};
+use report::{CountingRules, Format, Report};
 
 /// See what permission rules do
 #[derive(Debug, clap::Args)]
@@ -93,6 +93,8 @@ fn test(args: &TestArgs, out: &mut Printer) -> Result<Exit, Failure> {
     let written = rules::read(&args.rules, &here, out)?;
     let asked = args.permission_mode.as_deref();
     let mode = asked.and_then(PermissionMode::from_word);
+    let asked = args.agent.as_deref();
+    let names = asked.map(|agent| written.names_of(agent));
     let policy = Policy::new(written.rules, mode.unwrap_or(written.mode));
     let mut report = Report::new(
         Format::or_usual(args.format, out),
@@ -105,7 +107,11 @@ fn test(args: &TestArgs, out: &mut Printer) -> Result<Exit, Failure> {
         let found = run_or_path(recording, None)?;
         let recording = found.as_ref().unwrap_or(recording);
         match Recorded::read(recording, given.as_deref(), &here) {
-            Ok(past) => report.take(past, &policy, out)?,
+            Ok(past) => {
+                let names = names.as_ref().unwrap_or(&past.agents);
+                let counting = CountingRules::new(&policy, names);
+                report.take(past, &counting, out)?;
+            }
             // Of many, some may be of agents that never said a word.
             Err(failure) if args.against.len() > 1 => {
                 unreadable += 1;

@@ -82,6 +82,10 @@ fn what_is_wrong_is_told_by_file_line_and_column() {
     );
     assert_eq!(stdout, expected);
     assert_eq!(ran(&world, &["config", "check", "--strict"]).0, Some(3));
+    fs::write(&file, "[[rule]]\nagent = 'cluade'\nthen = 'ask'\n").unwrap();
+    let (_, stdout, _) = ran(&world, &["config", "check", "--format", "text"]);
+    let told = "no agent that Lapidary knows is called `cluade` (did you mean `claude`?)";
+    assert_eq!(stdout, format!("{at}:1: warning: {told}\n"));
     fs::write(&file, "model = 'x'\ntimeout = 'soon'\n").unwrap();
     let (code, stdout, _) = ran(&world, &["config", "check"]);
     let report: Value = serde_json::from_str(&stdout).unwrap();

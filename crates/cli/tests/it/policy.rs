@@ -80,6 +80,28 @@ rules
 }
 
 #[test]
+fn a_rule_for_one_agent_is_tested_on_its_runs_or_on_those_of_the_agent_that_is_named() {
+    let rules =
+        "[[rule]]\nagent = 'claude'\nthen = 'deny'\n\n[[rule]]\nkind = 'execute'\nthen = 'allow'\n";
+    let against = [
+        "--against",
+        "fixtures/gemini-0.61.0/tool-shell-ok.stdout.jsonl",
+    ];
+    let decided = |more: &[&str]| {
+        let ran = test(rules, &[&against, more].concat());
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let counts = [0, 1].map(|at| report["rules"][at]["decided"].clone());
+        (report["calls"][0]["rule"].clone(), counts)
+    };
+    let second = ("rules.toml:5".into(), [0.into(), 1.into()]);
+    assert_eq!(decided(&[]), second);
+    assert_eq!(decided(&["--agent", "gemini"]), second);
+    let first = ("rules.toml:1".into(), [1.into(), 0.into()]);
+    assert_eq!(decided(&["--agent", "claude"]), first);
+}
+
+#[test]
 fn what_gemini_printed_is_judged() {
     check_text(
         &[
@@ -188,7 +210,7 @@ fn bad_rules_are_named_with_their_place() {
         (
             "[[rule]]\nknid = 'edit'\nthen = 'ask'",
             "error: rules.toml:2:1: a rule has no key `knid` (did you mean `kind`?)\n\
-             hint: there are kind, tool, command, path, mcp, then, reason\n",
+             hint: there are kind, tool, command, path, host, mcp, agent, then, reason\n",
         ),
     ] {
         let ran = test(rules, &capture);

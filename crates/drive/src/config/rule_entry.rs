@@ -5,15 +5,16 @@ use std::path::Path;
 use lapidary_vocab::event::ToolKind;
 
 use lapidary_policy::nearest::nearest_of;
-use lapidary_policy::{Effect, Origin, PathGlob, Rule, RuleSubject};
+use lapidary_policy::{Effect, HostPattern, Origin, PathGlob, Rule, RuleSubject};
 
 use super::problem::Problem;
 use super::read::unknown_among;
 use super::value::Value;
 
 /// The keys of a rule.
-pub(crate) const RULE_KEYS: [&str; 7] =
-    ["kind", "tool", "command", "path", "mcp", "then", "reason"];
+pub(crate) const RULE_KEYS: [&str; 9] = [
+    "kind", "tool", "command", "path", "host", "mcp", "agent", "then", "reason",
+];
 
 /// An entry of a rule: its key, its value, and where they stand if that is known.
 #[derive(Debug)]
@@ -72,12 +73,25 @@ fn read_subject(
         "tool" => about.tools = texts,
         "command" => about.commands = texts,
         "mcp" => about.servers = texts,
+        "agent" => about.agents = texts,
+        "host" => {
+            let hosts = texts.iter().map(|text| host(text));
+            about.hosts = hosts.collect::<Result<_, _>>()?;
+        }
         _ => {
             let globs = texts.iter().map(|text| path(text, dir));
             about.paths = globs.collect::<Result<_, _>>()?;
         }
     }
     Ok(())
+}
+
+fn host(text: &str) -> Result<HostPattern, Problem> {
+    HostPattern::parse(text).map_err(|error| Problem::Unfit {
+        key: "host",
+        accepted: error.accepted(),
+        got: Value::from(text).shown(),
+    })
 }
 
 fn path(text: &str, dir: &Path) -> Result<PathGlob, Problem> {

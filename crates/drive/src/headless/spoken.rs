@@ -95,7 +95,7 @@ impl Job {
     /// True if the run has something that Gemini CLI can do only over ACP. Over stream-json it never asks, and takes its prompt as text.
     fn needs_acp(&self) -> bool {
         let Speaking {
-            rules,
+            rules: _,
             attachments,
             mcp_servers,
             hooks,
@@ -103,8 +103,7 @@ impl Job {
             attendant,
         } = &self.speaking;
         !matches!(attendant, Attendant::Nobody)
-            || !rules.is_empty()
-            || !self.config.rules.is_empty()
+            || !self.rules().is_empty()
             || !attachments.is_empty()
             || !mcp_servers.is_empty()
             || auth_method.is_some()
@@ -114,8 +113,8 @@ impl Job {
     /// What needs ACP is not simply left out.
     fn only_headless(&self, reason: Option<String>) -> Result<Way, JobError> {
         let speaking = &self.speaking;
-        let mut own = self.config.rules.iter();
-        let is_narrowed = own.any(|rule| rule.then != Effect::Allow)
+        let own = self.rules_for_agent(&self.config.rules);
+        let is_narrowed = own.iter().any(|rule| rule.then != Effect::Allow)
             && self.config.permission_mode_or_default() > PermissionMode::Default;
         // Without it the agent would simply do what a rule denies.
         let narrowed =
@@ -138,7 +137,8 @@ impl Job {
 
     /// What becomes of the rules of `lapidary.toml` where the agent is not spoken to.
     fn unasked_rules(&self) -> Option<&'static str> {
-        let mut rules = self.config.rules.iter();
+        let rules = self.rules_for_agent(&self.config.rules);
+        let mut rules = rules.iter();
         match self.agent {
             Agent::Gemini => rules
                 .any(|rule| rule.then == Effect::Ask)
@@ -252,9 +252,20 @@ impl Job {
             };
             Rule::parse_flag(Effect::Allow, &spec, dir).ok()
         });
-        let rules = self.speaking.rules.clone().before(config.rules.clone());
-        let rules = rules.before(Rules::new(tools));
+        let rules = self.rules().before(Rules::new(tools));
         Policy::new(rules, config.permission_mode_or_default()).with_roots(roots)
+    }
+
+    /// The rules that count with this agent: those of flags, then those of files.
+    fn rules(&self) -> Rules {
+        let flags = self.rules_for_agent(&self.speaking.rules);
+        flags.before(self.rules_for_agent(&self.config.rules))
+    }
+
+    /// Those of the rules that count with this agent.
+    fn rules_for_agent(&self, rules: &Rules) -> Rules {
+        let family = self.agent.provider();
+        rules.for_agent(&[self.agent.name(), family.as_str()])
     }
 
     /// Why an agent's program is not there: its product may be, without the adapter.

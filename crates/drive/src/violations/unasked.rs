@@ -172,7 +172,8 @@ impl UnaskedCall {
         let is_reader = matches!(action.kind, ToolKind::Read | ToolKind::Search);
         let is_odd = is_unclassified || (is_reader && action.paths.is_empty());
         let names_files = !action.paths.is_empty() || !action.possible_paths.is_empty();
-        let is_unseen = self.decision.is_presumed && is_unclassified && !names_files;
+        let names_any = names_files || !action.hosts.is_empty();
+        let is_unseen = self.decision.is_presumed && is_unclassified && !names_any;
         (self.decision.rule.is_none() || is_unseen) && is_odd && !is_known
     }
 

@@ -83,6 +83,15 @@ pub fn choose_agent(
     Ok(Agent::Acp(agent))
 }
 
+/// The names and families of the agents that are known: what `agent` in a rule can name.
+pub fn agent_names(config: &Config) -> Vec<&str> {
+    let built_in = KNOWN.iter().map(|known| known.name);
+    let own = config.agents.iter();
+    let own = own.flat_map(|(name, agent)| [name.as_str(), agent.provider.as_str()]);
+    let others = [DEMO, Provider::Acp.as_str()];
+    built_in.chain(own).chain(others).collect()
+}
+
 /// The family of the agent that a configuration names, also if that agent cannot be had.
 pub fn agent_family(config: &Config) -> Provider {
     let name = match config.agent.as_deref() {

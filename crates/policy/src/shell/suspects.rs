@@ -200,7 +200,7 @@ fn file_in(word: &Word) -> Option<String> {
 }
 
 /// Calls for each simple command of a line, and of the lines that shells are given in it. False if not all of it can be read.
-fn each_command(line: &str, mut take: impl FnMut(&SimpleCommand)) -> bool {
+pub(super) fn each_command(line: &str, mut take: impl FnMut(&SimpleCommand)) -> bool {
     let mut open = vec![line.to_owned()];
     let mut lines = 0;
     let mut is_read = true;
@@ -246,7 +246,7 @@ fn inner_lines(command: &SimpleCommand) -> impl Iterator<Item = String> {
 }
 
 /// Where a program may stand among words: at the first, and behind each that leaves a command what it is.
-fn programs(words: &[String]) -> Vec<usize> {
+pub(super) fn programs(words: &[String]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut open = vec![0];
     while let Some(at) = open.pop() {

@@ -1,10 +1,12 @@
 //! `config check`: what is wrong with the configuration files.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use lapidary::drive::config::{ConfigError, ConfigLayers, EffectiveConfig, Place, Warning};
+use lapidary::drive::policy::RuleRemark;
+use lapidary::prepare::agent_names;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::config_report::{CHECK_SCHEMA, ConfigCheck, ConfigFinding, ConfigSeverity};
 use lapidary::vocab::line;
@@ -71,7 +73,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 fn findings(paths: &ConfigPaths) -> Vec<ConfigFinding> {
     let layers = paths.layers();
     if let Ok(effective) = EffectiveConfig::read(layers) {
-        return effective.warnings.iter().flat_map(warned).collect();
+        let warnings = effective.warnings.iter().flat_map(warned);
+        return warnings.chain(remarks(paths, &effective)).collect();
     }
     let user = ConfigLayers {
         user: layers.user,
@@ -86,6 +89,26 @@ fn findings(paths: &ConfigPaths) -> Vec<ConfigFinding> {
         Err(error) => vec![failed(&error)],
     });
     found.concat()
+}
+
+/// What is odd about rules.
+fn remarks(paths: &ConfigPaths, effective: &EffectiveConfig) -> Vec<ConfigFinding> {
+    let config = &effective.config;
+    let remarks = config.rules.remarks(&agent_names(config));
+    let finding = |remark: &RuleRemark| {
+        let (name, line) = remark.rule().rsplit_once(':').unwrap_or_default();
+        // A rule of the project's file is named by the file alone.
+        let project = paths.project.as_ref().filter(|_| !name.contains('/'));
+        let path = project.map_or(Path::new(name), PathBuf::as_path);
+        let message = remark.to_string();
+        let start = format!("{}: ", remark.rule());
+        let message = message.strip_prefix(&start).unwrap_or(&message);
+        ConfigFinding {
+            line: line.parse().ok(),
+            ..found(ConfigSeverity::Warning, path, None, message.to_owned())
+        }
+    };
+    remarks.iter().map(finding).collect()
 }
 
 fn failed(error: &ConfigError) -> ConfigFinding {

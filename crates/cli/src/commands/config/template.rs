@@ -160,7 +160,7 @@ const EXAMPLES: [KeyExample; 28] = [
 /// What stands before a table of its own.
 const RULES: &str = r#"
 # Permission rules: the first rule that matches decides, then permission_mode.
-# kind, tool, mcp, command and path narrow a rule; then is allow, deny or ask.
+# kind, tool, mcp, command, path, host and agent narrow a rule; then is allow, deny or ask.
 # [[rule]]
 # kind = "execute"
 # command = "git push *"

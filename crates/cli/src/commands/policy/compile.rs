@@ -59,7 +59,11 @@ pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<Exit, Failure
     let written = rules::read(&args.rules, &here, out)?;
     let mode = args.permission_mode.as_deref();
     let mode = mode.and_then(PermissionMode::from_word);
-    let policy = Policy::new(written.rules, mode.unwrap_or(written.mode)).with_roots([&here]);
+    let policy = Policy::new(
+        written.rules.for_agent(&[agent]),
+        mode.unwrap_or(written.mode),
+    )
+    .with_roots([&here]);
     let compiled = compiled(agent, &policy, &here);
     match Format::or_usual(args.format, out) {
         Format::Json => line::write(out, &compiled)?,

@@ -9,6 +9,7 @@ use lapidary::drive::recording::MANIFEST;
 use lapidary::drive::replay::Past;
 use lapidary::vocab::event::{PermissionDecision, PermissionOutcome, ToolCallStatus};
 use lapidary::vocab::policy_report::{Happened, RecordedAnswer};
+use lapidary::vocab::recording::Recording;
 use lapidary::vocab::{Body, Event, Text};
 
 use crate::commands::translate::{Files, each_event};
@@ -17,6 +18,8 @@ use crate::failure::Failure;
 /// A run, as far as its permissions go.
 pub(super) struct Recorded {
     pub(super) name: String,
+    /// The names of the agent: its own, and that of its family.
+    pub(super) agents: Vec<String>,
     pub(super) calls: Vec<Call>,
 }
 
@@ -39,38 +42,45 @@ impl Recorded {
     /// Reads a recording, or a file that holds what an agent wrote. Where it worked is what the user has `given`, else what
     /// the recording says, else `here`.
     pub(super) fn read(path: &Path, given: Option<&Path>, here: &Path) -> Result<Self, Failure> {
-        let recorded = path.is_dir().then(|| directory(path)).transpose()?;
-        let dir = given.map(Path::to_owned).or(recorded);
+        let recorded = path.is_dir().then(|| manifest(path)).transpose()?;
+        let recorded_dir = || Some(PathBuf::from(&recorded.as_ref()?.directory));
+        let dir = given.map(Path::to_owned).or_else(recorded_dir);
         let mut reading = Reading {
             is_given: given.is_some(),
             actions: ToolActions::new(dir.as_deref().unwrap_or(here)),
             dir: dir.unwrap_or_else(|| here.to_owned()),
+            agents: recorded
+                .map(|recorded| recorded.agent)
+                .into_iter()
+                .collect(),
             calls: Vec::new(),
             places: HashMap::new(),
         };
         each_event(path, Files::Hidden, |event| reading.take(&event))?;
         Ok(Self {
             name: path.display().to_string(),
+            agents: reading.agents,
             calls: reading.calls,
         })
     }
 }
 
-/// Where the agent of a recording ran.
-fn directory(path: &Path) -> Result<PathBuf, Failure> {
+/// What a recording says of itself.
+fn manifest(path: &Path) -> Result<Recording, Failure> {
     if !Past::is_in(path) {
         let name = path.display();
         let failure = Failure::bad_input(anyhow!("`{name}` is a directory, and no recording"));
         return Err(failure.with_hint(format!("a recording has a file `{MANIFEST}`")));
     }
     let past = Past::open(path).map_err(Failure::bad_input)?;
-    Ok(PathBuf::from(&past.manifest().directory))
+    Ok(past.manifest().clone())
 }
 
 struct Reading {
     is_given: bool,
     dir: PathBuf,
     actions: ToolActions,
+    agents: Vec<String>,
     calls: Vec<Call>,
     /// Which call has which place among them.
     places: HashMap<(String, String), usize>,
@@ -78,6 +88,10 @@ struct Reading {
 
 impl Reading {
     fn take(&mut self, event: &Event) {
+        let family = event.base.provider.as_str();
+        if !self.agents.iter().any(|known| known == family) {
+            self.agents.push(family.to_owned());
+        }
         let action = self.actions.note(event);
         match (&event.body, action) {
             (Body::SessionInit(init), _) => self.moved(event, init.cwd.as_ref()),

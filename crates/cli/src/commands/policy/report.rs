@@ -37,6 +37,37 @@ impl Format {
 /// How much of a command or of a list of files is shown.
 const LONGEST: usize = 100;
 
+/// The rules that count with the agent of a run.
+pub(super) struct CountingRules {
+    policy: Policy,
+    /// The place of each among all rules.
+    places: Vec<usize>,
+}
+
+impl CountingRules {
+    /// Those of the policy that count with an agent that has these names.
+    pub(super) fn new(policy: &Policy, names: &[String]) -> Self {
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let rules = policy.rules().iter().enumerate();
+        let counting = rules.filter(|(_, rule)| rule.is_for_agent(&names));
+        Self {
+            policy: Policy::new(policy.rules().for_agent(&names), policy.mode()),
+            places: counting.map(|(at, _)| at).collect(),
+        }
+    }
+
+    /// The decision about a call, with the places of rules among all rules.
+    fn judge(&self, policy: &Policy, call: &Call) -> Judgement {
+        let place = |at: usize| self.places[at];
+        let judgement = policy.judge(&call.action);
+        Judgement {
+            decided: judgement.decided.into_iter().map(place).collect(),
+            matched: judgement.matched.into_iter().map(place).collect(),
+            ..judgement
+        }
+    }
+}
+
 pub(super) struct Report {
     format: Format,
     /// The agent whose layers are shown.
@@ -72,13 +103,13 @@ impl Report {
     pub(super) fn take(
         &mut self,
         past: Recorded,
-        policy: &Policy,
+        rules: &CountingRules,
         out: &mut Printer,
     ) -> io::Result<()> {
         let first = self.whole.calls.len();
         for call in past.calls {
-            let policy = policy.clone().with_roots([call.dir.clone()]);
-            let judgement = policy.judge(&call.action);
+            let policy = rules.policy.clone().with_roots([call.dir.clone()]);
+            let judgement = rules.judge(&policy, &call);
             self.count(&judgement);
             let agent = self.agent.as_deref();
             let stopped_by = agent.map(|agent| layers(agent, &policy, &call, &judgement));

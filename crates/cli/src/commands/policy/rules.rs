@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use lapidary::drive::config::{ConfigError, PermissionMode, load_named};
+use lapidary::drive::config::{Config, ConfigError, PermissionMode, load_named};
 use lapidary::drive::policy::Rules;
+use lapidary::prepare::agent_names;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -11,6 +12,16 @@ use crate::printer::Printer;
 pub(super) struct Written {
     pub(super) rules: Rules,
     pub(super) mode: PermissionMode,
+    config: Config,
+}
+
+impl Written {
+    /// The names of an agent: its own, and that of its family if the file defines it.
+    pub(super) fn names_of(&self, agent: &str) -> Vec<String> {
+        let own = self.config.agents.get(agent);
+        let family = own.map(|own| own.provider.as_str().to_owned());
+        [agent.to_owned()].into_iter().chain(family).collect()
+    }
 }
 
 /// Reads the file. It is named as the user named it.
@@ -32,12 +43,13 @@ pub(super) fn read(given: &Path, here: &Path, out: &mut Printer) -> Result<Writt
         rule
     });
     let rules = Rules::new(rules);
-    for remark in rules.remarks() {
+    for remark in rules.remarks(&agent_names(&loaded.config)) {
         out.note(&remark.to_string())?;
     }
     Ok(Written {
         rules,
         mode: loaded.config.permission_mode_or_default(),
+        config: loaded.config,
     })
 }
 

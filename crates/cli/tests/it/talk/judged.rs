@@ -46,6 +46,22 @@ done(p)
     )
     .with(&["--deny", "tool=fs/write_text_file", "--allow", "edit"]),
     row(
+        "a permission to fetch from one host is none to fetch from another",
+        r#"
+p = prompted()
+for at, url in enumerate(["https://docs.rs/serde", "https://evil.example", "https://docs.rs@evil.example"]):
+    ask(at, "session/request_permission", toolCall={"toolCallId": str(at), "kind": "fetch", "rawInput": {"url": url}}, options=OPTIONS); reply(at)
+ask(3, "session/request_permission", toolCall={"toolCallId": "3", "kind": "execute", "rawInput": {"command": "curl https://docs.rs"}}, options=OPTIONS); reply(3)
+done(p)
+"#,
+        DONE,
+        |played| {
+            let answers = [0, 1, 2, 3].map(|at| played.answer(at)["outcome"]["optionId"] == "yes");
+            assert_eq!(answers, [true, false, false, false]);
+        },
+    )
+    .with(&["--allow", "fetch:docs.rs"]),
+    row(
         "what was used up in the end counts",
         r#"p = prompted(); answer(p, {"stopReason": "end_turn", "usage": {"totalTokens": 2000, "inputTokens": 1500, "outputTokens": 500}})"#,
         ("budget", 17),
@@ -128,6 +144,46 @@ fn files_and_servers_are_passed_on_as_the_protocol_has_them() {
         prompt[2],
         json!({"type": "image", "mimeType": "image/png", "data": "iVBORw=="})
     );
+}
+
+#[test]
+fn a_rule_for_one_agent_counts_only_with_this_agent() {
+    let world = staged(
+        r#"
+p = prompted()
+for at, kind in enumerate(["fetch", "delete"]):
+    ask(at, "session/request_permission", toolCall={"toolCallId": kind, "kind": kind, "rawInput": {"path": "x"}}, options=OPTIONS); reply(at)
+done(p)
+"#,
+    );
+    let rules = "\
+[[rule]]
+agent = 'claude'
+then = 'deny'
+
+[[rule]]
+agent = ['codex', 'python?']
+kind = 'fetch'
+then = 'allow'
+
+[[rule]]
+agent = 'acp'
+kind = 'delete'
+then = 'deny'
+";
+    fs::write(world.path("project/rules.toml"), rules).unwrap();
+    let told = Told::by(command(&world, &["--config", "rules.toml"]));
+    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+    let played = Played { world, told };
+    assert_eq!(played.answer(0)["outcome"]["optionId"], "yes");
+    let events = played.told.events.iter();
+    let decisions = events.filter(|event| event["event"] == "permission_decision");
+    let rules: Vec<_> = decisions.filter_map(|it| it["rule"].as_str()).collect();
+    let expected = ["/rules.toml:5", "/rules.toml:10"];
+    assert_eq!(rules.len(), expected.len(), "{rules:?}");
+    for (rule, expected) in rules.iter().zip(expected) {
+        assert!(rule.ends_with(expected), "{rules:?}");
+    }
 }
 
 #[test]

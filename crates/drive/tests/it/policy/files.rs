@@ -38,7 +38,7 @@ fn a_rule_that_is_none_says_where_and_why() {
     check_refused(
         "[[rule]]\nthen = 'ask'\n\n[[rule]]\nthen = 'deny'\npaht = 'x'",
         "6:1: a rule has no key `paht` (did you mean `path`?)",
-        "there are kind, tool, command, path, mcp, then, reason",
+        "there are kind, tool, command, path, host, mcp, agent, then, reason",
     );
 }
 

@@ -425,7 +425,11 @@ fn flags_that_are_no_rules_say_why() {
         ),
         (
             "fetch:https://x",
-            "`fetch` takes no pattern: `execute` takes a command, `mcp` a server, and what works on files a path",
+            "`https://x` must be a host such as `docs.rs`, `*.example.com` or `localhost:8080`: in ASCII, without scheme and path",
+        ),
+        (
+            "think:x",
+            "`think` takes no pattern: `execute` takes a command, `mcp` a server, `fetch` a host, and what works on files a path",
         ),
         (
             "edit:~/x",
