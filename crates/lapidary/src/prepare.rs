@@ -133,10 +133,10 @@ pub enum PrepareError {
     /// Nothing can be kept.
     #[error(transparent)]
     State(#[from] StateError),
-    /// Nobody can tell where we are: the directory may have been deleted.
+    /// The current directory is not known: it may have been deleted.
     #[error("cannot determine the current directory")]
     CurrentDirectory(#[source] io::Error),
-    /// Nobody can tell what program this is.
+    /// The path of this program is not known.
     #[error("cannot tell where this program is")]
     ThisProgram(#[source] io::Error),
 }

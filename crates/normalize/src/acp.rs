@@ -445,8 +445,8 @@ impl Normalizer for AcpNormalizer {
         self.has_spoken
     }
 
-    /// True once it is known how the run ended as far as the agent is concerned: the newest prompt was answered, or there was none
-    /// because nobody could get that far.
+    /// True once it is known how the run ended as far as the agent is concerned: the newest prompt was answered, or the agent
+    /// failed before the first one.
     fn has_result(&self) -> bool {
         self.verdict.has_result()
     }

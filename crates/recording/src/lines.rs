@@ -1,6 +1,6 @@
 //! What both sides of a recording said, line by line, in the order in which it was said.
 //!
-//! A line stands where its last byte was: nobody can have answered it before. Only the lines that are being read are held. A recording
+//! A line stands where its last byte was: no answer to it can have come before. Only the lines that are being read are held. A recording
 //! that is still being made can be read, too.
 
 use std::array;
@@ -19,7 +19,7 @@ use super::{STDIN, STDOUT};
 /// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Whoever spoke to the agent.
+    /// The client.
     Client,
     /// The agent.
     Agent,
@@ -30,7 +30,7 @@ pub enum Side {
 pub struct RecordedLine<'a> {
     /// By whom.
     pub side: Side,
-    /// When, as events carry it, if anybody took the time.
+    /// When, as events carry it, if the recording has times.
     pub at: Option<&'a str>,
     /// The line, without its end.
     pub line: Line<'a>,
@@ -62,7 +62,7 @@ pub struct LineReading {
 pub struct RecordedLines {
     timing: PathBuf,
     moments: TimingReader,
-    /// What was written when nobody took the time any more, once the recording is complete.
+    /// What was written after the last moment of `timing`, once the recording is complete.
     rest: Option<array::IntoIter<Channel, 3>>,
     /// What of the latest moment has not been read.
     now: Moment,

@@ -85,7 +85,7 @@ impl Effort for Headless<'_> {
     fn close(&mut self, _events: &mut Events) {}
 }
 
-/// Leads a run from its first notice to its `run_end`, whatever its source is.
+/// Leads a run from its first notice to its `run_end`, for every source.
 pub(crate) async fn lead<E: Effort>(
     request: &Request,
     effort: &mut E,

@@ -1,6 +1,6 @@
 //! The events of a run: the agent's lines, translated, and the events that Lapidary inserts between them.
 //!
-//! What is inserted is also written to the recording, with its place. So whoever reads the recording, now or later, gets the events
+//! What is inserted is also written to the recording, with its place. So a reader of the recording, now or later, gets the events
 //! that the run had: [`super::subscription`] and [`crate::replay::Past`].
 
 use std::path::Path;
@@ -45,7 +45,7 @@ pub(crate) struct RunEvents<N> {
 #[derive(Debug, Default)]
 pub(crate) struct ProgressPort {
     pub(crate) published: watch::Sender<Progress>,
-    /// Told when somebody subscribes.
+    /// Notified by each new subscription.
     pub(crate) subscribed: Arc<Notify>,
 }
 
@@ -60,7 +60,7 @@ impl<N: Normalizer> RunEvents<N> {
         }
     }
 
-    /// What is told when somebody subscribes.
+    /// Is notified by each new subscription.
     pub(crate) fn subscribed(&self) -> Arc<Notify> {
         Arc::clone(&self.subscribed)
     }

@@ -29,7 +29,7 @@ pub enum McpConfigProblem {
     /// It names no servers.
     #[error("there is no object `mcpServers`")]
     NoServers,
-    /// Nobody can tell how a server is reached.
+    /// A server has no address.
     #[error("`{name}` has neither a `command` nor a `url`")]
     Unreachable {
         /// The server.

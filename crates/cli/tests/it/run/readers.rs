@@ -1,4 +1,4 @@
-//! A run with several readers: whoever subscribes, when and from where on, gets the events that the run had.
+//! A run with several readers: each subscription, early or late and from any `seq` on, has the events of the run.
 
 use std::time::Duration;
 
