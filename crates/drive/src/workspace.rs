@@ -18,7 +18,7 @@
 //! let workspace = Workspace::new(Setup::new(["/home/me/project"], supervisor));
 //! let params = Json::from_value(&serde_json::json!({"path": "/home/me/project/README.md", "limit": 10}));
 //! if let Some(action) = workspace.action("fs/read_text_file", &params)? {
-//!     println!("it wants to read {:?}", action.paths); // somebody has to allow this
+//!     println!("it wants to read {:?}", action.paths); // a policy has to allow this
 //! }
 //! println!("{:?}", workspace.serve("fs/read_text_file", &params).await?);
 //! workspace.close().await;

@@ -235,7 +235,7 @@ impl AgentRequest<'_> {
         Some(decision)
     }
 
-    /// Serves exactly what was judged, whatever may have changed since.
+    /// Serves exactly what was judged: a link that changed since is not followed.
     async fn serve(&self, method: &str, judged: Option<&ToolAction>) -> Result<Json, Refusal> {
         // Dropping the service gives it up.
         tokio::select! {

@@ -85,7 +85,7 @@ impl Reading {
             Author::Agent => self.push(Direction::FromAgent, written, received),
             Author::Client => self.push(Direction::FromClient, written, received),
             Author::Stderr => self.complained(&record.line),
-            // What the recorder remarked is nobody's action.
+            // A remark of the recorder is no action of the agent or the client.
             Author::Recorder => {}
         }
     }
