@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary::drive::config::parse_duration;
+use lapidary::engine::config::parse_duration;
 
 /// A time such as `20`, `30s` or `5m`, and more than nothing.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {

@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use lapidary::directories::StateError;
-use lapidary::drive::replay::ReplayError;
+use lapidary::engine::replay::ReplayError;
 use lapidary::prepare::{PrepareError, PrepareErrorKind};
 
 use crate::exit::Exit;

@@ -23,7 +23,7 @@ use crate::printer::Printer;
 
 fn main() -> ExitCode {
     // First of all: as a supervisor this program has nothing to parse and nothing to print.
-    if let Some(exit) = lapidary::drive::process::supervisor::run_if_asked(std::env::args_os()) {
+    if let Some(exit) = lapidary::engine::process::supervisor::run_if_asked(std::env::args_os()) {
         return exit;
     }
     system::survive_large_files();

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use lapidary::drive::git;
+use lapidary::engine::git;
 use lapidary::render::plain::sanitize;
 
 use crate::commands::command_line;

@@ -1,9 +1,9 @@
 //! A job for the adapters of the specifications: any agent, which the configuration names.
 
-use lapidary_drive::config::Config;
-use lapidary_drive::gemini_cli::Prompt;
-use lapidary_drive::headless::Job;
-use lapidary_drive::{Host, fresh_run};
+use lapidary_engine::config::Config;
+use lapidary_engine::gemini_cli::Prompt;
+use lapidary_engine::headless::Job;
+use lapidary_engine::{Host, fresh_run};
 
 use crate::prepare::{AgentChoiceError, choose_agent};
 

@@ -2,9 +2,9 @@
 //!
 //! ```standalone_crate
 //! use lapidary::chat::{Chat, ChatError};
-//! use lapidary::drive::config::Config;
-//! use lapidary::drive::process::Supervisor;
-//! use lapidary::drive::{Host, run::Records};
+//! use lapidary::engine::config::Config;
+//! use lapidary::engine::process::Supervisor;
+//! use lapidary::engine::{Host, run::Records};
 //! use lapidary::vocab::Body;
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -43,10 +43,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lapidary_vocab::{Body, Event};
 
-use lapidary_drive::Host;
-use lapidary_drive::config::Config;
-use lapidary_drive::gemini_cli::Prompt;
-use lapidary_drive::run::{Run, Stopper};
+use lapidary_engine::Host;
+use lapidary_engine::config::Config;
+use lapidary_engine::gemini_cli::Prompt;
+use lapidary_engine::run::{Run, Stopper};
 
 use crate::adapter_job::adapter_job;
 use crate::prepare::AgentChoiceError;

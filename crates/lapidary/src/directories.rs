@@ -4,10 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 
-use lapidary_drive::agents::KNOWN;
-use lapidary_drive::detect::Environment;
-use lapidary_drive::process::platform::{make_private_directory, private_name};
-use lapidary_drive::recording::private_directories;
+use lapidary_engine::agents::KNOWN;
+use lapidary_engine::detect::Environment;
+use lapidary_engine::process::platform::{make_private_directory, private_name};
+use lapidary_engine::recording::private_directories;
 
 /// Why there is no directory in which something can be kept.
 #[derive(Debug, thiserror::Error)]

@@ -1,12 +1,12 @@
 //! One execution, as the specification `0-session-to-messages` has it: options in, callbacks on the way, one result.
 //!
 //! ```standalone_crate
-//! use lapidary::drive::gemini_cli::Prompt;
-//! use lapidary::drive::config::Config;
+//! use lapidary::engine::gemini_cli::Prompt;
+//! use lapidary::engine::config::Config;
 //! use lapidary::execute::{Data, execute};
-//! use lapidary::drive::headless::Job;
-//! use lapidary::drive::process::Supervisor;
-//! use lapidary::drive::{Host, run::Records};
+//! use lapidary::engine::headless::Job;
+//! use lapidary::engine::process::Supervisor;
+//! use lapidary::engine::{Host, run::Records};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     if lapidary::supervise_if_asked().is_some() {
@@ -42,7 +42,7 @@ use lapidary_normalize::views::result::ResultFold;
 use lapidary_vocab::{Cause, Event, Message};
 use serde_json::Value;
 
-use lapidary_drive::headless::Job;
+use lapidary_engine::headless::Job;
 
 /// What [`Executed::data`] is to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -33,7 +33,7 @@
 //! | [`prepare`] | from what a user asks for to a job: agent, settings, rules, directories |
 //! | [`execute`], [`provider`], [`chat`], [`ticket`] | a run in the shapes of the specifications: options and a result, a response, turns, runtime events |
 //! | [`sessions`] | recorded sessions: lists, search, statistics, the vault; one session as messages |
-//! | [`drive`] | running agents: configuration, detection, runs, recordings |
+//! | [`engine`] | running agents: configuration, detection, runs, recordings |
 //! | [`gemini`] | what lies in `.gemini`: settings, trust, extensions, hooks, skills |
 //! | [`wire`] | what agents write, field for field |
 //! | [`normalize`] | from their words to ours: pure state machines |
@@ -78,13 +78,13 @@ pub mod ticket;
 
 use std::process::ExitCode;
 
-pub use lapidary_drive::policy::PermissionMode;
-pub use lapidary_drive::run::{Run, Subscription};
+pub use lapidary_engine::policy::PermissionMode;
+pub use lapidary_engine::run::{Run, Subscription};
 pub use lapidary_vocab::{Body, Event};
 pub use prepare::PrepareError;
 pub use run_builder::{RunBuilder, run};
 
-pub use lapidary_drive as drive;
+pub use lapidary_engine as engine;
 pub use lapidary_gemini as gemini;
 pub use lapidary_normalize as normalize;
 pub use lapidary_render as render;
@@ -95,7 +95,7 @@ pub use lapidary_wire as wire;
 /// Supervises agents if this process was started for that, and says how it is to exit. To be called first thing in `main` by programs
 /// that run agents.
 pub fn supervise_if_asked() -> Option<ExitCode> {
-    lapidary_drive::process::supervisor::run_if_asked(std::env::args_os())
+    lapidary_engine::process::supervisor::run_if_asked(std::env::args_os())
 }
 
 /// The README's snippet compiles as it stands.

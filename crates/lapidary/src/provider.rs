@@ -1,9 +1,9 @@
 //! The response provider of the specification `1-headless-provider`: check, describe, generate.
 //!
 //! ```standalone_crate
-//! use lapidary::drive::process::Supervisor;
+//! use lapidary::engine::process::Supervisor;
 //! use lapidary::provider::{Context, Provider};
-//! use lapidary::drive::{Host, config::Config, run::Records};
+//! use lapidary::engine::{Host, config::Config, run::Records};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // A program that names itself as the supervisor begins with this.
@@ -37,11 +37,11 @@ use lapidary_vocab::event::{PermissionDenial, RunEnd};
 use lapidary_vocab::result::{Files, LineSample};
 use lapidary_vocab::{Body, Cause, Event};
 
-use lapidary_drive::Host;
-use lapidary_drive::config::Config;
-use lapidary_drive::detect::{self, NotFound};
-use lapidary_drive::gemini_cli::Prompt;
-use lapidary_drive::headless::{Agent, Job};
+use lapidary_engine::Host;
+use lapidary_engine::config::Config;
+use lapidary_engine::detect::{self, NotFound};
+use lapidary_engine::gemini_cli::Prompt;
+use lapidary_engine::headless::{Agent, Job};
 
 use crate::adapter_job::adapter_job;
 use crate::prepare::{AgentChoiceError, choose_agent};
@@ -149,7 +149,7 @@ impl Provider {
 
     /// What it is, and what it can be told.
     pub fn metadata() -> ProviderMetadata {
-        lapidary_drive::capabilities::gemini_metadata()
+        lapidary_engine::capabilities::gemini_metadata()
     }
 
     /// Runs the agent on a prompt and waits for its end.

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lapidary_drive::config::Config;
-use lapidary_drive::gemini_cli::Prompt;
-use lapidary_drive::headless::Job;
-use lapidary_drive::policy::{Effect, PermissionMode};
-use lapidary_drive::run::Run;
-use lapidary_drive::{budget::Budget, fresh_run};
+use lapidary_engine::config::Config;
+use lapidary_engine::gemini_cli::Prompt;
+use lapidary_engine::headless::Job;
+use lapidary_engine::policy::{Effect, PermissionMode};
+use lapidary_engine::run::Run;
+use lapidary_engine::{budget::Budget, fresh_run};
 use lapidary_normalize::Deltas;
 
 use crate::prepare::{ConfigFiles, PrepareError, RunOptions, Surroundings};

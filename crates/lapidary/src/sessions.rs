@@ -18,9 +18,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use lapidary_drive::agents::family;
-use lapidary_drive::recorded_sessions::RecordingSessions;
-use lapidary_drive::recording::ListingMode;
+use lapidary_engine::agents::family;
+use lapidary_engine::recorded_sessions::RecordingSessions;
+use lapidary_engine::recording::ListingMode;
 use lapidary_gemini::GeminiHome;
 use lapidary_normalize::gemini::session_messages;
 use lapidary_normalize::views::messages::MessageFold;

@@ -1,12 +1,12 @@
 //! Ticket mode: a run as the events that an orchestrator wants. Nothing is invented: each comes from something the agent said.
 //!
 //! ```standalone_crate
-//! use lapidary::drive::gemini_cli::Prompt;
-//! use lapidary::drive::config::Config;
-//! use lapidary::drive::headless::Job;
-//! use lapidary::drive::process::Supervisor;
+//! use lapidary::engine::gemini_cli::Prompt;
+//! use lapidary::engine::config::Config;
+//! use lapidary::engine::headless::Job;
+//! use lapidary::engine::process::Supervisor;
 //! use lapidary::ticket::Ticket;
-//! use lapidary::drive::{Host, run::Records};
+//! use lapidary::engine::{Host, run::Records};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     if lapidary::supervise_if_asked().is_some() {
@@ -39,8 +39,8 @@ use std::collections::VecDeque;
 use lapidary_normalize::views::runtime::RuntimeFold;
 use lapidary_vocab::RuntimeEvent;
 
-use lapidary_drive::headless::Job;
-use lapidary_drive::run::{Run, Stopper};
+use lapidary_engine::headless::Job;
+use lapidary_engine::run::{Run, Stopper};
 
 /// A run in ticket mode. Dropping it ends the agent.
 #[derive(Debug)]

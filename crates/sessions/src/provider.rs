@@ -1,7 +1,7 @@
 //! The seam for sessions of any agent.
 //!
 //! A [`SessionProvider`] finds sessions, summarises each for a list, and replays one as events. Gemini CLI's session files are the
-//! first provider ([`GeminiSessions`]). Recordings are the second; they are in `lapidary-drive`, which knows how to read them. A list
+//! first provider ([`GeminiSessions`]). Recordings are the second; they are in `lapidary-engine`, which knows how to read them. A list
 //! takes Gemini's sessions first, and from another provider only those that it does not have yet ([`Listing::add_others`]): a run
 //! whose agent left a session file is one session.
 

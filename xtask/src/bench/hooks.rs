@@ -36,7 +36,7 @@ pub(super) fn build(workspace: &Workspace) -> Result<()> {
     build.args([
         "--release",
         "--package",
-        "lapidary-drive",
+        "lapidary-engine",
         "--example",
         "hook_cost",
     ]);

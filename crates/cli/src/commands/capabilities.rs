@@ -3,10 +3,10 @@
 use std::io::{self, Write as _};
 
 use clap::builder::PossibleValuesParser;
-use lapidary::drive::agents::own_policy::denial_words;
-use lapidary::drive::agents::{KNOWN, Known};
-use lapidary::drive::detect::Refusal;
-use lapidary::drive::gemini_cli;
+use lapidary::engine::agents::own_policy::denial_words;
+use lapidary::engine::agents::{KNOWN, Known};
+use lapidary::engine::detect::Refusal;
+use lapidary::engine::gemini_cli;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::capabilities::{FoundBy, TriedPlace};
 use lapidary::vocab::{Capabilities, line};

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use clap::Command;
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
-use lapidary::drive::agents;
+use lapidary::engine::agents;
 use lapidary::gemini::hooks::Event;
 use lapidary::vocab::schema::PUBLISHED;
 

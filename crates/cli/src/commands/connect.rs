@@ -3,9 +3,9 @@
 use std::io::{self, BufRead, Read as _, Write as _};
 
 use anyhow::anyhow;
-use lapidary::drive::config::TransportChoice;
-use lapidary::drive::run::Run;
-use lapidary::drive::talk::{Order, Orders};
+use lapidary::engine::config::TransportChoice;
+use lapidary::engine::run::Run;
+use lapidary::engine::talk::{Order, Orders};
 use lapidary::normalize::Options;
 use lapidary::vocab::event::RunEnd;
 use lapidary::vocab::{Body, Cause, Event};
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let listener = Listener::register();
     let common = &args.common;
     let id = common.run_id.clone();
-    let id = id.unwrap_or_else(lapidary::drive::fresh_run);
+    let id = id.unwrap_or_else(lapidary::engine::fresh_run);
     let mut options = sink::options(&id, Format::Events, common.no_raw, common.deltas);
     options.show_files = common.show_files;
     let run = match started(common, &options) {

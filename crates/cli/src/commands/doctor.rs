@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::detect::Environment;
-use lapidary::drive::doctor::{Patient, examine, examine_acp, known_agents};
-use lapidary::drive::process::Supervisor;
+use lapidary::engine::detect::Environment;
+use lapidary::engine::doctor::{Patient, examine, examine_acp, known_agents};
+use lapidary::engine::process::Supervisor;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::directories;
-use lapidary::drive::config::{Config, ConfigError, Value};
-use lapidary::drive::detect::Environment;
-use lapidary::drive::headless::Job;
-use lapidary::drive::policy::Effect;
-use lapidary::drive::run::RefusedRun;
+use lapidary::engine::config::{Config, ConfigError, Value};
+use lapidary::engine::detect::Environment;
+use lapidary::engine::headless::Job;
+use lapidary::engine::policy::Effect;
+use lapidary::engine::run::RefusedRun;
 use lapidary::normalize::Options;
 use lapidary::prepare::{ConfigFiles, RunOptions, Surroundings, VaultUse};
 use lapidary::vocab::event::Provider;

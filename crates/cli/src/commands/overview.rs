@@ -3,9 +3,9 @@
 use std::io::{self, Write as _};
 use std::time::SystemTime;
 
-use lapidary::drive::agents::{KNOWN, Known};
-use lapidary::drive::detect::Environment;
-use lapidary::drive::recording::ListedRun;
+use lapidary::engine::agents::{KNOWN, Known};
+use lapidary::engine::detect::Environment;
+use lapidary::engine::recording::ListedRun;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::age;
 

@@ -9,8 +9,8 @@ mod rules;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::config::PermissionMode;
-use lapidary::drive::policy::Policy;
+use lapidary::engine::config::PermissionMode;
+use lapidary::engine::policy::Policy;
 
 use super::runs::common::run_or_path;
 use crate::exit::Exit;

@@ -5,9 +5,9 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use anyhow::Context as _;
-use lapidary::drive::budget::{step_cost, turn_cost};
-use lapidary::drive::config::FILE_NAME;
-use lapidary::drive::detect::Environment;
+use lapidary::engine::budget::{step_cost, turn_cost};
+use lapidary::engine::config::FILE_NAME;
+use lapidary::engine::detect::Environment;
 use lapidary::render::COMPUTED_COST;
 use lapidary::sessions::Prices;
 use lapidary::vocab::{Body, Event, Json};

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::config::Config;
-use lapidary::drive::detect::Environment;
-use lapidary::drive::process::{Command, Exit as Ending, StartError, Stdio, Supervisor};
-use lapidary::drive::record::{Piece, Request, Take, TakeError, Taken};
-use lapidary::drive::recording::{Limits, RecordError};
-use lapidary::drive::safekeeping::{Claiming, Kept, Resume, Safekeeping, SessionClaims};
+use lapidary::engine::config::Config;
+use lapidary::engine::detect::Environment;
+use lapidary::engine::process::{Command, Exit as Ending, StartError, Stdio, Supervisor};
+use lapidary::engine::record::{Piece, Request, Take, TakeError, Taken};
+use lapidary::engine::recording::{Limits, RecordError};
+use lapidary::engine::safekeeping::{Claiming, Kept, Resume, Safekeeping, SessionClaims};
 use lapidary::gemini::Vars;
 use lapidary::sessions::vault::Retention;
 use lapidary::sessions::{Listing, Project, Selection, select};
@@ -186,7 +186,7 @@ fn request(args: &Args) -> Result<Request, Failure> {
         run: args
             .run_id
             .clone()
-            .unwrap_or_else(lapidary::drive::fresh_run),
+            .unwrap_or_else(lapidary::engine::fresh_run),
         agent: name.to_string_lossy().into_owned(),
         command,
         supervisor: Supervisor::at(own.map_err(Failure::internal)?),

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::process::{Exit as Ending, Stdio};
-use lapidary::drive::replay::{Dialogue, Pace, Parts, Replay, Stage};
+use lapidary::engine::process::{Exit as Ending, Stdio};
+use lapidary::engine::replay::{Dialogue, Pace, Parts, Replay, Stage};
 use lapidary::standin::demo;
 
 use super::runs::common::{RunStore, run_or_path};

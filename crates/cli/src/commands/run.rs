@@ -12,8 +12,8 @@ pub(super) use args::{Args, With};
 pub(super) use present::explain;
 
 use anyhow::anyhow;
-use lapidary::drive::headless::{Job, JobError};
-use lapidary::drive::run::Run;
+use lapidary::engine::headless::{Job, JobError};
+use lapidary::engine::run::Run;
 use lapidary::normalize::{Ending, Stopped};
 use lapidary::vocab::Cause;
 
@@ -46,7 +46,7 @@ pub(super) fn carry_out(
         .common
         .run_id
         .clone()
-        .unwrap_or_else(lapidary::drive::fresh_run);
+        .unwrap_or_else(lapidary::engine::fresh_run);
     let mut options = sink::options(&id, format, args.common.no_raw, args.common.deltas);
     options.show_files = args.common.show_files;
     let mut asking = None;

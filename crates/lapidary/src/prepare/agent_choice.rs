@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use lapidary_drive::agents::{self, AcpAgent, KNOWN, Known, WordsError};
-use lapidary_drive::config::Config;
-use lapidary_drive::detect::Environment;
-use lapidary_drive::headless::Agent;
+use lapidary_engine::agents::{self, AcpAgent, KNOWN, Known, WordsError};
+use lapidary_engine::config::Config;
+use lapidary_engine::detect::Environment;
+use lapidary_engine::headless::Agent;
 use lapidary_vocab::event::Provider;
 
 /// The agent that needs nothing installed.

@@ -4,8 +4,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::drive::config::{ConfigError, ConfigLayers, EffectiveConfig, Place, Warning};
-use lapidary::drive::policy::RuleRemark;
+use lapidary::engine::config::{ConfigError, ConfigLayers, EffectiveConfig, Place, Warning};
+use lapidary::engine::policy::RuleRemark;
 use lapidary::prepare::agent_names;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::config_report::{CHECK_SCHEMA, ConfigCheck, ConfigFinding, ConfigSeverity};

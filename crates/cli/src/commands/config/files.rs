@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::config::{self, ConfigLayers};
-use lapidary::drive::detect::Environment;
+use lapidary::engine::config::{self, ConfigLayers};
+use lapidary::engine::detect::Environment;
 use lapidary::vocab::config_report::{ConfigFile, ConfigOwner};
 
 use crate::failure::Failure;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::config::FILE_NAME;
+use lapidary::engine::config::FILE_NAME;
 
 use super::files;
 use super::template::{ConfigOwner, template};
@@ -12,7 +12,7 @@ use crate::commands::sessions::export::file::{self as whole_file, Manner};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use lapidary::drive::recording::private_directories;
+use lapidary::engine::recording::private_directories;
 
 /// Write a commented lapidary.toml, in which nothing is set yet
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anyhow::anyhow;
-use lapidary::drive::config::{ConfigError, EffectiveConfig, EffectiveSetting, Source};
+use lapidary::engine::config::{ConfigError, EffectiveConfig, EffectiveSetting, Source};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::config_report::{
     ConfigFile, ConfigRule, ConfigSetting, ConfigShown, SHOW_SCHEMA,

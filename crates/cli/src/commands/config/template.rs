@@ -211,7 +211,7 @@ pub(super) fn template(owner: ConfigOwner) -> String {
 mod tests {
     use std::path::Path;
 
-    use lapidary::drive::config::{Config, KEYS};
+    use lapidary::engine::config::{Config, KEYS};
 
     use super::*;
 

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use lapidary::drive::acp::{Initialized, OpenedSession};
-use lapidary::drive::agents::{AcpAgent, model_variables};
-use lapidary::drive::detect::Environment;
-use lapidary::drive::process::{Command, Supervisor};
+use lapidary::engine::acp::{Initialized, OpenedSession};
+use lapidary::engine::agents::{AcpAgent, model_variables};
+use lapidary::engine::detect::Environment;
+use lapidary::engine::process::{Command, Supervisor};
 use lapidary::vocab::Json;
 use lapidary::vocab::doctor::{Card, Check, CheckName, CheckState};
 use lapidary_standin::api::FakeApi;

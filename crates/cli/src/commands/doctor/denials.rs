@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use lapidary::drive::OnViolation;
-use lapidary::drive::agents::AcpAgent;
-use lapidary::drive::config::{PermissionMode, TransportChoice};
-use lapidary::drive::detect::Environment;
-use lapidary::drive::headless::{Agent, Job};
-use lapidary::drive::policy::{Effect, Rule, Rules};
+use lapidary::engine::OnViolation;
+use lapidary::engine::agents::AcpAgent;
+use lapidary::engine::config::{PermissionMode, TransportChoice};
+use lapidary::engine::detect::Environment;
+use lapidary::engine::headless::{Agent, Job};
+use lapidary::engine::policy::{Effect, Rule, Rules};
 use lapidary::vocab::Cause;
 use lapidary::vocab::doctor::{Check, CheckName, CheckState, DenialHolder, ProvenDenial};
 use lapidary::vocab::event::ToolKind;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::agents::{AcpAdapter, KNOWN, Known};
-use lapidary::drive::detect::Environment;
-use lapidary::drive::npm::{AdapterInstallError, InstallRequest, install_adapter};
-use lapidary::drive::process::Supervisor;
+use lapidary::engine::agents::{AcpAdapter, KNOWN, Known};
+use lapidary::engine::detect::Environment;
+use lapidary::engine::npm::{AdapterInstallError, InstallRequest, install_adapter};
+use lapidary::engine::process::Supervisor;
 use tokio_util::sync::CancellationToken;
 
 use super::{Args, interrupted};

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use lapidary::drive::config::TransportChoice;
-use lapidary::drive::detect::{self, Environment};
-use lapidary::drive::gemini_cli;
-use lapidary::drive::process::{self, Supervisor};
+use lapidary::engine::config::TransportChoice;
+use lapidary::engine::detect::{self, Environment};
+use lapidary::engine::gemini_cli;
+use lapidary::engine::process::{self, Supervisor};
 use lapidary::vocab::doctor::{Check, CheckName, CheckState};
 use lapidary::vocab::{Body, Cause};
 use lapidary_standin::api::{Chunk, FakeApi, Script, Turn};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary::drive::run::Run;
+use lapidary::engine::run::Run;
 use lapidary::vocab::doctor::{Check, CheckName, CheckState};
 use lapidary::vocab::event::RunEnd;
 use lapidary::vocab::{Body, Cause, Event};

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use lapidary::drive::agents::{AcpAgent, Known};
-use lapidary::drive::config::{self, ConfigError, Loaded};
-use lapidary::drive::detect::{self, Environment};
-use lapidary::drive::gemini_cli;
-use lapidary::drive::headless::Agent;
+use lapidary::engine::agents::{AcpAgent, Known};
+use lapidary::engine::config::{self, ConfigError, Loaded};
+use lapidary::engine::detect::{self, Environment};
+use lapidary::engine::gemini_cli;
+use lapidary::engine::headless::Agent;
 
 use super::Args;
 use crate::failure::Failure;

@@ -6,12 +6,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use lapidary::drive::config::{Config, ConfigError, PermissionMode, TransportChoice};
-use lapidary::drive::detect::{Environment, GEMINI_CLI_PATH};
-use lapidary::drive::gemini_cli::Prompt;
-use lapidary::drive::headless::{Agent, Job, Speaking};
-use lapidary::drive::process::Supervisor;
-use lapidary::drive::run::Records;
+use lapidary::engine::config::{Config, ConfigError, PermissionMode, TransportChoice};
+use lapidary::engine::detect::{Environment, GEMINI_CLI_PATH};
+use lapidary::engine::gemini_cli::Prompt;
+use lapidary::engine::headless::{Agent, Job, Speaking};
+use lapidary::engine::process::Supervisor;
+use lapidary::engine::run::Records;
 use lapidary::normalize::Options;
 use lapidary::wire::lines::DEFAULT_LIMIT;
 use serde_json::json;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::detect::Environment;
+use lapidary::engine::detect::Environment;
 use lapidary::gemini::hooks::{Registry, notices};
 use lapidary::gemini::settings::{Scope, workspace_settings};
 use lapidary::gemini::setup::Setup;

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::hooks::{Fired, Surroundings, fire, once_each};
-use lapidary::drive::recording::STDOUT;
+use lapidary::engine::hooks::{Fired, Surroundings, fire, once_each};
+use lapidary::engine::recording::STDOUT;
 use lapidary::gemini::hooks::{Event, Hook, PassedOver, Plan, Registry, Unusable, event_meant};
 use lapidary::gemini::setup::Setup;
 use lapidary::gemini::trust::Trust;

@@ -5,13 +5,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::agents::KNOWN;
-use lapidary::drive::agents::own_policy::{
+use lapidary::engine::agents::KNOWN;
+use lapidary::engine::agents::own_policy::{
     Asking, OwnPolicy, PolicyInput, config_variable, own_policy, rule_keeping,
 };
-use lapidary::drive::config::PermissionMode;
-use lapidary::drive::headless::state_directories;
-use lapidary::drive::policy::Policy;
+use lapidary::engine::config::PermissionMode;
+use lapidary::engine::headless::state_directories;
+use lapidary::engine::policy::Policy;
 use lapidary::vocab::capabilities::RuleKeeping;
 use lapidary::vocab::line;
 use lapidary::vocab::policy_report::{COMPILED_SCHEMA, CompiledPolicy};

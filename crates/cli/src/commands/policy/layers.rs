@@ -1,7 +1,7 @@
 //! What would stop a call with an agent: its own policy, our answer, the watch on its calls, the kernel.
 
-use lapidary::drive::agents::own_policy::{Asking, denial_layers, rule_keeping};
-use lapidary::drive::policy::{AgentTool, Coverage, Effect, Judgement, Policy};
+use lapidary::engine::agents::own_policy::{Asking, denial_layers, rule_keeping};
+use lapidary::engine::policy::{AgentTool, Coverage, Effect, Judgement, Policy};
 use lapidary::vocab::capabilities::RuleKeeping;
 use lapidary::vocab::event::ToolKind;
 use lapidary::vocab::policy_report::StoppedBy;

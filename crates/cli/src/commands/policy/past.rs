@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use lapidary::drive::policy::{ToolAction, ToolActions};
-use lapidary::drive::recording::MANIFEST;
-use lapidary::drive::replay::Past;
+use lapidary::engine::policy::{ToolAction, ToolActions};
+use lapidary::engine::recording::MANIFEST;
+use lapidary::engine::replay::Past;
 use lapidary::vocab::event::{PermissionDecision, PermissionOutcome, ToolCallStatus};
 use lapidary::vocab::policy_report::{Happened, RecordedAnswer};
 use lapidary::vocab::recording::Recording;

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::drive::policy::{Effect, Judgement, Policy, StandingAnswer};
+use lapidary::engine::policy::{Effect, Judgement, Policy, StandingAnswer};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::event::{DecidedBy, PermissionOutcome};
 use lapidary::vocab::line;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lapidary::drive::config::{Config, ConfigError, PermissionMode, load_named};
-use lapidary::drive::policy::Rules;
+use lapidary::engine::config::{Config, ConfigError, PermissionMode, load_named};
+use lapidary::engine::policy::Rules;
 use lapidary::prepare::agent_names;
 
 use crate::failure::Failure;

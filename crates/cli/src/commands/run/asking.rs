@@ -5,7 +5,7 @@ mod shown;
 use std::collections::VecDeque;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 
-use lapidary::drive::talk::{Attendant, PermissionAnswer, PermissionPrompt};
+use lapidary::engine::talk::{Attendant, PermissionAnswer, PermissionPrompt};
 use lapidary::render::live::Options;
 use lapidary::vocab::event::DecidedBy;
 use lapidary::vocab::{Body, Event, Text};
@@ -289,7 +289,7 @@ fn read_lines() -> mpsc::UnboundedReceiver<String> {
 
 #[cfg(test)]
 mod tests {
-    use lapidary::drive::policy::ToolAction;
+    use lapidary::engine::policy::ToolAction;
     use lapidary::render::live::{Marks, Size};
     use lapidary::vocab::Json;
     use lapidary::vocab::content::{ContentBlock, DiffBlock};

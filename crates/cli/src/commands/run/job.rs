@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal as _};
 
 use anyhow::anyhow;
-use lapidary::drive::gemini_cli::Prompt;
-use lapidary::drive::headless::Job;
+use lapidary::engine::gemini_cli::Prompt;
+use lapidary::engine::headless::Job;
 use lapidary::normalize::Options;
 
 use super::super::job;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::run::{Batch, Run, Skipped};
+use lapidary::engine::run::{Batch, Run, Skipped};
 use lapidary::vocab::event::{DiagnosticKind, RunEnd};
 use lapidary::vocab::{Body, Cause, Event};
 use tokio::sync::watch;

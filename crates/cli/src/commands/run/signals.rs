@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary::drive::run::Stopper;
+use lapidary::engine::run::Stopper;
 use tokio::sync::watch;
 use tokio::time::sleep;
 

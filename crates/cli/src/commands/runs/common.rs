@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::detect::Environment;
-use lapidary::drive::recording::{
+use lapidary::engine::detect::Environment;
+use lapidary::engine::recording::{
     self, FindRunError, LATEST, ListedRun, ListingMode, RunName, find_run, list_runs,
 };
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::recording::{ExpiredRun, RunName, is_running};
+use lapidary::engine::recording::{ExpiredRun, RunName, is_running};
 
 use super::common::RunStore;
 use super::removal::{RemovalArgs, RunsToRemove};

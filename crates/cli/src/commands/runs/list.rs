@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use lapidary::drive::recording::ListedRun;
+use lapidary::engine::recording::ListedRun;
 use lapidary::vocab::line;
 use lapidary::vocab::outcome::Outcome;
 use lapidary::vocab::runs::{RUNS_SCHEMA, RunInfo, RunList, RunState};

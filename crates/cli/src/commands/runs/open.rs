@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use lapidary::drive::detect::Environment;
-use lapidary::drive::process::start_detached;
+use lapidary::engine::detect::Environment;
+use lapidary::engine::process::start_detached;
 
 use super::super::sink::Format;
 use super::common::{RunStore, id_of, told_if_gone};
@@ -58,7 +58,7 @@ fn page(recording: &Path) -> Result<PathBuf, Failure> {
         Ok(()) => Ok(usual),
         Err(failure)
             if recording
-                .join(lapidary::drive::recording::MANIFEST)
+                .join(lapidary::engine::recording::MANIFEST)
                 .exists() =>
         {
             let page = temporary(recording)?;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::config::{Config, ConfigError};
-use lapidary::drive::recording::{Limits, RetentionPlan};
+use lapidary::engine::config::{Config, ConfigError};
+use lapidary::engine::recording::{Limits, RetentionPlan};
 
 use super::common::RunStore;
 use super::removal::{RemovalArgs, RunsToRemove};

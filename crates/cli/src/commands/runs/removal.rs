@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::anyhow;
 use jiff::Timestamp;
-use lapidary::drive::recording::{ExpiredRun, Limits};
+use lapidary::engine::recording::{ExpiredRun, Limits};
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::age;
 use lapidary::vocab::line;

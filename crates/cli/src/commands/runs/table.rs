@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
-use lapidary::drive::recording::ListedRun;
+use lapidary::engine::recording::ListedRun;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::age;
 use lapidary::vocab::outcome::Cause;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::detect::Environment;
-use lapidary::drive::recorded_sessions::RecordingSessions;
-use lapidary::drive::recording::ListingMode;
+use lapidary::engine::detect::Environment;
+use lapidary::engine::recorded_sessions::RecordingSessions;
+use lapidary::engine::recording::ListingMode;
 use lapidary::gemini::GeminiHome;
 use lapidary::gemini::Vars;
 use lapidary::sessions::vault::Vault;

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _};
 use std::time::SystemTime;
 
 use anyhow::anyhow;
-use lapidary::drive::headless::Job;
+use lapidary::engine::headless::Job;
 use lapidary::sessions::vault::{Guard, Vault, summary};
 use lapidary::sessions::{Project, Selection};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use lapidary::drive::detect;
+use lapidary::engine::detect;
 use lapidary::gemini::Vars;
 use lapidary::gemini::setup::Setup;
 use lapidary::gemini::skills::{self, SkillManager, Sources, Tier};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
-use lapidary::drive::git;
+use lapidary::engine::git;
 use lapidary::gemini::skills::{
     InstallError, Package, PackageError, PackageRequest, Placed, Refusal, Way, normalized,
 };

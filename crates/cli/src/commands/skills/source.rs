@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::git::{self, CloneError, CloneRequest, Limits};
-use lapidary::drive::process::Supervisor;
+use lapidary::engine::git::{self, CloneError, CloneRequest, Limits};
+use lapidary::engine::process::Supervisor;
 use lapidary::gemini::mark::{self, Held};
 use lapidary::gemini::skills::{ArchiveError, FILE, normalized, unpack};
 

@@ -4,8 +4,8 @@ use lapidary::normalize::Normalizer as _;
 use std::path::Path;
 
 use anyhow::anyhow;
-use lapidary::drive::recording::MANIFEST;
-use lapidary::drive::replay::{Past, PastAttempts, PastReading};
+use lapidary::engine::recording::MANIFEST;
+use lapidary::engine::replay::{Past, PastAttempts, PastReading};
 use lapidary::normalize::acp::AcpNormalizer;
 use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::normalize::gemini::stream::StreamNormalizer;

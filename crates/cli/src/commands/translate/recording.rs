@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use lapidary::drive::recording::{MANIFEST, STDOUT, TIMING};
-use lapidary::drive::replay::{Past, PastAttempts, PastFormat, PastReading, ReplayError};
+use lapidary::engine::recording::{MANIFEST, STDOUT, TIMING};
+use lapidary::engine::replay::{Past, PastAttempts, PastFormat, PastReading, ReplayError};
 use lapidary::vocab::recording::RecordedConfinement;
 use lapidary::vocab::{Body, Event};
 

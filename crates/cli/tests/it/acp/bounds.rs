@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary::drive::acp::{Agent, ConnectionError, Launch, Limits, RequestError};
+use lapidary::engine::acp::{Agent, ConnectionError, Launch, Limits, RequestError};
 use lapidary::vocab::Json;
 use tokio::time::timeout;
 

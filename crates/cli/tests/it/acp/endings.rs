@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use lapidary::drive::acp::{Agent, AgentError, ConnectionError, RequestError};
-use lapidary::drive::process::{Ended, Exit, StartError};
+use lapidary::engine::acp::{Agent, AgentError, ConnectionError, RequestError};
+use lapidary::engine::process::{Ended, Exit, StartError};
 use tokio::time::timeout;
 
 use super::stage::{LONG, Stage, ask, closed};

@@ -1,6 +1,6 @@
 //! Agents that print what they should not.
 
-use lapidary::drive::acp::{Agent, Noise, Received, Traffic, What};
+use lapidary::engine::acp::{Agent, Noise, Received, Traffic, What};
 use lapidary::vocab::Json;
 use tokio::time::timeout;
 

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use lapidary::drive::acp::{
+use lapidary::engine::acp::{
     Agent, AgentSource, Answer, ConnectionError, Launch, Limits, Methods, RequestError,
 };
-use lapidary::drive::process::{Command, Exit, Supervisor};
-use lapidary::drive::recording::{Channel, Recorder, Timing};
+use lapidary::engine::process::{Command, Exit, Supervisor};
+use lapidary::engine::recording::{Channel, Recorder, Timing};
 pub(super) use lapidary_testkit::patience::HANG as LONG;
 use tokio::time::timeout;
 

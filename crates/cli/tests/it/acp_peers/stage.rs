@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lapidary::drive::acp::{Agent, AgentSource, Incoming, Launch, Limits, Methods, Traffic, What};
-use lapidary::drive::process::{Command, Supervisor};
-use lapidary::drive::recording::Recorder;
+use lapidary::engine::acp::{Agent, AgentSource, Incoming, Launch, Limits, Methods, Traffic, What};
+use lapidary::engine::process::{Command, Supervisor};
+use lapidary::engine::recording::Recorder;
 use lapidary::vocab::Json;
 use lapidary_standin::api::{Dialect, FakeApi, Kind, Script};
 use lapidary_testkit::acp::{Peer, World};

@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use lapidary::drive::config::Config;
-use lapidary::drive::confine::{ConfineMode, ConfinementNeed};
-use lapidary::drive::gemini_cli::Prompt;
-use lapidary::drive::headless::Job;
-use lapidary::drive::process::LandlockAbi;
+use lapidary::engine::config::Config;
+use lapidary::engine::confine::{ConfineMode, ConfinementNeed};
+use lapidary::engine::gemini_cli::Prompt;
+use lapidary::engine::headless::Job;
+use lapidary::engine::process::LandlockAbi;
 use lapidary::vocab::Body;
 use lapidary::vocab::event::RunEnd;
 

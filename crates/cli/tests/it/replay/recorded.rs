@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use lapidary::drive::acp::{Agent, AgentSource, Launch, Limits, Methods, Received, Traffic, What};
-use lapidary::drive::process;
-use lapidary::drive::process::{Exit, Supervisor};
-use lapidary::drive::recording::{Manifest, RecordedEnd, Recorder};
+use lapidary::engine::acp::{Agent, AgentSource, Launch, Limits, Methods, Received, Traffic, What};
+use lapidary::engine::process;
+use lapidary::engine::process::{Exit, Supervisor};
+use lapidary::engine::recording::{Manifest, RecordedEnd, Recorder};
 use lapidary::vocab::Json;
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -4,9 +4,9 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::drive::config::Config;
-use lapidary::drive::gemini_cli::Prompt;
-use lapidary::drive::headless::Job;
+use lapidary::engine::config::Config;
+use lapidary::engine::gemini_cli::Prompt;
+use lapidary::engine::headless::Job;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

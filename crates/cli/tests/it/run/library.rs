@@ -6,13 +6,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary::chat::{Chat, ChatError, Turn};
-use lapidary::drive::OnViolation;
-use lapidary::drive::config::{Config, PermissionMode};
-use lapidary::drive::gemini_cli::Prompt;
-use lapidary::drive::headless::Job;
-use lapidary::drive::policy::{Policy, Rules};
-use lapidary::drive::run::Timeouts;
-use lapidary::drive::talk;
+use lapidary::engine::OnViolation;
+use lapidary::engine::config::{Config, PermissionMode};
+use lapidary::engine::gemini_cli::Prompt;
+use lapidary::engine::headless::Job;
+use lapidary::engine::policy::{Policy, Rules};
+use lapidary::engine::run::Timeouts;
+use lapidary::engine::talk;
 use lapidary::execute::{Data, execute};
 use lapidary::provider::{Context, Provider, ProviderError};
 use lapidary::sessions::{LoadRequest, load_messages};
@@ -369,7 +369,7 @@ fn a_conversation_nowhere_is_refused() {
         attendant: talk::Attendant::Nobody,
         hooks: None,
         auth_method: None,
-        modes: lapidary::drive::agents::ModeWords::default(),
+        modes: lapidary::engine::agents::ModeWords::default(),
         model: None,
         system_prompt: None,
     };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lapidary::directories::surroundings;
-use lapidary::drive::run::SubscribeError;
+use lapidary::engine::run::SubscribeError;
 use lapidary::normalize::Deltas;
 use lapidary::prepare::{PrepareError, PrepareErrorKind, Surroundings};
 use lapidary::vocab::Outcome;
@@ -97,7 +97,7 @@ fn every_reader_of_a_stream_has_the_same_events() {
 #[test]
 fn so_has_one_of_a_document() {
     let world = World::with_agent(r#"echo '{"session_id":"s","response":"yes","stats":{}}'"#);
-    let config = lapidary::drive::config::Config::builder().set("transport", "json");
+    let config = lapidary::engine::config::Config::builder().set("transport", "json");
     let run = wanted(&world).config(config.build().unwrap());
     let told = on_a_runtime(read(run.start().unwrap()));
     assert!(told.iter().any(|event| event.contains("yes")), "{told:?}");

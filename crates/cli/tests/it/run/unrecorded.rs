@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::time::{Duration, SystemTime};
 
-use lapidary::drive::recording::{Recorder, TIMING};
+use lapidary::engine::recording::{Recorder, TIMING};
 
 use super::world::{Told, World, names};
 

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::drive::Host;
-use lapidary::drive::config::Config;
-use lapidary::drive::process::Supervisor;
-use lapidary::drive::run::Records;
+use lapidary::engine::Host;
+use lapidary::engine::config::Config;
+use lapidary::engine::process::Supervisor;
+use lapidary::engine::run::Records;
 use lapidary_testkit::patience::wait_until;
 use serde_json::Value;
 

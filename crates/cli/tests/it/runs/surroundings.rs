@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use lapidary::drive::recording::ExpiredRun;
+use lapidary::engine::recording::ExpiredRun;
 use lapidary_testkit::patience::wait_until;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr as _;

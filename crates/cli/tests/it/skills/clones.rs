@@ -4,9 +4,9 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use lapidary::drive::detect::Environment;
-use lapidary::drive::git::{self, CloneError, CloneRequest, Limits};
-use lapidary::drive::process::Supervisor;
+use lapidary::engine::detect::Environment;
+use lapidary::engine::git::{self, CloneError, CloneRequest, Limits};
+use lapidary::engine::process::Supervisor;
 use tokio_util::sync::CancellationToken;
 
 use super::hostile::assert_nothing_temporary_is_left;

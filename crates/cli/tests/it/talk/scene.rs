@@ -10,7 +10,7 @@ use std::thread;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use lapidary::drive::recording::{Channel, Timing};
+use lapidary::engine::recording::{Channel, Timing};
 use lapidary_testkit::acp_schema::Oracle;
 use lapidary_testkit::patience::again_with_more_time;
 use serde_json::Value;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use lapidary::drive::acp::Refusal;
-use lapidary::drive::process::Supervisor;
-use lapidary::drive::workspace::{Setup, Workspace};
+use lapidary::engine::acp::Refusal;
+use lapidary::engine::process::Supervisor;
+use lapidary::engine::workspace::{Setup, Workspace};
 use lapidary::vocab::Json;
 pub(super) use lapidary_testkit::patience::HANG as LONG;
 use serde_json::{Value, json};

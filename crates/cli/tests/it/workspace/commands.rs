@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary::drive::acp::Refusal;
+use lapidary::engine::acp::Refusal;
 use serde_json::json;
 
 use super::bench::Bench;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lapidary::drive::acp::Refusal;
+use lapidary::engine::acp::Refusal;
 use lapidary::vocab::Json;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;

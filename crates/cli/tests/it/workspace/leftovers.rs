@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lapidary::drive::workspace::Workspace;
+use lapidary::engine::workspace::Workspace;
 use lapidary::vocab::Json;
 use serde_json::json;
 use tokio::time::{sleep, timeout};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary::drive::acp::{Initialized, OpenedSession};
+use lapidary::engine::acp::{Initialized, OpenedSession};
 use lapidary::vocab::Json;
 use lapidary::vocab::doctor::{Card, CardAbilities, CardSession};
 use serde_json::Value;

@@ -5,7 +5,7 @@ mod ending;
 
 use std::time::Duration;
 
-use lapidary::drive::acp::{ConnectionError, Initialized, OpenedSession, Refusal, RequestError};
+use lapidary::engine::acp::{ConnectionError, Initialized, OpenedSession, Refusal, RequestError};
 use lapidary::vocab::doctor::{Card, CardSession, Check, CheckName, CheckState};
 
 use super::offer::{self, clip};

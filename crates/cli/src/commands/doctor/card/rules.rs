@@ -4,14 +4,14 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use lapidary::drive::agents::AcpAgent;
-use lapidary::drive::agents::own_policy::{
+use lapidary::engine::agents::AcpAgent;
+use lapidary::engine::agents::own_policy::{
     Asking, PolicyInput, config_variable, own_policy, rule_keeping,
 };
-use lapidary::drive::config::PermissionMode;
-use lapidary::drive::detect::version_of_package;
-use lapidary::drive::policy::{Policy, Rules};
-use lapidary::drive::process::Command;
+use lapidary::engine::config::PermissionMode;
+use lapidary::engine::detect::version_of_package;
+use lapidary::engine::policy::{Policy, Rules};
+use lapidary::engine::process::Command;
 use lapidary::vocab::Json;
 use lapidary::vocab::capabilities::RuleKeeping;
 

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use lapidary::drive::acp::{
+use lapidary::engine::acp::{
     Agent, AgentSource, Answer, Client, Initialized, Launch, Limits, Methods, Noise, OpenedSession,
     RequestError, Setting, Traffic, What,
 };
-use lapidary::drive::process::{self, Command, Ended, Exit, Supervisor};
-use lapidary::drive::recording::Recorder;
+use lapidary::engine::process::{self, Command, Ended, Exit, Supervisor};
+use lapidary::engine::recording::Recorder;
 use lapidary::vocab::Json;
 use lapidary::vocab::doctor::ShutdownBy;
 use serde_json::json;

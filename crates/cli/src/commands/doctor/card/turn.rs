@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use lapidary::drive::acp::{
+use lapidary::engine::acp::{
     Client, Incoming, Observed, Prompted, RequestError, Traffic, Waiting, What,
 };
 use lapidary::vocab::Json;

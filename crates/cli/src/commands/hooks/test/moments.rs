@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, stdin};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::hooks::Surroundings;
+use lapidary::engine::hooks::Surroundings;
 use lapidary::wire::gemini::hooks::{Details, Event, Input, Object, ToolCall};
 use serde_json::{Value, json};
 

@@ -10,9 +10,9 @@ mod questions;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use lapidary::drive::hooks::Surroundings;
-use lapidary::drive::policy::ToolActions;
-use lapidary::drive::replay::Past;
+use lapidary::engine::hooks::Surroundings;
+use lapidary::engine::policy::ToolActions;
+use lapidary::engine::replay::Past;
 use lapidary::vocab::event::TextKind;
 use lapidary::vocab::{Body, Event as Told, Text};
 use lapidary::wire::gemini::hooks::{Details, Event, ToolCall};

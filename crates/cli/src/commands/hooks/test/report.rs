@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use lapidary::drive::hooks::{Effect, Fired, Format, HookError, Ran};
-use lapidary::drive::process::Exit;
+use lapidary::engine::hooks::{Effect, Fired, Format, HookError, Ran};
+use lapidary::engine::process::Exit;
 use lapidary::gemini::hooks::{Event, Order, PassedOver, Registry};
 use lapidary::vocab::Json;
 use lapidary::vocab::hook_test::{

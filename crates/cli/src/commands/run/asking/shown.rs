@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use lapidary::drive::policy::StandingAnswer;
-use lapidary::drive::talk::PermissionPrompt;
+use lapidary::engine::policy::StandingAnswer;
+use lapidary::engine::talk::PermissionPrompt;
 use lapidary::render::diff::unified;
 use lapidary::render::live::{Options, Row, approval};
 use lapidary::render::plain::sanitize;

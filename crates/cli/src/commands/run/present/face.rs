@@ -3,7 +3,7 @@
 use std::io::{self, Stdout, Write};
 use std::time::Duration;
 
-use lapidary::drive::run::Batch;
+use lapidary::engine::run::Batch;
 use lapidary::render::live::{Options, Size};
 
 use super::super::super::sink::{Format, Sink};

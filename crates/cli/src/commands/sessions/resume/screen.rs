@@ -1,9 +1,9 @@
 //! Gemini CLI on the user's terminal, in a session that is kept safe meanwhile.
 
 use anyhow::{Context as _, anyhow};
-use lapidary::drive::headless::{Job, ScreenJob};
-use lapidary::drive::process::{Ended, Exit as ProcessExit};
-use lapidary::drive::safekeeping::{Claiming, Kept, Safekeeping};
+use lapidary::engine::headless::{Job, ScreenJob};
+use lapidary::engine::process::{Ended, Exit as ProcessExit};
+use lapidary::engine::safekeeping::{Claiming, Kept, Safekeeping};
 use lapidary::normalize::Options;
 use tokio::runtime::Builder;
 
@@ -19,7 +19,7 @@ pub(super) fn open(
     with: &With,
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
-    let options = Options::new(&lapidary::drive::fresh_run());
+    let options = Options::new(&lapidary::engine::fresh_run());
     let mut job = job::of(&with.common, options)?;
     choose(&mut job)?;
     note(&job.notices);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use lapidary::drive::hooks::{Effect, Surroundings, fire};
+use lapidary::engine::hooks::{Effect, Surroundings, fire};
 use lapidary::gemini::hooks::Registry;
 use lapidary::gemini::setup::Setup;
 use lapidary::gemini::{GeminiHome, Vars};

@@ -264,7 +264,7 @@ done(p)
     }
 }
 
-/// What once went through, end to end. `drive` tries many more.
+/// What once went through, end to end. `engine` tries many more.
 #[test]
 fn a_guard_hears_of_what_is_done_whatever_it_is_called() {
     let guard = r#"python3 -I -S -c "import json, sys; told = json.loads(sys.argv[1])['tool_input']; sys.exit(2 if 'secret.txt' in told.get('command', '') + told.get('file_path', '') else 0)" "$told""#;

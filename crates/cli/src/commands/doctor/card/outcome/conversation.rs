@@ -1,6 +1,6 @@
 //! What came of prompts.
 
-use lapidary::drive::acp::{Prompted, RequestError};
+use lapidary::engine::acp::{Prompted, RequestError};
 use lapidary::vocab::doctor::{Card, CardCancel, CardTurn, Check, CheckName, CheckState};
 
 use super::failed;

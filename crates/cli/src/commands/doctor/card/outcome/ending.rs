@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary::drive::acp::{Answer, Refusal, RequestError};
+use lapidary::engine::acp::{Answer, Refusal, RequestError};
 use lapidary::vocab::doctor::{
     Card, CardShutdown, CardUnknownMethod, Check, CheckName, CheckState, ShutdownBy,
 };

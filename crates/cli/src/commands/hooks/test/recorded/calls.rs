@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use lapidary::drive::hooks::{MOST_FILES, Side, Wanted, tool_response};
-use lapidary::drive::policy::{ToolAction, arguments};
+use lapidary::engine::hooks::{MOST_FILES, Side, Wanted, tool_response};
+use lapidary::engine::policy::{ToolAction, arguments};
 use lapidary::vocab::content::ContentBlock;
 use lapidary::vocab::event::{
     PermissionDecision, PermissionOutcome, PermissionRequest, ToolCallStatus, ToolCompletion,

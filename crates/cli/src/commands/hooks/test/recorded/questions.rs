@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use lapidary::drive::policy::was_asked;
+use lapidary::engine::policy::was_asked;
 use lapidary::vocab::event::{PermissionDecision, PermissionOutcome};
 
 use super::calls::{Key, Known};

@@ -1,0 +1,298 @@
+//! From a configuration and a prompt to what is started.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::arguments::Arguments;
+use super::extra::Extra;
+use super::problem::LaunchError;
+use super::prompt::{self, Carried, Prompt};
+use super::{ACP, OLD_ACP, PLAN, RESUME, STREAM_JSON, has};
+use crate::config::{ApprovalMode, Config, PermissionMode, TransportChoice};
+use crate::detect::Version;
+
+/// Set, the CLI is one process instead of two.
+const NO_RELAUNCH: &str = "GEMINI_CLI_NO_RELAUNCH";
+
+/// A run that is asked for.
+#[derive(Debug, Clone)]
+pub struct Launch<'a> {
+    /// How.
+    pub config: &'a Config,
+    /// Where the caller is: relative paths count from here. An absolute path.
+    pub dir: &'a Path,
+    /// What to do.
+    pub prompt: Prompt,
+    /// The session to continue: `latest`, a number or an id.
+    pub resume: Option<&'a str>,
+    /// The id that a new session gets.
+    pub session_id: Option<&'a str>,
+    /// Arguments of the user's own, passed on behind ours.
+    pub extra_args: &'a [OsString],
+    /// The agent's version; one that is not known counts as current.
+    pub version: Option<&'a Version>,
+}
+
+/// What is started, program aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// The arguments.
+    pub args: Vec<OsString>,
+    /// Variables to add to the environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Where it runs.
+    pub dir: PathBuf,
+    /// What it reads.
+    pub stdin: Stdin,
+    /// What it will write.
+    pub transport: Transport,
+    /// What the user should know: where we do something else than was asked for.
+    pub notices: Vec<String>,
+}
+
+/// What is started of an agent that is spoken to, program aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spoken {
+    /// The arguments.
+    pub args: Vec<OsString>,
+    /// Variables to add to the environment.
+    pub env: Vec<(OsString, OsString)>,
+}
+
+/// What the agent reads from its standard input. It waits half a second for the first byte and then takes it for empty, so the
+/// text should be there when it starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stdin {
+    /// Nothing, and at once.
+    Empty,
+    /// This text.
+    Text(String),
+}
+
+/// What the agent writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// A line of JSON for each thing that happens.
+    StreamJson,
+    /// One JSON document at the end.
+    Json,
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Delivery {
+    /// Start it.
+    Ready(Invocation),
+    /// The prompt is longer than the agent reads from its input: write `text` to a file in the workspace and [`prepare`] again
+    /// with [`Prompt::File`].
+    NeedsFile {
+        /// The prompt.
+        text: String,
+        /// What the user should know about it.
+        notice: String,
+    },
+}
+
+/// Prepares a run. Files are looked at and nothing is written.
+///
+/// ```
+/// use std::path::Path;
+/// use lapidary_engine::gemini_cli::{Delivery, Launch, Prompt, Stdin, prepare};
+/// use lapidary_engine::config::Config;
+///
+/// let config = Config::builder().model("gemini-2.5-flash").build()?;
+/// let prepared = prepare(&Launch {
+///     config: &config,
+///     dir: Path::new("/home/me/project"),
+///     prompt: Prompt::Text("fix the tests".to_owned()),
+///     resume: None,
+///     session_id: None,
+///     extra_args: &[],
+///     version: None,
+/// })?;
+/// let Delivery::Ready(run) = prepared else { unreachable!("it is short") };
+/// assert_eq!(run.args, ["-o", "stream-json", "--approval-mode", "default", "-m", "gemini-2.5-flash"]);
+/// assert_eq!(run.stdin, Stdin::Text("fix the tests".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn prepare(launch: &Launch<'_>) -> Result<Delivery, LaunchError> {
+    let extra = Extra::read(launch.extra_args)?;
+    let mut notices = Vec::new();
+    let transport = transport(launch, &mut notices)?;
+    let mut args = Arguments::default();
+    args.pair("-o", transport.as_str());
+    permission(launch, &extra, &mut args, &mut notices);
+    options(launch, &extra, &mut args)?;
+    session(launch, &mut args)?;
+    let stdin = match prompt::carry(launch, &mut notices)? {
+        Carried::Stdin(text) => Stdin::Text(text),
+        Carried::Argument { text, stdin } => {
+            args.value("prompt", "-p", "--prompt", &text)?;
+            stdin.map_or(Stdin::Empty, Stdin::Text)
+        }
+        Carried::TooLong { text, notice } => return Ok(Delivery::NeedsFile { text, notice }),
+    };
+    args.extend(launch.extra_args);
+    Ok(Delivery::Ready(Invocation {
+        args: args.into_vec(),
+        env: environment(launch.config),
+        dir: launch.config.working_dir_in(launch.dir),
+        stdin,
+        transport,
+        notices,
+    }))
+}
+
+/// Prepares an agent that is spoken to: its arguments, without prompt, session and mode, of which it is told.
+pub fn prepare_acp(launch: &Launch<'_>) -> Result<Spoken, LaunchError> {
+    let extra = Extra::read(launch.extra_args)?;
+    if let Some(version) = launch.version.filter(|version| !version.has(OLD_ACP)) {
+        return Err(LaunchError::TooOld {
+            version: version.clone(),
+            what: "ACP",
+            since: "0.24",
+        });
+    }
+    let mut args = Arguments::default();
+    args.flag(if has(launch.version, ACP) {
+        "--acp"
+    } else {
+        "--experimental-acp"
+    });
+    options(launch, &extra, &mut args)?;
+    args.extend(launch.extra_args);
+    Ok(Spoken {
+        args: args.into_vec(),
+        env: environment(launch.config),
+    })
+}
+
+/// Prepares the agent's own screen, which asks for everything itself. What was not configured is left to its settings.
+pub fn prepare_screen(launch: &Launch<'_>) -> Result<Spoken, LaunchError> {
+    let extra = Extra::read(launch.extra_args)?;
+    let mut args = Arguments::default();
+    if launch.config.permission_mode.is_some() {
+        permission(launch, &extra, &mut args, &mut Vec::new());
+    }
+    options(launch, &extra, &mut args)?;
+    session(launch, &mut args)?;
+    args.extend(launch.extra_args);
+    let mut env = environment(launch.config);
+    // It starts itself again when some settings change.
+    env.retain(|(name, _)| name != NO_RELAUNCH);
+    Ok(Spoken {
+        args: args.into_vec(),
+        env,
+    })
+}
+
+impl Transport {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::StreamJson => "stream-json",
+            Self::Json => "json",
+        }
+    }
+}
+
+fn transport(launch: &Launch<'_>, notices: &mut Vec<String>) -> Result<Transport, LaunchError> {
+    let old = launch.version.filter(|version| !version.has(STREAM_JSON));
+    match (launch.config.transport.unwrap_or_default(), old) {
+        (TransportChoice::Json, _) => Ok(Transport::Json),
+        (_, None) => Ok(Transport::StreamJson),
+        (TransportChoice::Auto | TransportChoice::Acp, Some(version)) => {
+            notices.push(format!(
+                "Gemini CLI {version} has no stream-json, which came with 0.11: there is one answer at the end, and no tool calls"
+            ));
+            Ok(Transport::Json)
+        }
+        (TransportChoice::StreamJson, Some(version)) => Err(LaunchError::TooOld {
+            version: version.clone(),
+            what: "stream-json output",
+            since: "0.11",
+        }),
+    }
+}
+
+/// Exactly one flag: the CLI refuses two. One that the user passes on counts.
+fn permission(launch: &Launch<'_>, extra: &Extra, args: &mut Arguments, notices: &mut Vec<String>) {
+    if extra.permission {
+        if launch.config.permission_mode.is_some() {
+            notices.push(
+                "the arguments passed on set the approval mode: the configured one is not used"
+                    .to_owned(),
+            );
+        }
+        return;
+    }
+    let mode = match launch.config.permission_mode_or_default() {
+        PermissionMode::Plan if !has(launch.version, PLAN) => {
+            notices.push(format!(
+                "Gemini CLI {} has no plan mode, which came with 0.26: it runs in the default mode",
+                launch.version.map(Version::to_string).unwrap_or_default()
+            ));
+            PermissionMode::Default
+        }
+        mode => mode,
+    };
+    match ApprovalMode::from(mode) {
+        ApprovalMode::Yolo => args.flag("--yolo"),
+        mode => args.pair("--approval-mode", mode.as_str()),
+    }
+}
+
+fn options(launch: &Launch<'_>, extra: &Extra, args: &mut Arguments) -> Result<(), LaunchError> {
+    let config = launch.config;
+    if let (Some(model), false) = (&config.model, extra.model) {
+        args.value("model", "-m", "--model", model)?;
+    }
+    if config.sandbox == Some(true) && !extra.sandbox {
+        args.flag("-s");
+    }
+    for dir in config.include_directories.iter().flatten() {
+        let dir = launch.dir.join(dir).into_os_string();
+        args.listed("include_directories", "--include-directories", &dir)?;
+    }
+    for tool in config.allowed_tools.iter().flatten() {
+        args.listed("allowed_tools", "--allowed-tools", tool.as_ref())?;
+    }
+    Ok(())
+}
+
+fn session(launch: &Launch<'_>, args: &mut Arguments) -> Result<(), LaunchError> {
+    match (launch.resume, launch.session_id) {
+        (Some(_), Some(_)) => Err(LaunchError::ResumeAndSessionId),
+        (Some(session), None) => match launch.version.filter(|version| !version.has(RESUME)) {
+            Some(version) => Err(LaunchError::TooOld {
+                version: version.clone(),
+                what: "--resume",
+                since: "0.15",
+            }),
+            None => args.value("resume", "--resume", "--resume", session),
+        },
+        (None, Some(id)) => {
+            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+            if !id.bytes().all(allowed) {
+                return Err(LaunchError::BadValue {
+                    what: "session-id",
+                    value: id.to_owned(),
+                    reason: "only letters, digits, `-` and `_` make an id",
+                });
+            }
+            args.value("session-id", "--session-id", "--session-id", id)
+        }
+        (None, None) => Ok(()),
+    }
+}
+
+/// One process instead of a launcher that passes on no signal; trust for this run only.
+fn environment(config: &Config) -> Vec<(OsString, OsString)> {
+    let mut env = vec![(NO_RELAUNCH, "true")];
+    if config.trust_workspace == Some(true) {
+        env.push(("GEMINI_CLI_TRUST_WORKSPACE", "true"));
+    }
+    env.into_iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
+}

@@ -1,0 +1,248 @@
+//! Recording any program, whatever it speaks and whoever speaks to it.
+//!
+//! The program's stdin is passed on to it and recorded on the way. Its stdout and stderr are the recording's own files, so nothing
+//! that it writes has to wait for whoever reads it; they are followed and handed on as they grow.
+//!
+//! ```no_run
+//! # fn demo(request: lapidary_engine::record::Request, input: std::fs::File) -> Result<(), lapidary_engine::record::TakeError> {
+//! use lapidary_engine::record::Take;
+//!
+//! let mut take = Take::start(request, input);
+//! while let Some(piece) = take.blocking_next() {
+//!     // pass it on
+//! }
+//! let taken = take.finish()?;
+//! # Ok(()) }
+//! ```
+
+mod input;
+mod tape;
+mod watch;
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use lapidary_vocab::recording::SCHEMA;
+use tokio::sync::{mpsc, watch as value};
+
+use crate::follow::{Follower, Grown};
+use crate::fresh_run;
+use crate::process::stop::{self, Urgency};
+use crate::process::{Command, Exit, StartError, Stdio, Supervisor};
+use crate::recording::{
+    self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDIN, STDOUT, UNKNOWN, spoken,
+};
+use crate::run::{Records, Stopper};
+use crate::signals;
+use crate::system::is_full;
+use tape::Tape;
+use watch::{Copier, Watch};
+
+/// How many pieces may wait for a slow reader. More wait in the recording itself.
+const PIECES: usize = 4;
+
+/// What is to be recorded.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What the recording is called.
+    pub run: String,
+    /// What the program is called.
+    pub agent: String,
+    /// How it is started.
+    pub command: Command,
+    /// The program that supervises it.
+    pub supervisor: Supervisor,
+    /// Where it is recorded, and how much of it.
+    pub records: Records,
+    /// How long it has between being asked to end and being ended.
+    pub grace: Duration,
+}
+
+/// Something that the program wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// To stdout.
+    Out(Vec<u8>),
+    /// To stderr.
+    Err(Vec<u8>),
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Where the recording is.
+    pub directory: PathBuf,
+    /// How the program ended. Unknown if its supervisor was lost.
+    pub exit: Option<Exit>,
+    /// Why it was ended by us, if nobody asked us to.
+    pub ended_because: Option<String>,
+}
+
+/// Why nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TakeError {
+    /// The recording cannot be begun.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The program cannot be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The recording's files or the program's pipes cannot be made.
+    #[error("cannot record")]
+    Files(#[from] io::Error),
+}
+
+/// A recording that is being made. Dropping it ends the program.
+#[derive(Debug)]
+pub struct Take {
+    pieces: mpsc::Receiver<Piece>,
+    stopper: Stopper,
+    /// None only after [`Take::finish`].
+    thread: Option<JoinHandle<Result<Taken, TakeError>>>,
+}
+
+impl Take {
+    /// Starts the program and passes `input` on to it. Reading that cannot be interrupted: a thread waits for it until it ends, even
+    /// if the program ends before.
+    pub fn start(request: Request, input: File) -> Self {
+        let (sender, pieces) = mpsc::channel(PIECES);
+        let (stopper, stops) = stop::channel();
+        let body = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(take(request, input, stops, sender))
+        };
+        let name = "lapidary-record".to_owned();
+        Self {
+            pieces,
+            stopper,
+            thread: thread::Builder::new().name(name).spawn(body).ok(),
+        }
+    }
+
+    /// What the program wrote next, or none after its end.
+    pub fn blocking_next(&mut self) -> Option<Piece> {
+        self.pieces.blocking_recv()
+    }
+
+    /// What ends the program from elsewhere.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Waits for the end. What was not read until now is recorded all the same.
+    pub fn finish(mut self) -> Result<Taken, TakeError> {
+        self.pieces.close();
+        let thread = self.thread.take();
+        let taken = thread.and_then(|thread| thread.join().ok());
+        taken.unwrap_or_else(|| Err(io::Error::other("its thread could not be run").into()))
+    }
+}
+
+impl Drop for Take {
+    fn drop(&mut self) {
+        self.stopper.kill();
+    }
+}
+
+async fn take(
+    mut request: Request,
+    input: File,
+    stops: value::Receiver<Urgency>,
+    pieces: mpsc::Sender<Piece>,
+) -> Result<Taken, TakeError> {
+    // Not the recording's name, which somebody may have given to another one elsewhere.
+    request.command.mark("LAPIDARY_RUN", fresh_run());
+    let records = &request.records;
+    // Whether old recordings could be cleaned up is no concern of this one.
+    let _ = recording::prune(&records.root, records.limits, SystemTime::now());
+    let recorder = Recorder::begin(&records.root, &request.run)?;
+    let directory = recorder.directory().to_owned();
+    let taken = supervised(&request, recorder, input, stops, pieces).await;
+    if taken.is_err() {
+        // There is nothing in it.
+        let _ = std::fs::remove_dir_all(directory);
+    }
+    taken
+}
+
+async fn supervised(
+    request: &Request,
+    recorder: Recorder,
+    input: File,
+    stops: value::Receiver<Urgency>,
+    pieces: mpsc::Sender<Piece>,
+) -> Result<Taken, TakeError> {
+    let mut manifest = manifest(request);
+    recorder.describe(&manifest)?;
+    let directory = recorder.directory().to_owned();
+    let (source, feed) = io::pipe()?;
+    let stdio = Stdio {
+        stdin: source.into(),
+        stdout: recorder.channel(STDOUT)?.into(),
+        stderr: recorder.channel(STDERR)?.into(),
+    };
+    let copy = recorder.channel(STDIN)?;
+    let copier = Copier::new(&directory, pieces)?;
+    let running = request.supervisor.start(request.command.clone(), stdio);
+    let running = running.await?;
+    let tape = Tape::new(recorder, request.records.max_output);
+    input::pass_on(input, copy, feed, tape.clone())?;
+    let (grown, growing) = value::channel(Grown::default());
+    let follower = Follower::of(&directory, grown)?;
+    let watch = Watch::new(running, tape.clone(), follower, request.grace);
+    let (ended, ()) = tokio::join!(watch.until_the_end(stops), copier.follow(growing));
+    if is_full(&directory) {
+        tape.fail(&io::ErrorKind::StorageFull.into());
+    }
+    let exit = ended.exit;
+    manifest.end = Some(recorded_end(tape.elapsed(), exit));
+    if let Some(transport) = spoken(&directory) {
+        transport.clone_into(&mut manifest.transport);
+    }
+    // A recording that cannot be completed is still all that the program wrote.
+    let _ = tape.describe(&manifest);
+    Ok(Taken {
+        directory,
+        exit,
+        ended_because: tape.problem(),
+    })
+}
+
+fn manifest(request: &Request) -> Manifest {
+    Manifest {
+        schema: SCHEMA.to_owned(),
+        writer: Manifest::this_build(),
+        run: request.run.clone(),
+        agent: request.agent.clone(),
+        provider: None,
+        transport: UNKNOWN.to_owned(), // until it has spoken
+        argv: request.command.argv(),
+        environment: request.command.environment_names(),
+        directory: request.command.directory().display().to_string(),
+        on_denied: None,
+        confinement: None,
+        may_retry: false,
+        started_at: format!("{:.3}", jiff::Timestamp::now()),
+        end: None,
+    }
+}
+
+fn recorded_end(duration: Duration, exit: Option<Exit>) -> RecordedEnd {
+    let (agent_exit_code, signal) = match exit {
+        Some(Exit::Code(code)) => (Some(code), None),
+        Some(Exit::Signal(number)) => (None, Some(signals::name(number))),
+        None => (None, None),
+    };
+    RecordedEnd {
+        duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        agent_exit_code,
+        signal,
+        ..RecordedEnd::default()
+    }
+}

@@ -1,0 +1,312 @@
+//! One run: start an agent, follow what it writes, translate it, end it, and say how it went, exactly once.
+//!
+//! ```no_run
+//! # async fn demo(request: lapidary_engine::run::Request) {
+//! use lapidary_engine::run::Run;
+//!
+//! let mut run = Run::start(request);
+//! while let Some(event) = run.next().await {
+//!     println!("{}", event.to_json()); // the last one is the `run_end`
+//! }
+//! # }
+//! ```
+//!
+//! A run has a thread of its own: whoever reads its events may take as long as they like, and its deadlines are kept all the same.
+//! What is not read yet waits in the recording, not in memory.
+
+pub(crate) mod attempt;
+mod call_watch;
+mod completion;
+pub(crate) mod course;
+pub(crate) mod effort;
+pub(crate) mod ending;
+pub(crate) mod events;
+mod keeping;
+mod line_times;
+pub(crate) mod oversee;
+pub(crate) mod recorded_events;
+mod refused;
+mod request;
+pub(crate) mod rest;
+mod retry;
+pub(crate) mod stall;
+pub(crate) mod stop_conditions;
+mod subscription;
+pub(crate) mod tally;
+#[cfg(test)]
+pub(crate) mod testing;
+pub(crate) mod timestamp;
+mod translate;
+pub(crate) mod waiting;
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::thread;
+
+use futures_core::Stream;
+use lapidary_normalize::{Ending, Options};
+use lapidary_vocab::event::{Provider, RunEnd};
+use lapidary_vocab::{Body, Event};
+use tokio::sync::{Notify, mpsc, watch};
+
+use self::course::RunPorts;
+use self::events::{Progress, ProgressPort};
+use self::recorded_events::PastFormat;
+pub use lapidary_process::stop::Stopper;
+use lapidary_process::stop::{self};
+pub use lapidary_recording::Records;
+pub use refused::RefusedRun;
+pub use request::{Request, Speech, Timeouts};
+pub use rest::Skipped;
+pub use subscription::{SubscribeError, Subscription};
+pub use translate::Batch;
+pub(crate) use translate::stderr_tail;
+
+/// How many batches may wait for a slow reader. Each is of one read of the recording; more wait in the recording itself.
+const BATCHES: usize = 4;
+
+/// A run that is going on. Dropping it ends the agent.
+///
+/// It is a stream of its events. The reader of that stream sets the pace at which the agent's words are translated; any number of
+/// others read the recording ([`Self::subscribe`]), each at its own pace.
+#[derive(Debug)]
+pub struct Run {
+    batches: mpsc::Receiver<Batch>,
+    events: VecDeque<Event>,
+    stopper: Stopper,
+    source: Arc<RunSource>,
+    progress: watch::Receiver<Progress>,
+    subscribed: Arc<Notify>,
+    /// The `run_end`, once it was read.
+    end: Option<RunEnd>,
+}
+
+/// What a run is, for readers of its recording.
+#[derive(Debug, Clone)]
+pub(crate) struct RunSource {
+    pub(crate) options: Options,
+    pub(crate) provider: Provider,
+    pub(crate) format: PastFormat,
+    /// Where it is recorded. None if nothing of it stays.
+    pub(crate) records: Option<Records>,
+    pub(crate) retries: u32,
+    pub(crate) max_line: usize,
+}
+
+impl RunSource {
+    pub(crate) fn new(request: &Request, format: PastFormat, provider: Provider) -> Self {
+        let records = &request.records;
+        Self {
+            options: request.options.clone(),
+            provider,
+            format,
+            records: records.keep.then(|| records.clone()),
+            retries: request.retries,
+            max_line: request.max_line,
+        }
+    }
+}
+
+impl Run {
+    /// Starts a run. Whatever goes wrong from here on is told by its last event.
+    pub fn start(request: Request) -> Self {
+        let format = match request.speech {
+            Speech::Stream => PastFormat::StreamJson,
+            Speech::Document => PastFormat::Json,
+        };
+        // An agent that does not speak ACP writes what Gemini CLI writes.
+        let source = RunSource::new(&request, format, Provider::Gemini);
+        Self::on_a_thread(source, move |ports| course::run(request, ports))
+    }
+
+    /// A run that goes its course on a thread of its own.
+    pub(crate) fn on_a_thread<F, C>(source: RunSource, course: F) -> Self
+    where
+        F: FnOnce(RunPorts) -> C + Send + 'static,
+        C: Future<Output = ()>,
+    {
+        let (sender, batches) = mpsc::channel(BATCHES);
+        let (stopper, stops) = stop::channel();
+        let port = ProgressPort::default();
+        let progress = port.published.subscribe();
+        let subscribed = Arc::clone(&port.subscribed);
+        let source = Arc::new(source);
+        let (told, reserve) = (Arc::clone(&source), sender.clone());
+        let ports = RunPorts {
+            stops,
+            batches: sender,
+            progress: port,
+        };
+        let thread = thread::Builder::new().name("lapidary-run".to_owned());
+        if let Err(error) = thread.spawn(move || run_to_its_end(&told, ports, course)) {
+            let message = format!("cannot start a thread: {error}");
+            let _ = reserve.try_send(unable(&source, message));
+        }
+        Self {
+            batches,
+            events: VecDeque::new(),
+            stopper,
+            source,
+            progress,
+            subscribed,
+            end: None,
+        }
+    }
+
+    /// A run of an agent of this family that was over before it began. It is recorded where `record` says so.
+    pub fn refused(
+        options: &Options,
+        provider: Provider,
+        ending: &Ending,
+        record: Option<&RefusedRun>,
+    ) -> Self {
+        let (batch, progress) = course::refused(options, &provider, ending, record);
+        let (sender, batches) = mpsc::channel(1);
+        let _ = sender.try_send(batch); // there is room for one
+        let records = record.map(|run| run.records.clone());
+        Self {
+            batches,
+            events: VecDeque::new(),
+            stopper: stop::channel().0,
+            source: Arc::new(RunSource {
+                options: options.clone(),
+                provider,
+                format: PastFormat::Acp,
+                records: records.filter(|_| progress.attempt > 0),
+                retries: 0,
+                max_line: 0,
+            }),
+            progress: watch::channel(progress).1,
+            subscribed: Arc::default(),
+            end: None,
+        }
+    }
+
+    /// The next event, or none after the `run_end`. Can be cancelled.
+    pub async fn next(&mut self) -> Option<Event> {
+        while self.events.is_empty() {
+            let batch = self.batches.recv().await?;
+            self.take(batch);
+        }
+        self.events.pop_front()
+    }
+
+    /// The next event, for callers without a runtime.
+    pub fn blocking_next(&mut self) -> Option<Event> {
+        while self.events.is_empty() {
+            let batch = self.batches.blocking_recv()?;
+            self.take(batch);
+        }
+        self.events.pop_front()
+    }
+
+    /// The next events together with the bytes that they were made of, if these were asked for. Can be cancelled.
+    pub async fn next_batch(&mut self) -> Option<Batch> {
+        let batch = self.batches.recv().await?;
+        self.note_end(&batch.events);
+        Some(batch)
+    }
+
+    /// The next events, for callers without a runtime.
+    pub fn blocking_next_batch(&mut self) -> Option<Batch> {
+        let batch = self.batches.blocking_recv()?;
+        self.note_end(&batch.events);
+        Some(batch)
+    }
+
+    /// Another reader, from the event with this `seq` on. It reads the recording, and gives the same events, byte for byte: now, or
+    /// when the run is over. It never waits for this handle to be read, but goes no further than that has been.
+    pub fn subscribe(&self, from_seq: u64) -> Result<Subscription, SubscribeError> {
+        let (source, progress) = (Arc::clone(&self.source), self.progress.clone());
+        let subscription = Subscription::new(source, progress, from_seq);
+        self.subscribed.notify_one();
+        subscription
+    }
+
+    /// Reads the run to its end, and says how it went. Subscriptions still have all events.
+    pub async fn outcome(&mut self) -> RunEnd {
+        while let Some(batch) = self.batches.recv().await {
+            self.note_end(&batch.events);
+        }
+        let source = &self.source;
+        self.end.clone().unwrap_or_else(|| {
+            let message = "the run ended without its end".to_owned();
+            course::lost(&source.options, source.provider.clone(), message)
+        })
+    }
+
+    /// Ends the run: the agent is asked to stop, and is ended with everything that it started if it does not.
+    pub fn stop(&self) {
+        self.stopper.cancel();
+    }
+
+    /// What ends the run from elsewhere.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    fn take(&mut self, batch: Batch) {
+        self.note_end(&batch.events);
+        self.events.extend(batch.events);
+    }
+
+    fn note_end(&mut self, events: &[Event]) {
+        if let Some(Body::RunEnd(end)) = events.last().map(|event| &event.body) {
+            self.end = Some(end.clone());
+        }
+    }
+}
+
+impl Stream for Run {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        while self.events.is_empty() {
+            match ready!(self.batches.poll_recv(context)) {
+                Some(batch) => self.take(batch),
+                None => return Poll::Ready(None),
+            }
+        }
+        Poll::Ready(self.events.pop_front())
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.stopper.kill();
+    }
+}
+
+/// The events of a run that we could not make.
+fn unable(source: &RunSource, message: String) -> Batch {
+    course::unable(&source.options, &source.provider, message)
+}
+
+/// A run ends once, whatever happens: also if what happens is a mistake of ours.
+fn run_to_its_end<F, C>(source: &RunSource, ports: RunPorts, course: F)
+where
+    F: FnOnce(RunPorts) -> C,
+    C: Future<Output = ()>,
+{
+    let batches = ports.batches.clone();
+    let run = || {
+        let runtime = runtime()?;
+        runtime.block_on(course(ports));
+        std::io::Result::Ok(())
+    };
+    let message = match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => format!("cannot run anything: {error}"),
+        Err(_) => "a mistake in Lapidary, which has broken the run off".to_owned(),
+    };
+    let _ = batches.blocking_send(unable(source, message));
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+}

@@ -1,0 +1,247 @@
+//! What an agent may use of this machine through us: files below the workspace's roots, and terminals.
+//!
+//! An agent asks for them with seven [methods](METHODS) of ACP. What it asks for is a [`ToolAction`] first, for a policy to judge, and only
+//! then done. Whatever a policy says, a file outside the roots is out of reach, through whichever link; a terminal is a process under
+//! supervision like the agent itself, and ends with the workspace. It is not confined to the roots: only the policy keeps a command
+//! from being run.
+//!
+//! Between the judgement and the action the agent may swap a link. [`Workspace::serve_as`] therefore does what was judged or nothing, and
+//! files are opened without following any link at all, by the path that they were found at.
+//!
+//! ```no_run
+//! # async fn demo() -> Result<(), lapidary_engine::acp::Refusal> {
+//! use lapidary_engine::process::Supervisor;
+//! use lapidary_engine::workspace::{Setup, Workspace};
+//! use lapidary_vocab::Json;
+//!
+//! let supervisor = Supervisor::at("/usr/local/bin/lapidary");
+//! let workspace = Workspace::new(Setup::new(["/home/me/project"], supervisor));
+//! let params = Json::from_value(&serde_json::json!({"path": "/home/me/project/README.md", "limit": 10}));
+//! if let Some(action) = workspace.action("fs/read_text_file", &params)? {
+//!     println!("it wants to read {:?}", action.paths); // a policy has to allow this
+//! }
+//! println!("{:?}", workspace.serve("fs/read_text_file", &params).await?);
+//! workspace.close().await;
+//! # Ok(()) }
+//! ```
+
+mod disk;
+mod files;
+mod launch;
+#[cfg(unix)]
+mod output;
+mod params;
+mod roots;
+mod setup;
+#[cfg(unix)]
+mod terminal;
+#[cfg_attr(not(unix), path = "workspace/no_terminals.rs")]
+mod terminals;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lapidary_vocab::Json;
+use tokio::task::spawn_blocking;
+
+use crate::acp::Refusal;
+use crate::policy::ToolAction;
+use files::{Read, Write};
+use launch::Launch;
+use params::{Params, Which, bad};
+use roots::Roots;
+pub use setup::{Limits, Missing, Setup};
+use terminals::Terminals;
+
+const READ: &str = "fs/read_text_file";
+const WRITE: &str = "fs/write_text_file";
+const CREATE: &str = "terminal/create";
+const OUTPUT: &str = "terminal/output";
+const WAIT: &str = "terminal/wait_for_exit";
+const KILL: &str = "terminal/kill";
+const RELEASE: &str = "terminal/release";
+
+/// The methods that are served.
+pub const METHODS: [&str; 7] = [READ, WRITE, CREATE, OUTPUT, WAIT, KILL, RELEASE];
+
+/// The parameters of a method that change what is done. Whatever else an agent puts beside them means nothing.
+pub(crate) fn parameters(method: &str) -> &'static [&'static str] {
+    match method {
+        READ => &["path", "line", "limit"],
+        WRITE => &["path", "content"],
+        CREATE => &["command", "args", "env", "cwd", "outputByteLimit"],
+        _ => &[],
+    }
+}
+
+/// The code of an answer that something is not there.
+const NOT_FOUND: i64 = -32002;
+
+/// Files and terminals for one connection. Clones share them; when the last one is dropped, what still runs in a terminal is ended.
+#[derive(Debug, Clone)]
+pub struct Workspace(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    roots: Roots,
+    missing: Missing,
+    limits: Limits,
+    environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    terminals: Terminals,
+    /// Where sessions work, if that was said.
+    homes: Mutex<BTreeMap<String, PathBuf>>,
+}
+
+impl Workspace {
+    /// A workspace with these roots. Links on the way to a root are followed now, and not again.
+    pub fn new(setup: Setup) -> Self {
+        Self(Arc::new(Inner {
+            roots: Roots::of(&setup.roots),
+            missing: setup.missing,
+            limits: setup.limits,
+            environment: setup.environment,
+            terminals: Terminals::new(setup.supervisor, setup.limits.terminals),
+            homes: Mutex::default(),
+        }))
+    }
+
+    /// The roots, without links: as the paths of a [`ToolAction`] are spelled.
+    pub fn roots(&self) -> &[PathBuf] {
+        self.0.roots.all()
+    }
+
+    /// What the agent wants to do, for a policy to judge: none if that needs no permission. Its paths have no links in them, and its
+    /// command is spelled as for a shell, behind the variables that the agent wants to set. Refused if the request makes no sense or
+    /// leads out of the roots.
+    ///
+    /// This looks at the disk, for links.
+    pub fn action(&self, method: &str, params: &Json) -> Result<Option<ToolAction>, Refusal> {
+        Ok(Wish::of(&self.0, method, params)?.action())
+    }
+
+    /// Does what the agent wants, whoever allowed it. Dropping the future while a terminal is waited for changes nothing, and while one
+    /// is made leaves none. A file that is being written is written all the same.
+    pub async fn serve(&self, method: &str, params: &Json) -> Result<Json, Refusal> {
+        let wish = self.wish(method, params).await?;
+        self.grant(wish).await
+    }
+
+    /// Does what was judged: nothing, if the request has come to mean something else since its [action](Self::action) was seen.
+    pub async fn serve_as(
+        &self,
+        method: &str,
+        params: &Json,
+        judged: Option<&ToolAction>,
+    ) -> Result<Json, Refusal> {
+        let wish = self.wish(method, params).await?;
+        if wish.action().as_ref() != judged {
+            let words = "what this path or command means has changed since it was allowed";
+            return Err(Refusal::new(Refusal::INTERNAL, words));
+        }
+        self.grant(wish).await
+    }
+
+    /// Says where a session works: its terminals start there, unless the agent says otherwise. Others start in the first root.
+    pub fn open_session(&self, session_id: &str, directory: &Path) {
+        self.0
+            .homes()
+            .insert(session_id.to_owned(), directory.to_owned());
+    }
+
+    /// Where a session works, without links: as the paths of a [`ToolAction`] are spelled. Refused if that is outside the roots by now.
+    pub fn home(&self, session_id: &str) -> Result<PathBuf, Refusal> {
+        self.0.home(session_id)
+    }
+
+    /// Releases the terminals of a session. Returns when none of their processes is left.
+    pub async fn close_session(&self, session_id: &str) {
+        self.0.homes().remove(session_id);
+        self.0.terminals.close_session(session_id).await;
+    }
+
+    /// Releases all terminals, for good. Returns when none of their processes is left.
+    pub async fn close(&self) {
+        self.0.terminals.close().await;
+    }
+
+    async fn wish(&self, method: &str, params: &Json) -> Result<Wish, Refusal> {
+        let (inner, method, params) = (Arc::clone(&self.0), method.to_owned(), params.clone());
+        if ![READ, WRITE, CREATE].contains(&method.as_str()) {
+            return Wish::of(&inner, &method, &params); // this does not touch the disk
+        }
+        blocking(move || Wish::of(&inner, &method, &params)).await
+    }
+
+    async fn grant(&self, wish: Wish) -> Result<Json, Refusal> {
+        let terminals = &self.0.terminals;
+        match wish {
+            Wish::Read(read) => blocking(move || read.act()).await,
+            Wish::Write(write) => blocking(move || write.act()).await,
+            Wish::Create(launch) => terminals.create(launch).await,
+            Wish::Output(which) => terminals.output(&which),
+            Wish::Wait(which) => terminals.wait(&which).await,
+            Wish::Kill(which) => terminals.kill(&which).await,
+            Wish::Release(which) => terminals.release(&which).await,
+        }
+    }
+}
+
+impl Inner {
+    fn home(&self, session_id: &str) -> Result<PathBuf, Refusal> {
+        let said = self.homes().get(session_id).cloned();
+        let first = || self.roots.all().first().cloned();
+        match said {
+            Some(said) => Ok(self.roots.place(&said)?.path),
+            None => first().ok_or_else(|| bad("there is no workspace to work in")),
+        }
+    }
+
+    fn homes(&self) -> MutexGuard<'_, BTreeMap<String, PathBuf>> {
+        self.homes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What an agent wants, understood.
+enum Wish {
+    Read(Read),
+    Write(Write),
+    Create(Launch),
+    Output(Which),
+    Wait(Which),
+    Kill(Which),
+    Release(Which),
+}
+
+impl Wish {
+    fn of(inner: &Inner, method: &str, params: &Json) -> Result<Self, Refusal> {
+        let params = Params::of(params)?;
+        Ok(match method {
+            READ => Self::Read(Read::of(inner, &params)?),
+            WRITE => Self::Write(Write::of(inner, &params)?),
+            CREATE => Self::Create(Launch::of(inner, &params)?),
+            OUTPUT => Self::Output(params.which()?),
+            WAIT => Self::Wait(params.which()?),
+            KILL => Self::Kill(params.which()?),
+            RELEASE => Self::Release(params.which()?),
+            _ => return Err(Refusal::new(Refusal::NO_METHOD, "there is no such method")),
+        })
+    }
+
+    fn action(&self) -> Option<ToolAction> {
+        match self {
+            Self::Read(read) => Some(read.action()),
+            Self::Write(write) => Some(write.action()),
+            Self::Create(launch) => Some(launch.action()),
+            Self::Output(_) | Self::Wait(_) | Self::Kill(_) | Self::Release(_) => None,
+        }
+    }
+}
+
+/// Runs what may wait for a disk where waiting harms nobody.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let lost = |_| Refusal::new(Refusal::INTERNAL, "this was given up");
+    spawn_blocking(work).await.map_err(lost)?
+}

@@ -1,0 +1,101 @@
+//! Where hooks run: what the settings say about it, and what of it a hook finds.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use lapidary_engine::hooks::{Redaction, Surroundings, fire};
+use lapidary_gemini::hooks::Plan;
+use lapidary_gemini::setup::Setup;
+use lapidary_gemini::{GeminiHome, Vars};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Scene, hook};
+
+/// The surroundings of a session in the scene's folder, where the user's settings are these.
+fn with_settings(scene: &Scene, settings: &Value) -> Surroundings {
+    let home = scene.path().join("home");
+    let work = scene.path().join("work");
+    for folder in [home.join(".gemini"), work.clone()] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    let none = home.join("none").into_os_string();
+    let vars = [
+        ("GEMINI_CLI_SYSTEM_SETTINGS_PATH", none.clone()),
+        ("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", none),
+    ];
+    let vars: BTreeMap<_, _> = vars.map(|(name, path)| (name.into(), path)).into();
+    let home = GeminiHome::at(home);
+    fs::write(home.user_settings(), settings.to_string()).unwrap();
+    let setup = Setup::read(&home, &work, Vars::new(&vars));
+    Surroundings::of(&setup, "s1", Vec::new())
+}
+
+#[tokio::test]
+async fn what_is_kept_back_does_not_reach_it() {
+    let scene = Scene::new();
+    let mut around = scene.around();
+    let token = ("MY_TOKEN".into(), "secret".into());
+    around.variables.push(token);
+    let plan = Plan {
+        hooks: vec![hook("echo \"$MY_TOKEN|$INHERITED|${GEMINI_CWD}\"")],
+        ..Plan::default()
+    };
+    let cwd = scene.path().display();
+    for (enabled, expected) in [(true, ""), (false, "secret")] {
+        around.redaction = Redaction {
+            enabled,
+            ..Redaction::default()
+        };
+        let fired = fire(&plan, scene.call(), &around, &CancellationToken::new()).await;
+        let said = fired.runs[0].stdout.text();
+        assert_eq!(said.trim_end(), format!("{expected}|yes|{cwd}"));
+    }
+}
+
+#[test]
+fn settings_say_what_is_kept_back() {
+    let scene = Scene::new();
+    assert_eq!(
+        with_settings(&scene, &json!({})).redaction,
+        Redaction::default()
+    );
+    let said = json!({"enabled": true, "allowed": ["A", 7], "blocked": ["B"]});
+    let settings = json!({"security": {"environmentVariableRedaction": said}});
+    let expected = Redaction {
+        enabled: true,
+        allowed: vec!["A".to_owned()],
+        blocked: vec!["B".to_owned()],
+    };
+    assert_eq!(with_settings(&scene, &settings).redaction, expected);
+}
+
+#[test]
+fn plans_stay_in_the_project_or_are_the_sessions_own() {
+    let scene = Scene::new();
+    let plans = |directory: &str| {
+        let settings = json!({"general": {"plan": {"directory": directory}}});
+        with_settings(&scene, &settings).plans_dir
+    };
+    assert_eq!(plans("my/plans"), scene.path().join("work/my/plans"));
+    for elsewhere in ["", "../out", "/out"] {
+        let plans = plans(elsewhere);
+        let base = scene.path().join("home/.gemini/tmp");
+        assert!(plans.starts_with(base), "{}", plans.display());
+        assert!(
+            plans.ends_with(Path::new("s1/plans")),
+            "{}",
+            plans.display()
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_nobody_trusts_is_none_of_a_trusted_project() {
+    let scene = Scene::new();
+    for matters in [true, false] {
+        let settings = json!({"security": {"folderTrust": {"enabled": matters}}});
+        assert_eq!(with_settings(&scene, &settings).is_trusted, !matters);
+    }
+}
