@@ -30,6 +30,14 @@ pub(crate) fn install_codex(workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
+/// Installs the core of Gemini CLI as a package under `target/peers-oracle`, unless it is there already: tests import its modules.
+pub(crate) fn install_oracle(workspace: &Workspace) -> Result<PathBuf> {
+    install_from(
+        &workspace.root.join("peers/oracle"),
+        workspace.target.join("peers-oracle"),
+    )
+}
+
 /// Installs the peers of the bench under `target/bench-peers`, unless they are there already.
 pub(crate) fn install_for_bench(workspace: &Workspace) -> Result<PathBuf> {
     let pinned = workspace.root.join("peers/bench");
@@ -103,6 +111,7 @@ mod tests {
         check_pins(&peers);
         check_pins(&peers.join("bench"));
         check_pins(&peers.join("codex"));
+        check_pins(&peers.join("oracle"));
     }
 
     #[test]

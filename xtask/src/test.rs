@@ -74,9 +74,10 @@ impl Part {
 pub(crate) fn test(workspace: &Workspace, args: &Args) -> Result<()> {
     let started = Instant::now();
     let selection = Selection::new(workspace, args)?;
-    let peers = selection.prepare(workspace)?;
+    let folders = selection.prepare(workspace)?;
     let mut cargo = command(workspace, args, &selection);
-    cargo.envs(peers.map(|peers| ("LAPIDARY_PEERS", peers)));
+    cargo.envs(folders.peers.map(|folder| ("LAPIDARY_PEERS", folder)));
+    cargo.envs(folders.oracle.map(|folder| ("LAPIDARY_ORACLE", folder)));
     let mut cargo = cargo
         .stdout(Stdio::piped())
         .spawn()
@@ -139,21 +140,34 @@ impl Selection {
     }
 
     /// Installs the peers where tests need them, and builds the tests meanwhile: npm waits for the network, cargo for the processor.
-    fn prepare(&self, workspace: &Workspace) -> Result<Option<PathBuf>> {
+    fn prepare(&self, workspace: &Workspace) -> Result<PeerFolders> {
         if self.features.is_empty() {
-            return Ok(None);
+            return Ok(PeerFolders::default());
         }
         std::thread::scope(|scope| {
-            let peers = scope.spawn(|| {
-                if self.features.contains(&"full") {
-                    peers::install_codex(workspace)?;
-                }
-                peers::install(workspace)
-            });
+            let folders = scope.spawn(|| PeerFolders::install(workspace, &self.features));
             run(self.cargo(workspace).arg("--no-run"))?;
-            peers.join().expect("the installation does not panic")
+            folders.join().expect("the installation does not panic")
         })
-        .map(Some)
+    }
+}
+
+/// Where the peers are that the selected tests need.
+#[derive(Default)]
+struct PeerFolders {
+    peers: Option<PathBuf>,
+    oracle: Option<PathBuf>,
+}
+
+impl PeerFolders {
+    fn install(workspace: &Workspace, features: &[&str]) -> Result<Self> {
+        let mut oracle = None;
+        if features.contains(&"full") {
+            peers::install_codex(workspace)?;
+            oracle = Some(peers::install_oracle(workspace)?);
+        }
+        let peers = Some(peers::install(workspace)?);
+        Ok(Self { peers, oracle })
     }
 }
 

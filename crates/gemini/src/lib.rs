@@ -1,9 +1,10 @@
-//! Gemini CLI's own files in `.gemini`: settings, trust, extensions, hooks, skills. Read as Gemini CLI reads them, never written by
-//! reading.
+//! Gemini CLI's own files in `.gemini`: settings, trust, extensions, hooks, skills, agents. Read as Gemini CLI reads them, never
+//! written by reading.
 //!
 //! Where things are depends on variables, and what counts depends on trust: callers pass the variables in ([`Vars`]), and
 //! [`trust`] decides as Gemini CLI 0.61 does.
 
+pub mod agents;
 pub mod auth;
 mod dotenv;
 pub mod extensions;

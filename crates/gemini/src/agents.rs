@@ -1,0 +1,33 @@
+//! Agent definitions: instructions, tools and limits of an agent that a model can call, read as Gemini CLI 0.61 reads them.
+//!
+//! The types follow Gemini CLI's `agents/types.ts`. Callbacks that need a running conversation (`onBeforeTurn`) belong to the
+//! executor and are not part of a definition here.
+
+mod auth;
+mod definition;
+mod input;
+mod mcp_server;
+
+pub use auth::{HttpCredentials, OAuthSettings, RemoteAuth};
+pub use definition::{
+    AgentCard, AgentDefinition, AgentMetadata, AgentTool, LocalAgentDefinition, ModelConfig,
+    OutputConfig, OutputProcessor, PromptConfig, RemoteAgentDefinition, RunConfig, ToolConfig,
+};
+pub use input::{InputConfig, InputSpec, InputType};
+pub use mcp_server::McpServer;
+
+/// The arguments of a call by name.
+pub type AgentInputs = serde_json::Map<String, serde_json::Value>;
+
+/// The first user message of an agent whose definition has no query.
+pub const DEFAULT_QUERY: &str = "Get Started!";
+/// The turns of an agent whose definition has no limit.
+pub const DEFAULT_MAX_TURNS: u32 = 30;
+/// The minutes of an agent whose definition has no limit.
+pub const DEFAULT_MAX_TIME_MINUTES: f64 = 10.0;
+/// The tool that ends an agent's work.
+pub const COMPLETE_TASK: &str = "complete_task";
+/// The time of the one turn that an agent gets after its limit, in milliseconds.
+pub const GRACE_PERIOD_MS: u64 = 60_000;
+/// The model name that stands for the model of the caller.
+pub const INHERIT: &str = "inherit";
