@@ -21,12 +21,12 @@ const SHARED_ON_PURPOSE: [&str; 2] = ["Args", "Error"];
 /// How many duplicate type names and false predicates a crate may still have. Crates that are not listed have none. Lower a number
 /// when a crate gets better; never raise it.
 const CEILINGS: [(&str, usize, usize); 14] = [
-    ("cli", 13, 11),
+    ("cli", 12, 11),
     ("engine", 17, 10),
     ("gemini", 5, 6),
     ("normalize", 3, 1),
     ("policy", 0, 1),
-    ("process", 3, 3),
+    ("process", 0, 3),
     ("recording", 0, 1),
     ("render", 3, 0),
     ("rpc", 0, 2),
