@@ -1,8 +1,10 @@
 //! What has to hold before anything is merged, tests aside.
 
 mod document_paths;
+mod lexer;
 mod module_graph;
 mod source_text;
+mod words;
 
 use std::path::Path;
 use std::process::Command;
@@ -27,6 +29,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     check_module_cycles(workspace)?;
     println!("check: paths in documents");
     check_document_paths(workspace)?;
+    println!("check: words");
+    words::check(&workspace.root)?;
     println!("check: lints");
     run(workspace
         .cargo("clippy")
@@ -43,6 +47,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     schemas::check(workspace)?;
     println!("check: all is well");
     Ok(())
+}
+
+/// The words report on the crates below another directory, to compare ours with.
+pub(crate) fn report_words(root: &Path) -> Result<()> {
+    words::report(root)
 }
 
 /// No two modules at the root of a crate refer to each other, directly or through others. Cycles between modules further down are

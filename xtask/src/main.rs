@@ -48,6 +48,11 @@ enum Task {
     Redaction,
     /// Write the published JSON Schemas and TypeScript types to `schemas`
     Schemas,
+    /// Print figures on names and comments, of this workspace or of the crates below another directory
+    Words {
+        /// A directory with crates in it or in `crates`
+        directory: Option<PathBuf>,
+    },
     /// The report on what the tests reach
     #[command(hide = true)]
     CoverageReport {
@@ -99,6 +104,10 @@ fn perform(task: &Task) -> Result<()> {
         Task::CoverageReport { folder, missing } => {
             coverage::print_report(&workspace()?, folder, missing)
         }
+        Task::Words { directory } => match directory {
+            Some(directory) => check::report_words(directory),
+            None => check::report_words(&workspace()?.root),
+        },
         Task::Redaction => redaction::compare(&workspace()?),
         Task::Schemas => schemas::write(&workspace()?),
         Task::BenchRelease(args) => bench::bench_release(&workspace()?, args),
