@@ -1,6 +1,8 @@
 //! Which rule decides, and what the modes say where none does.
 
-use lapidary_engine::config::PermissionMode::{self, AcceptEdits, BypassPermissions, Default, Plan};
+use lapidary_engine::config::PermissionMode::{
+    self, AcceptEdits, BypassPermissions, Default, Plan,
+};
 use lapidary_engine::policy::Effect::{self, Allow, Ask, Deny};
 use lapidary_engine::policy::{Rule, Rules, ToolAction};
 use lapidary_vocab::event::{DecidedBy, ToolKind};
