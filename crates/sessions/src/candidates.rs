@@ -1,6 +1,9 @@
 //! The files among which a project's sessions are.
 
+mod entries;
+
 use std::cmp::Reverse;
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
 use std::ops::Range;
@@ -11,6 +14,7 @@ use lapidary_vocab::session::HiddenReason;
 
 use super::projects::{Project, directories_in};
 use super::scan::Scanner;
+use entries::{DirectoryEntry, FileFacts};
 
 /// How many bytes of its session's id Gemini CLI puts into the name of a file.
 const SHORT_ID: usize = 8;
@@ -21,7 +25,7 @@ pub struct Candidate {
     /// Where it is.
     pub path: PathBuf,
     /// Its name.
-    pub file_name: String,
+    pub(super) name: CandidateName,
     /// Which of the projects that were asked about it belongs to.
     pub project: usize,
     /// Its size in bytes.
@@ -31,7 +35,43 @@ pub struct Candidate {
     /// Its number in the file system, where there are such: another file of the same name has another.
     pub inode: u64,
     /// Why it is not even opened, if it is not.
-    pub refused: Option<(HiddenReason, String)>,
+    pub refused: Option<Box<(HiddenReason, String)>>,
+}
+
+/// Where the name of a [`Candidate`] stands. Most often behind the last separator of its path: of tens of thousands of files a copy of
+/// each name takes megabytes.
+#[derive(Debug, Clone)]
+pub(super) enum CandidateName {
+    /// At the end of the path, with so many bytes before it.
+    InPath(usize),
+    /// Elsewhere: the file is a copy under another name.
+    Other(Box<str>),
+}
+
+impl Candidate {
+    /// Its name.
+    pub fn file_name(&self) -> &str {
+        self.name.in_path(&self.path)
+    }
+}
+
+impl CandidateName {
+    /// The name of the file at this path.
+    pub(super) fn in_path<'n>(&'n self, path: &'n Path) -> &'n str {
+        // Only names that are Unicode are taken.
+        std::str::from_utf8(self.bytes_in(path)).unwrap_or_default()
+    }
+
+    /// The same as bytes.
+    pub(super) fn bytes_in<'n>(&'n self, path: &'n Path) -> &'n [u8] {
+        match self {
+            Self::InPath(from) => {
+                let bytes = path.as_os_str().as_encoded_bytes();
+                bytes.get(*from..).unwrap_or_default()
+            }
+            Self::Other(name) => name.as_bytes(),
+        }
+    }
 }
 
 /// The files that are called like sessions, directory by directory, by name. What could not be looked into is said in a sentence each.
@@ -73,7 +113,7 @@ pub fn session_file(project: &Project, id: &str) -> Option<PathBuf> {
     let (mut files, _) = candidates(std::slice::from_ref(project));
     let short = &id[..id.floor_char_boundary(SHORT_ID)];
     let ends = [format!("-{short}.jsonl"), format!("-{short}.json")];
-    let is_named = |file: &Candidate| ends.iter().any(|end| file.file_name.ends_with(end));
+    let is_named = |file: &Candidate| ends.iter().any(|end| file.file_name().ends_with(end));
     files.retain(|file| file.refused.is_none() && is_named(file));
     files.sort_by_key(|file| Reverse(file.modified));
     let mut scanner = Scanner::default();
@@ -106,6 +146,8 @@ pub(super) fn subagents(projects: &[Project]) -> Vec<Candidate> {
 #[derive(Debug)]
 pub(super) struct Sightings {
     pub(super) directory: PathBuf,
+    /// The directory with the separator behind it: how the path of each file begins.
+    prefix: OsString,
     /// Which of the projects that were asked about they belong to.
     project: usize,
     names: String,
@@ -127,37 +169,33 @@ impl Sightings {
     fn of(directory: &Path, project: usize, is_like: fn(&str) -> bool) -> io::Result<Self> {
         let mut seen = Self {
             directory: directory.to_owned(),
+            prefix: directory.join("").into_os_string(),
             project,
             names: String::new(),
             plain: Vec::new(),
             odd: Vec::new(),
         };
-        for entry in fs::read_dir(directory)? {
-            let entry = entry?;
-            // A name that is no Unicode is none that the CLI gives.
-            if let Ok(name) = entry.file_name().into_string()
-                && is_like(&name)
-            {
-                // Read through the entry, whose directory is open: the kernel does not walk the whole path again.
-                seen.add(name, entry.metadata());
-            }
-        }
+        entries::each(directory, is_like, |name, entry| seen.add(name, entry))?;
         Ok(seen)
     }
 
-    fn add(&mut self, name: String, about: io::Result<Metadata>) {
-        match about {
-            Ok(about) if about.is_file() => {
+    fn add(&mut self, name: &str, entry: DirectoryEntry) {
+        match entry {
+            DirectoryEntry::Plain(FileFacts {
+                size,
+                modified,
+                inode,
+            }) => {
                 let from = self.names.len();
-                self.names.push_str(&name);
+                self.names.push_str(name);
                 self.plain.push(Sighting {
                     name: from..self.names.len(),
-                    size: about.len(),
-                    modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-                    inode: inode(&about),
+                    size,
+                    modified,
+                    inode,
                 });
             }
-            about => {
+            DirectoryEntry::Odd(about) => {
                 let odd = odd(&self.directory, name, self.project, about);
                 self.odd.push(odd);
             }
@@ -187,15 +225,15 @@ impl Sightings {
     }
 
     fn candidate(&self, file: &Sighting) -> Candidate {
-        let file_name = self.name(file).to_owned();
+        let name = self.name(file);
         // With room for all of it: `join` allocates twice.
-        let length = self.directory.as_os_str().len() + 1 + file_name.len();
-        let mut path = PathBuf::with_capacity(length);
-        path.push(&self.directory);
-        path.push(&file_name);
+        let before = self.prefix.len();
+        let mut path = OsString::with_capacity(before + name.len());
+        path.push(&self.prefix);
+        path.push(name);
         Candidate {
-            path,
-            file_name,
+            path: path.into(),
+            name: CandidateName::InPath(before),
             project: self.project,
             size: file.size,
             modified: file.modified,
@@ -216,35 +254,49 @@ impl Sightings {
         self.plain.len() + self.odd.len()
     }
 
+    /// The plain files by name. Sorted before they are candidates, which are large to move, and by numbers, which are compared faster
+    /// than texts: two names of sessions seldom agree in their date and time.
+    fn by_name(&self) -> impl Iterator<Item = &Sighting> {
+        let names = || self.plain.iter().map(|file| self.name(file).as_bytes());
+        let shared = shared_start(names());
+        let starts = names().map(|name| number_at(name, shared));
+        let mut order: Vec<(u128, &Sighting)> = starts.zip(&self.plain).collect();
+        order.sort_unstable_by(|(start, file), (other_start, other)| {
+            let names = || self.name(file).cmp(self.name(other));
+            start.cmp(other_start).then_with(names)
+        });
+        order.into_iter().map(|(_, file)| file)
+    }
+
     /// All of them, by name.
     fn into_candidates(mut self) -> Vec<Candidate> {
         let odd = std::mem::take(&mut self.odd);
-        let mut plain = std::mem::take(&mut self.plain);
-        // Before they are candidates, which are large to move.
-        plain.sort_by_cached_key(|file| (name_start(self.name(file)), self.name(file)));
-        let mut all: Vec<_> = plain.iter().map(|file| self.candidate(file)).collect();
+        let by_name = self.by_name();
+        let mut all: Vec<_> = by_name.map(|file| self.candidate(file)).collect();
         if !odd.is_empty() {
             all.extend(odd);
-            all.sort_by(|one, other| one.file_name.cmp(&other.file_name));
+            all.sort_by(|one, other| one.file_name().cmp(other.file_name()));
         }
         all
     }
 }
 
-/// The first bytes of a name as numbers, in the same order as names: two names of sessions seldom agree in their date and time, and
-/// numbers are compared faster than texts.
-fn name_start(name: &str) -> (u64, u128) {
-    let mut start = [0; 24];
-    let length = name.len().min(start.len());
-    start[..length].copy_from_slice(&name.as_bytes()[..length]);
-    let (word, rest) = start.split_at(8);
-    let number = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .fold(0, |sum, byte| sum << 8 | u128::from(*byte))
-    };
-    let word = word.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-    (word, number(rest))
+/// How many bytes all names begin with.
+fn shared_start<'n>(mut names: impl Iterator<Item = &'n [u8]>) -> usize {
+    let first = names.next().unwrap_or_default();
+    names.fold(first.len(), |shared, name| {
+        let same = first[..shared].iter().zip(name);
+        same.take_while(|(one, other)| one == other).count()
+    })
+}
+
+/// The bytes of a name from there on as a number: numbers are in the order of names, as far as they reach.
+fn number_at(name: &[u8], from: usize) -> u128 {
+    let mut start = [0; 16];
+    let rest = name.get(from..).unwrap_or_default();
+    let length = rest.len().min(start.len());
+    start[..length].copy_from_slice(&rest[..length]);
+    u128::from_be_bytes(start)
 }
 
 /// True for names with the ending of a session's file.
@@ -263,15 +315,16 @@ fn is_called_like_a_session(name: &str) -> bool {
 /// Something that is no plain file.
 fn odd(
     directory: &Path,
-    file_name: String,
+    file_name: &str,
     project: usize,
     about: io::Result<Metadata>,
 ) -> Candidate {
-    let path = directory.join(&file_name);
+    let path = directory.join(file_name);
+    let before = path.as_os_str().len() - file_name.len();
     let (about, refused) = look(directory, &path, about);
     let about = about.as_ref();
     Candidate {
-        file_name,
+        name: CandidateName::InPath(before),
         project,
         size: about.map_or(0, Metadata::len),
         inode: about.map_or(0, inode),
@@ -279,7 +332,7 @@ fn odd(
             .and_then(|about| about.modified().ok())
             .unwrap_or(SystemTime::UNIX_EPOCH),
         path,
-        refused,
+        refused: refused.map(Box::new),
     }
 }
 

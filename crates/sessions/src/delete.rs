@@ -194,7 +194,7 @@ impl Deletion {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(_) => false,
             };
-            if !is_same || Content::of(&scanner.file(&file.path)) != file.content {
+            if !is_same || Content::of(&scanner.file(&file.path).map(Into::into)) != file.content {
                 let path = file.path.clone();
                 return Err(DeleteError::Changed { path });
             }

@@ -27,7 +27,7 @@ pub use update::{Progress, Updated};
 
 use super::candidates::Candidate;
 use super::listing::{FromFiles, Summaries};
-use super::scan::{Summary, Unreadable};
+use super::scan::{CompactSummary, Unreadable};
 use lapidary_gemini::GeminiHome;
 
 /// How long another process may keep us waiting.
@@ -264,7 +264,7 @@ impl Index {
 
 /// Summaries from the index, and from the files where it does not know them.
 impl Summaries for Index {
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>> {
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>> {
         let mut known = self.known(files);
         let unknown: Vec<&Candidate> = missing(files, &known);
         if !unknown.is_empty() && self.connection.is_some() {
@@ -287,7 +287,7 @@ impl Summaries for Index {
 
 impl Index {
     /// What the index knows of these files, each as it is now.
-    fn known(&mut self, files: &[&Candidate]) -> Vec<Option<Result<Summary, Unreadable>>> {
+    fn known(&mut self, files: &[&Candidate]) -> Vec<Option<Result<CompactSummary, Unreadable>>> {
         let Some(connection) = &self.connection else {
             return files.iter().map(|_| None).collect();
         };

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::candidates::Candidate;
 use super::listing::{FromFiles, Listing, Summaries};
 use super::projects::Project;
-use super::scan::{Summary, Unreadable};
+use super::scan::{CompactSummary, Unreadable};
 
 /// The sessions of some projects, and all their files.
 #[derive(Debug)]
@@ -62,11 +62,11 @@ impl Content {
         }
     }
 
-    pub(super) fn of(read: &Result<Summary, Unreadable>) -> Self {
+    pub(super) fn of(read: &Result<CompactSummary, Unreadable>) -> Self {
         match read {
-            Ok(summary) if summary.is_subagent => Self::Subagent(summary.id.clone()),
-            Ok(summary) if summary.is_resumable => Self::Session(summary.id.clone()),
-            Ok(summary) => Self::Stub(summary.id.clone()),
+            Ok(summary) if summary.is_subagent() => Self::Subagent(summary.id().to_owned()),
+            Ok(summary) if summary.is_resumable() => Self::Session(summary.id().to_owned()),
+            Ok(summary) => Self::Stub(summary.id().to_owned()),
             Err(Unreadable::Empty) => Self::Nothing,
             Err(Unreadable::NotASession) => Self::NoSession,
             Err(_) => Self::Unreadable,
@@ -105,7 +105,7 @@ struct Noting {
 }
 
 impl Summaries for Noting {
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>> {
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>> {
         let read = FromFiles.of(files);
         let held = files.iter().zip(&read).map(|(file, read)| Held {
             path: file.path.clone(),
@@ -113,7 +113,7 @@ impl Summaries for Noting {
             size: file.size,
             modified: file.modified,
             content: Content::of(read),
-            hides_content: read.as_ref().is_ok_and(Summary::hides_content),
+            hides_content: read.as_ref().is_ok_and(CompactSummary::hides_content),
         });
         self.files.extend(held);
         read

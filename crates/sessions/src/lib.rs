@@ -59,7 +59,7 @@ pub use provider::{
     ProviderScope, ReplaySessionError, SessionProvider,
 };
 pub use retention::{Expired, Expiring, Limits, Period, Retention, RetentionError, Why};
-pub use scan::{Scanner, Summary, Unreadable};
+pub use scan::{CompactSummary, Scanner, Summary, Unreadable};
 pub use select::{SelectError, Selection, is_id_prefix, select};
 pub use speech::{headline, is_resumable, says, title};
 pub use stats::{StatsRequest, stats, stats_with};

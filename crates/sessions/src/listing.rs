@@ -16,7 +16,7 @@ use lapidary_vocab::session::{HiddenFile, HiddenReason};
 
 use super::candidates::{Candidate, candidates};
 use super::projects::Project;
-use super::scan::{AsIs, Scanner, Summary, Unreadable};
+use super::scan::{AsIs, CompactSummary, Scanner, Unreadable};
 use crate::names;
 use listed::SharedByProject;
 
@@ -36,7 +36,7 @@ pub struct Listing {
 /// Where summaries of files come from: the files, or somewhere that remembers them.
 pub trait Summaries {
     /// A summary of each file, in their order.
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>>;
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>>;
 }
 
 /// Summaries from the files themselves, several at a time.
@@ -44,9 +44,9 @@ pub trait Summaries {
 pub struct FromFiles;
 
 impl Summaries for FromFiles {
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>> {
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>> {
         each_file(files, Scanner::default, |scanner, file| {
-            scanner.file(&file.path)
+            scanner.file(&file.path).map(CompactSummary::from)
         })
     }
 }
@@ -82,7 +82,7 @@ impl Listing {
     ) -> Self {
         let mut listing = Self::default();
         for file in &files {
-            if let Some((reason, why)) = &file.refused {
+            if let Some((reason, why)) = file.refused.as_deref() {
                 listing.hide(file, projects, reason.clone(), why.clone(), None);
             }
         }
@@ -91,12 +91,13 @@ impl Listing {
         let read = summaries.of(&opened);
         listing.sessions.reserve_exact(opened.len());
         let now = now_text(now);
-        let shared: Vec<_> = projects.iter().map(SharedByProject::of).collect();
+        let shared = projects.iter().map(|it| SharedByProject::of(it, &now));
+        let shared: Vec<_> = shared.collect();
         let opened = files.into_iter().filter(|file| file.refused.is_none());
         for (file, summary) in opened.zip(read) {
             if let Some(summary) = listing.take(&file, summary, projects) {
                 let project = &shared[file.project];
-                let session = Listed::of_file(file, summary, project, &now);
+                let session = Listed::of_file(file, summary, project);
                 listing.sessions.push(session);
             }
         }
@@ -172,13 +173,14 @@ impl Listing {
 
     fn number(&mut self) {
         // What the CLI does not list comes last, so that the others have its numbers. Keys are cached: sessions are large to move.
-        self.sessions.sort_by_cached_key(|session| {
-            (
-                session.project,
-                !session.is_cli_listed(),
-                session.started_ms,
-            )
-        });
+        let key = |session: &Listed| {
+            let is_last = !session.is_cli_listed();
+            (session.project, is_last, session.started_ms)
+        };
+        // Files come by name, which begins with the minute: most often they are in order.
+        if !self.sessions.is_sorted_by_key(key) {
+            self.sessions.sort_by_cached_key(key);
+        }
         let mut last = (usize::MAX, 0);
         for session in &mut self.sessions {
             let number = if last.0 == session.project {
@@ -195,9 +197,9 @@ impl Listing {
     fn take(
         &mut self,
         file: &Candidate,
-        read: Result<Summary, Unreadable>,
+        read: Result<CompactSummary, Unreadable>,
         projects: &[Project],
-    ) -> Option<Summary> {
+    ) -> Option<CompactSummary> {
         let summary = match read {
             Ok(summary) => summary,
             Err(error) => {
@@ -214,16 +216,17 @@ impl Listing {
         let hidden = if summary.hides_content() {
             let why = "what was said in it is hidden: `lapidary sessions recover` brings it back";
             Some((HiddenReason::NoContent, why))
-        } else if !summary.is_resumable {
+        } else if !summary.is_resumable() {
             let why = "it has no messages to resume";
             Some((HiddenReason::NoContent, why))
-        } else if summary.is_subagent {
+        } else if summary.is_subagent() {
             Some((HiddenReason::Subagent, "a sub-agent wrote it"))
         } else {
             None
         };
         if let Some((reason, why)) = hidden {
-            self.hide(file, projects, reason, why.to_owned(), Some(summary.id));
+            let id = summary.id().to_owned();
+            self.hide(file, projects, reason, why.to_owned(), Some(id));
             return None;
         }
         Some(summary)
@@ -272,7 +275,7 @@ fn duplicate(older: &Listed, newer: &Listed, projects: &[Project]) -> HiddenFile
     } else {
         "was updated later"
     };
-    let info = older.to_info().into_owned();
+    let info = older.row().into_info();
     HiddenFile {
         path: info.path,
         project_id: projects[older.project].id.clone(),

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use lapidary_vocab::session::UnlistedPlace;
 
-use super::candidates::Candidate;
+use super::candidates::{Candidate, CandidateName};
 use super::listing::{FromFiles, Listed, Listing};
 use super::projects::Project;
 use super::search::{Found, Search};
@@ -105,7 +105,7 @@ fn candidate(vault: &Vault, entry: &Entry, project: usize) -> Option<Candidate> 
     let name = Path::new(&entry.path).file_name()?.to_string_lossy();
     Some(Candidate {
         path,
-        file_name: name.into_owned(),
+        name: CandidateName::Other(name.into()),
         project,
         size: entry.size,
         modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),

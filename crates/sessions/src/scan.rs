@@ -3,6 +3,7 @@
 //! An append log is read in pieces of bounded size, however long it is; only its longest record has to fit. A document has to be
 //! read whole. A title, a count, an id: what the CLI would say, to the letter, rewinds and checkpoints and torn lines included.
 
+mod compact;
 mod document;
 mod glance;
 mod log;
@@ -17,6 +18,9 @@ use lapidary_json::Token;
 
 use self::document::document;
 use self::log::Reading;
+pub use compact::CompactSummary;
+#[cfg(feature = "index")]
+pub(super) use compact::{SummaryFacts, TEXTS};
 pub(super) use glance::{Glance, time_of_touch};
 pub(super) use log::AsIs;
 

@@ -248,14 +248,14 @@ fn bytes_of(seen: &[Sightings]) -> u64 {
 
 /// Summaries that are there already.
 #[cfg(feature = "index")]
-struct Given(Vec<Result<super::scan::Summary, super::scan::Unreadable>>);
+struct Given(Vec<Result<super::scan::CompactSummary, super::scan::Unreadable>>);
 
 #[cfg(feature = "index")]
 impl super::listing::Summaries for Given {
     fn of(
         &mut self,
         _: &[&Candidate],
-    ) -> Vec<Result<super::scan::Summary, super::scan::Unreadable>> {
+    ) -> Vec<Result<super::scan::CompactSummary, super::scan::Unreadable>> {
         std::mem::take(&mut self.0)
     }
 }

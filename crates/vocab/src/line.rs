@@ -4,14 +4,16 @@
 //! more time on the keys than the text; and a session of a list, of which there may be tens of thousands. Tests compare them with
 //! what serde writes.
 
-use std::borrow::Borrow;
+mod session_rows;
+
 use std::io::{self, Write};
 
 use serde::Serialize;
 
 use crate::event::{Event, StreamDelta};
-use crate::session::{SessionInfo, SessionList};
 use crate::{Base, Body};
+
+pub use session_rows::{SessionRow, write_sessions};
 
 /// Writes `value` and a newline.
 pub fn write(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
@@ -100,110 +102,6 @@ fn write_plain_delta(out: &mut impl Write, delta: &StreamDelta, base: &Base) -> 
         out.write_all(raw.as_str().as_bytes())?;
     }
     out.write_all(b"}\n")
-}
-
-/// Writes a list of sessions and a newline: the same bytes as [`write()`] of a [`SessionList`] with these sessions, faster, and
-/// without a copy of them.
-pub fn write_sessions(
-    out: &mut impl Write,
-    list: &SessionList,
-    sessions: impl Iterator<Item: Borrow<SessionInfo>>,
-) -> io::Result<()> {
-    let SessionList {
-        schema,
-        sessions: _,
-        hidden_count,
-        hidden,
-        warnings,
-    } = list;
-    out.write_all(b"{\"schema\":")?;
-    string(out, schema)?;
-    out.write_all(b",\"sessions\":[")?;
-    for (place, session) in sessions.enumerate() {
-        out.write_all(if place == 0 { b"" } else { b"," })?;
-        write_session(out, session.borrow())?;
-    }
-    write!(out, "],\"hiddenCount\":{hidden_count}")?;
-    if !hidden.is_empty() {
-        out.write_all(b",\"hidden\":")?;
-        serde_json::to_writer(&mut *out, hidden)?;
-    }
-    if !warnings.is_empty() {
-        out.write_all(b",\"warnings\":")?;
-        serde_json::to_writer(&mut *out, warnings)?;
-    }
-    out.write_all(b"}\n")
-}
-
-fn write_session(out: &mut impl Write, session: &SessionInfo) -> io::Result<()> {
-    let SessionInfo {
-        id,
-        provider,
-        run,
-        file,
-        file_name,
-        path,
-        start_time,
-        last_updated,
-        message_count,
-        user_message_count,
-        display_name,
-        first_user_message,
-        is_current_session,
-        index,
-        unlisted,
-        summary,
-        project,
-        project_id,
-        size,
-        endangered_by,
-    } = session;
-    member(out, b"{\"id\":", id)?;
-    member(out, b",\"provider\":", provider.as_str())?;
-    if let Some(run) = run {
-        member(out, b",\"run\":", run)?;
-    }
-    member(out, b",\"file\":", file)?;
-    member(out, b",\"fileName\":", file_name)?;
-    member(out, b",\"path\":", path)?;
-    member(out, b",\"startTime\":", start_time)?;
-    member(out, b",\"lastUpdated\":", last_updated)?;
-    count(out, b",\"messageCount\":", *message_count)?;
-    count(out, b",\"userMessageCount\":", *user_message_count)?;
-    member(out, b",\"displayName\":", display_name)?;
-    member(out, b",\"firstUserMessage\":", first_user_message)?;
-    out.write_all(if *is_current_session {
-        b",\"isCurrentSession\":true"
-    } else {
-        b",\"isCurrentSession\":false".as_slice()
-    })?;
-    count(out, b",\"index\":", *index)?;
-    if let Some(unlisted) = unlisted {
-        member(out, b",\"unlisted\":", unlisted.as_str())?;
-    }
-    if let Some(summary) = summary {
-        member(out, b",\"summary\":", summary)?;
-    }
-    if let Some(project) = project {
-        member(out, b",\"project\":", project)?;
-    }
-    member(out, b",\"projectId\":", project_id)?;
-    count(out, b",\"size\":", *size)?;
-    if let Some(endangered_by) = endangered_by {
-        member(out, b",\"endangeredBy\":", endangered_by)?;
-    }
-    out.write_all(b"}")
-}
-
-fn member(out: &mut impl Write, key: &[u8], text: &str) -> io::Result<()> {
-    out.write_all(key)?;
-    string(out, text)
-}
-
-/// A number. Not by `write!`, which takes as long for one as for three texts.
-fn count(out: &mut impl Write, key: &[u8], number: u64) -> io::Result<()> {
-    out.write_all(key)?;
-    Ok(serde_json::to_writer(out, &number)?)
 }
 
 /// A string that hardly ever has something to escape.

@@ -11,7 +11,7 @@ use super::states::{self, Place};
 use super::texts::{IS_EXACT, Owner};
 use crate::candidates::{Candidate, Sightings};
 use crate::listing::{FromFiles, Summaries as _};
-use crate::scan::{Summary, Unreadable};
+use crate::scan::{CompactSummary, Unreadable};
 use crate::search::Watch;
 use crate::search::direct::{self, Look};
 use crate::search::filters::{Filters, Score, Tally};
@@ -22,7 +22,7 @@ use crate::search::query::{Query, Term};
 #[derive(Debug)]
 pub(crate) struct Looked {
     pub(crate) file: Candidate,
-    pub(crate) summary: Result<Summary, Unreadable>,
+    pub(crate) summary: Result<CompactSummary, Unreadable>,
     /// How well it fits, if it does.
     pub(crate) score: Option<Score>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Looked {
 #[derive(Debug, Default)]
 struct Answer {
     /// The files of all sessions of which one is a hit.
-    found: Vec<(Place, Result<Summary, Unreadable>, Option<Score>)>,
+    found: Vec<(Place, Result<CompactSummary, Unreadable>, Option<Score>)>,
     /// The files that it does not know as they are now.
     changed: Vec<Place>,
 }
@@ -105,7 +105,7 @@ fn all(
     looks: Vec<Look>,
 ) -> Vec<Looked> {
     let found = answer.found.iter();
-    let found = found.filter_map(|(_, summary, _)| Some(summary.as_ref().ok()?.id.clone()));
+    let found = found.filter_map(|(_, summary, _)| Some(summary.as_ref().ok()?.id().to_owned()));
     let mut hits: HashSet<String> = found.collect();
     hits.extend(ids_of_hits(&looks));
     let mut all = Vec::with_capacity(answer.found.len());
@@ -122,7 +122,7 @@ fn all(
     }
     for ((directory, file), look) in unsure.into_iter().zip(looks) {
         let (summary, score) = match look {
-            Look::Hit(summary, score, _) => (Ok(*summary), Some(score)),
+            Look::Hit(summary, score, _) => (Ok(CompactSummary::from(&*summary)), Some(score)),
             Look::Miss(id) if !hits.contains(&id) => continue,
             // Without any hit it does not matter which file counts.
             Look::Odd if hits.is_empty() => continue,
@@ -138,7 +138,7 @@ fn all(
         ));
     }
     all.sort_by(|(one, file), (other, other_file)| {
-        let names = || file.file.file_name.cmp(&other_file.file.file_name);
+        let names = || file.file.file_name().cmp(other_file.file.file_name());
         one.cmp(other).then_with(names)
     });
     all.into_iter().map(|(_, looked)| looked).collect()
@@ -288,7 +288,7 @@ fn score(
     Ok(tally.score(everything))
 }
 
-fn summary_of(file: &Candidate) -> Result<Summary, Unreadable> {
+fn summary_of(file: &Candidate) -> Result<CompactSummary, Unreadable> {
     let mut only = FromFiles.of(&[file]);
     only.pop().unwrap_or(Err(Unreadable::NotASession))
 }

@@ -9,13 +9,13 @@ use rusqlite::{Connection, Row as SqlRow, params};
 use super::packed;
 use super::states;
 use crate::candidates::Candidate;
-use crate::scan::{Summary, Unreadable};
+use crate::scan::{CompactSummary, Summary, Unreadable};
 
 /// From how many files on all rows are read instead of one after the other.
 const MANY: usize = 200;
 
 /// What is known of a file.
-type Read = Result<Summary, Unreadable>;
+type Read = Result<CompactSummary, Unreadable>;
 
 /// A path as the index has it.
 pub(super) fn key(path: &Path) -> &[u8] {

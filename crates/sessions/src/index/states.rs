@@ -131,7 +131,7 @@ pub(super) fn ids(
     // They come directory by directory.
     for files in files.chunk_by(|one, other| directory_of(one) == directory_of(other)) {
         let entries = files.iter().enumerate().map(|(place, file)| Entry {
-            name: file.file_name.as_bytes(),
+            name: file.name.bytes_in(&file.path),
             state: State::of(file),
             value: from + place,
         });
@@ -147,7 +147,7 @@ pub(super) fn ids(
 /// The path of a file's directory, with the sign behind it.
 fn directory_of(file: &Candidate) -> &[u8] {
     let path = key(&file.path);
-    &path[..path.len() - file.file_name.len()]
+    &path[..path.len() - file.name.bytes_in(&file.path).len()]
 }
 
 /// Where a file stands: among which files, and at which place among them.

@@ -7,13 +7,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use lapidary_vocab::event::Provider;
+use lapidary_vocab::line::SessionRow;
 use lapidary_vocab::session::{SessionInfo, UnlistedPlace};
 
 use super::epoch_ms;
 use crate::age::age;
-use crate::candidates::Candidate;
+use crate::candidates::{Candidate, CandidateName};
 use crate::projects::Project;
-use crate::scan::Summary;
+use crate::scan::CompactSummary;
 use crate::speech;
 
 /// A session in the list.
@@ -43,10 +44,9 @@ enum InfoSource {
 /// What is known of a session file, without anything that can be made of the rest.
 #[derive(Debug, Clone)]
 struct SummarisedFile {
-    file_name: String,
+    name: CandidateName,
     size: u64,
-    /// With both times.
-    summary: Summary,
+    summary: CompactSummary,
     index: u64,
     is_older: bool,
     project: Arc<SharedByProject>,
@@ -57,6 +57,8 @@ struct SummarisedFile {
 /// What is the same for every session of a project.
 #[derive(Debug)]
 pub(super) struct SharedByProject {
+    /// The time of the list.
+    now: String,
     root: Option<String>,
     id: String,
     /// The directory that the CLI uses, if there is an older one beside it. What is in the older one the CLI copies only when it
@@ -65,11 +67,15 @@ pub(super) struct SharedByProject {
 }
 
 impl SharedByProject {
-    pub(super) fn of(project: &Project) -> Arc<Self> {
+    pub(super) fn of(project: &Project, now: &str) -> Arc<Self> {
         let used = &project.directory;
         let has_older = project.directories.len() > 1 && project.directories.contains(used);
         Arc::new(Self {
-            root: project.root.as_deref().map(path_text),
+            now: now.to_owned(),
+            root: project
+                .root
+                .as_deref()
+                .map(|root| root.to_string_lossy().into_owned()),
             id: project.id.clone(),
             used_beside_older: has_older.then(|| used.clone()),
         })
@@ -95,14 +101,13 @@ impl Listed {
         }
     }
 
-    /// The session of a file. `now` is the time of what has none.
+    /// The session of a file.
     pub(super) fn of_file(
         file: Candidate,
-        mut summary: Summary,
+        summary: CompactSummary,
         project: &Arc<SharedByProject>,
-        now: &str,
     ) -> Self {
-        let (start, last) = set_times(&mut summary, now);
+        let (start, last) = times(&summary, &project.now);
         Self {
             started_ms: epoch_ms(start),
             updated_ms: epoch_ms(last),
@@ -110,7 +115,7 @@ impl Listed {
             modified: file.modified,
             source: InfoSource::File(Box::new(SummarisedFile {
                 is_older: project.is_older(&file.path),
-                file_name: file.file_name,
+                name: file.name,
                 size: file.size,
                 summary,
                 index: 0,
@@ -121,22 +126,22 @@ impl Listed {
         }
     }
 
-    /// What a list says about it. The session keeps it from then on; [`Listed::to_info`] does not.
+    /// What a list says about it. The session keeps it from then on; [`Listed::row`] does not.
     pub fn info(&self) -> &SessionInfo {
         match &self.source {
             InfoSource::Info(info) => info,
             InfoSource::File(file) => {
-                let info = || Box::new(file.info(&self.path));
+                let info = || Box::new(file.row(&self.path).into_info());
                 file.info.get_or_init(info)
             }
         }
     }
 
     /// The same for a caller that needs it once, as printing a long list does.
-    pub fn to_info(&self) -> Cow<'_, SessionInfo> {
+    pub fn row(&self) -> SessionRow<'_> {
         match &self.source {
-            InfoSource::Info(info) => Cow::Borrowed(info),
-            InfoSource::File(file) => Cow::Owned(file.info(&self.path)),
+            InfoSource::Info(info) => SessionRow::from(&**info),
+            InfoSource::File(file) => file.row(&self.path),
         }
     }
 
@@ -144,14 +149,15 @@ impl Listed {
     pub fn into_info(self) -> SessionInfo {
         match self.source {
             InfoSource::Info(info) => *info,
-            InfoSource::File(file) => file.info(&self.path),
+            InfoSource::File(file) => file.row(&self.path).into_info(),
         }
     }
 
     /// What a list says about it, to be changed.
     pub fn info_mut(&mut self) -> &mut SessionInfo {
         if let InfoSource::File(file) = &self.source {
-            self.source = InfoSource::Info(Box::new(file.info(&self.path)));
+            let info = file.row(&self.path).into_info();
+            self.source = InfoSource::Info(Box::new(info));
         }
         match &mut self.source {
             InfoSource::Info(info) => info,
@@ -163,7 +169,7 @@ impl Listed {
     pub fn id(&self) -> &str {
         match &self.source {
             InfoSource::Info(info) => &info.id,
-            InfoSource::File(file) => &file.summary.id,
+            InfoSource::File(file) => file.summary.id(),
         }
     }
 
@@ -189,7 +195,7 @@ impl Listed {
     pub(super) fn file_name(&self) -> &str {
         match &self.source {
             InfoSource::Info(info) => &info.file_name,
-            InfoSource::File(file) => &file.file_name,
+            InfoSource::File(file) => file.name.in_path(&self.path),
         }
     }
 
@@ -219,7 +225,7 @@ impl Listed {
         match &self.source {
             InfoSource::Info(info) if info.run.is_some() => None,
             InfoSource::Info(info) => Some(info.message_count),
-            InfoSource::File(file) => Some(file.summary.message_count),
+            InfoSource::File(file) => Some(file.summary.message_count()),
         }
     }
 
@@ -265,79 +271,78 @@ impl Listed {
 
 impl SummarisedFile {
     fn display_name(&self) -> String {
-        let said = self.summary.first_user_message.as_deref();
-        match &self.summary.summary {
+        match self.summary.summary() {
             Some(summary) => speech::harmless(summary),
-            None => speech::name(said),
+            None => speech::name(self.summary.first_user_message()),
         }
     }
 
-    fn info(&self, path: &Path) -> SessionInfo {
+    fn row<'s>(&'s self, path: &'s Path) -> SessionRow<'s> {
         let summary = &self.summary;
-        let said = summary.first_user_message.as_deref();
-        let (display_name, first_user_message) = match &summary.summary {
+        let said = summary.first_user_message();
+        let (display_name, first_user_message) = match summary.summary() {
             Some(summary) => (speech::harmless(summary), speech::opening(said)),
             None => speech::headline(said),
         };
-        let stem = self.file_name.trim_end_matches('l');
-        let stem = stem.trim_end_matches(".json");
-        SessionInfo {
-            provider: Provider::Gemini,
+        let file_name = self.name.in_path(path);
+        let (start_time, last_updated) = times(summary, &self.project.now);
+        SessionRow {
+            provider: &Provider::Gemini,
             run: None,
-            file: stem.to_owned(),
+            file: stem(file_name),
             path: path_text(path),
-            start_time: summary.start_time.clone().unwrap_or_default(),
-            last_updated: summary.last_updated.clone().unwrap_or_default(),
-            message_count: summary.message_count,
-            user_message_count: summary.user_message_count,
-            display_name,
-            first_user_message,
+            start_time,
+            last_updated,
+            message_count: summary.message_count(),
+            user_message_count: summary.facts.user_message_count,
+            display_name: Cow::Owned(display_name),
+            first_user_message: Cow::Owned(first_user_message),
             is_current_session: false,
             index: self.index,
-            unlisted: self.is_older.then_some(UnlistedPlace::OlderDirectory),
-            summary: summary.summary.clone(),
-            project: self.project.root.clone(),
-            project_id: self.project.id.clone(),
+            unlisted: self.is_older.then_some(&UnlistedPlace::OlderDirectory),
+            summary: summary.summary(),
+            project: self.project.root.as_deref(),
+            project_id: &self.project.id,
             size: self.size,
             endangered_by: None,
-            id: summary.id.clone(),
-            file_name: self.file_name.clone(),
+            id: summary.id(),
+            file_name,
         }
     }
 }
 
-/// Says when a session began and when something was last added, where the file does not. Older files have one of both, and no hash of
-/// their project; what has neither began now.
-fn set_times<'s>(summary: &'s mut Summary, now: &str) -> (&'s str, &'s str) {
-    let Summary {
-        start_time,
-        last_updated,
-        has_project_hash,
-        ..
-    } = summary;
-    if !*has_project_hash && start_time.is_some() != last_updated.is_some() {
-        *start_time = start_time.take().or_else(|| last_updated.clone());
-        last_updated.clone_from(start_time);
-    }
-    let start = start_time.get_or_insert_with(|| now.to_owned());
-    let last = last_updated.get_or_insert_with(|| now.to_owned());
-    (start, last)
+/// A file's name without what its format adds.
+fn stem(file_name: &str) -> &str {
+    let log = file_name.strip_suffix(".jsonl");
+    log.unwrap_or(file_name).trim_end_matches(".json")
 }
 
 /// A path as text. Nearly every path is text, which is found out faster than it is read lossily.
-fn path_text(path: &Path) -> String {
-    let text = path.to_str().map(str::to_owned);
-    text.unwrap_or_else(|| path.to_string_lossy().into_owned())
+fn path_text(path: &Path) -> Cow<'_, str> {
+    let text = path.to_str().map(Cow::Borrowed);
+    text.unwrap_or_else(|| path.to_string_lossy())
+}
+
+/// When a session began and when something was last added. Older files have one of both, and no hash of their project; what has
+/// neither began now.
+fn times<'s>(summary: &'s CompactSummary, now: &'s str) -> (&'s str, &'s str) {
+    let (start, last) = (summary.start_time(), summary.last_updated());
+    if summary.facts.has_project_hash {
+        return (start.unwrap_or(now), last.unwrap_or(now));
+    }
+    let start_or_last = start.or(last).unwrap_or(now);
+    (start_or_last, last.or(start).unwrap_or(now))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scan::Summary;
 
     fn listed(summary: Summary) -> Listed {
         let file = Candidate {
             path: "/tmp/p/chats/session-1.jsonl".into(),
-            file_name: "session-1.jsonl".to_owned(),
+            name: CandidateName::InPath("/tmp/p/chats/".len()),
             project: 0,
             size: 7,
             modified: SystemTime::UNIX_EPOCH,
@@ -345,11 +350,12 @@ mod tests {
             refused: None,
         };
         let project = Arc::new(SharedByProject {
+            now: "now".to_owned(),
             root: Some("/work".to_owned()),
             id: "p".to_owned(),
             used_beside_older: Some("/tmp/other".into()),
         });
-        Listed::of_file(file, summary, &project, "now")
+        Listed::of_file(file, summary.into(), &project)
     }
 
     fn said(message: &str, summary: Option<&str>) -> Summary {
@@ -364,7 +370,7 @@ mod tests {
 
     /// What is known without the info, and the same from the info.
     fn check(session: &Listed) {
-        let info = session.to_info().into_owned();
+        let info = session.row().into_info();
         let known = (session.id(), session.index(), session.file_name());
         assert_eq!(known, (&*info.id, info.index, &*info.file_name));
         assert_eq!(session.display_name(), info.display_name);

@@ -15,7 +15,7 @@ use super::{Matched, Watch};
 use crate::candidates::Candidate;
 use crate::listing::{Listing, Summaries, each_file};
 use crate::projects::Project;
-use crate::scan::{self, Scanner, Summary, Unreadable};
+use crate::scan::{self, CompactSummary, Scanner, Summary, Unreadable};
 use lapidary_vocab::session::TextMatch;
 
 /// What one look at a file tells.
@@ -143,12 +143,15 @@ fn ids_of_hits(files: &[&Candidate], looks: &[Look]) -> HashSet<(usize, String)>
 struct Known(Vec<Option<Summary>>);
 
 impl Summaries for Known {
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>> {
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>> {
         let mut scanner = Scanner::default();
         let known = std::mem::take(&mut self.0).into_iter();
         known
             .zip(files)
-            .map(|(summary, file)| summary.map_or_else(|| scanner.file(&file.path), Ok))
+            .map(|(summary, file)| match summary {
+                Some(summary) => Ok(summary.into()),
+                None => scanner.file(&file.path).map(Into::into),
+            })
             .collect()
     }
 }

@@ -1,6 +1,7 @@
 //! What is written by hand: the same bytes as serde's, with every combination of fields.
 
 use lapidary_vocab::event::{Provider, StreamDelta, StreamDeltaKind};
+use lapidary_vocab::line::SessionRow;
 use lapidary_vocab::session::{
     HiddenFile, HiddenReason, LIST_SCHEMA, SessionInfo, SessionList, UnlistedPlace,
 };
@@ -187,8 +188,11 @@ proptest! {
             warnings,
         };
         let (mut ours, mut serdes) = (Vec::new(), Vec::new());
-        line::write_sessions(&mut ours, &list, sessions.iter()).unwrap();
+        let rows = sessions.iter().map(SessionRow::from);
+        line::write_sessions(&mut ours, &list, rows).unwrap();
         line::write(&mut serdes, &list).unwrap();
         prop_assert_eq!(String::from_utf8(ours).unwrap(), String::from_utf8(serdes).unwrap());
+        let again: Vec<_> = sessions.iter().map(|info| SessionRow::from(info).into_info()).collect();
+        prop_assert_eq!(again, sessions);
     }
 }

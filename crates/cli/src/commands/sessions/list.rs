@@ -4,7 +4,6 @@ mod row;
 mod shorten;
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
 
@@ -129,14 +128,16 @@ fn keep_newest(sessions: &mut Vec<Listed>, last: usize) {
 
 /// Those of a project stay together; the project with the newest session comes first.
 fn newest_first(sessions: &mut [Listed]) {
-    let mut newest = HashMap::new();
+    let mut newest = Vec::new();
     for session in &*sessions {
-        let known = newest.entry(session.project).or_insert(session.updated_ms);
-        *known = session.updated_ms.max(*known);
+        if newest.len() <= session.project {
+            newest.resize(session.project + 1, None);
+        }
+        newest[session.project] = session.updated_ms.max(newest[session.project]);
     }
     sessions.sort_by_cached_key(|session| {
         (
-            Reverse(newest[&session.project]),
+            Reverse(newest[session.project]),
             session.project,
             Reverse(session.updated_ms),
             Reverse(session.index()),
@@ -157,8 +158,8 @@ fn json(args: &Args, listing: &mut Listing, out: &mut Printer) -> io::Result<()>
         },
         warnings: std::mem::take(&mut listing.warnings),
     };
-    let infos = listing.sessions.iter().map(Listed::to_info);
-    line::write_sessions(out, &list, infos)
+    let rows = listing.sessions.iter().map(Listed::row);
+    line::write_sessions(out, &list, rows)
 }
 
 fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Result<(), Failure> {
@@ -172,8 +173,8 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
     let mut project = None;
     for session in &listing.sessions {
         if args.scope.all && project.replace(session.project) != Some(session.project) {
-            let info = session.to_info();
-            let name = info.project.as_deref().unwrap_or(&info.project_id);
+            let row = session.row();
+            let name = row.project.unwrap_or(row.project_id);
             writeln!(out, "{}", sanitize(name))?;
         }
         rows.row(session, out)?;

@@ -2,7 +2,7 @@
 
 use lapidary::sessions::search::{Filters, Query, Search, Watch};
 use lapidary::sessions::{
-    Candidate, FromFiles, Index, Listing, Project, Summaries, Summary, Unreadable,
+    Candidate, CompactSummary, FromFiles, Index, Listing, Project, Summaries, Unreadable,
 };
 
 use super::super::common::{Place, Scope};
@@ -62,7 +62,7 @@ struct Counting<'t> {
 }
 
 impl Summaries for Counting<'_> {
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<Summary, Unreadable>> {
+    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>> {
         (self.told)(0, files.len());
         // All at once: how much it takes in on the way is limited for each time it is asked.
         if self.index.is_open() {

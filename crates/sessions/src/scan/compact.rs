@@ -1,0 +1,157 @@
+//! A summary as lists keep it: one piece of memory for all of its texts. A list of tens of thousands of sessions takes most of its time
+//! for memory, and a text of its own for each field takes twice as much.
+
+use super::Summary;
+
+/// Stands for the length of a text that is not there.
+const ABSENT: u32 = u32::MAX;
+
+/// How many texts a summary has.
+pub(crate) const TEXTS: usize = 5;
+
+/// Places of the texts.
+const ID: usize = 0;
+const START_TIME: usize = 1;
+const LAST_UPDATED: usize = 2;
+const SUMMARY: usize = 3;
+const FIRST_USER_MESSAGE: usize = 4;
+
+/// A [`Summary`] whose texts stand one behind the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompactSummary {
+    texts: Box<str>,
+    lengths: [u32; TEXTS],
+    pub(crate) facts: SummaryFacts,
+}
+
+/// What a [`Summary`] says beside its texts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct SummaryFacts {
+    pub(crate) message_count: u64,
+    pub(crate) user_message_count: u64,
+    pub(crate) unreadable_lines: u64,
+    pub(crate) has_project_hash: bool,
+    pub(crate) is_subagent: bool,
+    pub(crate) is_resumable: bool,
+}
+
+impl CompactSummary {
+    /// Takes texts that stand one behind the other. None if they do not have these lengths.
+    #[cfg(feature = "index")]
+    pub(crate) fn parse(texts: &str, lengths: [u32; TEXTS], facts: SummaryFacts) -> Option<Self> {
+        let mut end = 0;
+        for length in lengths {
+            end = present(length).saturating_add(end);
+            if !texts.is_char_boundary(end) {
+                return None;
+            }
+        }
+        let is_whole = end == texts.len() && lengths[ID] != ABSENT;
+        is_whole.then(|| Self {
+            texts: texts.into(),
+            lengths,
+            facts,
+        })
+    }
+
+    /// The length of each text, and the texts one behind the other.
+    #[cfg(feature = "index")]
+    pub(crate) fn parts(&self) -> (&[u32; TEXTS], &str) {
+        (&self.lengths, &self.texts)
+    }
+
+    /// The session's id.
+    pub fn id(&self) -> &str {
+        self.text(ID).unwrap_or_default()
+    }
+
+    /// When it began.
+    pub fn start_time(&self) -> Option<&str> {
+        self.text(START_TIME)
+    }
+
+    /// When something was last added.
+    pub fn last_updated(&self) -> Option<&str> {
+        self.text(LAST_UPDATED)
+    }
+
+    /// What a model said it was about.
+    pub fn summary(&self) -> Option<&str> {
+        self.text(SUMMARY)
+    }
+
+    /// The first message of the user's that says something, as it stands.
+    pub fn first_user_message(&self) -> Option<&str> {
+        self.text(FIRST_USER_MESSAGE)
+    }
+
+    /// How many records of messages there are since the last checkpoint.
+    pub fn message_count(&self) -> u64 {
+        self.facts.message_count
+    }
+
+    /// True if there is anything to resume.
+    pub fn is_resumable(&self) -> bool {
+        self.facts.is_resumable
+    }
+
+    /// True if a sub-agent wrote it.
+    pub fn is_subagent(&self) -> bool {
+        self.facts.is_subagent
+    }
+
+    /// As [`Summary::hides_content`].
+    pub fn hides_content(&self) -> bool {
+        let was_said = self.first_user_message().is_some() || self.facts.unreadable_lines > 0;
+        !self.facts.is_resumable && was_said
+    }
+
+    fn text(&self, place: usize) -> Option<&str> {
+        if self.lengths[place] == ABSENT {
+            return None;
+        }
+        let from: usize = self.lengths[..place].iter().copied().map(present).sum();
+        self.texts.get(from..from + present(self.lengths[place]))
+    }
+}
+
+/// How many bytes a text of such a length takes.
+fn present(length: u32) -> usize {
+    match length {
+        ABSENT => 0,
+        length => length as usize,
+    }
+}
+
+impl From<&Summary> for CompactSummary {
+    fn from(summary: &Summary) -> Self {
+        let texts = [
+            Some(summary.id.as_str()),
+            summary.start_time.as_deref(),
+            summary.last_updated.as_deref(),
+            summary.summary.as_deref(),
+            summary.first_user_message.as_deref(),
+        ];
+        // A record has at most 1 GiB, and so has each of its texts: none is left out here.
+        let length = |text: &str| u32::try_from(text.len()).ok();
+        let texts = texts.map(|text| text.filter(|text| length(text).is_some()));
+        Self {
+            lengths: texts.map(|text| text.and_then(length).unwrap_or(ABSENT)),
+            texts: texts.into_iter().flatten().collect::<String>().into(),
+            facts: SummaryFacts {
+                message_count: summary.message_count,
+                user_message_count: summary.user_message_count,
+                unreadable_lines: summary.unreadable_lines,
+                has_project_hash: summary.has_project_hash,
+                is_subagent: summary.is_subagent,
+                is_resumable: summary.is_resumable,
+            },
+        }
+    }
+}
+
+impl From<Summary> for CompactSummary {
+    fn from(summary: Summary) -> Self {
+        Self::from(&summary)
+    }
+}
