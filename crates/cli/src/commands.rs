@@ -12,6 +12,7 @@ mod job;
 mod machine_format;
 mod man;
 mod overview;
+mod parse;
 mod policy;
 mod prices;
 mod record;
@@ -31,6 +32,7 @@ use clap::CommandFactory as _;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
+pub(crate) use parse::parse;
 
 /// Lapidary runs coding agents and keeps what they did
 #[derive(Debug, clap::Parser)]

@@ -12,12 +12,8 @@ mod printer;
 mod system;
 mod usage;
 
-use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
-use clap::FromArgMatches as _;
-
-use crate::commands::Cli;
 use crate::failure::report;
 use crate::printer::Printer;
 
@@ -27,12 +23,8 @@ fn main() -> ExitCode {
         return exit;
     }
     system::survive_large_files();
-    // Not dropped: that takes longer than parsing, and the process ends with it.
-    let mut command_line = ManuallyDrop::new(commands::command_line());
-    let cli = command_line
-        .try_get_matches_from_mut(std::env::args_os())
-        .and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match cli {
+    let args: Vec<_> = std::env::args_os().collect();
+    let cli = match commands::parse(&args) {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error),
     };

@@ -7,11 +7,13 @@
 //!
 //! * [`Token`]: one valid JSON value, borrowed from the text it stands in;
 //! * [`Token::parse`] and [`scan_object`]: one pass over a line, validating it and handing out its members;
-//! * [`SharedToken`]: a token in a reference-counted text, for values that outlive the line's buffer.
+//! * [`SharedToken`]: a token in a reference-counted text, for values that outlive the line's buffer;
+//! * [`JoinedString`]: strings that came in pieces, put together.
 //!
 //! It knows no agent and none of our own names, which is why both `wire` and `vocab` may use it without knowing each other.
 
 mod compact;
+mod joined;
 mod quotes;
 mod scan;
 mod shared;
@@ -19,6 +21,7 @@ mod string;
 mod token;
 
 pub use compact::compact;
+pub use joined::JoinedString;
 pub use scan::{
     Invalid, ScanError, needs_escape, scan_object, scan_object_and_list, scan_prefix, scan_template,
 };

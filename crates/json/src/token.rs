@@ -160,7 +160,7 @@ impl<'a> Token<'a> {
 
     /// What stands between the quotes of a string.
     #[inline]
-    fn inner(self) -> &'a str {
+    pub(crate) fn inner(self) -> &'a str {
         &self.0[1..self.0.len() - 1]
     }
 }

@@ -57,7 +57,7 @@ pub struct Denials {
     /// A call that needs permission was completed.
     has_acted: bool,
     /// Calls that have no result yet.
-    calls: Pending<OpenCall>,
+    calls: Pending<OpenCall, Text>,
     /// The turn is over: what is decided now changes nothing.
     is_over: bool,
     /// Gemini CLI is in plan mode, which the caller has chosen: what it leaves out there is denied by that choice.
@@ -75,6 +75,9 @@ struct OpenCall {
 impl Denials {
     /// Takes in an event.
     pub fn push(&mut self, event: &Event) {
+        if matches!(event.body, Body::StreamDelta(_)) {
+            return; // nearly all of them
+        }
         if event.base.extensions.contains_key("acp.replay") {
             return; // it was denied long ago
         }
@@ -168,18 +171,18 @@ impl Denials {
     }
 
     fn called(&mut self, call: &ToolInvocation) {
-        let (id, size) = (call.call_id.to_str(), call.input.as_str().len());
-        self.calls.close(&id);
+        let (id, size) = (&call.call_id, call.input.as_str().len());
+        self.calls.close_text(id);
         let open = OpenCall {
             name: call.tool_name.detached(),
             kind: call.kind.clone(),
             input: call.input.detached(),
         };
-        self.calls.open(&id, open, size);
+        self.calls.open_text(id, open, size);
     }
 
     fn completed(&mut self, done: &ToolCompletion, event: &Event) {
-        let Some(call) = self.calls.close(&done.call_id.to_str()) else {
+        let Some(call) = self.calls.close_text(&done.call_id) else {
             return;
         };
         if done.status == ToolCallStatus::Completed {

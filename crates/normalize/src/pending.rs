@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use lapidary_vocab::Text;
+
 /// How many may wait at once. Real runs have a handful.
 const MOST: usize = 1024;
 
@@ -13,19 +15,19 @@ const MOST_BYTES: usize = 8 * 1024 * 1024;
 /// An agent that asks without end and never answers gets no more of our memory: the oldest are forgotten. Whoever puts something
 /// in here copies what the answer will need, never the line it stood on.
 #[derive(Debug)]
-pub(crate) struct Pending<T> {
-    items: VecDeque<Item<T>>,
+pub(crate) struct Pending<T, Id = String> {
+    items: VecDeque<Item<T, Id>>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Item<T> {
-    id: String,
+struct Item<T, Id> {
+    id: Id,
     value: T,
     bytes: usize,
 }
 
-impl<T> Default for Pending<T> {
+impl<T, Id> Default for Pending<T, Id> {
     fn default() -> Self {
         Self {
             items: VecDeque::new(),
@@ -37,21 +39,39 @@ impl<T> Default for Pending<T> {
 impl<T> Pending<T> {
     /// Remembers `value`, which holds about `size` bytes.
     pub(crate) fn open(&mut self, id: &str, value: T, size: usize) {
-        let bytes = id.len() + size;
+        self.remember(id.to_owned(), value, id.len() + size);
+    }
+
+    /// Takes out what waited under this id; the newest, if there are several.
+    pub(crate) fn close(&mut self, id: &str) -> Option<T> {
+        self.take(|known| known == id)
+    }
+}
+
+/// Under the agent's own tokens: no id is decoded or copied.
+impl<T> Pending<T, Text> {
+    /// Remembers `value`, which holds about `size` bytes.
+    pub(crate) fn open_text(&mut self, id: &Text, value: T, size: usize) {
+        self.remember(id.detached(), value, id.size() + size);
+    }
+
+    /// Takes out what waited under this id; the newest, if there are several.
+    pub(crate) fn close_text(&mut self, id: &Text) -> Option<T> {
+        self.take(|known| known == id)
+    }
+}
+
+impl<T, Id> Pending<T, Id> {
+    fn remember(&mut self, id: Id, value: T, bytes: usize) {
         self.bytes += bytes;
-        self.items.push_back(Item {
-            id: id.to_owned(),
-            value,
-            bytes,
-        });
+        self.items.push_back(Item { id, value, bytes });
         while self.items.len() > 1 && (self.items.len() > MOST || self.bytes > MOST_BYTES) {
             self.forget(0);
         }
     }
 
-    /// Takes out what waited under this id; the newest, if there are several.
-    pub(crate) fn close(&mut self, id: &str) -> Option<T> {
-        let place = self.items.iter().rposition(|item| item.id == id)?;
+    fn take(&mut self, is_wanted: impl Fn(&Id) -> bool) -> Option<T> {
+        let place = self.items.iter().rposition(|item| is_wanted(&item.id))?;
         self.forget(place)
     }
 
@@ -84,6 +104,21 @@ mod tests {
         }
         let answers = ["a", "a", "a", "b"].map(|id| pending.close(id));
         assert_eq!(answers, [Some(3), Some(1), None, Some(2)]);
+        assert_eq!(pending.bytes, 0);
+    }
+
+    #[test]
+    fn an_id_is_found_however_it_is_escaped() {
+        let token = |text: &str| {
+            let token = lapidary_json::SharedToken::parse(text).unwrap();
+            Text::from_token(token)
+        };
+        let mut pending = Pending::default();
+        pending.open_text(&token(r#""a-1""#), 1, 0);
+        pending.open_text(&Text::from("b"), 2, 0);
+        let escaped = [r#""\u0061-1""#, r#""\u0062""#, r#""c""#];
+        let answers = escaped.map(|id| pending.close_text(&token(id)));
+        assert_eq!(answers, [Some(1), Some(2), None]);
         assert_eq!(pending.bytes, 0);
     }
 

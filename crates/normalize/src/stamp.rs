@@ -89,7 +89,7 @@ fn id(run: &str, seq: u64) -> String {
     let mut id = String::with_capacity(run.len() + 1 + digits.len() - first);
     id.push_str(run);
     id.push('-');
-    id.extend(digits[first..].iter().copied().map(char::from));
+    id.push_str(std::str::from_utf8(&digits[first..]).unwrap_or_default());
     id
 }
 

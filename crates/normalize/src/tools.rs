@@ -12,6 +12,9 @@ use crate::own::{json, text};
 /// The prefix of tools that belong to an MCP server: `mcp_<server>_<tool>`, and `mcp__…` elsewhere.
 const MCP_PREFIX: &str = "mcp_";
 
+/// So many keys may name the file of a call.
+const MOST_KEYS: usize = 3;
+
 /// The kind that an agent's word stands for: one of the protocol's in any letters, or what agents write instead of it.
 pub fn kind_of_word(word: &str) -> ToolKind {
     let word = word.trim().to_ascii_lowercase();
@@ -242,6 +245,11 @@ pub fn claude_input(name: &str, args: Option<Token<'_>>) -> Json {
 
 /// The files and folders that a call of a known tool concerns.
 pub fn locations(name: &str, args: Option<Token<'_>>) -> Vec<Text> {
+    location(name, args).into_iter().map(text).collect()
+}
+
+/// The file or folder that a call of a known tool concerns: the first of its keys that has a text.
+pub(crate) fn location<'a>(name: &str, args: Option<Token<'a>>) -> Option<Token<'a>> {
     let keys: &[&str] = match name {
         "read_file" | "write_file" | "replace" | "ReadFileTool" | "WriteFileTool" | "EditTool" => {
             &["absolute_path", "file_path", "path"]
@@ -254,8 +262,14 @@ pub fn locations(name: &str, args: Option<Token<'_>>) -> Vec<Text> {
         | "GlobTool" => &["dir_path", "path"],
         _ => &[],
     };
-    let found = keys.iter().find_map(|key| args?.get(key)?.of(Kind::String));
-    found.into_iter().map(text).collect()
+    // In one pass: arguments may be long, and of a key that stands twice the last counts.
+    let mut found = [None; MOST_KEYS];
+    for (key, value) in args.into_iter().flat_map(Token::members) {
+        if let Some(place) = keys.iter().position(|known| key.is(known)) {
+            found[place] = value.of(Kind::String);
+        }
+    }
+    found.into_iter().flatten().next()
 }
 
 /// The path that a successful call of a writing tool has written: the exact string it was given.
@@ -306,6 +320,25 @@ mod tests {
         "codebase_investigator",
         "cli_help",
     ];
+
+    #[test]
+    fn the_first_known_key_with_a_text_names_the_file_of_a_call() {
+        let file = |name, args| {
+            let token = location(name, Token::parse(args).ok());
+            token.and_then(Token::string)
+        };
+        for (args, expected) in [
+            (r#"{"path":"a","file_path":"b"}"#, Some("b")),
+            (r#"{"file_path":"a","path":"c","file_path":"b"}"#, Some("b")),
+            (r#"{"file_path":"a","file_path":7,"path":"c"}"#, Some("c")),
+            (r#"{"absolute_path":null,"content":"x"}"#, None),
+            ("[]", None),
+        ] {
+            assert_eq!(file("write_file", args).as_deref(), expected, "{args}");
+        }
+        assert_eq!(file("glob", r#"{"dir_path":"d"}"#).as_deref(), Some("d"));
+        assert_eq!(file("shell", r#"{"path":"d"}"#), None);
+    }
 
     #[test]
     fn every_tool_of_gemini_cli_has_a_kind() {

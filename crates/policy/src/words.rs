@@ -7,6 +7,10 @@ const LONGEST: usize = 32;
 
 /// A name in small letters, without what stands between its words.
 pub(super) fn word(name: Token<'_>) -> String {
+    let letters = name.as_str().trim_matches('"').as_bytes();
+    if letters.len() <= LONGEST && letters.iter().all(|it| is_plain(*it)) {
+        return plain_word(letters);
+    }
     let name = name.string().unwrap_or_default();
     let is_between = |letter: &char| matches!(letter, '_' | '-' | ' ' | '.');
     let letters = name.chars().filter(|letter| !is_between(letter));
@@ -14,6 +18,18 @@ pub(super) fn word(name: Token<'_>) -> String {
     for letter in letters.take(LONGEST + 1) {
         word.push(letter.to_ascii_lowercase());
     }
+    word
+}
+
+/// Nearly all names have nothing but these letters, of which none needs decoding.
+fn is_plain(letter: u8) -> bool {
+    letter.is_ascii_alphanumeric() || letter == b'_'
+}
+
+fn plain_word(letters: &[u8]) -> String {
+    let mut word = String::with_capacity(letters.len());
+    let letters = letters.iter().filter(|it| **it != b'_');
+    word.extend(letters.map(|it| char::from(it.to_ascii_lowercase())));
     word
 }
 

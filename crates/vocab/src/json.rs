@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{JoinedString, Kind, SharedToken, Token};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -163,6 +163,19 @@ impl Text {
         }
     }
 
+    /// True if there is nothing in it but white space.
+    pub fn is_blank(&self) -> bool {
+        let text = match &self.0 {
+            Repr::Static(text) => text,
+            Repr::Token(token) => token.as_str().trim_matches('"'),
+        };
+        // The first letter decides, unless an escape spells it.
+        match text.trim_start().chars().next() {
+            Some('\\') => self.to_str().trim().is_empty(),
+            first => first.is_none(),
+        }
+    }
+
     pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         match &self.0 {
             Repr::Static(text) => line::string(out, text),
@@ -202,50 +215,38 @@ impl ArrayBuilder {
 }
 
 /// Joins texts one by one, without unescaping them, into what they say together.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct TextBuilder {
-    /// The JSON string so far, complete at any time: what is long is not copied to be looked at.
-    token: String,
-}
-
-impl Default for TextBuilder {
-    fn default() -> Self {
-        Self {
-            token: "\"\"".to_owned(),
-        }
-    }
+    joined: JoinedString,
 }
 
 impl TextBuilder {
     /// Adds a text behind the others.
     pub fn push(&mut self, text: &Text) {
-        self.token.pop();
         match &text.0 {
-            Repr::Token(token) => self.token.push_str(inside(token.as_str())),
-            Repr::Static(text) => self.token.push_str(inside(&quoted(text))),
+            Repr::Token(token) => self.joined.push(token.token()),
+            Repr::Static(text) => self.joined.push(built(&quoted(text)).token()),
         }
-        self.token.push('"');
     }
 
     /// All of it so far.
     pub fn to_text(&self) -> Text {
-        Text(Repr::Token(built(&self.token)))
+        Text(Repr::Token(self.joined.to_shared()))
     }
 
     /// True if there is no character in it.
     pub fn is_empty(&self) -> bool {
-        self.token.len() <= 2
+        self.size() <= 2
     }
 
     /// How many bytes its token takes.
     pub fn size(&self) -> usize {
-        self.token.len()
+        self.joined.token().as_str().len()
     }
 
     /// What it says. A lone surrogate reads as U+FFFD.
     pub fn to_str(&self) -> Cow<'_, str> {
-        let token = Token::parse(&self.token).ok();
-        token.and_then(Token::string).unwrap_or_default()
+        self.joined.token().string().unwrap_or_default()
     }
 }
 
@@ -362,11 +363,6 @@ fn built(text: &str) -> SharedToken {
     SharedToken::parse(text).expect("values and brackets make a value")
 }
 
-/// What stands between the quotes of a JSON string.
-fn inside(token: &str) -> &str {
-    &token[1..token.len() - 1]
-}
-
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a string always serialises")
 }
@@ -476,6 +472,19 @@ mod tests {
 
     fn shared(text: &str) -> SharedToken {
         SharedToken::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_text_is_blank_if_it_holds_white_space_only_escaped_or_not() {
+        let token = |text: &str| Text::from_token(SharedToken::parse(text).unwrap());
+        for blank in [r#""""#, r#"" ""#, r#""\n\u0020 ""#] {
+            assert!(token(blank).is_blank(), "{blank}");
+        }
+        for said in [r#""a""#, r#"" \"""#, r#""\n\u0061""#, r#""\\""#] {
+            assert!(!token(said).is_blank(), "{said}");
+        }
+        assert!(Text::from(" \n").is_blank() && Text::default().is_blank());
+        assert!(!Text::from("\"").is_blank() && !Text::from(" \\").is_blank());
     }
 
     #[test]

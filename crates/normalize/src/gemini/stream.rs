@@ -327,7 +327,8 @@ impl StreamNormalizer {
         let input = current.optional("parameters", call.parameters, Kind::Object);
         let name = tool_name.to_str();
         let kind = tools::kind(&name);
-        let locations = tools::locations(&name, input);
+        let location = tools::location(&name, input);
+        let locations: Vec<_> = location.map(|it| current.text(it)).into_iter().collect();
         if let Some(id) = call.tool_id {
             let summary = CallSummary::of(&tool_name, &kind, input, &locations);
             let size = summary.size();

@@ -31,7 +31,7 @@ pub struct ResultFold {
     /// Where the agent works: files in it are named from there.
     directory: Option<String>,
     /// Files that a call would write, until its result says whether it did.
-    writes: Pending<String>,
+    writes: Pending<String, Text>,
     files: Vec<String>,
     warnings: Vec<Text>,
     diagnostics: BTreeMap<String, u64>,
@@ -158,7 +158,7 @@ impl ResultFold {
             return;
         }
         let text = std::mem::take(&mut self.text).to_text();
-        if !text.to_str().trim().is_empty() {
+        if !text.is_blank() {
             self.texts.push(text);
         }
     }
@@ -193,14 +193,14 @@ impl ResultFold {
         };
         if let Some(path) = by_name.or_else(by_place) {
             let size = path.len();
-            self.writes.close(&call.call_id.to_str());
-            self.writes.open(&call.call_id.to_str(), path, size);
+            self.writes.close_text(&call.call_id);
+            self.writes.open_text(&call.call_id, path, size);
         }
     }
 
     fn answered(&mut self, result: &ToolCompletion) {
         self.edited(result);
-        let Some(path) = self.writes.close(&result.call_id.to_str()) else {
+        let Some(path) = self.writes.close_text(&result.call_id) else {
             return;
         };
         if !result.is_error {

@@ -1,6 +1,9 @@
 //! What is written by hand: the same bytes as serde's, with every combination of fields.
 
-use lapidary_vocab::event::{Provider, StreamDelta, StreamDeltaKind};
+use lapidary_vocab::event::{
+    Provider, StreamDelta, StreamDeltaKind, ToolCallStatus, ToolCompletion, ToolInvocation,
+    ToolKind,
+};
 use lapidary_vocab::line::SessionRow;
 use lapidary_vocab::session::{
     HiddenFile, HiddenReason, LIST_SCHEMA, SessionInfo, SessionList, UnlistedPlace,
@@ -59,6 +62,52 @@ fn delta() -> impl Strategy<Value = StreamDelta> {
     )
 }
 
+fn call() -> impl Strategy<Value = ToolInvocation> {
+    let kind = prop_oneof![
+        Just(ToolKind::Read),
+        any::<String>().prop_map(ToolKind::Other)
+    ];
+    let maybe = || prop::option::of(text());
+    let ids = (text(), text(), maybe(), maybe(), maybe());
+    (ids, kind, prop::collection::vec(text(), 0..3)).prop_map(
+        |((call_id, tool_name, parent_call_id, title, model), kind, locations)| ToolInvocation {
+            call_id,
+            tool_name,
+            kind,
+            input: Json::object([("path", Json::from_value(&"a\n"))]),
+            parent_call_id,
+            title,
+            locations,
+            model,
+        },
+    )
+}
+
+fn completion() -> impl Strategy<Value = ToolCompletion> {
+    let status = prop_oneof![
+        Just(ToolCallStatus::Completed),
+        any::<String>().prop_map(ToolCallStatus::Other)
+    ];
+    let maybe = || prop::option::of(text());
+    let said = (maybe(), maybe(), maybe(), maybe());
+    let content = Just(samples::content_blocks());
+    let content = prop::option::weighted(0.2, content).prop_map(Option::unwrap_or_default);
+    let locations = prop::collection::vec(text(), 0..3);
+    (text(), status, said, any::<bool>(), content, locations).prop_map(
+        |(call_id, status, said, is_error, content, locations)| ToolCompletion {
+            call_id,
+            status,
+            output: said.0.as_ref().map(Json::from),
+            is_error,
+            content,
+            locations,
+            command: said.1,
+            command_output: said.2,
+            mutation: said.3,
+        },
+    )
+}
+
 fn base() -> impl Strategy<Value = Base> {
     let provider = prop_oneof![
         Just(Provider::Gemini),
@@ -105,6 +154,16 @@ proptest! {
     #[test]
     fn any_chunk_is_written_as_serde_writes_it(delta in delta(), base in base()) {
         check(&Event { body: Body::StreamDelta(delta), base });
+    }
+
+    #[test]
+    fn any_call_is_written_as_serde_writes_it(call in call(), base in base()) {
+        check(&Event { body: Body::ToolInvocation(Box::new(call)), base });
+    }
+
+    #[test]
+    fn any_completion_is_written_as_serde_writes_it(completion in completion(), base in base()) {
+        check(&Event { body: Body::ToolCompletion(Box::new(completion)), base });
     }
 }
 

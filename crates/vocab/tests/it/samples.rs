@@ -76,7 +76,7 @@ fn model_usage() -> ModelTokenUsage {
 }
 
 /// Every kind of content block.
-fn content_blocks() -> Vec<ContentBlock> {
+pub(crate) fn content_blocks() -> Vec<ContentBlock> {
     vec![
         ContentBlock::Text(text_block()),
         ContentBlock::Thinking(thinking_block()),

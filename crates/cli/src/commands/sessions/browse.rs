@@ -7,6 +7,7 @@
 //! search   ─┘             └──► view
 //! ```
 
+mod canvas;
 mod confirm;
 mod deletion;
 mod document;
@@ -33,7 +34,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use ratatui::layout::Rect;
 
 use super::common::{Place, Scope};
 use crate::exit::Exit;
@@ -41,6 +41,7 @@ use crate::failure::Failure;
 use crate::live::terminal;
 use crate::printer::Printer;
 use crate::system;
+use canvas::Rect;
 use screen::{Keyboard, Screen};
 use sources::Sources;
 use state::{Effect, Input, Outcome, Setup, State};

@@ -1,6 +1,6 @@
 //! Where things are on a screen of any size.
 
-use ratatui::layout::Rect;
+use super::canvas::Rect;
 
 /// From here on the preview stands beside the list.
 const WIDE: u16 = 120;

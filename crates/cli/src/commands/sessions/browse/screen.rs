@@ -14,10 +14,8 @@ use crossterm::execute;
 use crossterm::terminal::{
     self, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
-use ratatui::layout::Rect;
 
+use super::canvas::{CellTerminal, Rect};
 use super::keys::Key;
 use super::state::{Input, State};
 use super::view;
@@ -29,17 +27,15 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The terminal is ours: raw, on its other screen.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-type Backend = CrosstermBackend<BufWriter<Stdout>>;
-
 /// A terminal that is drawn on. Dropping it gives the terminal back.
 pub(super) struct Screen {
-    terminal: Terminal<Backend>,
+    terminal: CellTerminal<BufWriter<Stdout>>,
 }
 
 impl Screen {
     pub(super) fn take() -> io::Result<Self> {
         give_back_in_panic();
-        let taken = take().and_then(|()| Terminal::new(backend()));
+        let taken = take().and_then(|()| empty_terminal());
         match taken {
             Ok(terminal) => Ok(Self { terminal }),
             Err(error) => {
@@ -50,8 +46,7 @@ impl Screen {
     }
 
     pub(super) fn area(&self) -> io::Result<Rect> {
-        let size = self.terminal.size()?;
-        Ok(Rect::new(0, 0, size.width, size.height))
+        screen_area()
     }
 
     /// Gives the terminal to the shell until that lets us go on; returns its size then.
@@ -60,18 +55,13 @@ impl Screen {
         system::stop();
         take()?;
         // A new one knows that the screen is empty now.
-        self.terminal = Terminal::new(backend())?;
+        self.terminal = empty_terminal()?;
         self.area()
     }
 
     pub(super) fn draw(&mut self, state: &State) -> io::Result<()> {
-        self.terminal.draw(|frame| {
-            let cursor = view::draw(state, frame.buffer_mut());
-            if let Some(cursor) = cursor {
-                frame.set_cursor_position(cursor);
-            }
-        })?;
-        Ok(())
+        self.terminal
+            .draw(screen_area()?, |canvas| view::draw(state, canvas))
     }
 }
 
@@ -84,8 +74,14 @@ impl Drop for Screen {
     }
 }
 
-fn backend() -> Backend {
-    CrosstermBackend::new(BufWriter::with_capacity(64 * 1024, io::stdout()))
+fn empty_terminal() -> io::Result<CellTerminal<BufWriter<Stdout>>> {
+    let out = BufWriter::with_capacity(64 * 1024, io::stdout());
+    Ok(CellTerminal::new(out, screen_area()?))
+}
+
+fn screen_area() -> io::Result<Rect> {
+    let (width, height) = terminal::size()?;
+    Ok(Rect::new(0, 0, width, height))
 }
 
 /// Makes the terminal ours.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use lapidary::render::live::Marks;
-use ratatui::layout::Rect;
 
+use super::canvas::Rect;
 use super::confirm::{Answer, Question, Resumption};
 use super::deletion::Plan;
 use super::document::{Direction, Document};

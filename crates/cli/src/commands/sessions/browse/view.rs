@@ -5,11 +5,9 @@ mod page;
 mod rows;
 
 use lapidary::render::live::Marks;
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
 
 use super::super::size;
+use super::canvas::{Canvas, CellPosition, CellStyle, Rect};
 use super::confirm::Question;
 use super::open::Open;
 use super::state::{Mode, Preview, Reading, State};
@@ -17,7 +15,7 @@ use super::text::{ascii, shortened, width, wrap};
 use ink::Ink;
 
 /// Draws everything; returns where the cursor is to stand, if somebody types.
-pub(super) fn draw(state: &State, screen: &mut Buffer) -> Option<Position> {
+pub(super) fn draw(state: &State, screen: &mut Canvas) -> Option<CellPosition> {
     // The state may be of another size for a moment: what is drawn is what there is.
     let state_screen = state.setup.screen.intersection(screen.area);
     if state_screen.is_empty() {
@@ -37,7 +35,7 @@ pub(super) fn draw(state: &State, screen: &mut Buffer) -> Option<Position> {
     }
 }
 
-fn browser(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
+fn browser(state: &State, brush: &mut Brush<'_>) -> Option<CellPosition> {
     let areas = state.areas();
     head(state, areas.head, brush);
     rows::columns(state, areas.columns, brush);
@@ -102,7 +100,7 @@ fn preview(state: &State, mut area: Rect, brush: &mut Brush<'_>) {
     if let Mode::Asking(Question::Delete { plan, .. }) = &state.mode {
         let title = "This goes, once a copy is in the vault:";
         let lines = std::iter::once(title).chain(plan.lines.iter().map(String::as_str));
-        paragraph(lines, &mut area, Style::new(), brush);
+        paragraph(lines, &mut area, CellStyle::default(), brush);
         return;
     }
     let selected = state.list.selected();
@@ -124,7 +122,7 @@ fn preview(state: &State, mut area: Rect, brush: &mut Brush<'_>) {
 fn paragraph<'t>(
     lines: impl IntoIterator<Item = &'t str>,
     area: &mut Rect,
-    style: Style,
+    style: CellStyle,
     brush: &mut Brush<'_>,
 ) {
     for line in lines {
@@ -139,7 +137,7 @@ fn paragraph<'t>(
 }
 
 /// A question, a search, a remark, or else the keys.
-fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
+fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<CellPosition> {
     let progress = match state.searched {
         Some((done, total)) => brush.sign(&format!("searching {done} of {total} …")),
         None => String::new(),
@@ -197,7 +195,7 @@ fn keys(area: Rect, brush: &mut Brush<'_>) {
 
 /// What draws: never outside of an area, never a sign that the terminal does not have.
 struct Brush<'b> {
-    screen: &'b mut Buffer,
+    screen: &'b mut Canvas,
     ink: Ink,
     marks: Marks,
 }
@@ -212,19 +210,18 @@ impl Brush<'_> {
     }
 
     /// A text in the first row of an area, cut to fit.
-    fn put(&mut self, area: Rect, text: &str, style: Style) {
+    fn put(&mut self, area: Rect, text: &str, style: CellStyle) {
         let area = area.intersection(self.screen.area);
         if area.is_empty() {
             return;
         }
         let text = self.sign(text);
         let text = shortened(&text, usize::from(area.width), self.marks);
-        self.screen
-            .set_stringn(area.x, area.y, text, usize::from(area.width), style);
+        self.screen.put(area, &text, style);
     }
 
     /// A text, and from there on another.
-    fn put_at(&mut self, area: Rect, offset: usize, text: &str, style: Style) {
+    fn put_at(&mut self, area: Rect, offset: usize, text: &str, style: CellStyle) {
         let offset = u16::try_from(offset).unwrap_or(u16::MAX).min(area.width);
         let rest = Rect {
             x: area.x + offset,
@@ -250,12 +247,12 @@ impl Brush<'_> {
             ..area
         };
         self.put(start, left.0, Ink::STRONG);
-        self.put_at(start, width(left.0), left.1, Style::new());
+        self.put_at(start, width(left.0), left.1, CellStyle::default());
         self.put_at(area, at, right, Ink::DIM);
     }
 
     /// A line that is being typed; returns where the cursor is to stand. The end of a long one is seen.
-    fn typed(&mut self, area: Rect, prompt: &str, line: &str, right: &str) -> Position {
+    fn typed(&mut self, area: Rect, prompt: &str, line: &str, right: &str) -> CellPosition {
         let line = super::text::one_line(line, self.marks);
         let room = usize::from(area.width).saturating_sub(width(prompt) + 1);
         let mut shown = line.as_str();
@@ -266,7 +263,7 @@ impl Brush<'_> {
                 .map_or("", |(at, _)| &shown[at..]);
         }
         self.put(area, prompt, Ink::STRONG);
-        self.put_at(area, width(prompt), shown, Style::new());
+        self.put_at(area, width(prompt), shown, CellStyle::default());
         let end = width(prompt) + width(shown);
         if end + 2 + width(right) <= usize::from(area.width) {
             self.put_at(
@@ -279,7 +276,10 @@ impl Brush<'_> {
         let end = u16::try_from(end)
             .unwrap_or(u16::MAX)
             .min(area.width.saturating_sub(1));
-        Position::new(area.x + end, area.y)
+        CellPosition {
+            x: area.x + end,
+            y: area.y,
+        }
     }
 
     /// Keys and what they do, as many as fit.

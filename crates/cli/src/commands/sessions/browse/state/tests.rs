@@ -1,5 +1,6 @@
 //! What keys do, without a terminal and without files.
 
+use super::super::canvas::Canvas;
 use super::super::list::Snippet;
 use super::*;
 
@@ -318,7 +319,7 @@ proptest::proptest! {
                 _ => Input::Resize(Rect::new(0, 0, width, height)),
             };
             state.update(input);
-            let mut buffer = ratatui::buffer::Buffer::empty(state.setup.screen);
+            let mut buffer = Canvas::new(state.setup.screen);
             crate::commands::sessions::browse::view::draw(&state, &mut buffer);
         }
     }

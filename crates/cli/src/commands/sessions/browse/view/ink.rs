@@ -1,6 +1,8 @@
 //! Styles. Without colour there is still bold, dim and reverse; and what is selected has a mark as well.
 
-use ratatui::style::{Color, Modifier, Style};
+use crossterm::style::{Attribute, Attributes, Color};
+
+use super::super::canvas::CellStyle;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ink {
@@ -8,25 +10,41 @@ pub(super) struct Ink {
 }
 
 impl Ink {
-    /// What is under the cursor.
-    pub(super) const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
     /// What is looked at first.
-    pub(super) const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
+    pub(super) const STRONG: CellStyle = plain_with(Attribute::Bold);
     /// What is looked at last.
-    pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+    pub(super) const DIM: CellStyle = plain_with(Attribute::Dim);
+
+    /// What is under the cursor.
+    pub(super) fn select(style: &mut CellStyle) {
+        style.attributes.set(Attribute::Reverse);
+    }
 
     /// What was searched.
-    pub(super) fn found(self) -> Style {
-        let style = Self::STRONG.add_modifier(Modifier::UNDERLINED);
-        self.coloured(style, Color::Yellow)
+    pub(super) fn found(self) -> CellStyle {
+        let mut style = Self::STRONG;
+        style.attributes.set(Attribute::Underlined);
+        self.coloured(style, Color::DarkYellow)
     }
 
     /// What the user said.
-    pub(super) fn user(self) -> Style {
-        self.coloured(Self::STRONG, Color::Cyan)
+    pub(super) fn user(self) -> CellStyle {
+        self.coloured(Self::STRONG, Color::DarkCyan)
     }
 
-    fn coloured(self, style: Style, colour: Color) -> Style {
-        if self.colour { style.fg(colour) } else { style }
+    fn coloured(self, mut style: CellStyle, colour: Color) -> CellStyle {
+        if self.colour {
+            style.foreground_color = Some(colour);
+        }
+        style
+    }
+}
+
+const fn plain_with(attribute: Attribute) -> CellStyle {
+    CellStyle {
+        foreground_color: None,
+        background_color: None,
+        underline_color: None,
+        attributes: Attributes::none().with(attribute),
     }
 }

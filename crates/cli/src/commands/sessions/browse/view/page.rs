@@ -1,8 +1,6 @@
 //! What takes the whole screen: a transcript, the help.
 
-use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
-
+use super::super::canvas::{CellPosition, CellStyle, Rect};
 use super::super::document::Document;
 use super::super::keys::{HELP, ONE_PROJECT};
 use super::super::layout::Areas;
@@ -12,7 +10,11 @@ use super::super::text::width;
 use super::ink::Ink;
 use super::{Brush, words_of};
 
-pub(super) fn transcript(state: &State, open: &Open, brush: &mut Brush<'_>) -> Option<Position> {
+pub(super) fn transcript(
+    state: &State,
+    open: &Open,
+    brush: &mut Brush<'_>,
+) -> Option<CellPosition> {
     let (head, body, foot) = Areas::page(state.setup.screen);
     let height = usize::from(body.height);
     let percent = open
@@ -60,14 +62,14 @@ pub(super) fn lines(document: &Document, words: &[String], area: Rect, brush: &m
     }
 }
 
-fn style_of(row: &str, brush: &Brush<'_>) -> Style {
+fn style_of(row: &str, brush: &Brush<'_>) -> CellStyle {
     let is_minor = ["  ", "session ", "● ", "* ", "(", "— ", "-- "];
     if row.starts_with("> ") {
         brush.ink.user()
     } else if is_minor.iter().any(|start| row.starts_with(start)) {
         Ink::DIM
     } else {
-        Style::new()
+        CellStyle::default()
     }
 }
 
@@ -88,7 +90,7 @@ fn mark(row: &str, words: &[String], area: Rect, brush: &mut Brush<'_>) {
     }
 }
 
-pub(super) fn help(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
+pub(super) fn help(state: &State, brush: &mut Brush<'_>) -> Option<CellPosition> {
     let (head, body, foot) = Areas::page(state.setup.screen);
     brush.both_ends(head, ("Keys", ""), "");
     let keys = HELP
@@ -102,7 +104,7 @@ pub(super) fn help(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
         };
         brush.put_at(area, 2, key, Ink::STRONG);
         let at = if area.width < 50 { width(key) + 4 } else { 18 };
-        brush.put_at(area, at, does, Style::new());
+        brush.put_at(area, at, does, CellStyle::default());
     }
     brush.put(foot, "any key goes back", Ink::DIM);
     None

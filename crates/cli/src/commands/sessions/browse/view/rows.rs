@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-
+use super::super::canvas::{CellStyle, Rect};
 use super::super::entry::Entry;
 use super::super::list::Snippet;
 use super::super::state::{Reading, State};
@@ -88,10 +86,8 @@ pub(super) fn list(state: &State, area: Rect, brush: &mut Brush<'_>) {
         let is_selected = row == state.list.cursor();
         line(state, &columns, (place, entry), area, brush);
         if is_selected {
-            brush.put(area, ">", Style::new());
-            let area = area.intersection(brush.screen.area);
-            let style = Ink::SELECTED;
-            brush.screen.set_style(area, style);
+            brush.put(area, ">", CellStyle::default());
+            brush.screen.restyle(area, Ink::select);
         }
     }
 }
@@ -116,7 +112,7 @@ fn line(
     }
     if columns.project > 0 {
         let name = shortened(&entry.project, columns.project, brush.marks);
-        brush.put_at(area, project, &name, Style::new());
+        brush.put_at(area, project, &name, CellStyle::default());
     }
     let room = usize::from(area.width).saturating_sub(title);
     let snippet_of = state
@@ -135,7 +131,7 @@ fn line(
         brush.marks,
     );
     let style = if entry.is_session() {
-        Style::new()
+        CellStyle::default()
     } else {
         Ink::DIM
     };

@@ -2,9 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use ratatui::style::{Color, Modifier};
+use crossterm::style::Attribute;
 
 use super::super::deletion::Plan;
 use super::super::entry::Entry;
@@ -44,28 +42,10 @@ fn state(width: u16, height: u16) -> State {
     state
 }
 
-fn drawn(state: &State) -> (String, TestBackend) {
-    let size = state.setup.screen;
-    let mut terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
-    terminal
-        .draw(|frame| {
-            draw(state, frame.buffer_mut());
-        })
-        .unwrap();
-    let buffer = terminal.backend().buffer().clone();
-    let mut text = String::new();
-    for y in 0..size.height {
-        let mut row = String::new();
-        let mut x = 0;
-        while x < size.width {
-            let symbol = buffer[(x, y)].symbol();
-            row += symbol;
-            x += u16::try_from(width(symbol).max(1)).unwrap();
-        }
-        text += row.trim_end();
-        text += "\n";
-    }
-    (text, terminal.backend().clone())
+fn drawn(state: &State) -> (String, Canvas) {
+    let mut canvas = Canvas::new(state.setup.screen);
+    draw(state, &mut canvas);
+    (canvas.text(), canvas)
 }
 
 #[test]
@@ -96,31 +76,20 @@ Letters search  Enter read  Ctrl-R resume  F1 help  Esc leave  Ctrl-E export
 fn the_cursor_is_seen_by_its_mark_and_by_reverse_video_and_nothing_has_a_colour() {
     let mut state = state(80, 24);
     state.update(Input::Key(Key::End));
-    let (text, backend) = drawn(&state);
+    let (text, canvas) = drawn(&state);
     let row = text.lines().position(|row| row.starts_with('>')).unwrap();
     assert_eq!(row, 4);
-    let buffer = backend.buffer();
-    for x in 0..80 {
-        let cell = &buffer[(x, 4)];
-        assert!(cell.modifier.contains(Modifier::REVERSED), "{x}");
+    for (x, style) in canvas.styles().skip(4 * 80).take(80).enumerate() {
+        assert!(style.attributes.has(Attribute::Reverse), "{x}");
     }
-    let cells = buffer.content().iter();
-    assert!(
-        cells
-            .clone()
-            .all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset)
-    );
+    let is_coloured =
+        |it: CellStyle| it.foreground_color.is_some() || it.background_color.is_some();
+    assert!(!canvas.styles().any(is_coloured));
     state.setup.colour = true;
     state.update(Input::Key(Key::Up));
     state.update(Input::Read(3, Ok(vec!["> said".to_owned()])));
-    let (_, backend) = drawn(&state);
-    assert!(
-        backend
-            .buffer()
-            .content()
-            .iter()
-            .any(|cell| cell.fg != Color::Reset)
-    );
+    let (_, canvas) = drawn(&state);
+    assert!(canvas.styles().any(is_coloured));
 }
 
 #[test]

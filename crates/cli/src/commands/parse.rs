@@ -1,0 +1,119 @@
+//! Reads the command line, and describes to clap no more of it than is needed.
+//!
+//! The description of all commands has hundreds of options, and making it takes longer than a short translation. So the command
+//! that the first argument names is described alone. If clap does not accept the arguments that way, the whole description reads
+//! them again: help, complaints and suggestions are always made from it.
+
+use std::ffi::OsString;
+use std::mem::ManuallyDrop;
+
+use clap::{Args as _, FromArgMatches as _};
+
+use super::{
+    Cli, capabilities, command_line, complete_ids, completions, config, connect, doctor, hooks,
+    machine_format, man, policy, record, replay, run, runs, schema, sessions, skills, translate,
+};
+
+/// Reads the arguments, the program's own name first.
+pub(crate) fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let named = args.get(1).and_then(|name| name.to_str());
+    match named.and_then(only).map(|alone| read(alone, args)) {
+        Some(Ok(cli)) => Ok(cli),
+        Some(Err(_)) | None => read(command_line(), args),
+    }
+}
+
+fn read(command_line: clap::Command, args: &[OsString]) -> Result<Cli, clap::Error> {
+    // Not dropped: that takes longer than parsing, and the process ends with it.
+    let mut command_line = ManuallyDrop::new(command_line);
+    let matches = command_line.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// The command line with one command only: the one of this name.
+fn only(name: &str) -> Option<clap::Command> {
+    let (name, describe) = COMMANDS.iter().find(|(known, _)| *known == name)?;
+    let command = machine_format::with_json(describe(clap::Command::new(*name)));
+    Some(clap::Command::new("lapidary").subcommand(command))
+}
+
+/// Adds the options of a command.
+type Describe = fn(clap::Command) -> clap::Command;
+
+/// Commands by name. One that is missing here, such as an alias, is read by the whole description.
+const COMMANDS: &[(&str, Describe)] = &[
+    ("run", run::Args::augment_args),
+    ("connect", connect::Args::augment_args),
+    ("runs", runs::Args::augment_args),
+    ("translate", translate::Args::augment_args),
+    ("sessions", sessions::Args::augment_args),
+    ("skills", skills::Args::augment_args),
+    ("hooks", hooks::Args::augment_args),
+    ("record", record::Args::augment_args),
+    ("replay", replay::Args::augment_args),
+    ("policy", policy::Args::augment_args),
+    ("config", config::Args::augment_args),
+    ("capabilities", capabilities::Args::augment_args),
+    ("doctor", doctor::Args::augment_args),
+    ("schema", schema::Args::augment_args),
+    ("completions", completions::Args::augment_args),
+    ("complete-ids", complete_ids::Args::augment_args),
+    ("man", man::Args::augment_args),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_described_alone_has_the_options_that_it_has_among_all() {
+        let mut all = command_line();
+        all.build();
+        for (name, _) in COMMANDS {
+            let mut alone = only(name).unwrap();
+            alone.build();
+            let described = |line: &clap::Command| {
+                let command = line.find_subcommand(name).expect(name);
+                format!("{:#?}", command.get_arguments().collect::<Vec<_>>())
+            };
+            assert_eq!(described(&alone), described(&all), "{name}");
+        }
+    }
+
+    #[test]
+    fn both_descriptions_read_the_same_arguments() {
+        for line in [
+            "run --json --deny edit:**/*.rs Tidy",
+            "run --format result --timeout 3s -- Tidy",
+            "translate --deltas final --max-line 7 a.jsonl",
+            "sessions search words --since 7d --json",
+            "sessions vault list",
+            "skills list",
+            "record -- gemini --acp",
+        ] {
+            let args: Vec<OsString> = ["lapidary"]
+                .into_iter()
+                .chain(line.split(' '))
+                .map(Into::into)
+                .collect();
+            let name = line.split(' ').next().unwrap();
+            let alone = read(only(name).unwrap(), &args).expect(line);
+            let among_all = read(command_line(), &args).expect(line);
+            assert_eq!(format!("{alone:?}"), format!("{among_all:?}"));
+        }
+    }
+
+    #[test]
+    fn an_alias_or_a_wrong_argument_is_read_by_the_whole_description() {
+        let parsed = |line: &str| {
+            let args: Vec<OsString> = line.split(' ').map(Into::into).collect();
+            parse(&args)
+        };
+        assert!(only("exec").is_none());
+        assert!(parsed("lapidary exec Tidy").is_ok());
+        let complaint = |error: clap::Error| error.to_string();
+        let wrong = parsed("lapidary run --jsn").map_err(complaint).unwrap_err();
+        let whole = command_line().try_get_matches_from(["lapidary", "run", "--jsn"]);
+        assert_eq!(wrong, whole.map_err(complaint).unwrap_err());
+    }
+}
