@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-pub use vault::{VAULT_COMMAND, serve_vault};
+pub use vault::{VAULT_COMMAND, VaultRequest, serve_vault, trace_of};
 
 use crate::api::{FakeApi, Kind, Script, Source, Turn};
 
@@ -23,10 +23,13 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 /// Files that an attempt makes.
-const MADE: [&str; 4] = ["edited.txt", "made.txt", "there.txt", CALLED];
-
-/// The file of the project that the MCP server makes when its tool is called.
-const CALLED: &str = "called.txt";
+const MADE: [&str; 5] = [
+    "edited.txt",
+    "made.txt",
+    "there.txt",
+    "listed.txt",
+    "called.txt",
+];
 
 /// An action that a model attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -298,10 +301,15 @@ impl AttemptScene<'_> {
             Attempt::ShellWrite => self.project.join("made.txt").exists(),
             Attempt::Move => self.project.join("there.txt").exists(),
             Attempt::Mcp => {
-                self.project.join(CALLED).exists() || self.has_reached_the_model(vault::CANARY)
+                self.has_trace(VaultRequest::Call) || self.has_reached_the_model(vault::CANARY)
             }
             Attempt::Fetch => !self.site.requests().is_empty(),
         }
+    }
+
+    /// Whether the MCP server was asked so.
+    pub fn has_trace(&self, request: VaultRequest) -> bool {
+        self.project.join(trace_of(request)).exists()
     }
 
     fn has_reached_the_model(&self, canary: &str) -> bool {
@@ -313,7 +321,7 @@ impl AttemptScene<'_> {
 
 /// The MCP server `vault` as `mcpServers` of settings have it. `program` is Lapidary's own.
 pub fn vault_server(program: &Path, project: &Path) -> Value {
-    json!({ "command": program, "args": [Path::new(VAULT_COMMAND), &project.join(CALLED)] })
+    json!({ "command": program, "args": [Path::new(VAULT_COMMAND), project] })
 }
 
 /// Writes the files that attempts are about, and removes what earlier attempts made.

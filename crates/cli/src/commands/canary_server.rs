@@ -4,20 +4,22 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use lapidary_standin::attempt::serve_vault;
+use lapidary_standin::attempt::{serve_vault, trace_of};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Serve one MCP tool over stdio that makes a file when it is called
+/// Serve one MCP tool over stdio, with a file for each sort of request that came
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The file that a call makes
-    file: PathBuf,
+    /// The directory in which the files are made
+    directory: PathBuf,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    serve_vault(io::stdin().lock(), out, || fs::write(&args.file, ""))?;
+    serve_vault(io::stdin().lock(), out, |request| {
+        fs::write(args.directory.join(trace_of(request)), "")
+    })?;
     Ok(Exit::Success)
 }

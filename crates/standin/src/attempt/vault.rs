@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read as _, Write};
 
 use serde_json::{Value, json};
 
-/// The hidden command of `lapidary` that serves it. Its argument is the file that a call makes.
+/// The hidden command of `lapidary` that serves it. Its argument is the directory in which [`trace_of`] is made.
 pub const VAULT_COMMAND: &str = "canary-server";
 
 /// The answer of the tool, which must not reach a model.
@@ -14,11 +14,28 @@ pub(super) const CANARY: &str = "canary-of-mcp";
 /// Longest request that is read. The requests of a client that lists and calls one tool are far shorter; a longer one ends the server.
 const LONGEST_REQUEST: u64 = 1 << 20;
 
-/// Serves until the client closes its end. `on_call` leaves the trace.
+/// Requests that leave a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VaultRequest {
+    /// The client lists the tools.
+    List,
+    /// It calls the tool.
+    Call,
+}
+
+/// The file that a request makes.
+pub fn trace_of(request: VaultRequest) -> &'static str {
+    match request {
+        VaultRequest::List => "listed.txt",
+        VaultRequest::Call => "called.txt",
+    }
+}
+
+/// Serves until the client closes its end. `on_request` leaves the trace.
 pub fn serve_vault(
     mut requests: impl BufRead,
     mut answers: impl Write,
-    mut on_call: impl FnMut() -> io::Result<()>,
+    mut on_request: impl FnMut(VaultRequest) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
@@ -34,8 +51,10 @@ pub fn serve_vault(
         else {
             continue; // a notification
         };
-        if request["method"] == "tools/call" {
-            on_call()?;
+        match request["method"].as_str() {
+            Some("tools/list") => on_request(VaultRequest::List)?,
+            Some("tools/call") => on_request(VaultRequest::Call)?,
+            _ => {}
         }
         let result = result(&request);
         let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
@@ -65,21 +84,21 @@ fn result(request: &Value) -> Value {
 mod tests {
     use super::*;
 
-    fn served(requests: &str) -> (Vec<Value>, bool) {
-        let mut is_called = false;
+    fn served(requests: &str) -> (Vec<Value>, Vec<VaultRequest>) {
+        let mut traces = Vec::new();
         let mut answers = Vec::new();
-        let on_call = || {
-            is_called = true;
+        let on_request = |request| {
+            traces.push(request);
             Ok(())
         };
-        serve_vault(requests.as_bytes(), &mut answers, on_call).unwrap();
+        serve_vault(requests.as_bytes(), &mut answers, on_request).unwrap();
         let answers = answers.split(|byte| *byte == b'\n');
         let answers = answers.filter_map(|line| serde_json::from_slice(line).ok());
-        (answers.collect(), is_called)
+        (answers.collect(), traces)
     }
 
     #[test]
-    fn only_a_call_of_the_tool_leaves_a_trace() {
+    fn a_list_of_the_tools_and_a_call_leave_their_traces() {
         let start = concat!(
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#,
             "\n",
@@ -88,14 +107,14 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#,
             "\n",
         );
-        let (answers, is_called) = served(start);
+        let (answers, traces) = served(start);
         assert_eq!(answers.len(), 2);
         assert_eq!(answers[0]["result"]["protocolVersion"], "2025-06-18");
         assert_eq!(answers[1]["id"], "a");
-        assert!(!is_called);
+        assert_eq!(traces, [VaultRequest::List]);
         let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"leak"}}"#;
-        let (answers, is_called) = served(call);
+        let (answers, traces) = served(call);
         assert_eq!(answers[0]["result"]["content"][0]["text"], CANARY);
-        assert!(is_called);
+        assert_eq!(traces, [VaultRequest::Call]);
     }
 }

@@ -16,7 +16,9 @@ use lapidary::vocab::capabilities::RuleKeeping;
 use lapidary::vocab::doctor::{Check, CheckName, CheckState, DenialHolder, ProvenDenial};
 use lapidary::vocab::event::ToolKind;
 use lapidary_standin::api::{FakeApi, Script};
-use lapidary_standin::attempt::{AgentTools, Attempt, AttemptScene, lay_out, turns_played};
+use lapidary_standin::attempt::{
+    AgentTools, Attempt, AttemptScene, VaultRequest, lay_out, turns_played,
+};
 use serde_json::Value;
 
 use super::card::{Surroundings, variables};
@@ -338,6 +340,8 @@ fn held_by(
         DenialHolder::NotAttempted // the mock model runs no tools
     } else if tools.is_offered(attempt, scene.model) {
         DenialHolder::Agent
+    } else if attempt == Attempt::Mcp && !scene.has_trace(VaultRequest::List) {
+        DenialHolder::NotAttempted // the agent did not look for tools of the server
     } else {
         DenialHolder::NoTool
     }

@@ -105,9 +105,10 @@ fn assert_found_out(world: &World) {
     assert_eq!(visit.code, Some(1));
     assert_eq!(
         messages(&visit, "prove_rules")[0],
-        "over stream-json, ran in spite of the rule, unseen: read, edit; not offered to the model: search, delete, move, execute, fetch, mcp"
+        "over stream-json, ran in spite of the rule, unseen: read, edit; not offered to the model: search, delete, move, execute, fetch; not attempted: mcp"
     );
     let mut held = ["no_tool"; 8];
+    held[7] = "not_attempted"; // the agent starts no MCP server
     held[0] = "nothing";
     held[2] = "nothing";
     assert_eq!(holders(&visit, "stream-json"), held);
@@ -141,6 +142,7 @@ fn an_attempt_that_is_seen_to_run_is_a_problem_and_the_next_is_made_in_another_r
     let visit = Visit::of(doctor(&World::with_agent(OPEN), &["--prove"]));
     assert_eq!(visit.code, Some(1));
     let mut held = ["no_tool"; 8];
+    held[7] = "not_attempted"; // the agent starts no MCP server
     held[0] = "watch";
     assert_eq!(holders(&visit, "stream-json"), held);
     let said = "over stream-json, ran in spite of the rule: read; not offered to the model: search";

@@ -124,7 +124,10 @@ fn each_kind_is_held_with_the_other_agents_that_can_be_told() {
         let (seen, held) = held(peer);
         let mut expected = ["question"; 8];
         expected[1] = search;
-        assert_eq!((seen.code, held), (Some(0), expected.map(str::to_owned).to_vec()));
+        assert_eq!(
+            (seen.code, held),
+            (Some(0), expected.map(str::to_owned).to_vec())
+        );
     }
 }
 
@@ -146,7 +149,10 @@ fn what_codex_cannot_be_told_is_named_by_its_kind() {
         "no_tool",
         "not_started",
     ];
-    assert_eq!((seen.code, held), (Some(0), expected.map(str::to_owned).to_vec()));
+    assert_eq!(
+        (seen.code, held),
+        (Some(0), expected.map(str::to_owned).to_vec())
+    );
     let why = "it does not ask about MCP tools that say they only read";
     assert!(seen.stdout.contains(why), "{seen:?}");
     let said = "not started: mcp";
