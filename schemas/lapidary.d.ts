@@ -1712,6 +1712,8 @@ export interface DenialLayers {
   edit: RuleKeeping;
   /** Removing files. Derived. */
   delete: RuleKeeping;
+  /** Moving files. Derived. */
+  move: RuleKeeping;
   /** Running commands. Derived. */
   execute: RuleKeeping;
   /** Requests to the network. Derived. */

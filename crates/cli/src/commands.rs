@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod canary_server;
 mod capabilities;
 mod common;
 mod complete_ids;
@@ -69,6 +70,8 @@ pub(crate) enum Command {
     Schema(schema::Args),
     Completions(completions::Args),
     #[command(hide = true)]
+    CanaryServer(canary_server::Args),
+    #[command(hide = true)]
     CompleteIds(complete_ids::Args),
     Man(man::Args),
 }
@@ -99,6 +102,7 @@ pub(crate) fn run(command: Option<&Command>, out: &mut Printer) -> Result<ExitCo
         Command::Capabilities(args) => capabilities::run(args, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Schema(args) => schema::run(args, out),
+        Command::CanaryServer(args) => canary_server::run(args, out),
         Command::CompleteIds(args) => complete_ids::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),

@@ -106,7 +106,9 @@ impl<'a> Found<'a> {
     }
 
     fn in_members(&mut self, object: Token<'_>, depth: usize) {
+        // Each is looked for once, however often a name is repeated.
         let args = LazyCell::new(|| args_of(object));
+        let has_path = LazyCell::new(|| object.get("path").is_some());
         for (name, value) in object.members() {
             let name = word(name);
             let is_one_of = |names| is_one_of(&name, names);
@@ -114,7 +116,7 @@ impl<'a> Found<'a> {
             if is_one_of(COMMANDS) || is_code {
                 self.in_command(value, *args, depth);
                 // `{"path": "a", "command": "view"}`
-                if is_editors(self.kind, object, self.lines.last()) {
+                if self.is_editors() && *has_path {
                     self.lines.pop();
                 }
             } else if is_one_of(COMMAND_LISTS) {
@@ -129,6 +131,12 @@ impl<'a> Found<'a> {
                 self.inside(value, depth);
             }
         }
+    }
+
+    /// Whether the last command is one of an editor, `view` or `create`: it is no program if the call names a file beside it.
+    fn is_editors(&self) -> bool {
+        matches!(self.kind, ToolKind::Read | ToolKind::Edit)
+            && (self.lines.last()).is_some_and(|line| EDITORS_WORDS.contains(&line.as_str()))
     }
 
     /// Arguments may stand in others: `{"input": {"command": …}}`.
@@ -238,13 +246,6 @@ fn args_of(object: Token<'_>) -> Option<Token<'_>> {
     let args = members
         .find(|(name, it)| !it.is_null() && COMMAND_ARGUMENTS.contains(&word(*name).as_str()));
     args.map(|(_, args)| args)
-}
-
-/// An editor's `command` is `view` or `create`, and nothing to worry about.
-fn is_editors(kind: &ToolKind, object: Token<'_>, line: Option<&String>) -> bool {
-    matches!(kind, ToolKind::Read | ToolKind::Edit)
-        && line.is_some_and(|line| EDITORS_WORDS.contains(&line.as_str()))
-        && object.get("path").is_some()
 }
 
 /// Codex says `["bash", "-lc", "git diff"]`, which is `git diff` to anybody who reads it.

@@ -8,8 +8,9 @@ use lapidary_vocab::event::ToolKind;
 use lapidary_vocab::{Json, Text};
 
 use super::patch;
+use super::place;
 use super::shapes::{self, Role};
-use super::shell::NamedFiles;
+use super::shell::{NamedFiles, unbraced};
 use super::words::word;
 
 /// Files of one call that are looked at. A rule for all of them could not be sure of more.
@@ -26,6 +27,9 @@ const LONGEST_NAME: usize = 1024;
 
 /// Directories that a command line changes to, from which its files are looked for.
 const MOST_DIRECTORIES: usize = 8;
+
+/// Patterns of a command line for which the files are looked up.
+const MOST_PATTERNS: usize = 32;
 
 /// Words of a title that may name files.
 const MOST_TITLE_WORDS: usize = 64;
@@ -178,6 +182,21 @@ impl<'a> Paths<'a> {
         }
     }
 
+    /// Adds the files that a shell would replace a pattern by.
+    fn add_matches(&mut self, pattern: &str) {
+        for pattern in unbraced(pattern) {
+            if !pattern.contains(['*', '?', '[']) {
+                self.add_possible(&pattern);
+                continue;
+            }
+            let (files, is_all) = place::matches(self.dir, &pattern);
+            self.is_full |= !is_all;
+            for file in files {
+                self.add_possible(&file.to_string_lossy());
+            }
+        }
+    }
+
     /// The files that a command line names.
     pub(super) fn of_command(&mut self, line: &str) {
         let files = NamedFiles::of(line);
@@ -193,6 +212,12 @@ impl<'a> Paths<'a> {
         }
         for file in &any {
             self.add_possible(file);
+        }
+        self.is_full |= files.patterns.len() > MOST_PATTERNS;
+        for pattern in files.patterns.iter().take(MOST_PATTERNS) {
+            for directory in &all {
+                self.add_matches(&format!("{directory}{pattern}"));
+            }
         }
         for file in read.iter().take(MOST_PATHS) {
             self.read.extend(possible(file, self.dir));

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::ToolAction;
+use super::{ToolAction, glob};
 
 /// The system gives up after as many.
 const MOST_LINKS: usize = 40;
@@ -132,4 +132,44 @@ mod tests {
         assert_eq!(resolved(Path::new("/../../x")), Some("/x".into()));
         assert_eq!(resolved(Path::new("x")), None);
     }
+}
+
+/// Entries of directories that are compared with one pattern of a shell.
+const MOST_ENTRIES: usize = 4096;
+
+/// The files that a shell would replace a pattern by, and whether all of them were looked for.
+pub(super) fn matches(dir: &Path, pattern: &str) -> (Vec<PathBuf>, bool) {
+    let mut found = vec![dir.to_owned()];
+    let mut left = MOST_ENTRIES;
+    for name in Path::new(pattern).components() {
+        let name = name.as_os_str().to_string_lossy();
+        if !name.contains(['*', '?', '[']) {
+            found = found.iter().map(|dir| dir.join(name.as_ref())).collect();
+            continue;
+        }
+        let entries = found.iter().filter_map(|dir| dir.read_dir().ok()).flatten();
+        let entries = entries.filter_map(Result::ok).take(left);
+        let entries: Vec<_> = entries.map(|entry| entry.path()).collect();
+        left -= entries.len();
+        let name = without_sets(&name);
+        let is_meant = |path: &PathBuf| {
+            let own = path.file_name().unwrap_or_default();
+            glob::matches(&name, &own.to_string_lossy())
+        };
+        found = entries.into_iter().filter(is_meant).collect();
+    }
+    (found, left > 0)
+}
+
+/// `[a-z]` is any letter here: more files may match, and none fewer.
+fn without_sets(name: &str) -> String {
+    let mut out = String::new();
+    let mut rest = name;
+    while let Some((before, behind)) = rest.split_once('[') {
+        out.push_str(before);
+        let set = behind.split_once(']');
+        out.push(if set.is_some() { '?' } else { '[' });
+        rest = set.map_or(behind, |(_, behind)| behind);
+    }
+    out + rest
 }

@@ -4,16 +4,21 @@
 //! (substitutions, variables, redirections, groups, escapes, quotes without an end) is not *plain*. To refuse, a guess is enough:
 //! [`Suspects`] has every command that may hide in a line, and [`NamedFiles`] every file that it may be about.
 
+mod braces;
+mod indirect;
 mod kinds;
 mod lexer;
 mod requests;
 mod suspects;
 mod wrappers;
+#[cfg(test)]
+mod hostile;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
+pub(super) use braces::unbraced;
 pub(super) use kinds::commands_of;
 pub(super) use requests::command_words;
 pub use suspects::may_configure_git;

@@ -1,7 +1,7 @@
 //! Answers that hold for the rest of a run: `always` at the terminal.
 //!
 //! Such an answer is as narrow as it can be and still be of use: the same tool with the same command line, or with the same files, or
-//! the same tool if it has neither. The agent's own `allow_always` is never chosen for it. What that allows is the agent's to say (for
+//! with the same hosts, or the same tool if it has none of them. The agent's own `allow_always` is never chosen for it. What that allows is the agent's to say (for
 //! Gemini CLI any command that begins alike, for Claude Code a rule that it writes into the project's settings), it may outlast the
 //! run, and the agent would not ask again, so no rule, no hook and no recording of ours would see what it does.
 
@@ -10,10 +10,15 @@ use std::path::Path;
 
 use lapidary_vocab::event::{DecidedBy, ToolKind};
 
+use super::host::Host;
+use super::reach::Reach;
 use super::{Decision, Effect, ToolAction};
 
-/// How many files a description names.
+/// How many files and hosts a description names.
 const MOST_NAMED: usize = 3;
+
+/// Ports that a web address has if it names none.
+const USUAL_PORTS: [Option<u16>; 3] = [None, Some(80), Some(443)];
 
 /// What a user has allowed for the rest of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,9 +29,9 @@ impl StandingAnswer {
     pub const RULE: &str = "answer `always`";
 
     /// The answer that allows this again. None if nothing certain is known about it: a command in an unknown shape, more files than
-    /// are looked at, or no tool's name.
+    /// are looked at, a fetch from a host that is not shown, or no tool's name.
     pub fn of(action: &ToolAction) -> Option<Self> {
-        let is_certain = !action.is_unclear && !action.has_unseen_paths;
+        let is_certain = !action.is_unclear && !action.has_unseen_paths && !hides_hosts(action);
         let is_named =
             action.command.is_some() || !action.paths.is_empty() || action.tool.is_some();
         (is_certain && is_named).then(|| Self(action.clone()))
@@ -49,7 +54,19 @@ impl StandingAnswer {
             && wanted.paths.is_empty() == allowed.paths.is_empty()
             && wanted.paths.iter().all(|path| allowed.paths.contains(path))
             && (wanted.paths.is_empty() || is_no_more_possible);
-        is_same_tool && is_no_more && allowed.command == wanted.command
+        is_same_tool && is_no_more && allowed.command == wanted.command && self.covers_hosts(wanted)
+    }
+
+    /// Whether a call names no other host. What a tool that does not fetch has in its texts is no host that it reaches.
+    fn covers_hosts(&self, wanted: &ToolAction) -> bool {
+        let allowed = &self.0.hosts;
+        let is_named = |host: &Host| allowed.named.iter().any(|own| is_same_host(own, host));
+        let is_possible = |host: &Host| allowed.possible.iter().any(|own| is_same_host(own, host));
+        let mut possible = wanted.hosts.possible.iter().filter(|_| fetches(wanted));
+        !hides_hosts(wanted)
+            && wanted.hosts.named.is_empty() == allowed.named.is_empty()
+            && wanted.hosts.named.iter().all(is_named)
+            && possible.all(|host| is_named(host) || is_possible(host))
     }
 
     /// The decision by which something is allowed that was answered before.
@@ -73,6 +90,9 @@ impl fmt::Display for StandingAnswer {
         if let Some(command) = &action.command {
             return write!(f, "the command `{command}`");
         }
+        if action.paths.is_empty() && !action.hosts.named.is_empty() {
+            return self.fmt_hosts(f);
+        }
         let what = match (&action.kind, &action.tool) {
             (ToolKind::Edit, _) => "edits of",
             (ToolKind::Read, _) => "reads of",
@@ -87,6 +107,43 @@ impl fmt::Display for StandingAnswer {
             more => write!(f, "{what} {} and {more} more files", named(action)),
         }
     }
+}
+
+impl StandingAnswer {
+    fn fmt_hosts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts = &self.0.hosts.named;
+        let names: Vec<_> = hosts.iter().take(MOST_NAMED).map(host_name).collect();
+        match &self.0.tool {
+            Some(tool) => write!(f, "calls of `{tool}` to {}", names.join(", "))?,
+            None => write!(f, "calls to {}", names.join(", "))?,
+        }
+        match hosts.get(MOST_NAMED..).map_or(0, <[_]>::len) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more hosts"),
+        }
+    }
+}
+
+fn host_name(host: &Host) -> String {
+    match host.port {
+        Some(port) if !USUAL_PORTS.contains(&Some(port)) => format!("`{}:{port}`", host.name),
+        _ => format!("`{}`", host.name),
+    }
+}
+
+fn is_same_host(one: &Host, other: &Host) -> bool {
+    let are_usual = [one, other].map(|host| USUAL_PORTS.contains(&host.port)) == [true; 2];
+    one.name == other.name && (one.port == other.port || are_usual)
+}
+
+fn fetches(action: &ToolAction) -> bool {
+    let tool = action.tool.as_deref().unwrap_or_default();
+    Reach::of(&action.kind, tool) == Reach::Fetches
+}
+
+/// Whether a call fetches from hosts that it does not show.
+fn hides_hosts(action: &ToolAction) -> bool {
+    fetches(action) && action.hosts.is_hidden
 }
 
 fn named(action: &ToolAction) -> String {
@@ -149,6 +206,50 @@ mod tests {
         let many = edit(&["/a", "/b", "/c", "/d", "/e"]);
         let many = StandingAnswer::of(&many).unwrap().to_string();
         assert_eq!(many, "edits of `/a`, `/b`, `/c` and 2 more files");
+    }
+
+    fn fetch(addresses: &[(&str, u16)]) -> ToolAction {
+        let host = |(name, port): &(&str, u16)| Host {
+            name: (*name).to_owned(),
+            port: Some(*port),
+        };
+        let mut fetch = action(ToolKind::Fetch, "web_fetch", None, &[]);
+        fetch.hosts.named = addresses.iter().map(host).collect();
+        fetch
+    }
+
+    #[test]
+    fn always_is_the_same_hosts_and_no_others() {
+        let docs = fetch(&[("docs.rs", 443), ("crates.io", 443)]);
+        let answer = StandingAnswer::of(&docs).unwrap();
+        let said = "calls of `web_fetch` to `docs.rs`, `crates.io`";
+        assert_eq!(answer.to_string(), said);
+        assert!(answer.covers(&docs));
+        assert!(answer.covers(&fetch(&[("docs.rs", 80)])));
+        for other in [
+            ("evil.com", 443),
+            ("docs.rs", 8443),
+            ("docs.rs.evil.com", 443),
+        ] {
+            assert!(!answer.covers(&fetch(&[other])), "{other:?}");
+            assert!(
+                !answer.covers(&fetch(&[("docs.rs", 443), other])),
+                "{other:?}"
+            );
+        }
+        assert!(!answer.covers(&fetch(&[])), "no host is not one of these");
+        let mut elsewhere = fetch(&[("docs.rs", 443)]);
+        elsewhere.hosts.possible = fetch(&[("evil.com", 443)]).hosts.named;
+        assert!(!answer.covers(&elsewhere));
+        let mut odd = fetch(&[("docs.rs", 443)]);
+        odd.hosts.is_hidden = true;
+        assert!(!answer.covers(&odd));
+        assert_eq!(StandingAnswer::of(&odd), None);
+        let local = StandingAnswer::of(&fetch(&[("localhost", 8080)])).unwrap();
+        assert_eq!(
+            local.to_string(),
+            "calls of `web_fetch` to `localhost:8080`"
+        );
     }
 
     #[test]

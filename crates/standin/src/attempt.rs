@@ -1,24 +1,35 @@
 //! What a scripted model attempts, in the words of each agent's tools, and how one sees that it was done: in files, in what the model
 //! was told, and at a site on loopback. `lapidary doctor --prove` and the tests of rules share this table.
 
+mod vault;
+
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+pub use vault::{VAULT_COMMAND, VaultRequest, serve_vault, trace_of};
+
 use crate::api::{FakeApi, Kind, Script, Source, Turn};
 
 /// Files of the project, with content that must not reach the model.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("secret.txt", "canary-of-read"),
     ("hidden.txt", "canary-of-shell"),
     ("hay.txt", "needle canary-of-search"),
     ("victim.txt", ""),
+    ("here.txt", ""),
 ];
 
 /// Files that an attempt makes.
-const MADE: [&str; 2] = ["edited.txt", "made.txt"];
+const MADE: [&str; 5] = [
+    "edited.txt",
+    "made.txt",
+    "there.txt",
+    "listed.txt",
+    "called.txt",
+];
 
 /// An action that a model attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +42,8 @@ pub enum Attempt {
     Edit,
     /// Removes a file, by a command.
     Delete,
+    /// Moves a file, by a command.
+    Move,
     /// Runs a command that only reads.
     ShellRead,
     /// Runs a command that writes.
@@ -42,7 +55,7 @@ pub enum Attempt {
 }
 
 /// What an agent calls its tools.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentTools {
     family: &'static str,
     read: &'static str,
@@ -51,6 +64,10 @@ pub struct AgentTools {
     shell: &'static str,
     mcp: &'static str,
     fetch: &'static str,
+    /// The tool for searching of other versions, where this one searches by commands.
+    other_search: Option<&'static str>,
+    /// A tool for fetching that the maker of the model runs, where the agent itself fetches by commands.
+    hosted_fetch: Option<&'static str>,
 }
 
 /// Where the effects of attempts are seen.
@@ -58,8 +75,6 @@ pub struct AgentTools {
 pub struct AttemptScene<'a> {
     /// The project, with the files of [`lay_out`] in it.
     pub project: &'a Path,
-    /// The file that the MCP server makes when its tool is called.
-    pub mcp_call: &'a Path,
     /// The model that makes the attempts.
     pub model: &'a FakeApi,
     /// The site that is fetched from.
@@ -75,6 +90,8 @@ const TOOLS: [AgentTools; 5] = [
         shell: "run_shell_command",
         mcp: "mcp_vault_leak",
         fetch: "web_fetch",
+        other_search: None,
+        hosted_fetch: None,
     },
     AgentTools {
         family: "claude",
@@ -84,6 +101,8 @@ const TOOLS: [AgentTools; 5] = [
         shell: "Bash",
         mcp: "mcp__vault__leak",
         fetch: "WebFetch",
+        other_search: Some("Grep"),
+        hosted_fetch: None,
     },
     AgentTools {
         family: "opencode",
@@ -93,6 +112,8 @@ const TOOLS: [AgentTools; 5] = [
         shell: "bash",
         mcp: "vault_leak",
         fetch: "webfetch",
+        other_search: None,
+        hosted_fetch: None,
     },
     AgentTools {
         family: "qwen",
@@ -102,6 +123,8 @@ const TOOLS: [AgentTools; 5] = [
         shell: "run_shell_command",
         mcp: "mcp__vault__leak",
         fetch: "web_fetch",
+        other_search: None,
+        hosted_fetch: None,
     },
     // It reads by commands, and searches the web by a tool of its model's maker.
     AgentTools {
@@ -112,11 +135,13 @@ const TOOLS: [AgentTools; 5] = [
         shell: "exec_command",
         mcp: "mcp__vault.leak",
         fetch: "exec_command",
+        other_search: None,
+        hosted_fetch: Some("web_search"),
     },
 ];
 
 impl Attempt {
-    /// All of them.
+    /// Those of the table in `docs/permissions.md`.
     pub const ALL: [Self; 8] = [
         Self::Read,
         Self::Search,
@@ -135,6 +160,7 @@ impl Attempt {
             Self::Search => "needle",
             Self::Edit => "edited.txt",
             Self::Delete => "victim.txt",
+            Self::Move => "here.txt",
             Self::ShellRead => "hidden.txt",
             Self::ShellWrite => "made.txt",
             Self::Mcp => "leak",
@@ -162,6 +188,7 @@ impl Attempt {
             Self::Read => Some("cat secret.txt".to_owned()),
             Self::Search => Some("grep -r needle .".to_owned()),
             Self::Delete => Some("rm victim.txt".to_owned()),
+            Self::Move => Some("mv here.txt there.txt".to_owned()),
             Self::ShellRead => Some("cat hidden.txt".to_owned()),
             Self::ShellWrite => Some("touch made.txt".to_owned()),
             Self::Fetch => Some(format!("curl -s {url}")),
@@ -176,12 +203,28 @@ impl AgentTools {
         TOOLS.iter().find(|tools| tools.family == family)
     }
 
+    /// The same with tools for searching and fetching instead of commands: rules about these kinds do not look at commands.
+    pub fn without_commands(self) -> Self {
+        Self {
+            search: self.other_search.unwrap_or(self.search),
+            fetch: self.hosted_fetch.unwrap_or(self.fetch),
+            ..self
+        }
+    }
+
+    /// Whether the maker of the model runs the tool for the attempt: a model that is offered it can use it, and no agent sees that.
+    pub fn is_hosted(&self, attempt: Attempt) -> bool {
+        self.hosted_fetch == Some(self.tool(attempt))
+    }
+
     fn tool(&self, attempt: Attempt) -> &'static str {
         match attempt {
             Attempt::Read => self.read,
             Attempt::Search => self.search,
             Attempt::Edit => self.edit,
-            Attempt::Delete | Attempt::ShellRead | Attempt::ShellWrite => self.shell,
+            Attempt::Delete | Attempt::Move | Attempt::ShellRead | Attempt::ShellWrite => {
+                self.shell
+            }
             Attempt::Mcp => self.mcp,
             Attempt::Fetch => self.fetch,
         }
@@ -256,9 +299,17 @@ impl AttemptScene<'_> {
             Attempt::Delete => !self.project.join("victim.txt").exists(),
             Attempt::ShellRead => self.has_reached_the_model("canary-of-shell"),
             Attempt::ShellWrite => self.project.join("made.txt").exists(),
-            Attempt::Mcp => self.mcp_call.exists(),
+            Attempt::Move => self.project.join("there.txt").exists(),
+            Attempt::Mcp => {
+                self.has_trace(VaultRequest::Call) || self.has_reached_the_model(vault::CANARY)
+            }
             Attempt::Fetch => !self.site.requests().is_empty(),
         }
+    }
+
+    /// Whether the MCP server was asked so.
+    pub fn has_trace(&self, request: VaultRequest) -> bool {
+        self.project.join(trace_of(request)).exists()
     }
 
     fn has_reached_the_model(&self, canary: &str) -> bool {
@@ -266,6 +317,11 @@ impl AttemptScene<'_> {
         let mut bodies = requests.iter().map(|request| request.body.to_string());
         bodies.any(|body| body.contains(canary))
     }
+}
+
+/// The MCP server `vault` as `mcpServers` of settings have it. `program` is Lapidary's own.
+pub fn vault_server(program: &Path, project: &Path) -> Value {
+    json!({ "command": program, "args": [Path::new(VAULT_COMMAND), project] })
 }
 
 /// Writes the files that attempts are about, and removes what earlier attempts made.

@@ -94,6 +94,9 @@ pub struct DenialLayers {
     pub edit: RuleKeeping,
     /// Removing files. Derived.
     pub delete: RuleKeeping,
+    /// Moving files. Derived.
+    #[serde(default = "DenialLayers::unknown")]
+    pub r#move: RuleKeeping,
     /// Running commands. Derived.
     pub execute: RuleKeeping,
     /// Requests to the network. Derived.
@@ -103,6 +106,11 @@ pub struct DenialLayers {
 }
 
 impl DenialLayers {
+    /// The layer of a kind that the document does not name, because it is older: the weakest.
+    fn unknown() -> RuleKeeping {
+        RuleKeeping::Watched
+    }
+
     /// The same layer for each kind.
     pub fn all(layer: &RuleKeeping) -> Self {
         Self {
@@ -110,6 +118,7 @@ impl DenialLayers {
             search: layer.clone(),
             edit: layer.clone(),
             delete: layer.clone(),
+            r#move: layer.clone(),
             execute: layer.clone(),
             fetch: layer.clone(),
             mcp: layer.clone(),
@@ -117,12 +126,13 @@ impl DenialLayers {
     }
 
     /// The kinds by their names, and the layer of each.
-    pub fn rows(&self) -> [(&'static str, &RuleKeeping); 7] {
+    pub fn rows(&self) -> [(&'static str, &RuleKeeping); 8] {
         [
             ("read", &self.read),
             ("search", &self.search),
             ("edit", &self.edit),
             ("delete", &self.delete),
+            ("move", &self.r#move),
             ("execute", &self.execute),
             ("fetch", &self.fetch),
             ("mcp", &self.mcp),

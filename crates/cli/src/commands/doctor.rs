@@ -55,9 +55,11 @@ do and offers, a turn if the address of its model can be configured, whether it 
 command, where it tells how many tokens were used, how fast a turn is cancelled, what it does about \
 an unknown method, and how it can be ended.
 
-Rules are proven by attempts: the mock model reads, edits, fetches and runs a command while rules deny each. \
+Rules are proven by attempts: the mock model reads, searches, edits, deletes, moves, fetches, runs a command and \
+calls a tool of an MCP server while rules deny each. \
 Shown is what held each attempt: the agent asked and was denied, it refused, or it did not offer the tool. \
-An attempt whose effect is seen is a problem. \
+An attempt whose effect is seen is a problem. With Codex each rule has a run of its own, because it cannot be told of \
+all of them: a run with the others does not start, which is a warning. \
 What cannot be shown here is `unproven`.
 
 Exit codes:

@@ -71,7 +71,7 @@ fn people_read_what_was_found() {
     let machine = Machine::new();
     let program = machine.install("0.24.0");
     let ran = machine.run(&program, &["--format", "text", "--agent", "gemini"]);
-    let kinds = "read, search, edit, delete, execute, fetch, mcp";
+    let kinds = "read, search, edit, delete, move, execute, fetch, mcp";
     let expected = format!(
         "gemini 0.24.0: {}\n  \
            models       gemini-2.5-pro, gemini-2.5-flash\n  \
@@ -157,7 +157,7 @@ fn all_that_are_known_are_told_one_a_line() {
         .any(|text| ran.stdout.contains(text));
     assert!(is_listed, "{}", ran.stdout);
     let here = format!(
-        "opencode: {}\n  permissions  plan\n  confined     to the workspace, if unattended\n  denied       asked about: read, search, edit, delete, execute, fetch, mcp\n  can          ACP\n",
+        "opencode: {}\n  permissions  plan\n  confined     to the workspace, if unattended\n  denied       asked about: read, search, edit, delete, move, execute, fetch, mcp\n  can          ACP\n",
         opencode.display()
     );
     assert!(ran.stdout.contains(&here), "{}", ran.stdout);

@@ -140,7 +140,7 @@ fn a_machine_that_is_well_is_told_so() {
         "ok       auth             gemini-api-key: GEMINI_API_KEY is set".to_owned(),
         "ok       confinement      Landlock ABI 6; unattended runs are confined to the workspace"
             .to_owned(),
-        "ok       rules            denials are asked about: read, search, edit, delete, execute, fetch, mcp"
+        "ok       rules            denials are asked about: read, search, edit, delete, move, execute, fetch, mcp"
             .to_owned(),
         "all is well".to_owned(),
     ] {
@@ -157,7 +157,7 @@ fn a_machine_that_is_well_is_told_so() {
 fn a_gemini_cli_whose_package_does_not_name_its_version_is_not_told_of_rules() {
     let world = World::with_agent(WELL);
     let visit = Visit::of(doctor(&world, &["--format", "text"]));
-    let line = "ok       rules            denials are seen once it runs: read, search, edit, delete, execute, fetch, mcp";
+    let line = "ok       rules            denials are seen once it runs: read, search, edit, delete, move, execute, fetch, mcp";
     assert!(visit.stdout.contains(line), "{}", visit.stdout);
 }
 

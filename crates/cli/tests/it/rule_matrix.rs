@@ -8,7 +8,9 @@ use std::fs;
 use std::thread;
 
 use lapidary_standin::api::{FakeApi, Script};
-use lapidary_standin::attempt::{AgentTools, Attempt, AttemptScene, lay_out, turns_played};
+use lapidary_standin::attempt::{
+    AgentTools, Attempt, AttemptScene, lay_out, turns_played, vault_server,
+};
 use lapidary_testkit::acp::{Peer, World};
 use serde_json::{Value, json};
 
@@ -17,9 +19,6 @@ use table::Cell;
 
 use crate::run::world::{MARK, Mark, Told};
 use crate::support::lapidary;
-
-/// A server of ours, whose only tool tells that it was called.
-const SERVER: &str = include_str!("rule_matrix/server.js");
 
 /// What came of all attempts of a run.
 struct Played {
@@ -53,7 +52,6 @@ fn play(peer: Peer, situation: Situation, attempts: &[Attempt]) -> Played {
     );
     let scene = AttemptScene {
         project: &world.project(),
-        mcp_call: &world.root().join("called"),
         model: &model,
         site: &site,
     };
@@ -70,16 +68,14 @@ fn play(peer: Peer, situation: Situation, attempts: &[Attempt]) -> Played {
 
 fn run(peer: Peer, world: &World, situation: Situation, model: &FakeApi) -> Told {
     let servers = world.root().join("servers.json");
-    fs::write(world.root().join("server.js"), SERVER).unwrap();
-    let args = [world.root().join("server.js"), world.root().join("called")];
-    let vault = json!({ "command": "node", "args": args });
+    let mut command = lapidary(["run", "--no-config", "--format", "events", "--agent"]);
+    let vault = vault_server(command.get_program().as_ref(), &world.project());
     fs::write(
         &servers,
         json!({ "mcpServers": { "vault": vault } }).to_string(),
     )
     .unwrap();
     let mark = Mark::fresh();
-    let mut command = lapidary(["run", "--no-config", "--format", "events", "--agent"]);
     command.arg(peer.name()).arg("--mcp-config").arg(servers);
     command
         .args(situation.args(peer))

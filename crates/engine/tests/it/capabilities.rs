@@ -40,7 +40,7 @@ fn what_is_installed_is_described_by_its_version() {
     let program = machine.install("prefix", "0.24.0");
     machine.set_variable(&program);
     let kinds = [
-        "read", "search", "edit", "delete", "execute", "fetch", "mcp",
+        "read", "search", "edit", "delete", "move", "execute", "fetch", "mcp",
     ];
     let watched: serde_json::Value = kinds
         .map(|kind| (kind.to_owned(), json!("watched")))

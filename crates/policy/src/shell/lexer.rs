@@ -20,6 +20,16 @@ pub(super) struct Lexed {
     pub(super) commands: Vec<SimpleCommand>,
     /// A quote or a substitution does not end, or there is too much of it.
     pub(super) is_unreadable: bool,
+    /// The texts of here-documents.
+    pub(super) texts: Vec<HereText>,
+}
+
+/// The text of a here-document.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct HereText {
+    pub(super) text: String,
+    /// A shell runs the substitutions in it: the word that ends it has no quotes.
+    pub(super) is_expanded: bool,
 }
 
 /// A program and its arguments.
@@ -29,7 +39,7 @@ pub(super) struct SimpleCommand {
     /// The files of its redirections.
     pub(super) redirections: Vec<Redirection>,
     /// It reads what another command writes, or a text of the line.
-    pub(super) is_fed: bool,
+    pub(super) is_fed: bool, // also by `<(…)`, which is a file that only this line has
 }
 
 /// A word without its quotes.
@@ -38,6 +48,10 @@ pub(super) struct Word {
     pub(super) text: String,
     /// Only a running shell knows it: it has a variable or a substitution in it.
     pub(super) is_expanded: bool,
+    /// A shell may make another word or several of it: a variable, a pattern (`tou?h`) or a list (`{touch,x}`) without quotes.
+    pub(super) is_open: bool,
+    has_quotes: bool,
+    has_brace: bool,
 }
 
 /// A file that a command reads or writes without being told of it.
@@ -54,6 +68,15 @@ pub(super) fn lex(line: &str) -> Lexed {
     lexer.done
 }
 
+/// Reads the commands in the substitutions of a text in which quotes mean nothing.
+pub(super) fn lex_text(text: &str) -> Lexed {
+    let mut lexer = Lexer::new(text);
+    lexer.is_quoted = true;
+    lexer.is_text = true;
+    lexer.read();
+    lexer.done
+}
+
 /// What a substitution stands in.
 #[derive(Debug)]
 struct Frame {
@@ -61,6 +84,7 @@ struct Frame {
     word: Option<Word>,
     awaits: Option<Awaited>,
     is_quoted: bool,
+    documents: Vec<Document>,
     /// The letter that ends it.
     end: char,
     /// A group: what follows it is another command, as in `f() { …`.
@@ -72,8 +96,20 @@ struct Frame {
 enum Awaited {
     Read,
     Written,
-    /// The text of a here-string, or the end of a here-document.
+    /// The text of a here-string.
     Text,
+    /// The end of a here-document, whose lines may begin with tabs that do not count.
+    End {
+        is_indented: bool,
+    },
+}
+
+/// A here-document that begins behind the line.
+#[derive(Debug)]
+struct Document {
+    end: String,
+    is_expanded: bool,
+    is_indented: bool,
 }
 
 struct Lexer<'a> {
@@ -84,6 +120,9 @@ struct Lexer<'a> {
     awaits: Option<Awaited>,
     /// Within double quotes.
     is_quoted: bool,
+    /// All of it is a text in which quotes mean nothing.
+    is_text: bool,
+    documents: Vec<Document>,
     done: Lexed,
 }
 
@@ -96,6 +135,8 @@ impl<'a> Lexer<'a> {
             word: None,
             awaits: None,
             is_quoted: false,
+            is_text: false,
+            documents: Vec::new(),
             done: Lexed::default(),
         }
     }
@@ -112,7 +153,8 @@ impl<'a> Lexer<'a> {
                 self.plain(letter);
             }
         }
-        self.done.is_unreadable |= self.is_quoted || !self.open.is_empty();
+        let is_quoted = self.is_quoted && !self.is_text;
+        self.done.is_unreadable |= is_quoted || !self.open.is_empty();
         self.end_command();
         while let Some(frame) = self.open.pop() {
             self.resume(frame);
@@ -125,16 +167,23 @@ impl<'a> Lexer<'a> {
             ' ' | '\t' => self.end_word(),
             '|' => self.pipe(),
             '&' if self.takes('>') => self.redirect('>'),
-            '\n' | ';' | '&' => self.end_command(),
+            '\n' => {
+                self.end_command();
+                self.read_documents();
+            }
+            ';' | '&' => self.end_command(),
             '\'' => self.single_quoted(),
             '"' => {
-                self.word();
+                self.word().has_quotes = true;
                 self.is_quoted = true;
             }
             '\\' => self.escaped(),
             '$' => self.dollar(),
             '`' => self.backtick(),
-            '<' | '>' if self.takes('(') => self.enter(')'),
+            '<' | '>' if self.takes('(') => {
+                self.command.is_fed |= letter == '<';
+                self.enter(')');
+            }
             '<' | '>' => self.redirect(letter),
             '#' if self.word.is_none() => {
                 while self.rest.next_if(|next| *next != '\n').is_some() {}
@@ -144,13 +193,23 @@ impl<'a> Lexer<'a> {
                 self.mark_group();
             }
             ')' => self.leave(')'),
-            letter => self.push(letter),
+            letter => self.push_bare(letter),
         }
+    }
+
+    /// A letter without quotes: some make a pattern or a list of the word.
+    fn push_bare(&mut self, letter: char) {
+        let word = self.word();
+        word.has_brace |= letter == '{';
+        let is_list = letter == ',' || (letter == '.' && word.text.ends_with('.'));
+        word.is_open |= matches!(letter, '*' | '?' | '[') || (word.has_brace && is_list);
+        word.text.push(letter);
     }
 
     /// In double quotes only these mean anything.
     fn quoted(&mut self, letter: char) {
         match letter {
+            '"' if self.is_text && self.open.is_empty() => self.push(letter),
             '"' => self.is_quoted = false,
             '$' => self.dollar(),
             '`' => self.backtick(),
@@ -181,12 +240,15 @@ impl<'a> Lexer<'a> {
     fn escaped(&mut self) {
         match self.rest.next() {
             Some('\n') | None => {} // the line goes on
-            Some(letter) => self.push(letter),
+            Some(letter) => {
+                self.word().has_quotes = true;
+                self.push(letter);
+            }
         }
     }
 
     fn single_quoted(&mut self) {
-        self.word();
+        self.word().has_quotes = true;
         loop {
             match self.rest.next() {
                 Some('\'') => return,
@@ -196,11 +258,19 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// The word has a part that only a running shell knows.
+    fn expand(&mut self) {
+        let is_open = !self.is_quoted;
+        let word = self.word();
+        word.is_expanded = true;
+        word.is_open |= is_open;
+    }
+
     fn dollar(&mut self) {
         match self.rest.peek() {
             Some('(') => {
                 self.rest.next();
-                self.word().is_expanded = true;
+                self.expand();
                 self.enter(')');
             }
             Some('\'') if !self.is_quoted => {
@@ -210,11 +280,11 @@ impl<'a> Lexer<'a> {
             Some('"') if !self.is_quoted => {} // translated, else as it stands
             Some('{') => {
                 self.rest.next();
-                self.word().is_expanded = true;
+                self.expand();
                 self.parameter();
             }
             Some(next) if next.is_ascii_alphanumeric() || "_?!@*#$-".contains(*next) => {
-                self.word().is_expanded = true;
+                self.expand();
                 self.rest.next();
                 while self
                     .rest
@@ -228,7 +298,7 @@ impl<'a> Lexer<'a> {
 
     /// `$'\x72m'`
     fn ansi_quoted(&mut self) {
-        self.word();
+        self.word().has_quotes = true;
         loop {
             match self.rest.next() {
                 Some('\'') => return,
@@ -295,7 +365,7 @@ impl<'a> Lexer<'a> {
         if self.open.iter().any(|frame| frame.end == '`') {
             return self.leave('`');
         }
-        self.word().is_expanded = true;
+        self.expand();
         self.enter('`');
     }
 
@@ -310,6 +380,7 @@ impl<'a> Lexer<'a> {
             word: self.word.take(),
             awaits: self.awaits.take(),
             is_quoted: std::mem::take(&mut self.is_quoted),
+            documents: std::mem::take(&mut self.documents),
             end,
             is_group: false,
         });
@@ -341,6 +412,9 @@ impl<'a> Lexer<'a> {
         self.word = frame.word;
         self.awaits = frame.awaits;
         self.is_quoted = frame.is_quoted;
+        // Shells disagree about a here-document whose text would begin behind the substitution.
+        self.done.is_unreadable |= !self.documents.is_empty();
+        self.documents = frame.documents;
         if frame.is_group {
             self.end_command();
         }
@@ -359,21 +433,22 @@ impl<'a> Lexer<'a> {
         }
         let mut operator = String::from(letter);
         while operator.len() < 3
-            && let Some(next) = self.rest.next_if(|next| "<>&|-".contains(*next))
+            && let Some(next) = self.rest.next_if(|next| "<>&|".contains(*next))
         {
             operator.push(next);
         }
-        self.awaits = Some(match operator.as_str() {
-            "<<" | "<<<" | "<<-" => {
-                self.command.is_fed = true;
-                Awaited::Text
-            }
-            "<" | "<&" => {
-                self.command.is_fed = true;
-                Awaited::Read
-            }
-            _ => Awaited::Written,
-        });
+        // `<<-` and `3>&-` end with it; of `>-` it is the file.
+        let is_dashed = matches!(operator.as_str(), "<<" | "<&" | ">&") && self.takes('-');
+        self.awaits = match operator.as_str() {
+            "<<" => Some(Awaited::End {
+                is_indented: is_dashed,
+            }),
+            _ if is_dashed => None,
+            "<<<" => Some(Awaited::Text),
+            "<" | "<&" => Some(Awaited::Read),
+            _ => Some(Awaited::Written),
+        };
+        self.command.is_fed |= letter == '<' && self.awaits.is_some();
     }
 
     fn pipe(&mut self) {
@@ -390,11 +465,46 @@ impl<'a> Lexer<'a> {
         match self.awaits.take() {
             None => self.command.words.push(word),
             Some(Awaited::Text) => {}
+            Some(Awaited::End { is_indented }) => self.documents.push(Document {
+                end: word.text,
+                is_expanded: !word.has_quotes,
+                is_indented,
+            }),
             Some(awaited) => self.command.redirections.push(Redirection {
                 file: word,
                 is_written: awaited == Awaited::Written,
             }),
         }
+    }
+
+    /// The here-documents that begin behind a line, each up to the line that ends it.
+    fn read_documents(&mut self) {
+        for document in std::mem::take(&mut self.documents) {
+            let text = self.read_document(&document);
+            self.done.texts.push(HereText {
+                text,
+                is_expanded: document.is_expanded,
+            });
+        }
+    }
+
+    fn read_document(&mut self, document: &Document) -> String {
+        let mut text = String::new();
+        while self.rest.peek().is_some() {
+            let mut line = String::new();
+            while let Some(letter) = self.rest.next_if(|next| *next != '\n') {
+                line.push(letter);
+            }
+            self.rest.next();
+            let tabs = |letter| letter == '\t' && document.is_indented;
+            let line = line.trim_start_matches(tabs);
+            if line == document.end {
+                break;
+            }
+            text.push_str(line);
+            text.push('\n');
+        }
+        text
     }
 
     fn end_command(&mut self) {
@@ -462,6 +572,10 @@ mod tests {
             "rm <<< text x",
             "rm >|log x",
             "rm x 3>&-",
+            "3>&- rm x",
+            "<&- rm x",
+            ">- rm x",
+            "<<-E rm x",
         ] {
             check(line, &[&["rm", "x"]]);
         }
@@ -474,6 +588,25 @@ mod tests {
         };
         let expected = [("in".to_owned(), false), ("out".to_owned(), true)];
         assert_eq!(files("a < in >out"), expected);
+    }
+
+    #[test]
+    fn a_here_document_ends_at_its_word_and_its_quotes_mean_nothing() {
+        check("cat <<E\n'\nE\nrm x #'", &[&["cat"], &["rm", "x"]]);
+        check(
+            "cat <<-'E F'\n\t\"\n\tE F\nrm x #\"",
+            &[&["cat"], &["rm", "x"]],
+        );
+        check("$(cat <<E\n)\nE\nrm x)", &[&["cat"], &["rm", "x"], &[""]]);
+        let texts = lex("a <<A <<'B'\n1\nA\n2\nB\n").texts;
+        let texts: Vec<_> = texts
+            .iter()
+            .map(|it| (it.text.as_str(), it.is_expanded))
+            .collect();
+        assert_eq!(texts, [("1\n", true), ("2\n", false)]);
+        let inside = lex_text("it's \" $(rm x) `rm y`").commands;
+        let programs: Vec<_> = inside.iter().map(|it| it.words[0].text.as_str()).collect();
+        assert_eq!(programs, ["rm", "rm", "it's \"  "]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a command line may run, and which files it may read or write: for rules that refuse, to which a guess is enough.
 
-use super::lexer::{SimpleCommand, Word, lex};
+use super::indirect::{given_lines, is_rebinding};
+use super::lexer::{SimpleCommand, Word, lex, lex_text};
 use super::wrappers::{self, is_assignment};
 
 /// Most pieces of one line that are looked at.
@@ -9,14 +10,41 @@ const MOST_PIECES: usize = 4096;
 /// Command lines within a line (`bash -c '…'`) that are read.
 const MOST_LINES: usize = 64;
 
-/// Wrappers around a command that are looked behind: `sudo env nice …`.
+/// Wrappers around a command that are looked behind: `sudo env nice …`. More of them make a line unreadable.
 const MOST_LAYERS: usize = 32;
 
+/// Options before the first other word of a command that are looked behind: `git -C x push`.
+const MOST_OPTIONS: usize = 16;
+
 /// What `find` and `fd` have before a command.
-const BEFORE_COMMANDS: [&str; 6] = ["-exec", "-execdir", "-ok", "-okdir", "-x", "--exec"];
+const BEFORE_COMMANDS: [&str; 8] = [
+    "-exec",
+    "-execdir",
+    "-ok",
+    "-okdir",
+    "-x",
+    "--exec",
+    "-X",
+    "--exec-batch",
+];
+
+/// Letters that a shell acts on in a line without blanks.
+const ACTED_ON: &str = ";&|<>()`$\\'\"{*?[";
 
 /// Programs whose arguments are no files.
 const TALKERS: [&str; 5] = ["echo", "printf", "cd", "pushd", "export"];
+
+/// Operands of one of these that may be the directory.
+const MOST_TARGETS: usize = 8;
+
+/// Programs that make files in a directory under their own names.
+const COPIERS: [&str; 6] = ["cp", "mv", "install", "ln", "rsync", "scp"];
+
+/// Programs whose arguments are programs of their own, by the beginning of their names.
+const INTERPRETERS: [&str; 14] = [
+    "python", "perl", "ruby", "node", "bun", "deno", "php", "lua", "awk", "gawk", "mawk", "sed",
+    "ed", "ex",
+];
 
 /// Programs that change no file that they name.
 const READERS: &[&str] = &[
@@ -80,6 +108,8 @@ pub(crate) struct NamedFiles {
     pub(crate) any: Vec<String>,
     /// Directories that it changes to.
     pub(crate) directories: Vec<String>,
+    /// Patterns of those in `any`: a shell replaces them by the files that there are.
+    pub(crate) patterns: Vec<String>,
 }
 
 impl Suspects {
@@ -98,9 +128,11 @@ impl Suspects {
         let read = each_command(line, |command| {
             let words: Vec<_> = command.words.iter().map(|it| it.text.clone()).collect();
             let programs = found.of_words(&words);
-            found.is_unreadable |= programs
-                .iter()
-                .any(|at| is_unreadable(command, &words, *at));
+            found.is_unreadable |= programs.len() >= MOST_LAYERS
+                || is_open(command, &programs)
+                || programs
+                    .iter()
+                    .any(|at| is_unreadable(command, &words, *at));
         });
         found.is_unreadable |= !read;
         found.commands.retain(|text| !text.is_empty());
@@ -113,13 +145,30 @@ impl Suspects {
         let programs = programs(words);
         for at in &programs {
             let (first, rest) = (&words[*at], &words[at + 1..]);
+            let program = first.rsplit('/').next().unwrap_or(first);
+            let program = program.strip_prefix('=').unwrap_or(program); // of zsh
             self.commands.push(words[*at..].join(" "));
-            if let Some((_, program)) = first.rsplit_once('/') {
-                self.commands
-                    .push([&[program.to_owned()], rest].concat().join(" "));
+            if program != first {
+                self.commands.push(joined(program, rest));
             }
+            self.behind_options(program, rest);
         }
         programs
+    }
+
+    /// Adds the command without the options that stand before its first other word. Which of them have values is not known.
+    fn behind_options(&mut self, program: &str, rest: &[String]) {
+        let mut is_value = false;
+        for (at, word) in rest.iter().enumerate().take(MOST_OPTIONS) {
+            let is_option = word.len() > 1 && word.starts_with(['-', '+']);
+            if !is_option && at > 0 {
+                self.commands.push(joined(program, &rest[at..]));
+            }
+            if !is_option && !is_value {
+                return;
+            }
+            is_value = is_option;
+        }
     }
 }
 
@@ -145,14 +194,59 @@ impl NamedFiles {
             return;
         };
         let program = words[at].rsplit('/').next().unwrap_or_default();
-        let named = command.words[at + 1..].iter().filter_map(file_in);
+        let before = command.words[..=at].iter();
+        let values = before.filter(|it| is_assignment(&it.text));
+        self.any.extend(values.filter_map(file_in)); // `f=x; rm "$f"`
+        let arguments = &command.words[at + 1..];
+        let named = arguments.iter().filter_map(file_in);
         match program {
             "cd" | "pushd" => self.directories.extend(named),
             program if TALKERS.contains(&program) => {}
             program if only_reads(program, &words[at + 1..]) => self.read.extend(named),
-            _ => self.any.extend(named),
+            program => {
+                let named: Vec<_> = named.collect();
+                let made = files_in_directory(program, &named, &words[at + 1..]);
+                self.any.extend(named.into_iter().chain(made));
+                self.any.extend(files_in_code(program, &words[at + 1..]));
+                let open = arguments.iter().filter(|it| it.is_open && !it.is_expanded);
+                self.patterns.extend(open.filter_map(file_in));
+            }
         }
     }
+}
+
+/// Files that `cp a/x b` makes in a directory `b`, which stands last unless an option names it.
+fn files_in_directory(program: &str, named: &[String], arguments: &[String]) -> Vec<String> {
+    if !COPIERS.contains(&program) {
+        return Vec::new();
+    }
+    let has_option = arguments
+        .iter()
+        .any(|word| word.starts_with("-t") || word.starts_with("--target-directory"));
+    let first = if has_option {
+        0
+    } else {
+        named.len().saturating_sub(1)
+    };
+    let targets = named[first..].iter().take(MOST_TARGETS);
+    let made = targets.flat_map(|target| {
+        let others = named.iter().filter(move |file| *file != target);
+        let names = others.filter_map(|file| file.rsplit('/').next());
+        names.map(move |name| format!("{target}/{name}"))
+    });
+    made.take(MOST_PIECES).collect()
+}
+
+/// Names in a program that an interpreter is given: `python3 -c "open('x', 'w')"`.
+fn files_in_code(program: &str, arguments: &[String]) -> Vec<String> {
+    if !INTERPRETERS.iter().any(|name| program.starts_with(name)) {
+        return Vec::new();
+    }
+    let is_between = |letter: char| letter.is_whitespace() || "\"'`()[]{}<>,;:=|".contains(letter);
+    let code = arguments.iter().filter(|word| word.contains(is_between));
+    let names = code.flat_map(|word| word.split(is_between));
+    let names = names.filter(|name| name.contains(['.', '/']));
+    names.take(MOST_PIECES).map(str::to_owned).collect()
 }
 
 /// True if a line runs git, other than to read or to commit: many of its commands write its configuration.
@@ -184,11 +278,12 @@ fn only_reads(program: &str, arguments: &[String]) -> bool {
         || (program == "git" && subcommand.is_some_and(|word| GIT_READERS.contains(&word.as_str())))
 }
 
-/// The file that a word may name: `x`, `--file=x`, `of=x`. Of a word with a variable its end counts.
+/// The file that a word may name: `x`, `--file=x`, `of=x`, `-ox`. Of a word with a variable its end counts.
 fn file_in(word: &Word) -> Option<String> {
     let text = match word.text.split_once('=') {
         Some((_, value)) => value,
-        None if word.text.starts_with('-') => return None,
+        None if word.text.starts_with("--") => return None,
+        None if word.text.starts_with('-') => word.text.get(2..)?,
         None => &word.text,
     };
     let text = if word.is_expanded {
@@ -215,12 +310,21 @@ pub(super) fn each_command(line: &str, mut take: impl FnMut(&SimpleCommand)) -> 
             take(command);
             open.extend(inner_lines(command).filter(|inner| *inner != line));
         }
+        for text in lexed.texts {
+            let inside = lex_text(&text.text);
+            is_read &= !text.is_expanded || !inside.is_unreadable;
+            // A text may be given to a shell, on this machine or another: its lines count as commands, as far as they can be read.
+            for command in inside.commands.iter().chain(&lex(&text.text).commands) {
+                take(command);
+                open.extend(inner_lines(command).filter(|inner| *inner != line));
+            }
+        }
     }
     is_read
 }
 
 /// Arguments of shells and the like that are lines of their own.
-fn inner_lines(command: &SimpleCommand) -> impl Iterator<Item = String> {
+fn inner_lines(command: &SimpleCommand) -> impl Iterator<Item = String> + use<> {
     let words: Vec<_> = command.words.iter().map(|it| it.text.clone()).collect();
     let programs = programs(&words).into_iter();
     let takers = programs.filter(|at| wrappers::find(&words[*at]).is_some_and(|it| it.takes_lines));
@@ -229,20 +333,28 @@ fn inner_lines(command: &SimpleCommand) -> impl Iterator<Item = String> {
     if lines.len() > 1 && !lines[0].starts_with('-') {
         lines.push(lines.join(" ")); // `eval rm x`
     }
-    lines
-        .into_iter()
-        .filter(|line| {
-            line.contains(|letter: char| letter.is_whitespace() || ";&|<>()`$".contains(letter))
-        })
-        .map(|line| {
-            match line
-                .strip_prefix("-S")
-                .or_else(|| line.strip_prefix("--split-string="))
-            {
-                Some(rest) => rest.to_owned(), // of `env`
-                None => line,
-            }
-        })
+    let is_line = |line: &String| {
+        line.contains(|letter: char| letter.is_whitespace() || ACTED_ON.contains(letter))
+    };
+    let lines = lines.into_iter().filter(is_line).map(without_option);
+    lines.chain(given_lines(&words))
+}
+
+/// The line in the word of an option of `env`: `-S…`, `-iS…`, `--split-string=…`.
+fn without_option(line: String) -> String {
+    let is_flags = |flags: &str| flags.chars().all(|letter| letter.is_ascii_alphanumeric());
+    let short = line.strip_prefix('-').and_then(|it| it.split_once('S'));
+    let short = short.filter(|(flags, _)| is_flags(flags));
+    let rest = short.map(|(_, rest)| rest);
+    match rest.or_else(|| line.strip_prefix("--split-string=")) {
+        Some(rest) => rest.to_owned(),
+        None => line,
+    }
+}
+
+fn joined(program: &str, rest: &[String]) -> String {
+    let words = std::iter::once(program).chain(rest.iter().map(String::as_str));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Where a program may stand among words: at the first, and behind each that leaves a command what it is.
@@ -264,9 +376,22 @@ pub(super) fn programs(words: &[String]) -> Vec<usize> {
             let before = |word: &String| BEFORE_COMMANDS.contains(&word.as_str());
             let starts = rest.iter().enumerate().filter(|(_, word)| before(word));
             open.extend(starts.map(|(start, _)| at + 2 + start));
+        } else {
+            let starts = wrappers::starts_behind_words(word, rest);
+            open.extend(starts.into_iter().map(|start| at + 1 + start));
         }
     }
     found
+}
+
+/// Whether a shell may make a program, or more words, of a word that stands before the last program.
+fn is_open(command: &SimpleCommand, programs: &[usize]) -> bool {
+    let last = programs.iter().max().map_or(0, |at| at + 1);
+    let mut before = command.words.iter().take(last);
+    before.any(|word| {
+        let is_test = matches!(word.text.as_str(), "[" | "[[");
+        word.is_open && !is_test && !is_assignment(&word.text)
+    })
 }
 
 /// Whether only a running shell knows what the program at this place is, or does.
@@ -276,9 +401,27 @@ fn is_unreadable(command: &SimpleCommand, words: &[String], at: usize) -> bool {
         return true;
     }
     let rest = &words[at + 1..];
-    let reads_commands = || rest.is_empty() || rest.iter().all(|word| word.starts_with('-'));
-    let is_shell = wrappers::find(&word.text).is_some_and(wrappers::Wrapper::is_shell);
-    is_shell && command.is_fed && (reads_commands() || rest.iter().any(|word| word == "-s"))
+    if is_rebinding(&word.text, rest, command.is_fed) {
+        return true;
+    }
+    let Some(wrapper) = wrappers::find(&word.text) else {
+        return false;
+    };
+    let starts = wrapper.starts(rest);
+    let is_xargs = word.text.ends_with("xargs");
+    let is_given = |at: &usize| {
+        let is_text = |text: &str| text.contains(['{', '%', '@']); // what `-I` replaces
+        is_xargs && (wrappers::find(&rest[*at]).is_some() || is_text(&rest[*at]))
+    };
+    let mut operands = starts.iter().map(|at| rest[*at].as_str());
+    let is_silent = operands.all(|operand| wrapper.is_shell() && is_device(operand));
+    let is_told = wrapper.is_shell() && rest.iter().any(|word| word == "-s");
+    starts.iter().any(is_given) || (command.is_fed && (is_silent || is_told))
+}
+
+/// A file that is what another command writes, or a text of the line.
+pub(super) fn is_device(file: &str) -> bool {
+    file == "-" || file.starts_with("/dev/") || file.starts_with("/proc/")
 }
 
 /// A word without quotes, about.
@@ -394,7 +537,7 @@ mod tests {
         check("tee -a x", &[], &["x"]);
         check("dd if=a of=b", &[], &["a", "b"]);
         check("sed -i s/a/b/ x", &[], &["s/a/b/", "x"]);
-        check("sudo cp a $HOME/b", &[], &["a", "b"]);
+        check("sudo cp a $HOME/b", &[], &["a", "b", "b/a"]);
         check("bash -c 'rm x'", &[], &["x"]);
         check("git diff x", &["diff", "x"], &[]);
         check("echo x", &[], &[]);

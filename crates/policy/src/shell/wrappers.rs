@@ -27,11 +27,22 @@ const fn plain(name: &'static str) -> Wrapper {
     }
 }
 
+/// A program that has other words before the command, such as `setarch x86_64`: each of them may be the command.
+const fn behind_words(name: &'static str) -> Wrapper {
+    Wrapper {
+        operands: ANY_WORDS,
+        ..plain(name)
+    }
+}
+
+/// Any number of words may stand before the command.
+const ANY_WORDS: usize = usize::MAX;
+
 const fn shell(name: &'static str) -> Wrapper {
     Wrapper {
         flags: "abcefhiklmnprstuvxBCDEHPT",
         valued: "oO",
-        long_valued: &["rcfile", "init-file"],
+        long_valued: &["rcfile", "init-file", "emulate"],
         takes_lines: true,
         ..plain(name)
     }
@@ -46,6 +57,15 @@ const WRAPPERS: &[Wrapper] = &[
     shell("mksh"),
     shell("ash"),
     shell("fish"),
+    shell("csh"),
+    shell("tcsh"),
+    shell("rbash"),
+    shell("yash"),
+    shell("posh"),
+    shell("bash-static"),
+    shell("nu"),
+    shell("pwsh"),
+    shell("powershell"),
     Wrapper {
         flags: "AbEHiKklnPSsVv",
         valued: "CDghprtTuU",
@@ -194,6 +214,52 @@ const WRAPPERS: &[Wrapper] = &[
         valued: "aeEoOpPsSuUX",
         ..plain("strace")
     },
+    Wrapper {
+        takes_lines: true,
+        ..plain("tmux")
+    },
+    Wrapper {
+        takes_lines: true,
+        ..plain("hyperfine")
+    },
+    Wrapper {
+        takes_lines: true,
+        ..plain("entr")
+    },
+    Wrapper {
+        takes_lines: true,
+        ..plain("expect")
+    },
+    behind_words("setarch"),
+    behind_words("prlimit"),
+    behind_words("numactl"),
+    behind_words("bwrap"),
+    behind_words("proot"),
+    behind_words("start-stop-daemon"),
+    behind_words("gdb"),
+    behind_words("cgexec"),
+    plain("npx"),
+    plain("uvx"),
+    behind_words("cmd"),
+    plain("linux32"),
+    plain("linux64"),
+    plain("ltrace"),
+    plain("valgrind"),
+    plain("fakeroot"),
+    plain("runcon"),
+    plain("catchsegv"),
+    plain("dbus-run-session"),
+    plain("dbus-launch"),
+    plain("xvfb-run"),
+    plain("rlwrap"),
+    plain("screen"),
+    plain("gosu"),
+    plain("su-exec"),
+    plain("tini"),
+    plain("dumb-init"),
+    plain("noglob"),
+    plain("nocorrect"),
+    plain("-"),
     plain("unbuffer"),
     plain("proxychains"),
     plain("nohup"),
@@ -223,8 +289,40 @@ const WRAPPERS: &[Wrapper] = &[
 /// The row of a program, by its name or by the path to it.
 pub(super) fn find(program: &str) -> Option<&'static Wrapper> {
     let name = program.rsplit('/').next().unwrap_or(program);
+    if name.starts_with("ld-") && name.contains(".so") {
+        return Some(&LOADER);
+    }
     WRAPPERS.iter().find(|wrapper| wrapper.name == name)
 }
+
+/// The loader of programs, `/lib64/ld-linux-x86-64.so.2`, under the name that it has on some systems.
+const LOADER: Wrapper = plain("ld.so");
+
+/// Programs that run a command behind one of [`RUN_WORDS`]: `uv run rm x`, `git submodule foreach rm x`.
+const RUNNERS: [&str; 16] = [
+    "git", "npm", "pnpm", "yarn", "uv", "poetry", "pipenv", "pdm", "hatch", "rye", "bundle",
+    "conda", "mise", "asdf", "direnv", "nix",
+];
+
+const RUN_WORDS: [&str; 6] = ["run", "exec", "foreach", "x", "dlx", "--"];
+
+/// Where a command may begin among the words behind a program that runs commands behind a word of its own.
+pub(super) fn starts_behind_words(program: &str, words: &[String]) -> Vec<usize> {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    if !RUNNERS.contains(&name) {
+        return Vec::new();
+    }
+    let is_run = |at: &usize| RUN_WORDS.contains(&words[*at].as_str());
+    let runs = (0..words.len()).filter(is_run).take(MOST_STARTS);
+    let starts = runs.flat_map(|run| {
+        let starts = LOADER.starts(&words[run + 1..]);
+        starts.into_iter().map(move |start| run + 1 + start)
+    });
+    starts.collect()
+}
+
+/// Words of which each may be the command.
+const MOST_STARTS: usize = 8;
 
 /// What may follow an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -245,6 +343,13 @@ impl Wrapper {
 
     /// Where the command may begin among the words behind the program: more than one place where an option is not known.
     pub(super) fn starts(&self, words: &[String]) -> Vec<usize> {
+        if self.operands == ANY_WORDS {
+            let is_word = |word: &String| !word.starts_with('-');
+            return (0..words.len())
+                .filter(|at| is_word(&words[*at]))
+                .take(MOST_STARTS)
+                .collect();
+        }
         let mut starts = Vec::new();
         // Places to look at, and the operands that are still to come there.
         let mut seen = vec![[false; 2]; words.len()];
@@ -280,6 +385,7 @@ impl Wrapper {
             return match long.split_once('=') {
                 Some(_) => Follows::Next,
                 None if self.long_valued.contains(&long) => Follows::Value,
+                None if self.is_shell() => Follows::Next,
                 None => Follows::Either,
             };
         }
@@ -307,6 +413,7 @@ impl Wrapper {
 pub(super) fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         let name = name.strip_suffix('+').unwrap_or(name);
+        let name = name.split('[').next().unwrap_or(name); // `a[0]=1`
         !name.is_empty()
             && !name.starts_with(|letter: char| letter.is_ascii_digit())
             && name

@@ -641,6 +641,7 @@ fn denial_layers() -> DenialLayers {
         search: RuleKeeping::Enforced,
         edit: RuleKeeping::Asked,
         delete: RuleKeeping::Watched,
+        r#move: RuleKeeping::Watched,
         execute: RuleKeeping::Partly,
         fetch: RuleKeeping::Enforced,
         mcp: RuleKeeping::Asked,

@@ -6,15 +6,19 @@ use std::time::Duration;
 use anyhow::Context as _;
 use lapidary::engine::OnViolation;
 use lapidary::engine::agents::AcpAgent;
+use lapidary::engine::agents::own_policy::rule_keeping;
 use lapidary::engine::config::{PermissionMode, TransportChoice};
 use lapidary::engine::detect::Environment;
 use lapidary::engine::headless::{Agent, Job};
 use lapidary::engine::policy::{Effect, Rule, Rules};
 use lapidary::vocab::Cause;
+use lapidary::vocab::capabilities::RuleKeeping;
 use lapidary::vocab::doctor::{Check, CheckName, CheckState, DenialHolder, ProvenDenial};
 use lapidary::vocab::event::ToolKind;
 use lapidary_standin::api::{FakeApi, Script};
-use lapidary_standin::attempt::{AgentTools, Attempt, AttemptScene, lay_out, turns_played};
+use lapidary_standin::attempt::{
+    AgentTools, Attempt, AttemptScene, VaultRequest, lay_out, turns_played,
+};
 use serde_json::Value;
 
 use super::card::{Surroundings, variables};
@@ -22,15 +26,17 @@ use super::seen::{Cancel, Seen};
 use super::world::World;
 use crate::failure::Failure;
 
-/// The attempts, each with the kind of action that it proves and the rule that denies it. The rule about commands leaves the deletion
-/// to its own rule, which is about commands that delete.
-const ATTEMPTS: [(Attempt, ToolKind, &str); 6] = [
+/// The attempts, each with the kind of action that it proves and the rule that denies it. The rule about commands leaves deletions and
+/// moves to their own rules, which are about commands that delete or move.
+const ATTEMPTS: [(Attempt, ToolKind, &str); 8] = [
     (Attempt::Read, ToolKind::Read, "read"),
     (Attempt::Search, ToolKind::Search, "search"),
     (Attempt::Edit, ToolKind::Edit, "edit"),
     (Attempt::Delete, ToolKind::Delete, "delete"),
+    (Attempt::Move, ToolKind::Move, "move"),
     (Attempt::ShellRead, ToolKind::Execute, "execute:cat *"),
     (Attempt::Fetch, ToolKind::Fetch, "fetch"),
+    (Attempt::Mcp, ToolKind::Mcp, "mcp"),
 ];
 
 /// What held attempts, worst first, and the words for it.
@@ -45,6 +51,24 @@ const HOLDERS: [(DenialHolder, &str); 7] = [
 ];
 
 const RAN_HINT: &str = "a run with such a rule is stopped only once the call runs; `--confine read-only` keeps files from being changed";
+
+/// Attempts that are made while these rules deny.
+struct Round {
+    attempts: Vec<Attempt>,
+    rules: Vec<String>,
+}
+
+/// What all rounds have shown.
+#[derive(Default)]
+struct Found {
+    held: Vec<(Attempt, DenialHolder)>,
+    runs: usize,
+    took: Duration,
+    /// A run that did not start, because the agent cannot be told of its rules.
+    refusal: Option<Seen>,
+    /// A run in which the model was not asked for an attempt.
+    silence: Option<Seen>,
+}
 
 /// Denials with one agent over one transport.
 pub(super) struct DenialProof<'a> {
@@ -94,36 +118,61 @@ fn unproven(why: &str) -> Check {
 }
 
 impl DenialProof<'_> {
-    /// Attempts everything in one run, and in another what is left if a denial ended the turn.
+    /// Attempts each kind, and says what held it.
     pub(super) async fn prove(&self, tools: &AgentTools) -> Result<Check, Failure> {
-        let by_commands = [Attempt::ShellRead, Attempt::Delete];
-        let is_tried = |attempt| by_commands.contains(&attempt) || !tools.is_command(attempt);
-        let attempts = ATTEMPTS.map(|(attempt, ..)| attempt);
-        let mut left: Vec<_> = attempts.into_iter().filter(|it| is_tried(*it)).collect();
-        let mut held = Vec::new();
-        let mut took = Duration::ZERO;
+        let tools = tools.without_commands();
+        let mut found = Found::default();
+        for round in self.rounds() {
+            self.play_round(&round, &tools, &mut found).await?;
+        }
+        Ok(self.check(found))
+    }
+
+    /// All attempts together, each denied by its rule. An agent that can be told of some rules only has a round for each, with that rule
+    /// alone: one rule could take the tool away by which another is proven, or keep the run from starting.
+    fn rounds(&self) -> Vec<Round> {
+        let family = self.acp.as_ref().map(|agent| agent.provider.as_str());
+        let keeping = family.map(|family| rule_keeping(family, None));
+        if keeping == Some(RuleKeeping::Partly) {
+            let alone = ATTEMPTS.iter().map(|(attempt, kind, _)| Round {
+                attempts: vec![*attempt],
+                rules: vec![kind.to_string()],
+            });
+            return alone.collect();
+        }
+        vec![Round {
+            attempts: ATTEMPTS.map(|(attempt, ..)| attempt).to_vec(),
+            rules: ATTEMPTS.map(|(.., rule)| rule.to_owned()).to_vec(),
+        }]
+    }
+
+    /// Makes the attempts of a round in one run, and in another those that are left if a denial ended the turn.
+    async fn play_round(
+        &self,
+        round: &Round,
+        tools: &AgentTools,
+        found: &mut Found,
+    ) -> Result<(), Failure> {
+        let mut left = round.attempts.as_slice();
         while !left.is_empty() {
-            let run = format!("{}-rules-{}-{}", self.id, self.over, left.len());
-            let (seen, results) = self.play(run, tools, &left).await?;
-            took += seen.took;
+            let run = format!("{}-rules-{}-{}", self.id, self.over, found.runs);
+            let (seen, results) = self.play(run, tools, (left, &round.rules)).await?;
+            found.runs += 1;
+            found.took += seen.took;
             if seen.cause() == Some(&Cause::BadConfig) {
-                return Ok(self.not_started(&seen, &left));
-            }
-            if results.is_empty() && held.is_empty() {
-                let check = seen.failure(CheckName::ProveRules, "no call was attempted");
-                return Ok(Check {
-                    state: CheckState::Unproven,
-                    ..check
-                });
+                found.held.extend(all(left, &DenialHolder::NotStarted));
+                found.refusal.get_or_insert(seen);
+                return Ok(());
             }
             if results.is_empty() {
-                break;
+                found.held.extend(all(left, &DenialHolder::NotAttempted));
+                found.silence.get_or_insert(seen);
+                return Ok(());
             }
-            left.drain(..results.len());
-            held.extend(results);
+            left = &left[results.len()..];
+            found.held.extend(results);
         }
-        held.extend(left.into_iter().map(|it| (it, DenialHolder::NotAttempted)));
-        Ok(self.check(&held).took(took))
+        Ok(())
     }
 
     /// One run, and what held each attempt that the model made in it.
@@ -131,7 +180,7 @@ impl DenialProof<'_> {
         &self,
         run: String,
         tools: &AgentTools,
-        attempts: &[Attempt],
+        (attempts, rules): (&[Attempt], &[String]),
     ) -> Result<(Seen, Vec<(Attempt, DenialHolder)>), Failure> {
         let project = self.world.project();
         lay_out(&project)
@@ -139,11 +188,10 @@ impl DenialProof<'_> {
             .map_err(Failure::internal)?;
         let site = start(Script::new()).await?;
         let model = start(tools.script(attempts, &project, &site.base_url())).await?;
-        let job = self.job(&run, &model.base_url())?;
+        let job = self.job(&run, &model.base_url(), rules)?;
         let seen = Seen::follow(job.start(), run, &model, Cancel::Never).await;
         let scene = AttemptScene {
             project: &project,
-            mcp_call: &self.world.root().join("called"),
             model: &model,
             site: &site,
         };
@@ -158,15 +206,15 @@ impl DenialProof<'_> {
         Ok((seen, held))
     }
 
-    /// A run in which each attempt is denied by a rule. A violation ends it, as it ends a run of the user's.
-    fn job(&self, run: &str, url: &str) -> Result<Job, Failure> {
+    /// A run with rules that deny. A violation ends it, as it ends a run of the user's.
+    fn job(&self, run: &str, url: &str, rules: &[String]) -> Result<Job, Failure> {
         let job = self.world.job(run, self.transport, url);
         let mut job = job
             .context("cannot prepare a run")
             .map_err(Failure::internal)?;
-        let rules = ATTEMPTS
+        let rules = rules
             .iter()
-            .map(|(.., rule)| Rule::parse_flag(Effect::Deny, rule, &self.world.project()));
+            .map(|rule| Rule::parse_flag(Effect::Deny, rule, &self.world.project()));
         let rules: Vec<_> = rules
             .collect::<Result<_, _>>()
             .context("cannot write a rule")
@@ -183,6 +231,7 @@ impl DenialProof<'_> {
             let vars = variables(self.world, agent, url);
             job.environment = Environment::from_vars(vars, self.world.project());
             job.config.model = None;
+            job.speaking.mcp_servers = vec![self.world.acp_server()];
             job.agent = Agent::Acp(AcpAgent {
                 environment: Vec::new(), // they are among the variables, but for secrets
                 ..agent.clone()
@@ -191,40 +240,46 @@ impl DenialProof<'_> {
         Ok(job)
     }
 
-    /// An agent that cannot be told of rules is not started with any: nothing is done, and nothing can be proven.
-    fn not_started(&self, seen: &Seen, attempts: &[Attempt]) -> Check {
-        let held = attempts.iter().map(|it| (*it, DenialHolder::NotStarted));
-        let what = format!("over {}, a run with such rules does not start", self.over);
-        let check = seen.failure(CheckName::ProveRules, &what);
-        Check {
-            state: CheckState::Warning,
-            ..check.denials(self.denials(&held.collect::<Vec<_>>()))
-        }
-    }
-
-    fn check(&self, held: &[(Attempt, DenialHolder)]) -> Check {
+    fn check(&self, found: Found) -> Check {
+        let held = &found.held;
         let has = |by: &DenialHolder| held.iter().any(|(_, own)| own == by);
+        let is_all = |by: &DenialHolder| held.iter().all(|(_, own)| own == by);
         let ran = [DenialHolder::Nothing, DenialHolder::Watch];
-        let has_run = ran.iter().any(has);
-        let state = if has_run {
-            CheckState::Problem
-        } else if has(&DenialHolder::NotAttempted) {
-            CheckState::Unproven
-        } else {
-            CheckState::Ok
-        };
         let denials = self.denials(held);
-        let groups = HOLDERS.iter().filter(|(by, _)| has(by));
-        let groups: Vec<_> = groups
-            .map(|(by, words)| format!("{words}: {}", kinds(&denials, by)))
-            .collect();
-        let message = format!("over {}, {}", self.over, groups.join("; "));
-        let check = Check::new(CheckName::ProveRules, state, message).denials(denials);
-        if has_run {
-            check.remedy(RAN_HINT)
+        let check = match (&found.refusal, &found.silence) {
+            // An agent that cannot be told of a rule is not started with it: nothing is done, and nothing can be proven.
+            (Some(seen), _) if is_all(&DenialHolder::NotStarted) => {
+                let what = format!("over {}, a run with such rules does not start", self.over);
+                seen.failure(CheckName::ProveRules, &what)
+            }
+            (_, Some(seen)) if is_all(&DenialHolder::NotAttempted) => {
+                let what = "no call was attempted";
+                let check = seen.failure(CheckName::ProveRules, what);
+                return in_state(check, CheckState::Unproven);
+            }
+            (Some(seen), _) => seen.failure(CheckName::ProveRules, &self.words(&denials)),
+            _ => Check::new(CheckName::ProveRules, CheckState::Ok, self.words(&denials)),
+        };
+        let check = check.denials(denials).took(found.took);
+        if ran.iter().any(has) {
+            in_state(check, CheckState::Problem).remedy(RAN_HINT)
+        } else if has(&DenialHolder::NotAttempted) {
+            in_state(check, CheckState::Unproven)
+        } else if has(&DenialHolder::NotStarted) {
+            in_state(check, CheckState::Warning)
         } else {
             check
         }
+    }
+
+    /// What held the attempts, worst first.
+    fn words(&self, denials: &[ProvenDenial]) -> String {
+        let groups = HOLDERS.iter().filter_map(|(by, words)| {
+            let kinds = kinds(denials, by);
+            (!kinds.is_empty()).then(|| format!("{words}: {kinds}"))
+        });
+        let groups: Vec<_> = groups.collect();
+        format!("over {}, {}", self.over, groups.join("; "))
     }
 
     fn denials(&self, held: &[(Attempt, DenialHolder)]) -> Vec<ProvenDenial> {
@@ -241,6 +296,14 @@ impl DenialProof<'_> {
         });
         denials.collect()
     }
+}
+
+fn in_state(check: Check, state: CheckState) -> Check {
+    Check { state, ..check }
+}
+
+fn all(attempts: &[Attempt], by: &DenialHolder) -> impl Iterator<Item = (Attempt, DenialHolder)> {
+    attempts.iter().map(|attempt| (*attempt, by.clone()))
 }
 
 fn kinds(denials: &[ProvenDenial], by: &DenialHolder) -> String {
@@ -273,8 +336,12 @@ fn held_by(
         DenialHolder::Nothing
     } else if is_denied {
         DenialHolder::Question
+    } else if tools.is_hosted(attempt) && tools.is_offered(attempt, scene.model) {
+        DenialHolder::NotAttempted // the mock model runs no tools
     } else if tools.is_offered(attempt, scene.model) {
         DenialHolder::Agent
+    } else if attempt == Attempt::Mcp && !scene.has_trace(VaultRequest::List) {
+        DenialHolder::NotAttempted // the agent did not look for tools of the server
     } else {
         DenialHolder::NoTool
     }

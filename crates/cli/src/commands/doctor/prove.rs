@@ -200,6 +200,10 @@ impl Proofs<'_> {
         let Some(tools) = AgentTools::of(gemini_cli::NAME) else {
             return Ok(());
         };
+        self.world
+            .offer_server()
+            .context("cannot write to the throw-away home")
+            .map_err(Failure::internal)?;
         for (transport, over) in self.transports() {
             let proof = DenialProof {
                 world: &self.world,

@@ -13,7 +13,9 @@ use lapidary::engine::headless::{Agent, Job, Speaking};
 use lapidary::engine::process::Supervisor;
 use lapidary::engine::run::Records;
 use lapidary::normalize::Options;
+use lapidary::vocab::Json;
 use lapidary::wire::lines::DEFAULT_LIMIT;
+use lapidary_standin::attempt::vault_server;
 use serde_json::json;
 
 /// What an agent needs to find its way on this machine. Nothing that could be an account is among it.
@@ -62,16 +64,38 @@ impl<'a> World<'a> {
             supervisor,
             vars: inherited.chain(own_vars(root, program)).collect(),
         };
-        let folder = root.join("home/.gemini");
-        fs::create_dir_all(&folder)?;
+        fs::create_dir_all(root.join("home/.gemini"))?;
         fs::create_dir_all(world.project())?;
-        fs::write(folder.join("settings.json"), settings().to_string())?;
+        fs::write(world.settings_file(), settings().to_string())?;
         Ok(world)
     }
 
     /// The folder that holds everything.
     pub(super) fn root(&self) -> &Path {
         self.root
+    }
+
+    /// Adds the MCP server of the attempts to the settings of Gemini CLI, which has no other way to be told of one with stream-json.
+    pub(super) fn offer_server(&self) -> io::Result<()> {
+        let mut settings = settings();
+        settings["mcpServers"] = json!({ "vault": self.server() });
+        fs::write(self.settings_file(), settings.to_string())
+    }
+
+    /// The same server, as a session over ACP is told of it.
+    pub(super) fn acp_server(&self) -> Json {
+        let mut server = self.server();
+        server["name"] = json!("vault");
+        server["env"] = json!([]);
+        Json::from_value(&server)
+    }
+
+    fn server(&self) -> serde_json::Value {
+        vault_server(self.supervisor.program(), &self.project())
+    }
+
+    fn settings_file(&self) -> PathBuf {
+        self.root.join("home/.gemini/settings.json")
     }
 
     /// All variables of this world.

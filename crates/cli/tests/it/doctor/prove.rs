@@ -30,14 +30,16 @@ fn messages(visit: &Visit, name: &str) -> Vec<String> {
 }
 
 /// What held the attempts over a transport, in the order of the kinds.
-fn holders(visit: &Visit, transport: &str) -> Vec<String> {
+pub(super) fn holders(visit: &Visit, transport: &str) -> Vec<String> {
     let checkup: Checkup = serde_json::from_str(&visit.stdout).unwrap();
     let denials = checkup.checks.into_iter().flat_map(|check| check.denials);
     let (kinds, holders): (Vec<_>, Vec<_>) = denials
         .filter(|denial| denial.transport == transport)
         .map(|denial| (denial.kind.to_string(), denial.held_by.to_string()))
         .unzip();
-    let all = ["read", "search", "edit", "delete", "execute", "fetch"];
+    let all = [
+        "read", "search", "edit", "delete", "move", "execute", "fetch", "mcp",
+    ];
     assert_eq!(kinds, all);
     holders
 }
@@ -103,18 +105,19 @@ fn assert_found_out(world: &World) {
     assert_eq!(visit.code, Some(1));
     assert_eq!(
         messages(&visit, "prove_rules")[0],
-        "over stream-json, ran in spite of the rule, unseen: read, edit; not offered to the model: search, delete, execute, fetch"
+        "over stream-json, ran in spite of the rule, unseen: read, edit; not offered to the model: search, delete, move, execute, fetch; not attempted: mcp"
     );
-    let held = [
-        "nothing", "no_tool", "nothing", "no_tool", "no_tool", "no_tool",
-    ];
+    let mut held = ["no_tool"; 8];
+    held[7] = "not_attempted"; // the agent starts no MCP server
+    held[0] = "nothing";
+    held[2] = "nothing";
     assert_eq!(holders(&visit, "stream-json"), held);
     assert!(proofs(&visit).contains(&"prove_rules problem".to_owned()));
 }
 
 #[test]
 fn an_agent_that_reads_and_writes_in_spite_of_rules_is_a_problem() {
-    assert_found_out(&disobedient(6));
+    assert_found_out(&disobedient(8));
 }
 
 #[test]
@@ -138,9 +141,9 @@ answer r ok; success"#;
 fn an_attempt_that_is_seen_to_run_is_a_problem_and_the_next_is_made_in_another_run() {
     let visit = Visit::of(doctor(&World::with_agent(OPEN), &["--prove"]));
     assert_eq!(visit.code, Some(1));
-    let held = [
-        "watch", "no_tool", "no_tool", "no_tool", "no_tool", "no_tool",
-    ];
+    let mut held = ["no_tool"; 8];
+    held[7] = "not_attempted"; // the agent starts no MCP server
+    held[0] = "watch";
     assert_eq!(holders(&visit, "stream-json"), held);
     let said = "over stream-json, ran in spite of the rule: read; not offered to the model: search";
     let message = &messages(&visit, "prove_rules")[0];
@@ -165,7 +168,7 @@ fn a_version_that_cannot_be_told_of_rules_is_said_not_to_start_with_them() {
             .stdout
             .contains("not known to keep to an `--admin-policy`, and this is 0.60.0")
     );
-    assert_eq!(holders(&visit, "stream-json"), ["not_started"; 6]);
+    assert_eq!(holders(&visit, "stream-json"), ["not_started"; 8]);
 }
 
 /// Neither a key nor a home: what is proven is the installation, not the account.
@@ -212,7 +215,7 @@ fn of_real(version: Version) -> Visit {
 fn the_real_older_agent_is_not_started_with_rules() {
     let visit = of_real(Version::V0_24_0);
     assert_eq!(visit.code, Some(0), "{visit:?}");
-    assert_eq!(holders(&visit, "stream-json"), ["not_started"; 6]);
+    assert_eq!(holders(&visit, "stream-json"), ["not_started"; 8]);
 }
 
 #[test]
@@ -237,10 +240,10 @@ fn the_real_agent_is_proven_without_an_account() {
         (Some(0), expected.map(str::to_owned).to_vec())
     );
     let held = [
-        "over stream-json, not offered to the model: read, search, edit, delete, execute, fetch",
-        "over acp, asked and denied: read, search, edit, delete, execute, fetch",
+        "over stream-json, not offered to the model: read, search, edit, delete, move, execute, fetch, mcp",
+        "over acp, asked and denied: read, search, edit, delete, move, execute, fetch, mcp",
     ];
     assert_eq!(messages(&visit, "prove_rules"), held);
-    assert_eq!(holders(&visit, "stream-json"), ["no_tool"; 6]);
-    assert_eq!(holders(&visit, "acp"), ["question"; 6]);
+    assert_eq!(holders(&visit, "stream-json"), ["no_tool"; 8]);
+    assert_eq!(holders(&visit, "acp"), ["question"; 8]);
 }

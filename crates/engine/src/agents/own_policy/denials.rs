@@ -20,6 +20,7 @@ pub fn denial_layers(agent: &str, version: Option<&Version>, asking: Asking) -> 
         search: of("search"),
         edit: of("edit"),
         delete: of("delete"),
+        r#move: of("move"),
         execute: of("execute"),
         fetch: of("fetch"),
         mcp: of("mcp"),
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(agent: &str, asking: Asking, expected: [&str; 7]) {
+    fn check(agent: &str, asking: Asking, expected: [&str; 8]) {
         let found = denial_layers(agent, None, asking);
         let found = found.rows().map(|(_, layer)| layer.as_str().to_owned());
         assert_eq!(found, expected.map(str::to_owned), "{agent}");
@@ -80,19 +81,19 @@ mod tests {
         let asked = "asked";
         let (own, seen) = ("enforced", "watched");
         for agent in ["gemini", "claude", "opencode", "qwen"] {
-            check(agent, Asking::Possible, [asked; 7]);
+            check(agent, Asking::Possible, [asked; 8]);
         }
-        check("gemini", Asking::Impossible, [own; 7]);
+        check("gemini", Asking::Impossible, [own; 8]);
         check(
             "codex",
             Asking::Possible,
-            [own, own, asked, asked, own, own, seen],
+            [own, own, asked, asked, asked, own, own, seen],
         );
-        check("goose", Asking::Possible, [seen; 7]);
+        check("goose", Asking::Possible, [seen; 8]);
         let codex = denial_words(&denial_layers("codex", None, Asking::Possible));
         assert_eq!(
             codex,
-            "by the agent itself: read, search, execute, fetch; asked about: edit, delete; seen once it runs: mcp"
+            "by the agent itself: read, search, execute, fetch; asked about: edit, delete, move; seen once it runs: mcp"
         );
     }
 }

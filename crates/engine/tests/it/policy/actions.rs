@@ -419,3 +419,17 @@ fn calls_of_two_sessions_are_two() {
     let known = actions.note(&request_in("a\n", "b")).unwrap();
     assert_eq!(paths(&known), ["/w/secret"]);
 }
+
+#[test]
+fn a_name_that_is_repeated_for_ever_is_read_in_one_pass() {
+    for end in [r#""path":"a""#, r#""other":"a""#] {
+        assert_linear(2_000, |count| {
+            let input = r#""command":"view","#.repeat(count) + end;
+            let call = format!(
+                r#"{{"id":"r-0","seq":0,"provider":"acp","event":"tool_invocation","callId":"c","toolName":"t","kind":"edit","input":{{{input}}}}}"#
+            );
+            let event = Event::from_json(&call).unwrap();
+            cost(|| ToolActions::new(ROOT).note(&event))
+        });
+    }
+}

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{card, message, real, states};
 use crate::doctor::Visit;
+use crate::doctor::prove::holders;
 
 /// The card of a peer, by its command line.
 fn of(peer: Peer) -> (Visit, Value) {
@@ -99,8 +100,63 @@ fn opencode_asks_before_a_shell_command_once_it_is_told_to() {
     );
     assert_eq!(
         message(&seen, "prove_rules"),
-        "over acp, asked and denied: read, search, edit, delete, execute, fetch"
+        "over acp, asked and denied: read, search, edit, delete, move, execute, fetch, mcp"
     );
+}
+
+/// What held the attempts of each kind with an agent by its name.
+fn held(peer: Peer) -> (Visit, Vec<String>) {
+    let world = World::new(peer);
+    let project = world.project();
+    let args = ["--agent", peer.name(), "-C", project.to_str().unwrap()];
+    let seen = real(&args, world.named_environment(""));
+    let held = holders(&seen, "acp");
+    (seen, held)
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "full"),
+    ignore = "takes long, and `doctor::prove` proves it of Gemini CLI: run `cargo xtask test --full`"
+)]
+fn each_kind_is_held_with_the_other_agents_that_can_be_told() {
+    for (peer, search) in [(Peer::Claude, "no_tool"), (Peer::Qwen, "question")] {
+        let (seen, held) = held(peer);
+        let mut expected = ["question"; 8];
+        expected[1] = search;
+        assert_eq!(
+            (seen.code, held),
+            (Some(0), expected.map(str::to_owned).to_vec())
+        );
+    }
+}
+
+/// It reads and searches by commands, so it loses its shell. A command that deletes or moves fails in its sandbox.
+#[test]
+#[cfg_attr(
+    not(feature = "full"),
+    ignore = "takes long: run `cargo xtask test --full`"
+)]
+fn what_codex_cannot_be_told_is_named_by_its_kind() {
+    let (seen, held) = held(Peer::Codex);
+    let expected = [
+        "no_tool",
+        "no_tool",
+        "question",
+        "agent",
+        "agent",
+        "no_tool",
+        "no_tool",
+        "not_started",
+    ];
+    assert_eq!(
+        (seen.code, held),
+        (Some(0), expected.map(str::to_owned).to_vec())
+    );
+    let why = "it does not ask about MCP tools that say they only read";
+    assert!(seen.stdout.contains(why), "{seen:?}");
+    let said = "not started: mcp";
+    assert!(message(&seen, "prove_rules").ends_with(said), "{seen:?}");
 }
 
 /// By its name it is proven both ways.
