@@ -5,14 +5,14 @@
 //! [`Suspects`] has every command that may hide in a line, and [`NamedFiles`] every file that it may be about.
 
 mod braces;
+#[cfg(test)]
+mod hostile;
 mod indirect;
 mod kinds;
 mod lexer;
 mod requests;
 mod suspects;
 mod wrappers;
-#[cfg(test)]
-mod hostile;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;

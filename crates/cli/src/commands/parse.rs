@@ -16,7 +16,9 @@ use super::{
 
 /// Reads the arguments, the program's own name first.
 pub(crate) fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let is_help = |arg: &OsString| arg == "--help" || arg == "-h";
     let named = args.get(1).and_then(|name| name.to_str());
+    let named = named.filter(|_| !args.iter().any(is_help));
     match named.and_then(only).map(|alone| read(alone, args)) {
         Some(Ok(cli)) => Ok(cli),
         Some(Err(_)) | None => read(command_line(), args),
@@ -87,7 +89,7 @@ mod tests {
             "run --format result --timeout 3s -- Tidy",
             "translate --deltas final --max-line 7 a.jsonl",
             "sessions search words --since 7d --json",
-            "sessions vault list",
+            "sessions vault add --all",
             "skills list",
             "record -- gemini --acp",
         ] {

@@ -231,8 +231,8 @@ fn files_in_directory(program: &str, named: &[String], arguments: &[String]) -> 
     let targets = named[first..].iter().take(MOST_TARGETS);
     let made = targets.flat_map(|target| {
         let others = named.iter().filter(move |file| *file != target);
-        let names = others.filter_map(|file| file.rsplit('/').next());
-        names.map(move |name| format!("{target}/{name}"))
+        let own = others.filter_map(|file| file.rsplit('/').next());
+        own.map(move |name| format!("{target}/{name}"))
     });
     made.take(MOST_PIECES).collect()
 }

@@ -125,7 +125,7 @@ impl DenialProof<'_> {
         for round in self.rounds() {
             self.play_round(&round, &tools, &mut found).await?;
         }
-        Ok(self.check(found))
+        Ok(self.check(&found))
     }
 
     /// All attempts together, each denied by its rule. An agent that can be told of some rules only has a round for each, with that rule
@@ -240,7 +240,7 @@ impl DenialProof<'_> {
         Ok(job)
     }
 
-    fn check(&self, found: Found) -> Check {
+    fn check(&self, found: &Found) -> Check {
         let held = &found.held;
         let has = |by: &DenialHolder| held.iter().any(|(_, own)| own == by);
         let is_all = |by: &DenialHolder| held.iter().all(|(_, own)| own == by);

@@ -35,7 +35,8 @@ fn shown(drawings: &[&dyn Fn(&mut Canvas)]) -> (String, usize) {
         written = terminal.out.len();
         emulated.process(&terminal.out);
     }
-    (emulated.screen().contents(), written)
+    let text = emulated.screen().contents().trim_end().to_owned();
+    (text, written)
 }
 
 fn put(canvas: &mut Canvas, x: u16, text: &str) {
