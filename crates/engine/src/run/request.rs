@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lapidary_normalize::{AgentSetup, Options};
 use lapidary_sessions::Prices;
+use tokio::time::Instant;
 
 use crate::Watch;
 use crate::budget::{Budget, BudgetUnknown};
@@ -70,6 +71,15 @@ pub struct Request {
     pub policy: Option<Policy>,
     /// A policy for the agent to read.
     pub policy_file: Option<PolicyFile>,
+}
+
+impl Request {
+    /// How long a start may take in a run that must end then.
+    pub(crate) fn patience(&self, must_end: Option<Instant>) -> Duration {
+        let left = must_end.map(|end| end.saturating_duration_since(Instant::now()));
+        let limits = left.into_iter().chain(self.timeouts.start);
+        limits.min().unwrap_or(Duration::MAX)
+    }
 }
 
 /// What an agent writes to stdout.

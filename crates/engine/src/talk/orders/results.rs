@@ -78,6 +78,14 @@ pub(super) fn answered(answer: Result<Answer, RequestError>) -> CommandOutcome {
     })
 }
 
+/// What an agent does not offer is not asked of it.
+pub(super) fn needs(is_offered: bool, method: &str) -> Result<(), CommandError> {
+    if is_offered {
+        return Ok(());
+    }
+    Err(format!("the agent does not offer `{method}`").into())
+}
+
 /// By what an order's result can be told.
 #[derive(Debug, Clone)]
 pub(super) struct CommandLabel {

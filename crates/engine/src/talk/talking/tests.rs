@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use lapidary_normalize::Options;
-use lapidary_vocab::{Body, Event, Outcome};
+use lapidary_vocab::event::Provider;
+use lapidary_vocab::{Body, Cause, Event, Json, Outcome};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::time::sleep;
 
+use super::super::course::BY_ITSELF;
 use super::*;
 use crate::acp::LocalAgent;
 use crate::agents::ModeWords;
@@ -19,7 +22,7 @@ use crate::run::events::ProgressPort;
 use crate::run::recorded_events::PastFormat;
 use crate::run::{self, RunSource, Subscription, Timeouts, testing};
 use crate::talk::prompt::Attendant;
-use crate::talk::request::Opening;
+use crate::talk::request::{Errand, Opening};
 
 /// What the agent of a test does when it is prompted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +124,8 @@ impl Played {
             batches,
             progress: port,
         };
-        let ((), events, beside) = tokio::join!(run(request, errand, ports), reading, beside);
+        let ((), events, beside) =
+            tokio::join!(run(request, Script::Errand(errand), ports), reading, beside);
         let lines = |events: &[Event]| events.iter().map(Event::to_json).collect::<Vec<_>>();
         let told = lines(&events);
         assert_eq!(lines(&beside), told, "subscribed from the start");
