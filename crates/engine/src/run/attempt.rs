@@ -4,17 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lapidary_normalize::gemini::stream::StreamNormalizer;
-use lapidary_normalize::{Ending, Normalizer, StderrOrder};
+use lapidary_normalize::{Ending, StderrOrder};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::{DiagnosticKind, PermissionViolation, Provider, RunEnd};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use super::dialect::Speech;
 use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end};
 use super::events::RunEvents;
 use super::oversee::{Overseer, Watched};
-use super::request::{Request, Speech};
+use super::request::Request;
 use super::rest::RestLimit;
 use super::retry;
 use super::tally::RunTally;
@@ -54,7 +54,7 @@ pub(crate) struct Tried {
 
 impl Tried {
     /// What comes of an attempt that could not be recorded: it was not made.
-    pub(crate) fn unrecorded<N: Normalizer>(ending: Ending, events: &RunEvents<N>) -> Self {
+    pub(crate) fn unrecorded(ending: Ending, events: &RunEvents) -> Self {
         Self {
             end: events.judge(&ending),
             ending,
@@ -83,7 +83,7 @@ impl Tried {
 }
 
 impl Attempt<'_> {
-    pub(super) async fn make(self, events: &mut RunEvents<StreamNormalizer>) -> Tried {
+    pub(super) async fn make(self, events: &mut RunEvents) -> Tried {
         let request = self.request;
         let (ending, recording, has_output) = match begin(request, self.number) {
             Ok(recorder) => self.follow(recorder, events).await,
@@ -91,7 +91,8 @@ impl Attempt<'_> {
         };
         let end = events.judge(&ending);
         // Of an agent that writes one document, only one that never started is known to have done nothing.
-        let is_silent = request.speech == Speech::Document && end.cause != Cause::SpawnFailed;
+        let is_silent =
+            request.dialect.speech == Speech::Document && end.cause != Cause::SpawnFailed;
         Tried {
             is_under_way: events.has_spoken() || is_silent,
             end,
@@ -104,12 +105,12 @@ impl Attempt<'_> {
     async fn follow(
         self,
         mut recorder: Recorder,
-        events: &mut RunEvents<StreamNormalizer>,
+        events: &mut RunEvents,
     ) -> (Ending, Option<PathBuf>, bool) {
         let request = self.request;
         let manifest = manifest(
             request,
-            (request.speech.as_str(), Provider::Gemini),
+            (request.dialect.name, request.dialect.provider.clone()),
             &recorder,
             self.number,
         );
@@ -135,7 +136,7 @@ impl Attempt<'_> {
         self,
         recorder: &mut Recorder,
         manifest: &Manifest,
-        events: &mut RunEvents<StreamNormalizer>,
+        events: &mut RunEvents,
         tally: &RunTally,
     ) -> Result<Ending, AttemptError> {
         let request = self.request;
@@ -215,10 +216,10 @@ impl Attempt<'_> {
 }
 
 /// Notes the violations that are found once the agent is gone, and has each told.
-pub(crate) async fn tell_changes<N: Normalizer>(
+pub(crate) async fn tell_changes(
     changes: Vec<PermissionViolation>,
     violations: &Violations,
-    events: &mut RunEvents<N>,
+    events: &mut RunEvents,
     batches: &mpsc::Sender<Batch>,
 ) {
     let mut last = Batch::default();

@@ -9,8 +9,9 @@ use lapidary_vocab::Cause;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::dialect::Speech;
 use super::ending::{FREE_SPACE, cancelled, disk_full};
-use super::request::{Request, Speech};
+use super::request::Request;
 use super::stall::StallPoint;
 use super::stop_conditions::{Activity, StopConditions, StopReason, passed};
 use super::waiting::{Spent, Waiting};
@@ -197,7 +198,7 @@ impl<'a> Overseer<'a> {
 
     /// Until the first line the agent is starting, after that it may fall silent. One that writes one document at its end does neither.
     fn activity(&self) -> Activity {
-        match self.request.speech {
+        match self.request.dialect.speech {
             Speech::Document => Activity::Waits,
             Speech::Stream if self.searched.is_some() => Activity::Starts,
             Speech::Stream => Activity::Works {

@@ -7,6 +7,7 @@ use lapidary_normalize::{AgentSetup, Options};
 use lapidary_sessions::Prices;
 use tokio::time::Instant;
 
+use super::dialect::StreamDialect;
 use crate::Watch;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::confine::ConfinedRun;
@@ -27,8 +28,8 @@ pub struct Request {
     pub command: Command,
     /// What it finds on its stdin, all of it from the start.
     pub input: Vec<u8>,
-    /// What it writes.
-    pub speech: Speech,
+    /// How it writes.
+    pub dialect: &'static StreamDialect,
     /// The program that supervises it.
     pub supervisor: Supervisor,
     /// How long things may take.
@@ -79,25 +80,6 @@ impl Request {
         let left = must_end.map(|end| end.saturating_duration_since(Instant::now()));
         let limits = left.into_iter().chain(self.timeouts.start);
         limits.min().unwrap_or(Duration::MAX)
-    }
-}
-
-/// What an agent writes to stdout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speech {
-    /// A line for each event.
-    Stream,
-    /// One document at the end.
-    Document,
-}
-
-impl Speech {
-    /// As the recording has it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stream => "stream-json",
-            Self::Document => "json",
-        }
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) async fn run(request: Request, script: Script, ports: RunPorts) {
     let mut effort = Talking {
         request: &request,
         script,
-        events: RunEvents::new(normalizer, ports.progress),
+        events: RunEvents::new(Box::new(normalizer), ports.progress),
         stops: &ports.stops,
         batches: &ports.batches,
         began: Instant::now(),
@@ -55,15 +55,13 @@ pub(super) async fn run(request: Request, script: Script, ports: RunPorts) {
 struct Talking<'a> {
     request: &'a Request,
     script: Script,
-    events: RunEvents<AcpNormalizer>,
+    events: RunEvents,
     stops: &'a watch::Receiver<Urgency>,
     batches: &'a mpsc::Sender<Batch>,
     began: Instant,
 }
 
 impl Effort for Talking<'_> {
-    type Lines = AcpNormalizer;
-
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried {
         match begin(&self.request.run, number) {
             Ok(recorder) => self.record(recorder, number, must_end).await,
@@ -71,7 +69,7 @@ impl Effort for Talking<'_> {
         }
     }
 
-    fn events(&mut self) -> &mut RunEvents<AcpNormalizer> {
+    fn events(&mut self) -> &mut RunEvents {
         &mut self.events
     }
 

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
+use lapidary_normalize::Direction;
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Body, Text};
 use lapidary_wire::lines::Line;
@@ -126,7 +126,7 @@ impl Say {
 pub(super) struct Translation<'a> {
     observer: Observer,
     said: Sayings,
-    made: &'a mut RunEvents<AcpNormalizer>,
+    made: &'a mut RunEvents,
     batches: &'a mpsc::Sender<Batch>,
     /// What was made since the last batch was sent.
     batch: Batch,
@@ -151,7 +151,7 @@ impl<'a> Translation<'a> {
     pub(super) fn new(
         observer: Observer,
         said: Sayings,
-        (made, batches): (&'a mut RunEvents<AcpNormalizer>, &'a mpsc::Sender<Batch>),
+        (made, batches): (&'a mut RunEvents, &'a mpsc::Sender<Batch>),
         bytes_of: Option<&Path>,
         rest: &'a RestLimit,
     ) -> Self {
@@ -410,6 +410,7 @@ fn ready<T>(future: impl Future<Output = T>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use lapidary_normalize::Options;
+    use lapidary_normalize::acp::AcpNormalizer;
     use lapidary_vocab::event::Provider;
 
     use super::*;
@@ -433,7 +434,7 @@ mod tests {
         over.send(()).unwrap();
         let following = async move {
             let normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
-            let mut made = RunEvents::new(normalizer, ProgressPort::default());
+            let mut made = RunEvents::new(Box::new(normalizer), ProgressPort::default());
             let output = (&mut made, &batches);
             let translation = Translation::new(connected.observer, said, output, recorded, rest);
             translation.follow(is_over).await;
@@ -474,7 +475,7 @@ mod tests {
         over.send(()).unwrap();
         let following = async move {
             let normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
-            let mut made = RunEvents::new(normalizer, ProgressPort::default());
+            let mut made = RunEvents::new(Box::new(normalizer), ProgressPort::default());
             let output = (&mut made, &batches);
             let translation = Translation::new(connected.observer, sayings, output, None, rest);
             translation.follow(is_over).await;

@@ -3,7 +3,6 @@
 use std::sync::{Arc, OnceLock};
 
 use lapidary_normalize::Events;
-use lapidary_normalize::acp::AcpNormalizer;
 use lapidary_vocab::event::CommandResult;
 use lapidary_vocab::{Body, Json, Text};
 use tokio::sync::mpsc;
@@ -136,7 +135,7 @@ impl CommandLabel {
 /// The results of orders that came when the agent was gone already, or never was there.
 pub(in crate::talk) fn refuse_rest(
     orders: &mut mpsc::UnboundedReceiver<Order>,
-    made: &mut RunEvents<AcpNormalizer>,
+    made: &mut RunEvents,
     events: &mut Events,
 ) {
     orders.close();
