@@ -366,6 +366,7 @@ impl Job {
             run: self.options.run.to_string(),
             agent: self.agent.name().to_owned(),
             command,
+            replay: None,
             input,
             dialect,
             supervisor: self.supervisor.clone(),

@@ -30,17 +30,20 @@ mod dialogue;
 mod message;
 mod past;
 mod script;
+mod source;
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
 
 pub use check::ReplayError;
-pub use dialogue::{Dialogue, Stage};
+pub use dialogue::{Dialogue, ReplayRate, Stage};
 pub use past::{Past, PastAttempts, PastFormat, PastReading};
+pub use source::ReplaySource;
 
 use crate::process::Exit;
 use crate::recording::{Channel, MANIFEST, STDERR, STDOUT, TIMING, Timing};
@@ -148,10 +151,20 @@ impl Replay {
 
     /// Plays it to its end. Each piece is flushed. Times count from now, so that a slow reader makes nothing late but what he holds
     /// up himself.
-    pub fn play(mut self, pace: Pace, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<()> {
+    pub fn play(self, pace: Pace, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<()> {
+        block_on(self.play_timed(pace, out, err))
+    }
+
+    /// The same, by the clock of the runtime.
+    pub async fn play_timed<O: Write + ?Sized, E: Write + ?Sized>(
+        mut self,
+        pace: Pace,
+        out: &mut O,
+        err: &mut E,
+    ) -> io::Result<()> {
         let started = Instant::now();
         for moment in &self.timing.0 {
-            wait_until(started, pace.of(moment.at));
+            wait_until(started, pace.of(moment.at)).await;
             match moment.channel {
                 Channel::In => {}
                 Channel::Out => self.stdout.play(moment.bytes, out)?,
@@ -162,16 +175,22 @@ impl Replay {
         // What was written when nobody took the time any more, and all of a file that somebody saved.
         let _ = self.stderr.play(u64::MAX, err);
         self.stdout.play(u64::MAX, out)?;
-        wait_until(started, pace.of(self.duration));
+        wait_until(started, pace.of(self.duration)).await;
         Ok(())
     }
 }
 
-fn wait_until(started: Instant, at: Duration) {
+async fn wait_until(started: Instant, at: Duration) {
     let left = at.saturating_sub(started.elapsed());
     if !left.is_zero() {
-        thread::sleep(left);
+        sleep(left).await;
     }
+}
+
+/// Plays in a thread that waits for nothing else.
+fn block_on<T>(play: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_time().build()?.block_on(play)
 }
 
 /// What one channel is played from.
@@ -182,7 +201,7 @@ impl Source {
         Self(Box::new(reader))
     }
 
-    fn play(&mut self, bytes: u64, to: &mut dyn Write) -> io::Result<()> {
+    fn play<W: Write + ?Sized>(&mut self, bytes: u64, to: &mut W) -> io::Result<()> {
         io::copy(&mut self.0.by_ref().take(bytes), to)?;
         to.flush()
     }

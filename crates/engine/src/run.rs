@@ -14,6 +14,7 @@
 //! A run has a thread of its own: whoever reads its events may take as long as they like, and its deadlines are kept all the same.
 //! What is not read yet waits in the recording, not in memory.
 
+mod agent_task;
 pub(crate) mod attempt;
 mod call_watch;
 mod completion;
@@ -56,6 +57,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use self::course::RunPorts;
 use self::events::{Progress, ProgressPort};
 use self::recorded_events::PastFormat;
+pub use agent_task::RecordedOutput;
 pub use dialect::{
     BoxedNormalizer, DIALECTS, GEMINI_DOCUMENT, GEMINI_STREAM, Speech, StreamDialect,
 };

@@ -10,6 +10,7 @@ use lapidary_vocab::event::{DiagnosticKind, PermissionViolation, Provider, RunEn
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use super::agent_task::AgentTask;
 use super::dialect::Speech;
 use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end};
 use super::events::RunEvents;
@@ -145,14 +146,8 @@ impl Attempt<'_> {
         let violations = Violations::new(request.watch.on_violation);
         let rest = RestLimit::default();
         recorder.describe(manifest)?;
-        let input = recorder.input(&request.input)?;
-        let stdio = Stdio::files(input, recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
+        let running = self.start(recorder).await?;
         let directory = recorder.directory().to_owned();
-        let supervisor = request
-            .supervisor
-            .clone()
-            .within(request.patience(self.must_end));
-        let running = supervisor.start(request.command.clone(), stdio).await?;
         let (sender, grown) = watch::channel(Grown::default());
         let translator = Translator::new(
             request,
@@ -212,6 +207,23 @@ impl Attempt<'_> {
             }
         }
         Ok(ending)
+    }
+}
+
+impl Attempt<'_> {
+    /// Starts the agent, whose output goes to files of the recording.
+    async fn start(&self, recorder: &mut Recorder) -> Result<AgentTask, AttemptError> {
+        let request = self.request;
+        let input = recorder.input(&request.input)?;
+        let (stdout, stderr) = (recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
+        if let Some(output) = &request.replay {
+            return Ok(AgentTask::replay(output, stdout, stderr)?);
+        }
+        let stdio = Stdio::files(input, stdout, stderr);
+        let patience = request.patience(self.must_end);
+        let supervisor = request.supervisor.clone().within(patience);
+        let running = supervisor.start(request.command.clone(), stdio).await?;
+        Ok(AgentTask::Process(Box::new(running)))
     }
 }
 

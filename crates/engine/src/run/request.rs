@@ -7,6 +7,7 @@ use lapidary_normalize::{AgentSetup, Options};
 use lapidary_sessions::Prices;
 use tokio::time::Instant;
 
+use super::agent_task::RecordedOutput;
 use super::dialect::StreamDialect;
 use crate::Watch;
 use crate::budget::{Budget, BudgetUnknown};
@@ -26,6 +27,8 @@ pub struct Request {
     pub agent: String,
     /// How the agent is started.
     pub command: Command,
+    /// The recorded output that is played instead, if one is. Then the command is not started: it only describes the agent.
+    pub replay: Option<RecordedOutput>,
     /// What it finds on its stdin, all of it from the start.
     pub input: Vec<u8>,
     /// How it writes.

@@ -11,6 +11,7 @@ pub(crate) fn request() -> Request {
         run: "r".to_owned(),
         agent: "fake".to_owned(),
         command: Command::new("/bin/false", "/"),
+        replay: None,
         input: Vec::new(),
         dialect: &GEMINI_STREAM,
         supervisor: Supervisor::at("/bin/false"),

@@ -25,6 +25,15 @@ struct Open {
     answers: VecDeque<Decision>,
 }
 
+/// What has become of waiting.
+pub(super) enum Waited {
+    /// There is something new.
+    More,
+    /// Requests have waited long enough.
+    TooLong,
+    HungUp,
+}
+
 /// What becomes of something that the client says.
 #[derive(Debug)]
 pub(super) enum Taken {
