@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::process::{Ended, Exit, Running};
-use crate::replay::{Pace, Replay, ReplayError};
+use crate::recording::replay::{Pace, Replay, ReplayError};
 
 /// What a recorded agent wrote that was not spoken to, to be played again.
 #[derive(Debug, Clone)]

@@ -15,19 +15,19 @@ use crate::run::course::{RunPorts, run};
 use crate::run::events::ProgressPort;
 use crate::run::{Batch, Request, StreamDialect, Timeouts, testing};
 
-const HOUR: Duration = Duration::from_hours(1);
+const MINUTE: Duration = Duration::from_mins(1);
 
-/// A recording of an agent that wrote this in two pieces, an hour apart, and exited with a code.
+/// A recording of an agent that wrote this in two pieces, a minute apart, and exited with a code.
 fn recording(transport: &str, stdout: &[u8], exit: i32) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let manifest = format!(
         r#"{{"schema":"lapidary.recording/1","run":"r","agent":"gemini","provider":"gemini","transport":"{transport}",
         "argv":["gemini"],"environment":[],"directory":"/","startedAt":"2026-01-01T00:00:00.000Z",
-        "end":{{"durationMs":3600000,"exitCode":{exit},"agentExitCode":{exit}}}}}"#
+        "end":{{"durationMs":60000,"exitCode":{exit},"agentExitCode":{exit}}}}}"#
     );
     let first = stdout.len() / 2;
     let timing = format!(
-        "0.000 out {first}\n3600000.000 out {}\n",
+        "0.000 out {first}\n60000.000 out {}\n",
         stdout.len() - first
     );
     let files: [(&str, &[u8]); 5] = [
@@ -118,7 +118,7 @@ async fn a_recorded_stream_is_run_without_a_process_and_has_the_events_of_its_tr
         let home = tempfile::tempdir().unwrap();
         let began = Instant::now();
         let events = replayed(then.path(), home.path()).await;
-        assert!(began.elapsed() >= HOUR, "it takes the time that it took");
+        assert!(began.elapsed() >= MINUTE, "it takes the time that it took");
         let before = translated(then.path());
         let agents = |events: &[Event]| lines(&events[..events.len() - 1]);
         assert!(events.len() > 2, "{events:?}");

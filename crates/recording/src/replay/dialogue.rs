@@ -31,12 +31,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::check;
 use super::message::Said;
-use super::script::{Script, What, is_transcript};
+use super::script::{Script, What, reads_as_transcript};
 use super::{Pace, ReplayError};
-use crate::process::Exit;
-use crate::recording::{MANIFEST, STDERR, STDIN, STDOUT, TIMING, spoken};
+use crate::{MANIFEST, STDERR, STDIN, STDOUT, TIMING, spoken};
 use audience::StreamAudience;
 use client::{hear_stream, listen};
+use lapidary_process::Exit;
 use player::Player;
 
 /// A recorded dialogue that was found to be in order.
@@ -108,7 +108,7 @@ impl Dialogue {
             let directory = path.parent().filter(|parent| *parent != Path::new(""));
             return Self::directory(directory.unwrap_or(Path::new(".")));
         }
-        if !metadata.is_file() || !is_transcript(path)? {
+        if !metadata.is_file() || !reads_as_transcript(path)? {
             return Ok(None);
         }
         let dialogue = Self {
@@ -135,7 +135,7 @@ impl Dialogue {
             stderr: size(STDERR)?,
             reads_newer: false,
         };
-        if !texts.is_dialogue(|| spoken(directory))? {
+        if !texts.find_dialogue(|| spoken(directory))? {
             return Ok(None);
         }
         texts.stdin = Some(size(STDIN)?);
@@ -190,7 +190,7 @@ impl Dialogue {
         let (client, hearing) = hear_stream(reads);
         let player = Player::new(self, script, (StreamAudience(writes), rate), client);
         tokio::select! {
-            played = player.play() => played,
+            done = player.play() => done,
             never = hearing => match never {},
         }
     }

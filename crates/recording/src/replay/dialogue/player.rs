@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use super::audience::Audience;
 use super::waiting::{Waited, Waiting};
 use super::{Dialogue, ReplayRate};
-use crate::process::Exit;
 use crate::replay::message::{Decision, Id, Said, with_id};
 use crate::replay::script::{Script, Step, What};
-use crate::signals;
+use lapidary_process::Exit;
+use lapidary_process::signals;
 
 /// How far it is looked ahead for whether something can be passed over.
 const AHEAD: usize = 64;
@@ -159,7 +159,7 @@ impl<A: Audience> Player<A> {
     async fn hear(&mut self, said: &Said) -> io::Result<bool> {
         let mut since = Instant::now();
         loop {
-            if self.has_heard(said) {
+            if self.take_heard(said) {
                 self.waiting.passed(said);
                 return Ok(true);
             }
@@ -187,7 +187,7 @@ impl<A: Audience> Player<A> {
         }
     }
 
-    fn has_heard(&mut self, said: &Said) -> bool {
+    fn take_heard(&mut self, said: &Said) -> bool {
         match said {
             Said::Request { id, method } => {
                 let live = self.waiting.take_request(method);

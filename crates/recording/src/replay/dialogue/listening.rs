@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::audience::Audience;
 use super::player::Player;
-use super::waiting::{Taken, Waited};
+use super::waiting::{TakenMessage, Waited};
 use crate::replay::message::{Id, Said};
 
 /// What there is no such method for.
@@ -54,7 +54,9 @@ impl<A: Audience> Player<A> {
         let due = self.now.checked_add(pause);
         while due.is_none_or(|due| due > Instant::now()) {
             match due {
-                _ if !self.has_hung_up => drop(self.hear_until(due).await?),
+                _ if !self.has_hung_up => {
+                    self.hear_until(due).await?;
+                }
                 Some(due) => sleep_until(due).await,
                 None => std::future::pending().await,
             }
@@ -87,16 +89,16 @@ impl<A: Audience> Player<A> {
 
     async fn take_in(&mut self, said: Said) -> io::Result<()> {
         match self.waiting.take_in(said) {
-            Taken::Kept => Ok(()),
-            Taken::Unknown(id, method) => {
+            TakenMessage::Kept => Ok(()),
+            TakenMessage::Unknown(id, method) => {
                 let why = format!("the recording has no `{method}` here or later");
                 self.refuse(&id, UNKNOWN, &why).await
             }
-            Taken::TooMany(id, method) => {
+            TakenMessage::TooMany(id, method) => {
                 let why = format!("`{method}` is one request too many to wait for its turn");
                 self.refuse(&id, OUT_OF_TURN, &why).await
             }
-            Taken::Ignored(what) => {
+            TakenMessage::Ignored(what) => {
                 self.note(&format!("ignored: {what}"));
                 Ok(())
             }

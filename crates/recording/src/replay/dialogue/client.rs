@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::replay::message::Said;
-use crate::system::wait_for_input;
+use lapidary_process::platform::wait_for_input;
 
 /// How many lines may lie there unheard. More wait in the client's pipe.
 const LINES: usize = 256;
