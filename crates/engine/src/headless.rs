@@ -35,7 +35,9 @@ use crate::gemini_cli::{
 use crate::policy::Rules;
 use crate::process::{Command, Supervisor, enter};
 use crate::recording::{self, PromptDirectory, RecordError};
-use crate::run::{Records, RefusedRun, Request, Run, Speech, Timeouts};
+use crate::run::{
+    GEMINI_DOCUMENT, GEMINI_STREAM, Records, RefusedRun, Request, Run, StreamDialect, Timeouts,
+};
 use crate::safekeeping::{Resume, Safekeeping, SessionClaims};
 use crate::talk::{self, Attendant, Conversation};
 use crate::{Host, fresh_run};
@@ -214,7 +216,7 @@ impl Job {
             Agent::Standin { program, args, .. } => {
                 let mut command = Command::new(program, directory);
                 command.args(args.clone());
-                self.with(command, self.standin_input()?, Speech::Stream, Vec::new())
+                self.with(command, self.standin_input()?, &GEMINI_STREAM, Vec::new())
             }
             Agent::Acp(agent) => {
                 return Err(JobError::OnlyAcp {
@@ -327,12 +329,12 @@ impl Job {
             Stdin::Empty => Vec::new(),
             Stdin::Text(text) => text.into_bytes(),
         };
-        let speech = match invocation.transport {
-            Transport::StreamJson => Speech::Stream,
-            Transport::Json => Speech::Document,
+        let dialect = match invocation.transport {
+            Transport::StreamJson => &GEMINI_STREAM,
+            Transport::Json => &GEMINI_DOCUMENT,
         };
         notices.extend(invocation.notices);
-        self.with(command, input, speech, notices)
+        self.with(command, input, dialect, notices)
     }
 
     fn standin_input(&self) -> Result<Vec<u8>, JobError> {
@@ -350,7 +352,7 @@ impl Job {
         &self,
         command: Command,
         input: Vec<u8>,
-        speech: Speech,
+        dialect: &'static StreamDialect,
         notices: Vec<String>,
     ) -> Request {
         let config = &self.config;
@@ -364,8 +366,9 @@ impl Job {
             run: self.options.run.to_string(),
             agent: self.agent.name().to_owned(),
             command,
+            replay: None,
             input,
-            speech,
+            dialect,
             supervisor: self.supervisor.clone(),
             timeouts: Timeouts {
                 start: config.start_timeout.or(usual.start).filter(is_limit),

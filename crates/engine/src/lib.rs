@@ -14,7 +14,6 @@ pub mod hooks;
 mod host;
 pub mod npm;
 mod prompt_files;
-pub mod record;
 pub mod recorded_sessions;
 pub mod replay;
 pub mod run;
@@ -28,6 +27,7 @@ pub use lapidary_process as process;
 use lapidary_process::{platform as system, signals};
 pub use lapidary_recording as recording;
 use lapidary_recording::follow;
+pub use lapidary_recording::record;
 pub use lapidary_rpc as acp;
 
 pub use host::Host;

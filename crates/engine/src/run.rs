@@ -14,10 +14,12 @@
 //! A run has a thread of its own: whoever reads its events may take as long as they like, and its deadlines are kept all the same.
 //! What is not read yet waits in the recording, not in memory.
 
+mod agent_task;
 pub(crate) mod attempt;
 mod call_watch;
 mod completion;
 pub(crate) mod course;
+mod dialect;
 pub(crate) mod effort;
 pub(crate) mod ending;
 pub(crate) mod events;
@@ -55,11 +57,15 @@ use tokio::sync::{Notify, mpsc, watch};
 use self::course::RunPorts;
 use self::events::{Progress, ProgressPort};
 use self::recorded_events::PastFormat;
+pub use agent_task::RecordedOutput;
+pub use dialect::{
+    BoxedNormalizer, DIALECTS, GEMINI_DOCUMENT, GEMINI_STREAM, Speech, StreamDialect,
+};
 pub use lapidary_process::stop::Stopper;
 use lapidary_process::stop::{self};
 pub use lapidary_recording::Records;
 pub use refused::RefusedRun;
-pub use request::{Request, Speech, Timeouts};
+pub use request::{Request, Timeouts};
 pub use rest::Skipped;
 pub use subscription::{SubscribeError, Subscription};
 pub use translate::Batch;
@@ -113,12 +119,9 @@ impl RunSource {
 impl Run {
     /// Starts a run. Whatever goes wrong from here on is told by its last event.
     pub fn start(request: Request) -> Self {
-        let format = match request.speech {
-            Speech::Stream => PastFormat::StreamJson,
-            Speech::Document => PastFormat::Json,
-        };
-        // An agent that does not speak ACP writes what Gemini CLI writes.
-        let source = RunSource::new(&request, format, Provider::Gemini);
+        let dialect = request.dialect;
+        let format = PastFormat::Written(dialect);
+        let source = RunSource::new(&request, format, dialect.provider.clone());
         Self::on_a_thread(source, move |ports| course::run(request, ports))
     }
 

@@ -8,10 +8,12 @@
 //! * the *line observer* sees each line as it comes and keeps the `session_table` up to date, for the other two;
 //! * the *translation* of what both sides said goes to its reader, at the reader's pace (`translation`).
 
+mod after_tools;
 mod client_inbox;
 mod completion;
 mod conversation_state;
 mod course;
+mod elicitation_reply;
 mod elicitations;
 mod ending;
 mod grace;
@@ -25,6 +27,7 @@ mod prompt;
 mod request;
 mod session_settings;
 mod session_table;
+mod talking;
 #[cfg(test)]
 mod tests;
 mod translation;
@@ -43,6 +46,7 @@ pub(crate) use hooks::OUT_OF_REACH;
 pub use prompt::{Attendant, PermissionAnswer, PermissionPrompt};
 pub use request::{Errand, Opening, Request};
 
+use self::course::Script;
 use crate::run::recorded_events::PastFormat;
 use crate::run::{Run, RunSource};
 
@@ -54,7 +58,9 @@ pub fn run(request: Request, errand: Errand) -> Run {
         return nowhere(&options, provider);
     }
     let source = RunSource::new(&request.run, PastFormat::Acp, provider);
-    Run::on_a_thread(source, move |ports| course::run(request, errand, ports))
+    Run::on_a_thread(source, move |ports| {
+        talking::run(request, Script::Errand(errand), ports)
+    })
 }
 
 /// Starts an agent and keeps it until it is not wanted any more.
@@ -70,7 +76,9 @@ pub fn connect(mut request: Request) -> Conversation {
         };
     }
     let source = RunSource::new(&request.run, PastFormat::Acp, provider);
-    let run = Run::on_a_thread(source, move |ports| course::keep(request, orders, ports));
+    let run = Run::on_a_thread(source, move |ports| {
+        talking::run(request, Script::Orders(orders), ports)
+    });
     Conversation {
         run,
         orders: Orders(sender),

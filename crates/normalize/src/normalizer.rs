@@ -16,7 +16,7 @@ pub enum Direction {
 }
 
 /// Turns the lines of one run into events. Pure state: the same calls give the same events.
-pub trait Normalizer {
+pub trait Normalizer: std::fmt::Debug {
     /// Translates one line. `received` is when it came, for lines that do not say so themselves. Lines of a client mean nothing to an
     /// agent that only writes.
     fn push_line(
@@ -53,10 +53,7 @@ pub trait Normalizer {
     fn end(&mut self, end: RunEnd, at: Option<&str>, out: &mut Events);
 
     /// Judges and ends the run.
-    fn finish(mut self, ending: &Ending, out: &mut Events)
-    where
-        Self: Sized,
-    {
+    fn finish(&mut self, ending: &Ending, out: &mut Events) {
         let end = self.judge(ending);
         self.end(end, ending.at.as_deref(), out);
     }

@@ -22,8 +22,8 @@ const PIPE_BYTES: usize = 64 * 1024;
 /// What a task that panicked is said to have exited with: as a Rust program would.
 const PANICKED: i32 = 101;
 
-/// The agent's side of a conversation. The agent has ended when it is done.
-pub type LocalTask = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// The agent's side of a conversation. The agent has ended when it is done, and says how, if it knows.
+pub type LocalTask = Pin<Box<dyn Future<Output = Option<Exit>> + Send>>;
 
 /// An agent that runs in this process. It can be started any number of times.
 #[derive(Clone)]
@@ -36,6 +36,20 @@ impl LocalAgent {
     pub fn new<F>(serve: impl Fn(DuplexStream) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
+    {
+        Self::with_exit(move |stream| {
+            let served = serve(stream);
+            async {
+                served.await;
+                Some(Exit::Code(0))
+            }
+        })
+    }
+
+    /// The same, of an agent that says how it exits: a recorded one exits as it did then.
+    pub fn with_exit<F>(serve: impl Fn(DuplexStream) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Option<Exit>> + Send + 'static,
     {
         Self {
             serve: Arc::new(move |stream| Box::pin(serve(stream))),
@@ -86,7 +100,7 @@ impl Transport for LocalPipe {
 
 /// Keeps the task until it ends or has to. When this is dropped the task is, too.
 struct LocalKeeper {
-    task: JoinSet<()>,
+    task: JoinSet<Option<Exit>>,
     orders: watch::Receiver<Order>,
     departed: watch::Sender<Option<Ended>>,
 }
@@ -119,7 +133,7 @@ impl LocalKeeper {
             tokio::select! {
                 biased;
                 done = self.task.join_next() => return match done? {
-                    Ok(()) => Some(Exit::Code(0)),
+                    Ok(exit) => exit,
                     Err(error) => error.is_panic().then_some(Exit::Code(PANICKED)),
                 },
                 () = grace => self.task.abort_all(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::process::{Exit as Ending, Stdio};
-use lapidary::engine::replay::{Dialogue, Pace, Parts, Replay, Stage};
+use lapidary::engine::replay::{Dialogue, Pace, Parts, Replay, ReplayRate, Stage};
 use lapidary::standin::demo;
 
 use super::runs::common::{RunStore, run_or_path};
@@ -97,8 +97,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
                 out: &mut out,
                 err: &mut err,
                 note: &mut |note| complain(&format!("note: {note}")),
-                pace,
-                patience,
+                rate: ReplayRate { pace, patience },
             };
             dialogue.play(input()?, stage)?;
         }

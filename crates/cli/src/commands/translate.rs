@@ -8,16 +8,16 @@ mod progress;
 mod recording;
 mod source;
 
-use lapidary::normalize::Normalizer as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use lapidary::normalize::gemini::stream::StreamNormalizer;
-use lapidary::normalize::gemini::{output, session_events, session_messages};
-use lapidary::normalize::{Ending, Options};
+use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, Speech, StreamDialect};
+use lapidary::normalize::gemini::{session_events, session_messages};
+use lapidary::normalize::{Direction, Ending, Options};
 use lapidary::render::outline::Outline;
 use lapidary::vocab::line;
 use lapidary::wire::gemini::session::{Log, MessageRecord};
+use lapidary::wire::lines::Line;
 
 use super::prices::TranscriptPrices;
 use super::runs::common::run_or_path;
@@ -124,8 +124,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let mut input = Input::open(file.as_deref())?;
     let source = match args.from {
         From::Auto => input.detect(args.max_line)?,
-        From::StreamJson => Source::StreamJson,
-        From::Json => Source::Json,
+        From::StreamJson => Source::Written(&GEMINI_STREAM),
+        From::Json => Source::Written(&GEMINI_DOCUMENT),
         From::Session => Source::Session,
         From::Acp => Source::Acp,
         From::Events => Source::Events,
@@ -135,8 +135,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let oddities = match source {
-        Source::StreamJson => stream(args, format, input, out)?,
-        Source::Json => json(args, format, input, out)?,
+        Source::Written(dialect) => written(args, format, dialect, input, out)?,
         Source::Session => session(args, format, input, out)?,
         Source::Acp => acp::translate(args, format, input, out)?,
         Source::Events => event_stream::translate(args, format, input, out)?,
@@ -251,45 +250,46 @@ impl Args {
     }
 }
 
-/// Line by line: what came is printed before more is waited for.
-fn stream(
+/// The output of an agent that is not spoken to.
+fn written(
     args: &Args,
     format: Format,
+    dialect: &StreamDialect,
     mut input: Input,
     out: &mut Printer,
 ) -> Result<u64, Failure> {
-    let mut normalizer = StreamNormalizer::new(&args.options(format));
+    let mut normalizer = dialect.normalizer(&args.options(format));
     let mut sink = args.sink(format, out);
     let mut events = Vec::new();
-    let mut lines = input.lines(args.max_line);
-    // What was read to find out the format came just now.
-    let mut received = input.now();
-    loop {
-        while let Some(line) = lines.next_line() {
-            normalizer.push(line, received.as_deref(), &mut events);
-            sink.take(&mut events, out)?;
+    let mut push = |line: Line<'_>, received: Option<&str>, events: &mut Vec<_>| {
+        normalizer.push_line(Direction::FromAgent, line, received, events);
+    };
+    match dialect.speech {
+        Speech::Document => push(Line::Whole(&input.read_all()?), None, &mut events),
+        Speech::Stream => {
+            // Line by line: what came is printed before more is waited for.
+            let mut lines = input.lines(args.max_line);
+            // What was read to find out the format came just now.
+            let mut received = input.now();
+            loop {
+                while let Some(line) = lines.next_line() {
+                    push(line, received.as_deref(), &mut events);
+                    sink.take(&mut events, out)?;
+                }
+                out.flush()?;
+                let count = input.read(lines.room())?;
+                if count == 0 {
+                    break;
+                }
+                lines.filled(count);
+                received = input.now();
+            }
+            if let Some(line) = lines.last_line() {
+                push(line, received.as_deref(), &mut events);
+            }
         }
-        out.flush()?;
-        let count = input.read(lines.room())?;
-        if count == 0 {
-            break;
-        }
-        lines.filled(count);
-        received = input.now();
-    }
-    if let Some(line) = lines.last_line() {
-        normalizer.push(line, received.as_deref(), &mut events);
     }
     normalizer.finish(&args.ending(), &mut events);
-    sink.take(&mut events, out)?;
-    sink.finish(out)
-}
-
-fn json(args: &Args, format: Format, mut input: Input, out: &mut Printer) -> Result<u64, Failure> {
-    let bytes = input.read_all()?;
-    let mut events = Vec::new();
-    output::events(&bytes, &args.options(format), &args.ending(), &mut events);
-    let mut sink = args.sink(format, out);
     sink.take(&mut events, out)?;
     sink.finish(out)
 }

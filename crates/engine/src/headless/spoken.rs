@@ -16,7 +16,7 @@ use crate::gemini_cli::{self, Launch, LaunchError, Prompt};
 use crate::policy::{Effect, Policy, Rule, Rules};
 use crate::process::Command;
 use crate::prompt_files;
-use crate::run::Speech;
+use crate::run::GEMINI_STREAM;
 use crate::talk::{Attendant, Errand, Opening, Request};
 
 /// The longest prompt that is said in one message.
@@ -218,7 +218,7 @@ impl Job {
         notices.splice(..0, started.notices);
         let GivenPolicy { is_told, own, file } = started.policy;
         notices.extend(own.notices);
-        let mut run = self.with(started.command, Vec::new(), Speech::Stream, notices);
+        let mut run = self.with(started.command, Vec::new(), &GEMINI_STREAM, notices);
         run.policy_file = file;
         run.watch.is_told = is_told;
         self.marked(&mut run);

@@ -3,7 +3,6 @@
 mod events;
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,11 +13,11 @@ use lapidary_vocab::event::{Provider, RunEnd};
 
 pub use events::{PastAttempts, PastFormat, PastReading};
 
-use super::{ReplayError, check};
+use super::ReplayError;
 use crate::agents::{KNOWN, family};
+use crate::recording::replay::OpenRecording;
 use crate::recording::{
-    Channel, MANIFEST, Manifest, Moment, RecordedEnd, RecordedLines, STDERR, STDIN, STDOUT, TIMING,
-    is_running, spoken, time_of,
+    MANIFEST, Manifest, RecordedEnd, RecordedLines, STDERR, STDOUT, is_running, time_of,
 };
 use crate::run::ending::cancelled;
 use crate::run::stderr_tail;
@@ -41,40 +40,20 @@ impl Past {
     }
 
     /// Opens a recording by its directory.
-    ///
-    /// Without its timing nobody could tell which side of a dialogue spoke first. What an agent that was not spoken to has written has
-    /// its order anyway: there the files besides `stdout` may be missing.
     pub fn open(directory: &Path) -> Result<Self, ReplayError> {
-        let text = check::read(&directory.join(MANIFEST))?;
-        let mut texts = check::Texts {
-            place: directory.to_owned(),
-            manifest: &text,
-            timing: "",
-            stdin: None,
-            stdout: size(directory, STDOUT)?,
-            stderr: 0,
-            reads_newer: true,
-        };
-        let is_dialogue = texts.is_dialogue(|| spoken(directory))?;
-        let mut timing = check::read(&directory.join(TIMING));
-        let mut stderr = size(directory, STDERR);
-        if is_dialogue {
-            texts.stdin = Some(size(directory, STDIN)?);
-        } else {
-            timing = timing.or_else(missing);
-            stderr = stderr.or_else(missing);
-        }
-        let timing = timing?;
-        texts.stderr = stderr?;
-        texts.timing = &timing;
-        let has_times = !texts.facts()?.timing.0.is_empty();
-        let manifest = texts.manifest()?;
-        Ok(Self {
-            directory: directory.to_owned(),
-            started: manifest.started_at.parse().ok().filter(|_| has_times),
-            size: texts.stdout.saturating_add(texts.stdin.unwrap_or(0)),
+        let OpenRecording {
+            directory,
             manifest,
             is_dialogue,
+            started,
+            size,
+        } = OpenRecording::open(directory)?;
+        Ok(Self {
+            directory,
+            manifest,
+            is_dialogue,
+            started,
+            size,
         })
     }
 
@@ -219,30 +198,5 @@ fn stopped(recorded: &Cause, judged: &Cause) -> Option<Stopped> {
         cause: recorded.clone(),
         message: recorded.described().to_owned(),
         hint: None,
-    })
-}
-
-fn size(directory: &Path, name: &str) -> Result<u64, ReplayError> {
-    check::open(&directory.join(name)).map(|(_, size)| size)
-}
-
-/// A file that is not there is an empty one.
-fn missing<T: Default>(error: ReplayError) -> Result<T, ReplayError> {
-    match error {
-        ReplayError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            Ok(T::default())
-        }
-        error => Err(error),
-    }
-}
-
-/// What was written when nobody took the time any more.
-pub(super) fn rest(moments: &[Moment]) -> [Moment; 3] {
-    let at = moments.last().map_or(Duration::ZERO, |moment| moment.at);
-    let all = [Channel::In, Channel::Out, Channel::Err];
-    all.map(|channel| Moment {
-        at,
-        channel,
-        bytes: u64::MAX,
     })
 }

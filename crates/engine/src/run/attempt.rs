@@ -1,20 +1,21 @@
 //! One attempt at a run: one start of the agent, recorded, supervised and translated to its end.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{Ending, StderrOrder};
 use lapidary_vocab::Cause;
-use lapidary_vocab::event::{DiagnosticKind, Provider, RunEnd};
+use lapidary_vocab::event::{DiagnosticKind, PermissionViolation, Provider, RunEnd};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use super::agent_task::AgentTask;
+use super::dialect::Speech;
 use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end};
 use super::events::RunEvents;
 use super::oversee::{Overseer, Watched};
-use super::request::{Request, Speech};
+use super::request::Request;
 use super::rest::RestLimit;
 use super::retry;
 use super::tally::RunTally;
@@ -24,7 +25,7 @@ use crate::confine::ConfinedRun;
 use crate::follow::Grown;
 use crate::process::Stdio;
 use crate::process::stop::Urgency;
-use crate::recording::{Manifest, RecordError, Recorder, STDERR, STDOUT};
+use crate::recording::{self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDOUT};
 use crate::system::is_full;
 use crate::violations::Violations;
 
@@ -53,6 +54,17 @@ pub(crate) struct Tried {
 }
 
 impl Tried {
+    /// What comes of an attempt that could not be recorded: it was not made.
+    pub(crate) fn unrecorded(ending: Ending, events: &RunEvents) -> Self {
+        Self {
+            end: events.judge(&ending),
+            ending,
+            recording: None,
+            has_output: false,
+            is_under_way: false,
+        }
+    }
+
     /// How long to wait before trying again, if that is wanted and safe.
     pub(super) fn pause(&self, request: &Request, number: u32) -> Option<Duration> {
         let may = number <= request.retries && !self.is_under_way;
@@ -72,7 +84,7 @@ impl Tried {
 }
 
 impl Attempt<'_> {
-    pub(super) async fn make(self, events: &mut RunEvents<StreamNormalizer>) -> Tried {
+    pub(super) async fn make(self, events: &mut RunEvents) -> Tried {
         let request = self.request;
         let (ending, recording, has_output) = match begin(request, self.number) {
             Ok(recorder) => self.follow(recorder, events).await,
@@ -80,7 +92,8 @@ impl Attempt<'_> {
         };
         let end = events.judge(&ending);
         // Of an agent that writes one document, only one that never started is known to have done nothing.
-        let is_silent = request.speech == Speech::Document && end.cause != Cause::SpawnFailed;
+        let is_silent =
+            request.dialect.speech == Speech::Document && end.cause != Cause::SpawnFailed;
         Tried {
             is_under_way: events.has_spoken() || is_silent,
             end,
@@ -93,12 +106,12 @@ impl Attempt<'_> {
     async fn follow(
         self,
         mut recorder: Recorder,
-        events: &mut RunEvents<StreamNormalizer>,
+        events: &mut RunEvents,
     ) -> (Ending, Option<PathBuf>, bool) {
         let request = self.request;
-        let mut manifest = manifest(
+        let manifest = manifest(
             request,
-            (request.speech.as_str(), Provider::Gemini),
+            (request.dialect.name, request.dialect.provider.clone()),
             &recorder,
             self.number,
         );
@@ -110,25 +123,21 @@ impl Attempt<'_> {
             Err(error) => error.ending(&recorder),
         };
         let judged = events.judge(&ending);
-        let stdout = fs::metadata(recorder.directory().join(STDOUT));
-        let has_output = stdout.is_ok_and(|stdout| stdout.len() > 0);
-        let mut end = recorded_end(recorder.elapsed(), &ending, Some(&judged));
-        tally.complete(&mut end);
-        manifest.end = Some(end);
-        if !request.records.keep {
-            let _ = recorder.discard();
-            return (ending, None, has_output);
-        }
-        // A recording that cannot be completed is still all that the agent wrote.
-        let _ = recorder.describe(&manifest);
-        (ending, Some(recorder.directory().to_owned()), has_output)
+        let end = recorded_end(recorder.elapsed(), &ending, Some(&judged));
+        let kept = keep(
+            request,
+            recorder.directory(),
+            manifest,
+            tally.completed(end),
+        );
+        (ending, kept.recording, kept.has_output)
     }
 
     async fn supervise(
         self,
         recorder: &mut Recorder,
         manifest: &Manifest,
-        events: &mut RunEvents<StreamNormalizer>,
+        events: &mut RunEvents,
         tally: &RunTally,
     ) -> Result<Ending, AttemptError> {
         let request = self.request;
@@ -137,11 +146,8 @@ impl Attempt<'_> {
         let violations = Violations::new(request.watch.on_violation);
         let rest = RestLimit::default();
         recorder.describe(manifest)?;
-        let input = recorder.input(&request.input)?;
-        let stdio = Stdio::files(input, recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
+        let running = self.start(recorder).await?;
         let directory = recorder.directory().to_owned();
-        let supervisor = request.supervisor.clone().within(self.patience());
-        let running = supervisor.start(request.command.clone(), stdio).await?;
         let (sender, grown) = watch::channel(Grown::default());
         let translator = Translator::new(
             request,
@@ -186,14 +192,8 @@ impl Attempt<'_> {
         let mut ending = watched?;
         let changes = request.confined.as_deref();
         let changes = changes.map(|confined| confined.violations(request.policy.as_ref()));
-        let mut last = Batch::default();
-        violations.note_all(changes.unwrap_or_default(), |message| {
-            let kind = DiagnosticKind::PermissionViolation;
-            events.note(kind, message, &mut last.events);
-        });
-        if !last.is_empty() {
-            let _ = self.batches.send(last).await;
-        }
+        let changes = changes.unwrap_or_default();
+        tell_changes(changes, &violations, events, self.batches).await;
         violations.judge(&mut ending);
         ending.stderr = stderr_tail(&directory);
         if ending.stopped.is_none() && !events.has_result() && is_full(&directory) {
@@ -208,14 +208,68 @@ impl Attempt<'_> {
         }
         Ok(ending)
     }
+}
 
-    /// How long the start may take.
-    fn patience(&self) -> Duration {
-        let left = self
-            .must_end
-            .map(|end| end.saturating_duration_since(Instant::now()));
-        let start = self.request.timeouts.start;
-        left.into_iter().chain(start).min().unwrap_or(Duration::MAX)
+impl Attempt<'_> {
+    /// Starts the agent, whose output goes to files of the recording.
+    async fn start(&self, recorder: &mut Recorder) -> Result<AgentTask, AttemptError> {
+        let request = self.request;
+        let input = recorder.input(&request.input)?;
+        let (stdout, stderr) = (recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
+        if let Some(output) = &request.replay {
+            return Ok(AgentTask::replay(output, stdout, stderr)?);
+        }
+        let stdio = Stdio::files(input, stdout, stderr);
+        let patience = request.patience(self.must_end);
+        let supervisor = request.supervisor.clone().within(patience);
+        let running = supervisor.start(request.command.clone(), stdio).await?;
+        Ok(AgentTask::Process(Box::new(running)))
+    }
+}
+
+/// Notes the violations that are found once the agent is gone, and has each told.
+pub(crate) async fn tell_changes(
+    changes: Vec<PermissionViolation>,
+    violations: &Violations,
+    events: &mut RunEvents,
+    batches: &mpsc::Sender<Batch>,
+) {
+    let mut last = Batch::default();
+    violations.note_all(changes, |message| {
+        let kind = DiagnosticKind::PermissionViolation;
+        events.note(kind, message, &mut last.events);
+    });
+    if !last.is_empty() {
+        let _ = batches.send(last).await;
+    }
+}
+
+/// What stays of an attempt.
+pub(crate) struct KeptAttempt {
+    /// Its recording, if that is kept.
+    pub(crate) recording: Option<PathBuf>,
+    pub(crate) has_output: bool,
+}
+
+/// Completes the recording of an attempt with its end, or deletes it.
+pub(crate) fn keep(
+    request: &Request,
+    directory: &Path,
+    mut manifest: Manifest,
+    end: RecordedEnd,
+) -> KeptAttempt {
+    let stdout = fs::metadata(directory.join(STDOUT));
+    let has_output = stdout.is_ok_and(|stdout| stdout.len() > 0);
+    manifest.end = Some(end);
+    let recording = request.records.keep.then(|| directory.to_owned());
+    // A recording that cannot be completed is still all that the agent wrote.
+    let _ = match &recording {
+        Some(recording) => recording::describe(recording, &manifest),
+        None => fs::remove_dir_all(directory),
+    };
+    KeptAttempt {
+        recording,
+        has_output,
     }
 }
 

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use lapidary_normalize::acp::AcpNormalizer;
-use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{Ending, Events, Normalizer, Options, Stopped};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::{DiagnosticKind, Provider, RunEnd};
@@ -12,12 +11,13 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::attempt::{Attempt, Tried};
+use super::dialect::Speech;
 use super::effort::{Effort, waits_out};
 use super::ending::cancelled;
 use super::events::{Progress, ProgressPort, RunEvents};
 use super::keeping::{kept_safe, put_back};
 use super::refused::RefusedRun;
-use super::request::{Request, Speech};
+use super::request::Request;
 use super::stop_conditions::later;
 use super::translate::Batch;
 use crate::process::stop::Urgency;
@@ -40,10 +40,10 @@ pub(crate) struct RunPorts {
 
 /// Runs an agent that writes, and is not spoken to.
 pub(super) async fn run(mut request: Request, ports: RunPorts) {
-    if request.speech == Speech::Document && request.timeouts.idle.is_some() {
+    if request.dialect.speech == Speech::Document && request.timeouts.idle.is_some() {
         request.notices.push(NO_SILENCE.to_owned());
     }
-    let normalizer = StreamNormalizer::new(&request.options);
+    let normalizer = request.dialect.normalizer(&request.options);
     let mut effort = Headless {
         request: &request,
         events: RunEvents::new(normalizer, ports.progress),
@@ -57,15 +57,13 @@ pub(super) async fn run(mut request: Request, ports: RunPorts) {
 
 struct Headless<'a> {
     request: &'a Request,
-    events: RunEvents<StreamNormalizer>,
+    events: RunEvents,
     stops: &'a watch::Receiver<Urgency>,
     batches: &'a mpsc::Sender<Batch>,
     began: Instant,
 }
 
 impl Effort for Headless<'_> {
-    type Lines = StreamNormalizer;
-
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried {
         let attempt = Attempt {
             request: self.request,
@@ -78,7 +76,7 @@ impl Effort for Headless<'_> {
         attempt.make(&mut self.events).await
     }
 
-    fn events(&mut self) -> &mut RunEvents<StreamNormalizer> {
+    fn events(&mut self) -> &mut RunEvents {
         &mut self.events
     }
 
@@ -215,7 +213,8 @@ pub(super) fn refused(
 ) -> (Batch, Progress) {
     let port = ProgressPort::default();
     let progress = port.published.subscribe();
-    let mut events = RunEvents::new(AcpNormalizer::new(options, provider.clone()), port);
+    let normalizer = AcpNormalizer::new(options, provider.clone());
+    let mut events = RunEvents::new(Box::new(normalizer), port);
     let judged = events.judge(ending);
     let recording = record.and_then(|run| run.record(&options.run, provider, ending, &judged));
     if let Some(recording) = &recording {

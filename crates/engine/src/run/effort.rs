@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_normalize::{Events, Normalizer};
+use lapidary_normalize::Events;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
@@ -12,12 +12,10 @@ use crate::process::stop::Urgency;
 
 /// What can be tried more than once: the source of a run's events.
 pub(crate) trait Effort {
-    /// What translates the agent's lines.
-    type Lines: Normalizer;
     /// Tries, for the `number`th time.
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried;
     /// The events of the run.
-    fn events(&mut self) -> &mut RunEvents<Self::Lines>;
+    fn events(&mut self) -> &mut RunEvents;
     /// No other attempt follows. What is left to be said comes before the `run_end`.
     fn close(&mut self, events: &mut Events);
 }

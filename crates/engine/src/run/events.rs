@@ -6,15 +6,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapidary_normalize::acp::Direction;
-use lapidary_normalize::gemini::output::Noise;
-use lapidary_normalize::gemini::stream::StreamNormalizer;
-use lapidary_normalize::{Ending, Events, Normalizer};
+use lapidary_normalize::{Direction, Ending, Events, Normalizer};
 use lapidary_vocab::event::{DiagnosticKind, RECORDING, RunEnd};
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::lines::Line;
 use tokio::sync::{Notify, watch};
 
+use super::dialect::BoxedNormalizer;
 use super::timestamp::now;
 use crate::recording::InsertedWriter;
 
@@ -33,8 +31,8 @@ pub(crate) struct Progress {
 
 /// Makes the events of a run.
 #[derive(Debug)]
-pub(crate) struct RunEvents<N> {
-    normalizer: N,
+pub(crate) struct RunEvents {
+    normalizer: BoxedNormalizer,
     inserted: InsertedWriter,
     progress: Progress,
     published: watch::Sender<Progress>,
@@ -49,8 +47,8 @@ pub(crate) struct ProgressPort {
     pub(crate) subscribed: Arc<Notify>,
 }
 
-impl<N: Normalizer> RunEvents<N> {
-    pub(crate) fn new(normalizer: N, port: ProgressPort) -> Self {
+impl RunEvents {
+    pub(crate) fn new(normalizer: BoxedNormalizer, port: ProgressPort) -> Self {
         Self {
             normalizer,
             inserted: InsertedWriter::default(),
@@ -153,15 +151,6 @@ impl<N: Normalizer> RunEvents<N> {
         });
     }
 
-    /// What is inserted is the last event: text that was held back comes before it, and is the agent's.
-    fn record_last(&mut self, events: &Events) {
-        if let Some(event) = events.last() {
-            let _ = self.inserted.append(self.progress.lines, event); // a full disk is reported elsewhere
-        }
-    }
-}
-
-impl RunEvents<StreamNormalizer> {
     /// Translates the one document of an agent that writes no stream: a line, as far as places are concerned.
     pub(crate) fn document(
         &mut self,
@@ -170,19 +159,29 @@ impl RunEvents<StreamNormalizer> {
         out: &mut Events,
     ) {
         self.progress.lines += 1;
-        read_document(&mut self.normalizer, stdout, stderr, out);
+        read_document(&mut *self.normalizer, stdout, stderr, out);
+    }
+
+    /// What is inserted is the last event: text that was held back comes before it, and is the agent's.
+    fn record_last(&mut self, events: &Events) {
+        if let Some(event) = events.last() {
+            let _ = self.inserted.append(self.progress.lines, event); // a full disk is reported elsewhere
+        }
     }
 }
 
 /// Reads a document from stdout, else from stderr, where Gemini CLI writes that of an error.
 pub(crate) fn read_document(
-    normalizer: &mut StreamNormalizer,
+    normalizer: &mut dyn Normalizer,
     stdout: &[u8],
     stderr: impl FnOnce() -> Vec<u8>,
     out: &mut Events,
 ) {
-    normalizer.document(stdout, Noise::Report, out);
-    if !normalizer.has_result() {
-        normalizer.document(&stderr(), Noise::Ignore, out);
+    let mut read = |document: &[u8]| {
+        normalizer.push_line(Direction::FromAgent, Line::Whole(document), None, out);
+        normalizer.has_result()
+    };
+    if !read(stdout) {
+        read(&stderr());
     }
 }

@@ -9,15 +9,17 @@ use lapidary_vocab::Cause;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::agent_task::AgentTask;
+use super::dialect::Speech;
 use super::ending::{FREE_SPACE, cancelled, disk_full};
-use super::request::{Request, Speech};
+use super::request::Request;
 use super::stall::StallPoint;
 use super::stop_conditions::{Activity, StopConditions, StopReason, passed};
 use super::waiting::{Spent, Waiting};
 use crate::follow::{Due, Follower, Grown};
+use crate::process::Ended;
 use crate::process::Patience;
 use crate::process::stop::Urgency;
-use crate::process::{Ended, Running};
 use crate::recording::{Channel, Recorder, STDOUT};
 use crate::system::{is_full, read_at};
 use crate::violations::Violations;
@@ -40,7 +42,7 @@ pub(super) struct Overseer<'a> {
     spent: &'a Spent,
     violations: &'a Violations,
     recorder: &'a mut Recorder,
-    running: Running,
+    running: AgentTask,
     follower: Follower,
     stdout: File,
     /// How far stdout was searched for its first line's end. None once it was found.
@@ -60,7 +62,7 @@ impl<'a> Overseer<'a> {
         request: &'a Request,
         (waiting, spent, violations): (&'a Waiting, &'a Spent, &'a Violations),
         recorder: &'a mut Recorder,
-        running: Running,
+        running: AgentTask,
         grown: watch::Sender<Grown>,
         stops: watch::Receiver<Urgency>,
         must_end: Option<Instant>,
@@ -197,7 +199,7 @@ impl<'a> Overseer<'a> {
 
     /// Until the first line the agent is starting, after that it may fall silent. One that writes one document at its end does neither.
     fn activity(&self) -> Activity {
-        match self.request.speech {
+        match self.request.dialect.speech {
             Speech::Document => Activity::Waits,
             Speech::Stream if self.searched.is_some() => Activity::Starts,
             Speech::Stream => Activity::Works {

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
-use lapidary_normalize::gemini::stream::StreamNormalizer;
-use lapidary_normalize::{Events, Normalizer, Options};
+use lapidary_normalize::acp::AcpNormalizer;
+use lapidary_normalize::{Direction, Events, Normalizer, Options};
 use lapidary_vocab::event::{DiagnosticKind, Provider};
 use lapidary_vocab::{Body, Event};
 
+use super::dialect::{BoxedNormalizer, Speech, StreamDialect};
 use super::events::read_document;
 use crate::follow::FollowedLines;
 use crate::recording::{
@@ -29,36 +29,21 @@ const LONGEST_DOCUMENT: u64 = 4 << 30;
 pub enum PastFormat {
     /// The Agent Client Protocol.
     Acp,
-    /// `gemini -o stream-json`.
-    StreamJson,
-    /// `gemini -o json`.
-    Json,
+    /// A dialect of agents that only write.
+    Written(&'static StreamDialect),
 }
 
-/// The normaliser of a recorded run.
-#[derive(Debug)]
-pub(crate) enum RunNormalizer {
-    /// Of an agent that speaks ACP.
-    Acp(Box<AcpNormalizer>),
-    /// Of an agent that writes a stream, or a document.
-    Stream(Box<StreamNormalizer>),
-}
-
-impl RunNormalizer {
-    pub(crate) fn new(format: PastFormat, options: &Options, provider: Provider) -> Self {
-        match format {
-            PastFormat::Acp => Self::Acp(Box::new(AcpNormalizer::new(options, provider))),
-            PastFormat::StreamJson | PastFormat::Json => {
-                Self::Stream(Box::new(StreamNormalizer::new(options)))
-            }
+impl PastFormat {
+    /// The normaliser of a run of an agent of this family.
+    pub(crate) fn normalizer(self, options: &Options, provider: Provider) -> BoxedNormalizer {
+        match self {
+            Self::Acp => Box::new(AcpNormalizer::new(options, provider)),
+            Self::Written(dialect) => dialect.normalizer(options),
         }
     }
 
-    pub(crate) fn any(&mut self) -> &mut dyn Normalizer {
-        match self {
-            Self::Acp(normalizer) => &mut **normalizer,
-            Self::Stream(normalizer) => &mut **normalizer,
-        }
+    fn is_document(self) -> bool {
+        matches!(self, Self::Written(dialect) if dialect.speech == Speech::Document)
     }
 }
 
@@ -122,11 +107,10 @@ impl RecordedEvents {
             let path = directory.join(name);
             move |source| ReadLineError { path, source }
         };
-        let content = match format {
-            PastFormat::Json => Content::Document,
-            PastFormat::Acp | PastFormat::StreamJson => {
-                Content::Lines(Box::new(RecordedLines::open(directory, reading)?))
-            }
+        let content = if format.is_document() {
+            Content::Document
+        } else {
+            Content::Lines(Box::new(RecordedLines::open(directory, reading)?))
         };
         let session_log = FollowedLines::open_if_there(&directory.join(SESSION_LOG));
         Ok(Self {
@@ -164,7 +148,7 @@ impl RecordedEvents {
     pub(crate) fn next(
         &mut self,
         limit: ReadLimit,
-        normalizer: &mut RunNormalizer,
+        normalizer: &mut dyn Normalizer,
         out: &mut Events,
     ) -> Result<ReadStep, ReadLineError> {
         if let Some(event) = self.take_inserted(limit)? {
@@ -176,22 +160,21 @@ impl RecordedEvents {
         if self.logged.replace(limit) != Some(limit) {
             self.read_session_log(normalizer)?;
         }
-        let is_read = match (&mut self.content, &mut *normalizer) {
-            (Content::Document, RunNormalizer::Stream(_)) if self.lines > 0 => false,
-            (Content::Document, RunNormalizer::Stream(stream)) => {
+        let is_read = match &mut self.content {
+            Content::Document if self.lines > 0 => false,
+            Content::Document => {
                 let stdout = whole(&self.directory.join(STDOUT))?;
                 let stderr = || tail(&self.directory.join(STDERR));
-                read_document(stream, &stdout, stderr, out);
+                read_document(normalizer, &stdout, stderr, out);
                 true
             }
-            (Content::Document, RunNormalizer::Acp(_)) => false,
-            (Content::Lines(lines), normalizer) => match lines.next_line()? {
+            Content::Lines(lines) => match lines.next_line()? {
                 Some(line) => {
                     let from = match line.side {
                         Side::Client => Direction::FromClient,
                         Side::Agent => Direction::FromAgent,
                     };
-                    normalizer.any().push_line(from, line.line, line.at, out);
+                    normalizer.push_line(from, line.line, line.at, out);
                     true
                 }
                 None => false,
@@ -223,7 +206,7 @@ impl RecordedEvents {
     }
 
     /// Entries of all calls up to the limit are there. One may come long before its call: it is looked for by the call's id.
-    fn read_session_log(&mut self, normalizer: &mut RunNormalizer) -> Result<(), ReadLineError> {
+    fn read_session_log(&mut self, normalizer: &mut dyn Normalizer) -> Result<(), ReadLineError> {
         let Some(log) = &mut self.session_log else {
             return Ok(());
         };
@@ -233,7 +216,7 @@ impl RecordedEvents {
         };
         while let Some(entry) = log.next_line(u64::MAX).map_err(failed)? {
             if let Ok(entry) = std::str::from_utf8(entry) {
-                normalizer.any().session_log(entry);
+                normalizer.session_log(entry);
             }
         }
         Ok(())
@@ -241,13 +224,13 @@ impl RecordedEvents {
 }
 
 /// Adds an event that was inserted, but for the `run_end`: lines that a run had no time to translate come before it.
-fn inserted(event: Event, normalizer: &mut RunNormalizer, out: &mut Events) -> ReadStep {
+fn inserted(event: Event, normalizer: &mut dyn Normalizer, out: &mut Events) -> ReadStep {
     let is_restart =
         matches!(&event.body, Body::Diagnostic(note) if note.kind == DiagnosticKind::Retry);
     if let Body::RunEnd(_) = event.body {
         return ReadStep::End(Box::new(event));
     }
-    normalizer.any().insert_again(event, out);
+    normalizer.insert_again(event, out);
     if is_restart {
         ReadStep::Restart
     } else {

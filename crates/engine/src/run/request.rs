@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use lapidary_normalize::{AgentSetup, Options};
 use lapidary_sessions::Prices;
+use tokio::time::Instant;
 
+use super::agent_task::RecordedOutput;
+use super::dialect::StreamDialect;
 use crate::Watch;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::confine::ConfinedRun;
@@ -24,10 +27,12 @@ pub struct Request {
     pub agent: String,
     /// How the agent is started.
     pub command: Command,
+    /// The recorded output that is played instead, if one is. Then the command is not started: it only describes the agent.
+    pub replay: Option<RecordedOutput>,
     /// What it finds on its stdin, all of it from the start.
     pub input: Vec<u8>,
-    /// What it writes.
-    pub speech: Speech,
+    /// How it writes.
+    pub dialect: &'static StreamDialect,
     /// The program that supervises it.
     pub supervisor: Supervisor,
     /// How long things may take.
@@ -72,22 +77,12 @@ pub struct Request {
     pub policy_file: Option<PolicyFile>,
 }
 
-/// What an agent writes to stdout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speech {
-    /// A line for each event.
-    Stream,
-    /// One document at the end.
-    Document,
-}
-
-impl Speech {
-    /// As the recording has it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stream => "stream-json",
-            Self::Document => "json",
-        }
+impl Request {
+    /// How long a start may take in a run that must end then.
+    pub(crate) fn patience(&self, must_end: Option<Instant>) -> Duration {
+        let left = must_end.map(|end| end.saturating_duration_since(Instant::now()));
+        let limits = left.into_iter().chain(self.timeouts.start);
+        limits.min().unwrap_or(Duration::MAX)
     }
 }
 

@@ -16,8 +16,9 @@ use tokio::time::sleep;
 
 use super::RunSource;
 use super::attempt::recording_name;
+use super::dialect::BoxedNormalizer;
 use super::events::Progress;
-use super::recorded_events::{PastFormat, ReadLimit, ReadStep, RecordedEvents, RunNormalizer};
+use super::recorded_events::{PastFormat, ReadLimit, ReadStep, RecordedEvents};
 use crate::recording::{LineReading, MANIFEST, Manifest, ReadLineError};
 
 /// The moments of a conversation are written this often. Until then, lines that are translated have no place in the recording.
@@ -43,7 +44,7 @@ pub struct Subscription {
     source: Arc<RunSource>,
     root: PathBuf,
     progress: watch::Receiver<Progress>,
-    normalizer: RunNormalizer,
+    normalizer: BoxedNormalizer,
     /// The attempt that is read, from 1.
     attempt: u32,
     recorded: Option<RecordedEvents>,
@@ -76,7 +77,7 @@ impl Subscription {
         let root = records.ok_or(SubscribeError::NotRecorded)?.root.clone();
         let provider = source.provider.clone();
         Ok(Self {
-            normalizer: RunNormalizer::new(source.format, &source.options, provider),
+            normalizer: source.format.normalizer(&source.options, provider),
             source,
             root,
             progress,
@@ -117,10 +118,10 @@ impl Subscription {
                 recorded.complete();
             }
             let mut events = Events::new();
-            match recorded.next(limit, &mut self.normalizer, &mut events)? {
+            match recorded.next(limit, &mut *self.normalizer, &mut events)? {
                 ReadStep::Read | ReadStep::Restart => {}
                 ReadStep::End(end) => {
-                    self.normalizer.any().insert_again(*end, &mut events);
+                    self.normalizer.insert_again(*end, &mut events);
                     self.is_over = true;
                 }
                 ReadStep::Nothing if !is_current => self.recorded = None,
@@ -164,7 +165,7 @@ impl Subscription {
             started: manifest.started_at.parse().ok(),
         };
         let may_retry = self.attempt <= self.source.retries;
-        self.normalizer.any().may_restart(may_retry);
+        self.normalizer.may_restart(may_retry);
         let recorded = RecordedEvents::open(&directory, self.source.format, reading)?;
         self.recorded = Some(recorded);
         Ok(true)

@@ -64,8 +64,8 @@ impl RunTally {
         }
     }
 
-    /// Adds what is known to the end of a recording.
-    pub(crate) fn complete(&self, end: &mut RecordedEnd) {
+    /// The end of a recording, with what is known.
+    pub(crate) fn completed(&self, mut end: RecordedEnd) -> RecordedEnd {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let (cost, is_estimated) = counts.meter.cost().unzip();
         end.session_id = counts.session_id.as_ref().map(Text::to_string);
@@ -80,6 +80,7 @@ impl RunTally {
                 CostBasis::Reported
             }
         });
+        end
     }
 }
 

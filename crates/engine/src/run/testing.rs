@@ -2,7 +2,7 @@
 
 use lapidary_normalize::{AgentSetup, Options};
 
-use super::{Records, Request, Speech, Timeouts};
+use super::{GEMINI_STREAM, Records, Request, Timeouts};
 use crate::budget::{Budget, BudgetUnknown};
 use crate::process::{Command, Supervisor};
 
@@ -11,8 +11,9 @@ pub(crate) fn request() -> Request {
         run: "r".to_owned(),
         agent: "fake".to_owned(),
         command: Command::new("/bin/false", "/"),
+        replay: None,
         input: Vec::new(),
-        speech: Speech::Stream,
+        dialect: &GEMINI_STREAM,
         supervisor: Supervisor::at("/bin/false"),
         timeouts: Timeouts::default(),
         grace: std::time::Duration::ZERO,

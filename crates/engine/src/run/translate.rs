@@ -4,8 +4,7 @@ use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
-use lapidary_normalize::acp::Direction::FromAgent;
-use lapidary_normalize::gemini::stream::StreamNormalizer;
+use lapidary_normalize::Direction::FromAgent;
 use lapidary_vocab::Event;
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_wire::lines::{Line, LineBuffer};
@@ -13,9 +12,10 @@ use tokio::sync::{mpsc, watch};
 
 use super::call_watch::CallWatch;
 use super::completion::Completion;
+use super::dialect::Speech;
 use super::events::RunEvents;
 use super::line_times::LineTimes;
-use super::request::{Request, Speech};
+use super::request::Request;
 use super::rest::{RestLimit, Skipped};
 use super::tally::RunTally;
 use super::waiting::{Spent, Waiting};
@@ -54,7 +54,7 @@ impl Batch {
 /// Reads one attempt's files to their end.
 pub(super) struct Translator<'a> {
     request: &'a Request,
-    made: &'a mut RunEvents<StreamNormalizer>,
+    made: &'a mut RunEvents,
     waiting: &'a Waiting,
     spent: &'a Spent,
     tally: &'a RunTally,
@@ -77,7 +77,7 @@ impl<'a> Translator<'a> {
     pub(super) fn new(
         request: &'a Request,
         (directory, started): (&Path, Timestamp),
-        made: &'a mut RunEvents<StreamNormalizer>,
+        made: &'a mut RunEvents,
         (waiting, spent, tally): (&'a Waiting, &'a Spent, &'a RunTally),
         violations: &'a Violations,
         batches: &'a mpsc::Sender<Batch>,
@@ -130,7 +130,7 @@ impl<'a> Translator<'a> {
                 return self.skip_stdout(until);
             }
             let mut batch = Batch::default();
-            let count = match self.request.speech {
+            let count = match self.request.dialect.speech {
                 Speech::Stream => {
                     let room = self.lines.room();
                     let count = self.stdout.read(room, until)?;
@@ -152,7 +152,7 @@ impl<'a> Translator<'a> {
             if self.request.with_bytes {
                 batch.stdout = self.stdout.again(count)?;
             }
-            if self.request.speech == Speech::Stream {
+            if self.request.dialect.speech == Speech::Stream {
                 self.lines.filled(count);
                 self.translate_lines(&mut batch.events).await;
             }
@@ -242,7 +242,7 @@ impl<'a> Translator<'a> {
         if self.is_skipping {
             return self.send(batch).await; // the beginning of a line is none, nor is that of a document
         }
-        match self.request.speech {
+        match self.request.dialect.speech {
             Speech::Stream => {
                 if let Some(line) = self.lines.last_line() {
                     let at = self.times.of_last();

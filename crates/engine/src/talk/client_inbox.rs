@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapidary_vocab::Text;
 use lapidary_vocab::event::ElicitationRequest;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::elicitations::ElicitationReply;
-use super::prompt::PermissionPrompt;
+use super::elicitation_reply::ElicitationReply;
+use super::prompt::{Attendant, PermissionPrompt};
 
 /// How many ids of withdrawn prompts are remembered.
 const MOST_WITHDRAWN: usize = 1024;
@@ -186,6 +186,53 @@ impl InboxState {
         let excess = self.withdrawn.len().saturating_sub(MOST_WITHDRAWN);
         self.withdrawn.drain(..excess);
         self.prompts.retain(|prompt| !is_closed(prompt));
+    }
+}
+
+/// Where the permission prompts of a conversation go.
+#[derive(Debug)]
+pub(super) enum PromptTarget {
+    Nobody,
+    Person(mpsc::UnboundedSender<PermissionPrompt>),
+    Client(Arc<ClientInbox>),
+}
+
+impl PromptTarget {
+    pub(super) fn new(attendant: &Attendant) -> Self {
+        match attendant {
+            Attendant::Nobody => Self::Nobody,
+            Attendant::Somebody(prompts) => Self::Person(prompts.clone()),
+            Attendant::Peer => Self::Client(Arc::default()),
+        }
+    }
+
+    /// What waits for the client, if a client answers.
+    pub(super) fn inbox(&self) -> Option<&Arc<ClientInbox>> {
+        match self {
+            Self::Client(inbox) => Some(inbox),
+            Self::Nobody | Self::Person(_) => None,
+        }
+    }
+
+    /// Waits until a prompt for the client is out, or will not be. Can be cancelled.
+    pub(super) async fn changed(&self) {
+        match self {
+            Self::Client(inbox) => inbox.changed().await,
+            Self::Nobody | Self::Person(_) => std::future::pending().await,
+        }
+    }
+
+    pub(super) fn is_attended(&self) -> bool {
+        !matches!(self, Self::Nobody)
+    }
+
+    /// Puts the prompt for the request in this line. False if no attendant can answer it.
+    pub(super) fn put(&self, number: u64, prompt: PermissionPrompt) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Person(prompts) => prompts.send(prompt).is_ok(),
+            Self::Client(inbox) => inbox.put(number, prompt),
+        }
     }
 }
 

@@ -10,9 +10,9 @@ use lapidary_vocab::{Cause, Json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
+use super::client_inbox::PromptTarget;
 use super::hooks::HookRunner;
 use super::line_observer::LineObserver;
-use super::prompt::PromptTarget;
 use super::session_table::SessionTable;
 use super::translation::Say;
 use crate::acp::{Client, OpenedSession, RequestError, Setting};

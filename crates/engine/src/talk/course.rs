@@ -1,53 +1,29 @@
-//! The course of a conversation: start the agent, do what there is to do, end it, and say how it went.
+//! The course of a conversation: do what there is to do, end the agent, and say how it went.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use lapidary_normalize::acp::AcpNormalizer;
-use lapidary_normalize::{Ending, Events, Stall, StderrOrder};
-use lapidary_vocab::event::{DiagnosticKind, Provider};
+use lapidary_normalize::{Ending, Stall, StderrOrder};
+use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Cause, Json};
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
 
 use super::Order;
-use super::completion::Completion;
-use super::conversation_state::{ConversationState, PendingAnswers};
+use super::conversation_state::ConversationState;
 use super::ending::{Broken, stopped};
 use super::halts::{Halts, Phase};
-use super::hooks::{FinishedCall, HookCalls, HookRunner};
-use super::line_observer::LineObserver;
-use super::orders::refuse_rest;
-use super::permission::{self, answer_requests};
-use super::prompt::PromptTarget;
+use super::hooks::{FinishedCall, HookRunner};
 use super::request::{Errand, Request};
-use super::session_table::SessionTable;
-use super::translation::{Say, Translation};
-use crate::acp::{
-    Agent, AgentSource, Client, ConnectionError, Launch, Limits, Methods, Offered, Process,
-    RequestError,
-};
-use crate::process::stop::Urgency;
+use crate::acp::{AgentError, ConnectionError, Offered, Process, RequestError};
 use crate::process::{Ended, Exit};
-use crate::recording::{self, Manifest, Recorder, STDOUT};
-use crate::run::attempt::{Tried, begin, manifest};
-use crate::run::course::{RunPorts, lead};
-use crate::run::effort::Effort;
-use crate::run::ending::{cannot_record, ending, recorded_end};
-use crate::run::events::RunEvents;
-use crate::run::rest::RestLimit;
+use crate::run::ending::ending;
 use crate::run::stall::StallPoint;
-use crate::run::tally::RunTally;
-use crate::run::{Batch, stderr_tail};
 use crate::signals;
-use crate::workspace::{self, Workspace};
-
-/// How long an agent has to answer anything but a prompt.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How long an agent has to end by itself once nobody speaks to it any more. Some never do.
-const BY_ITSELF: Duration = Duration::from_secs(2);
+pub(super) const BY_ITSELF: Duration = Duration::from_secs(2);
 
 /// The same for one that has not even said hello when the run was cancelled or took too long: it may not speak ACP at all.
 const NEVER_READY: Duration = Duration::from_millis(500);
@@ -61,247 +37,6 @@ pub(super) enum Script {
     Errand(Errand),
     /// What somebody orders.
     Orders(mpsc::UnboundedReceiver<Order>),
-}
-
-/// Runs an errand.
-pub(super) async fn run(request: Request, errand: Errand, ports: RunPorts) {
-    Box::pin(talk(request, Script::Errand(errand), ports)).await;
-}
-
-/// Keeps an agent for whoever gives orders.
-pub(super) async fn keep(
-    request: Request,
-    orders: mpsc::UnboundedReceiver<Order>,
-    ports: RunPorts,
-) {
-    Box::pin(talk(request, Script::Orders(orders), ports)).await;
-}
-
-async fn talk(request: Request, script: Script, ports: RunPorts) {
-    let normalizer = AcpNormalizer::new(&request.run.options, request.provider.clone());
-    let mut effort = Talking {
-        request: &request,
-        script,
-        events: RunEvents::new(normalizer, ports.progress),
-        stops: &ports.stops,
-        batches: &ports.batches,
-        began: Instant::now(),
-    };
-    lead(&request.run, &mut effort, &ports.stops, &ports.batches).await;
-}
-
-/// An agent that is spoken to.
-struct Talking<'a> {
-    request: &'a Request,
-    script: Script,
-    events: RunEvents<AcpNormalizer>,
-    stops: &'a watch::Receiver<Urgency>,
-    batches: &'a mpsc::Sender<Batch>,
-    began: Instant,
-}
-
-impl Effort for Talking<'_> {
-    type Lines = AcpNormalizer;
-
-    async fn make(&mut self, number: u32, must_end: Option<Instant>) -> Tried {
-        let (ending, recording, has_spoken, has_output) = match begin(&self.request.run, number) {
-            Ok(recorder) => self.record(recorder, number, must_end).await,
-            Err(error) => (cannot_record(&error), None, false, false),
-        };
-        Tried {
-            end: self.events.judge(&ending),
-            ending,
-            recording,
-            has_output,
-            is_under_way: has_spoken,
-        }
-    }
-
-    fn events(&mut self) -> &mut RunEvents<AcpNormalizer> {
-        &mut self.events
-    }
-
-    fn close(&mut self, events: &mut Events) {
-        if let Script::Orders(orders) = &mut self.script {
-            refuse_rest(orders, &mut self.events, events);
-        }
-    }
-}
-
-impl Talking<'_> {
-    async fn record(
-        &mut self,
-        recorder: Recorder,
-        number: u32,
-        must_end: Option<Instant>,
-    ) -> (Ending, Option<PathBuf>, bool, bool) {
-        let records = &self.request.run.records;
-        let directory = recorder.directory().to_owned();
-        let mut manifest = manifest(
-            &self.request.run,
-            ("acp", self.request.provider.clone()),
-            &recorder,
-            number,
-        );
-        self.events.begin_attempt(&directory);
-        let _ = recorder.describe(&manifest);
-        let started = Instant::now();
-        let tally = RunTally::new(&self.request.run);
-        let (mut ending, has_spoken) = self.speak(recorder, &manifest, must_end, &tally).await;
-        ending.duration = Some(self.began.elapsed());
-        ending.stderr = stderr_tail(&directory);
-        ending.setup = self.request.run.setup.clone();
-        let judged = self.events.judge(&ending);
-        let mut end = recorded_end(started.elapsed(), &ending, Some(&judged));
-        tally.complete(&mut end);
-        manifest.end = Some(end);
-        let stdout = std::fs::metadata(directory.join(STDOUT));
-        let has_output = stdout.is_ok_and(|stdout| stdout.len() > 0);
-        if !records.keep {
-            let _ = std::fs::remove_dir_all(&directory);
-            return (ending, None, has_spoken, has_output);
-        }
-        // A recording that cannot be completed is still all that was said.
-        let _ = recording::describe(&directory, &manifest);
-        (ending, Some(directory), has_spoken, has_output)
-    }
-
-    /// Starts the agent, and talks to it until it is gone.
-    async fn speak(
-        &mut self,
-        recorder: Recorder,
-        manifest: &Manifest,
-        must_end: Option<Instant>,
-        tally: &RunTally,
-    ) -> (Ending, bool) {
-        let request = self.request;
-        let directory = recorder.directory().to_owned();
-        let (say, said) = Say::channel();
-        let table = session_table(request);
-        let prompts = PromptTarget::new(&request.attendant);
-        let (calls, finished) = request.hooks.as_ref().map(|_| HookCalls::channel()).unzip();
-        let observer = Arc::new(LineObserver::new(
-            request,
-            Arc::clone(&table),
-            prompts.inbox().cloned(),
-            say.clone(),
-            calls,
-        ));
-        let agent = match Agent::start(self.launch(recorder, &observer, must_end)).await {
-            Ok(agent) => agent,
-            Err(error) => {
-                let ending = ended_as(Err(error.into()), None, Departure::Ordered);
-                return (ending, false);
-            }
-        };
-        let _ = agent.describe(manifest);
-        let state = Arc::new(ConversationState {
-            client: Client::new(agent.connection, PATIENCE),
-            workspace: workspace(request),
-            observer: Arc::clone(&observer),
-            prompts,
-            hooks: request.hooks.clone().map(|hooks| {
-                let stdout = directory.join(STDOUT);
-                HookRunner::new(hooks, say.clone(), Arc::clone(&table), stdout)
-            }),
-            table,
-            say,
-            safekeeping: request.run.safekeeping.clone(),
-            confined: request.run.confined.clone(),
-            pending: PendingAnswers::default(),
-        });
-        let course = Course {
-            request,
-            state: Arc::clone(&state),
-            halts: Halts::new(
-                self.stops.clone(),
-                request.run.timeouts,
-                must_end,
-                request.run.grace,
-            ),
-            is_deaf: false,
-            is_ready: false,
-            process: agent.process.clone(),
-            directory: directory.clone(),
-            stall: None,
-        };
-        let bytes_of = request.run.with_bytes.then_some(directory.as_path());
-        let logs = request.run.session_logs.clone();
-        let completion = logs.map(|place| Completion::new(place, &directory));
-        let rest = RestLimit::default();
-        let translation = Translation::new(agent.observer, said, bytes_of, &rest);
-        let translation = translation.completing(completion).counted_by(tally);
-        let (over, is_over) = oneshot::channel();
-        let talking = async {
-            let ending = course.until_it_ends(&mut self.script, finished, &agent.process);
-            let ending = Box::pin(ending).await;
-            rest.set(&ending);
-            let _ = over.send(());
-            ending
-        };
-        let (mut ending, (), ()) = tokio::join!(
-            talking,
-            answer_requests(agent.requests, state),
-            translation.follow(&mut self.events, self.batches, is_over),
-        );
-        let mut last = Batch::default();
-        let changes = observer.protected_changes();
-        observer.violations.note_all(changes, |message| {
-            let kind = DiagnosticKind::PermissionViolation;
-            self.events.note(kind, message, &mut last.events);
-        });
-        if !last.is_empty() {
-            let _ = self.batches.send(last).await;
-        }
-        observer.violations.judge(&mut ending);
-        (ending, observer.has_spoken())
-    }
-
-    fn launch(
-        &self,
-        recorder: Recorder,
-        observer: &Arc<LineObserver>,
-        must_end: Option<Instant>,
-    ) -> Launch {
-        let run = &self.request.run;
-        let left = must_end.map(|end| end.saturating_duration_since(Instant::now()));
-        let start = left.into_iter().chain(run.timeouts.start).min();
-        let source = match &self.request.local {
-            Some(agent) => AgentSource::Local(agent.clone()),
-            None => AgentSource::Process {
-                command: Box::new(run.command.clone()),
-                supervisor: run
-                    .supervisor
-                    .clone()
-                    .within(start.unwrap_or(Duration::MAX)),
-            },
-        };
-        Launch {
-            source,
-            recorder,
-            max_output: run.records.max_output,
-            methods: Methods::of(permission::methods()),
-            limits: Limits {
-                line: run.max_line,
-                ..Limits::default()
-            },
-            tap: Some(observer.tap()),
-        }
-    }
-}
-
-fn workspace(request: &Request) -> Workspace {
-    let supervisor = request.run.supervisor.clone();
-    let mut setup = workspace::Setup::new(request.roots.clone(), supervisor);
-    setup.environment.clone_from(&request.environment);
-    Workspace::new(setup)
-}
-
-/// The table of a conversation that has no session yet.
-fn session_table(request: &Request) -> Arc<Mutex<SessionTable>> {
-    let (root, watch) = (&request.roots[0], request.run.watch.clone());
-    let table = SessionTable::new(root, request.policy.clone(), watch);
-    Arc::new(Mutex::new(table))
 }
 
 /// One agent, from its first word to its end.
@@ -322,13 +57,12 @@ pub(super) struct Course<'a> {
 }
 
 impl Course<'_> {
-    async fn until_it_ends(
+    pub(super) async fn until_it_ends(
         mut self,
         script: &mut Script,
         mut finished: Option<mpsc::UnboundedReceiver<FinishedCall>>,
-        process: &Process,
     ) -> Ending {
-        let state = Arc::clone(&self.state);
+        let (state, process) = (Arc::clone(&self.state), self.process.clone());
         let after_tools = async {
             match &mut finished {
                 Some(finished) => state.clone().after_tools(finished).await,
@@ -338,7 +72,7 @@ impl Course<'_> {
         let errand = async {
             let done = match script {
                 Script::Errand(errand) => self.errand(errand).await,
-                Script::Orders(orders) => self.carry_out(orders, process).await,
+                Script::Orders(orders) => self.carry_out(orders).await,
             };
             self.end_sessions(&done).await;
             done
@@ -353,7 +87,7 @@ impl Course<'_> {
             let _ = timeout(LAST_BREATH, process.gone()).await;
         }
         let is_gone = process.has_ended().is_some();
-        let (ended, departure) = self.end(process).await;
+        let (ended, departure) = self.end().await;
         let is_faulty = departure == Departure::ByItself && ended.is_some_and(died_of_a_fault);
         let mut ending = ended_as(done, ended, departure);
         if is_gone || is_faulty {
@@ -409,15 +143,16 @@ impl Course<'_> {
     }
 
     /// Ends the agent, its terminals too.
-    async fn end(&mut self, process: &Process) -> (Option<Ended>, Departure) {
+    async fn end(&mut self) -> (Option<Ended>, Departure) {
         self.state.client.connection().hang_up();
-        let ended = self.leave(process).await;
+        let ended = self.leave().await;
         self.state.workspace.close().await;
         ended
     }
 
     /// In steps: it may end by itself, then it is asked to, then it is ended with everything that it started.
-    async fn leave(&mut self, process: &Process) -> (Option<Ended>, Departure) {
+    async fn leave(&mut self) -> (Option<Ended>, Departure) {
+        let process = self.process.clone();
         // An agent that has written too much would go on to: there is no grace for that.
         let last = self.state.client.connection().ended();
         if matches!(last, Some(ConnectionError::TooMuch { .. })) {
@@ -506,6 +241,11 @@ fn can_take(prompt: &[Json], offered: Offered) -> Result<(), Broken> {
     }
 }
 
+/// The end of an agent that could not be started.
+pub(super) fn never_started(error: AgentError) -> Ending {
+    ended_as(Err(error.into()), None, Departure::Ordered)
+}
+
 /// How it went, as far as we know.
 fn ended_as(done: Result<(), Broken>, ended: Option<Ended>, departure: Departure) -> Ending {
     let stopped = match done {
@@ -521,6 +261,3 @@ fn ended_as(done: Result<(), Broken>, ended: Option<Ended>, departure: Departure
         },
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -67,7 +67,7 @@ impl Halts {
                 if phase != Phase::Turn {
                     return std::future::pending().await;
                 }
-                state.observer.exceeded().await
+                state.observer.spent.exceeded().await
             };
             let activity = activity(phase, state);
             let violations = &state.observer.violations;

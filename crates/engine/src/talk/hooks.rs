@@ -2,7 +2,6 @@
 //! fire the others where the agent comes by. What it asks for can be held back, and prompts can; what it does without asking cannot, and
 //! that is said.
 
-mod after_tools;
 mod calls;
 mod own;
 mod prompts;
@@ -31,8 +30,7 @@ use crate::hooks::{Fired, HookError, Ran, Surroundings, named};
 use crate::process::Exit;
 use crate::signals;
 
-use calls::MOST;
-pub(super) use calls::{FinishedCall, HookCalls};
+pub(super) use calls::{FinishedCall, HookCalls, MOST_CALLS};
 pub(crate) use own::OUT_OF_REACH;
 pub(super) use tools::HookVerdict;
 

@@ -10,20 +10,19 @@ use lapidary_vocab::event::{DiagnosticKind, PermissionRequest, PermissionViolati
 use lapidary_vocab::{Body, Event, Text};
 use lapidary_wire::acp::update::{PlainChunk, plain_chunk};
 use lapidary_wire::lines::Line;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::client_inbox::{ClientInbox, ExpectedPrompt};
-use super::elicitations::ElicitationReply;
+use super::elicitation_reply::ElicitationReply;
 use super::hooks::HookCalls;
 use super::request::Request;
 use super::session_table::{CallNote, SessionTable};
 use super::translation::Say;
 use crate::acp::{LineFacts, Received, Tap, Traffic, What};
-use crate::budget::{Exceeded, Meter};
 use crate::confine::ConfinedRun;
 use crate::policy::{ToolAction, arguments};
-use crate::run::waiting::Waiting;
+use crate::run::waiting::{Spent, Waiting};
 use crate::violations::Violations;
 
 /// What the line of a request says, and what was known when it came.
@@ -59,9 +58,9 @@ pub(super) struct LineObserver {
     /// What has to know of permitted actions, if the agent is confined.
     confined: Option<Arc<ConfinedRun>>,
     say: Say,
-    /// A limit was exceeded.
-    news: Notify,
     pub(super) waiting: Waiting,
+    /// What the agent has used up.
+    pub(super) spent: Spent,
     /// Calls that the agent made without permission.
     pub(super) violations: Violations,
 }
@@ -70,8 +69,6 @@ pub(super) struct LineObserver {
 #[derive(Debug)]
 struct ObserverState {
     normalizer: AcpNormalizer,
-    meter: Meter,
-    exceeded: Option<Exceeded>,
     /// What hooks have to know of calls, if there are hooks.
     calls: Option<HookCalls>,
     last_sign: Instant,
@@ -95,8 +92,6 @@ impl LineObserver {
         Self {
             state: Mutex::new(ObserverState {
                 normalizer: AcpNormalizer::new(&options, request.provider.clone()),
-                meter: Meter::new(request.run.budget).with_prices(request.run.prices.as_ref()),
-                exceeded: None,
                 calls,
                 last_sign: Instant::now(),
                 has_spoken: false,
@@ -106,8 +101,8 @@ impl LineObserver {
             inbox,
             confined: request.run.confined.clone(),
             say,
-            news: Notify::new(),
             waiting: Waiting::default(),
+            spent: Spent::new(request.run.budget, request.run.prices.as_ref()),
             violations: Violations::new(request.run.watch.on_violation),
         }
     }
@@ -144,11 +139,9 @@ impl LineObserver {
             Traffic::Skipped { .. } => {}
         }
         self.waiting.note(&events);
+        self.spent.note(&events);
         for event in &events {
             self.note(number, event, &mut state, facts.as_mut());
-        }
-        if state.exceeded.is_some() {
-            self.news.notify_one();
         }
         facts.map(LineFacts::new)
     }
@@ -160,7 +153,6 @@ impl LineObserver {
         state: &mut ObserverState,
         facts: Option<&mut RequestFacts>,
     ) {
-        state.spend(event);
         let mut table = self.table();
         if let Body::SessionInit(init) = &event.body {
             table.note_directory(event.base.session_id.as_ref(), init.cwd.as_ref());
@@ -257,26 +249,6 @@ impl LineObserver {
         self.state().normalizer.has_spoken()
     }
 
-    /// Waits until more was used up than may be. Can be cancelled.
-    pub(super) async fn exceeded(&self) -> Exceeded {
-        loop {
-            if let Some(exceeded) = self.has_exceeded() {
-                return exceeded;
-            }
-            self.news.notified().await;
-        }
-    }
-
-    /// What was used up too much of, if anything was.
-    pub(super) fn has_exceeded(&self) -> Option<Exceeded> {
-        self.state().exceeded.clone()
-    }
-
-    /// The limits that cannot be kept, because the agent does not say what it uses.
-    pub(super) fn unknown(&self) -> Vec<&'static str> {
-        self.state().meter.unknown()
-    }
-
     fn state(&self) -> MutexGuard<'_, ObserverState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -314,11 +286,6 @@ impl ObserverState {
             let session = chunk.session_id.string().unwrap_or_default();
             calls.say(&session, &chunk.text.string().unwrap_or_default());
         }
-    }
-
-    fn spend(&mut self, event: &Event) {
-        let exceeded = self.meter.note(event);
-        self.exceeded = self.exceeded.take().or(exceeded);
     }
 
     fn note(&mut self, number: u64, event: &Event, note: &CallNote) {

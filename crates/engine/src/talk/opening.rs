@@ -1,6 +1,6 @@
 //! Getting ready: the version that the agent speaks, a login if it needs one, the session, its mode and model.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use lapidary_json::Token;
@@ -48,71 +48,26 @@ impl Course<'_> {
         Ok(initialized)
     }
 
-    /// Opens the session. If the agent needs a login, that is tried once, by the method that the caller has named.
+    /// Opens the session of an errand, in the first directory of the workspace.
     pub(super) async fn open(
         &mut self,
         opening: &Opening,
         agent: &Initialized,
     ) -> Result<OpenedSession, Broken> {
-        let first = self.try_to_open(opening, agent).await?;
-        let refusal = match first {
-            Ok(opened) => return Ok(opened),
-            Err(refusal) => refusal,
+        let (state, request) = (Arc::clone(&self.state), self.request);
+        let opened = async {
+            let target = SessionTarget::new(opening, agent.offered)?;
+            let cwd = request.roots[0].as_path();
+            let setting = setting(request, agent.offered, cwd)?;
+            state.note_directories(request, agent.offered);
+            let login = request.auth_method.as_deref();
+            let opened = state.open_session(target, &setting, login).await?;
+            state.opened(&opened, cwd);
+            Ok(opened)
         };
-        if refusal.code != Refusal::LOG_IN {
-            return Err(not_opened(opening, &refusal));
-        }
-        let Some(method) = self.request.auth_method.clone() else {
-            return Err(log_in(&refusal.message.to_str(), &agent.auth_methods));
-        };
-        let client = self.state.client.clone();
-        let refusal = match self.answered(client.authenticate(&method)).await? {
-            Err(refusal) => refusal,
-            Ok(_) => match self.try_to_open(opening, agent).await? {
-                Ok(opened) => return Ok(opened),
-                Err(refusal) if refusal.code != Refusal::LOG_IN => {
-                    return Err(not_opened(opening, &refusal));
-                }
-                Err(refusal) => refusal,
-            },
-        };
-        Err(log_in(&refusal.message.to_str(), &agent.auth_methods))
-    }
-
-    async fn try_to_open(
-        &mut self,
-        opening: &Opening,
-        agent: &Initialized,
-    ) -> Result<Result<OpenedSession, Refusal>, Broken> {
-        let again = match opening {
-            Opening::New => None,
-            Opening::Again(id) => Some(id.clone()),
-            Opening::Latest => match self.latest(agent).await? {
-                Ok(id) => Some(id),
-                Err(refusal) => return Ok(Err(refusal)),
-            },
-        };
-        if let Some(id) = &again {
-            let claimed = self.state.claim(id);
-            claimed.map_err(|why| stopped(Cause::TimeoutStart, why, None))?;
-        }
-        let setting = self.setting(agent.offered)?;
-        let target = match &again {
-            None => SessionTarget::New,
-            Some(id) if agent.offered.load => SessionTarget::Load(id),
-            Some(id) if agent.offered.resume => SessionTarget::Resume(id),
-            Some(_) => return Err(cannot("open an earlier session")),
-        };
-        let state = Arc::clone(&self.state);
-        let opened = state.request_session(target, &setting);
-        let opened = self.answered(opened).await?;
-        if let Ok(opened) = &opened {
-            if let Some(message) = opened.misfit() {
-                return Err(stopped(Cause::ProtocolError, message, None));
-            }
-            self.state.opened(opened, &setting.cwd);
-        }
-        Ok(opened)
+        let opened = async { Ok(opened.await) };
+        let opened = self.step(Phase::Starting, opened).await?;
+        opened.map_err(|error: OpenError| error.broken(opening, agent))
     }
 
     /// An answer, which may be a refusal.
@@ -127,60 +82,6 @@ impl Course<'_> {
             }
         };
         self.step(Phase::Starting, told).await
-    }
-
-    /// The session that was used last, here. Lists are read page by page, to the end or as far as is reasonable.
-    async fn latest(&mut self, agent: &Initialized) -> Result<Result<String, Refusal>, Broken> {
-        if !agent.offered.list {
-            return Err(cannot("list its sessions: name one by its id"));
-        }
-        let client = self.state.client.clone();
-        let cwd = self.home()?.to_owned();
-        let mut newest = None;
-        let mut cursor: Option<String> = None;
-        for _ in 0..MOST_PAGES {
-            let page = client.list_sessions(Some(&cwd), cursor.as_deref());
-            let page = match self.answered(page).await? {
-                Ok(page) => page.result,
-                Err(refusal) => return Ok(Err(refusal)),
-            };
-            newest = later(newest, newest_of(&page));
-            let next = next_page(&page);
-            if next.is_none() || next == cursor {
-                break;
-            }
-            cursor = next;
-        }
-        newest.map(|(_, id)| Ok(id)).ok_or_else(|| {
-            let message = "the agent has no session in this directory".to_owned();
-            stopped(Cause::BadInput, message, None)
-        })
-    }
-
-    /// Where the agent works.
-    fn home(&self) -> Result<&Path, Broken> {
-        let home = self.request.roots.first().map(PathBuf::as_path);
-        home.ok_or_else(|| {
-            let message = "the workspace has no directory".to_owned();
-            stopped(Cause::BadInput, message, None)
-        })
-    }
-
-    fn setting(&self, offered: Offered) -> Result<OwnedSetting, Broken> {
-        let cwd = self.home()?.to_owned();
-        let setting = OwnedSetting::new(self.request, offered, cwd).map_err(cannot)?;
-        self.note_directories(offered);
-        Ok(setting)
-    }
-
-    /// Says what becomes of directories that the agent does not take.
-    pub(super) fn note_directories(&self, offered: Offered) {
-        if self.request.roots.len() > 1 && !offered.additional_directories {
-            let message =
-                "the agent does not take other directories: they are only open to it through us";
-            let kind = DiagnosticKind::Notice;
-            self.state.say.note(None, kind, message.to_owned());
-        }
     }
 
     /// The mode in which it asks us, and the model.
@@ -235,61 +136,174 @@ pub(super) enum SessionTarget<'a> {
     New,
     Load(&'a str),
     Resume(&'a str),
+    /// The one that the agent says was used last, as an agent that offers this can open it.
+    Latest(Offered),
+}
+
+impl<'a> SessionTarget<'a> {
+    fn new(opening: &'a Opening, offered: Offered) -> Result<Self, OpenError> {
+        match opening {
+            Opening::New => Ok(Self::New),
+            Opening::Again(id) => Self::again(id, offered),
+            Opening::Latest => Ok(Self::Latest(offered)),
+        }
+    }
+
+    /// An earlier session: loaded or resumed, as the agent can.
+    fn again(id: &'a str, offered: Offered) -> Result<Self, OpenError> {
+        match offered {
+            Offered { load: true, .. } => Ok(Self::Load(id)),
+            Offered { resume: true, .. } => Ok(Self::Resume(id)),
+            _ => Err(OpenError::Unable("open an earlier session")),
+        }
+    }
+}
+
+/// Why a session was not opened.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OpenError {
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The agent needs a login, and none was tried, or it did not help.
+    #[error("the agent needs a login: {refusal}")]
+    LogIn { refusal: Refusal, is_tried: bool },
+    /// Another run continues the session.
+    #[error("{0}")]
+    Claimed(String),
+    /// The agent would have to do this.
+    #[error("the agent cannot {0}")]
+    Unable(&'static str),
+    /// The agent's answer names no session that we could use.
+    #[error("{0}")]
+    Misfit(String),
+    #[error("the agent has no session in this directory")]
+    NoSession,
+}
+
+impl OpenError {
+    /// Why the errand ends.
+    fn broken(self, opening: &Opening, agent: &Initialized) -> Broken {
+        let message = self.to_string();
+        let cause = match self {
+            Self::Request(RequestError::Refused(refusal)) => return not_opened(opening, &refusal),
+            Self::Request(error) => return error.into(),
+            Self::LogIn { refusal, .. } => {
+                return log_in(&refusal.message.to_str(), &agent.auth_methods);
+            }
+            Self::Claimed(_) => Cause::TimeoutStart,
+            Self::Misfit(_) => Cause::ProtocolError,
+            Self::Unable(_) | Self::NoSession => Cause::BadInput,
+        };
+        stopped(cause, message, None)
+    }
 }
 
 impl ConversationState {
-    /// Asks the agent for a session.
-    pub(super) async fn request_session(
+    /// Opens a session. If the agent needs a login, that is tried once, by the method that the caller has named.
+    pub(super) async fn open_session(
         &self,
         target: SessionTarget<'_>,
-        setting: &OwnedSetting,
-    ) -> Result<OpenedSession, RequestError> {
-        let setting = setting.as_ref();
-        match target {
-            SessionTarget::New => self.client.new_session(&setting).await,
-            SessionTarget::Load(id) => self.load(id, &setting).await,
-            SessionTarget::Resume(id) => self.client.resume_session(id, &setting).await,
+        setting: &Setting<'_>,
+        login: Option<&str>,
+    ) -> Result<OpenedSession, OpenError> {
+        let mut is_tried = false;
+        loop {
+            let refusal = match self.try_to_open(target, setting).await {
+                Err(OpenError::Request(RequestError::Refused(refusal)))
+                    if refusal.code == Refusal::LOG_IN =>
+                {
+                    refusal
+                }
+                opened => return opened,
+            };
+            let Some(method) = login.filter(|_| !is_tried) else {
+                return Err(OpenError::LogIn { refusal, is_tried });
+            };
+            is_tried = true;
+            match self.client.authenticate(method).await {
+                Err(RequestError::Refused(refusal)) => {
+                    return Err(OpenError::LogIn { refusal, is_tried });
+                }
+                logged_in => drop(logged_in?),
+            }
+        }
+    }
+
+    async fn try_to_open(
+        &self,
+        target: SessionTarget<'_>,
+        setting: &Setting<'_>,
+    ) -> Result<OpenedSession, OpenError> {
+        let latest;
+        let target = match target {
+            SessionTarget::Latest(offered) => {
+                latest = self.latest(offered, setting.cwd).await?;
+                SessionTarget::again(&latest, offered)?
+            }
+            target => target,
+        };
+        if let SessionTarget::Load(id) | SessionTarget::Resume(id) = target {
+            self.claim(id).map_err(OpenError::Claimed)?;
+        }
+        let opened = match target {
+            SessionTarget::Load(id) => self.load(id, setting).await?,
+            SessionTarget::Resume(id) => self.client.resume_session(id, setting).await?,
+            SessionTarget::New | SessionTarget::Latest(_) => {
+                self.client.new_session(setting).await?
+            }
+        };
+        let misfit = opened.misfit().map(OpenError::Misfit);
+        misfit.map_or(Ok(opened), Err)
+    }
+
+    /// The session that was used last, here. Lists are read page by page, to the end or as far as is reasonable.
+    async fn latest(&self, offered: Offered, cwd: &Path) -> Result<String, OpenError> {
+        if !offered.list {
+            return Err(OpenError::Unable("list its sessions: name one by its id"));
+        }
+        let mut newest = None;
+        let mut cursor: Option<String> = None;
+        for _ in 0..MOST_PAGES {
+            let page = self.client.list_sessions(Some(cwd), cursor.as_deref());
+            let page = page.await?.result;
+            newest = later(newest, newest_of(&page));
+            let next = next_page(&page);
+            if next.is_none() || next == cursor {
+                break;
+            }
+            cursor = next;
+        }
+        newest.map(|(_, id)| id).ok_or(OpenError::NoSession)
+    }
+
+    /// Says what becomes of directories that the agent does not take.
+    pub(super) fn note_directories(&self, request: &Request, offered: Offered) {
+        if request.roots.len() > 1 && !offered.additional_directories {
+            let message =
+                "the agent does not take other directories: they are only open to it through us";
+            self.say
+                .note(None, DiagnosticKind::Notice, message.to_owned());
         }
     }
 }
 
 /// Where a session works, and with what.
-#[derive(Debug)]
-pub(super) struct OwnedSetting {
-    pub(super) cwd: PathBuf,
-    additional: Vec<PathBuf>,
-    mcp_servers: Vec<Json>,
-    meta: Option<Json>,
-}
-
-impl OwnedSetting {
-    /// The setting of a session in a directory. The error is what the agent would have to do for it, and cannot.
-    pub(super) fn new(
-        request: &Request,
-        offered: Offered,
-        cwd: PathBuf,
-    ) -> Result<Self, &'static str> {
-        if let Some(what) = unusable(&request.mcp_servers, offered) {
-            return Err(what);
-        }
-        let additional = request.roots.get(1..);
-        let additional = additional.filter(|_| offered.additional_directories);
-        Ok(Self {
-            cwd,
-            additional: additional.unwrap_or_default().to_vec(),
-            mcp_servers: request.mcp_servers.clone(),
-            meta: request.session_meta.clone(),
-        })
+pub(super) fn setting<'a>(
+    request: &'a Request,
+    offered: Offered,
+    cwd: &'a Path,
+) -> Result<Setting<'a>, OpenError> {
+    if let Some(what) = unusable(&request.mcp_servers, offered) {
+        return Err(OpenError::Unable(what));
     }
-
-    fn as_ref(&self) -> Setting<'_> {
-        Setting {
-            cwd: &self.cwd,
-            additional: &self.additional,
-            mcp_servers: &self.mcp_servers,
-            meta: self.meta.as_ref(),
-        }
-    }
+    let additional = request.roots.get(1..);
+    let additional = additional.filter(|_| offered.additional_directories);
+    Ok(Setting {
+        cwd,
+        additional: additional.unwrap_or_default(),
+        mcp_servers: &request.mcp_servers,
+        meta: request.session_meta.as_ref(),
+    })
 }
 
 /// The version that an agent says it speaks, in its words.
@@ -314,10 +328,6 @@ fn not_opened(opening: &Opening, refusal: &Refusal) -> Broken {
         }
         Opening::New | Opening::Latest => Broken::Told,
     }
-}
-
-fn cannot(what: &str) -> Broken {
-    stopped(Cause::BadInput, format!("the agent cannot {what}"), None)
 }
 
 /// When a session was last used, and its id.

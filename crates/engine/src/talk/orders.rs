@@ -27,7 +27,7 @@ use super::conversation_state::ConversationState;
 use super::course::Course;
 use super::ending::{Broken, stopped};
 use super::halts::{Halt, Phase};
-use crate::acp::{ConnectionError, Initialized, Process};
+use crate::acp::{ConnectionError, Initialized};
 use crate::process::Exit;
 use crate::run::ending::cancelled;
 
@@ -55,25 +55,19 @@ struct CommandLoop {
     early: Vec<EarlyAnswer>,
 }
 
-/// From where commands come.
-struct CommandSource<'a> {
-    orders: &'a mut mpsc::UnboundedReceiver<Order>,
-    is_open: bool,
+/// Where commands come from.
+type CommandSource = mpsc::UnboundedReceiver<Order>;
+
+/// Whether more commands may come.
+fn is_open(orders: &CommandSource) -> bool {
+    !(orders.is_closed() && orders.is_empty())
 }
 
 impl Course<'_> {
     /// Carries out commands until none come any more and all are done.
-    pub(super) async fn carry_out(
-        &mut self,
-        orders: &mut mpsc::UnboundedReceiver<Order>,
-        process: &Process,
-    ) -> Result<(), Broken> {
-        let mut source = CommandSource {
-            orders,
-            is_open: true,
-        };
+    pub(super) async fn carry_out(&mut self, orders: &mut CommandSource) -> Result<(), Broken> {
         let mut early = VecDeque::new();
-        let ready = self.get_ready(&mut source, &mut early).await;
+        let ready = self.get_ready(orders, &mut early).await;
         let agent = match ready {
             Ok(agent) => agent,
             Err(broken) => {
@@ -87,7 +81,7 @@ impl Course<'_> {
         for order in early {
             commands.take(order);
         }
-        let ended = self.serve(&mut commands, &mut source, process).await;
+        let ended = self.serve(&mut commands, orders).await;
         commands.clear();
         if let Some(inbox) = commands.inbox() {
             inbox.end();
@@ -98,7 +92,7 @@ impl Course<'_> {
     /// Says hello. Until the agent has answered, commands wait, but for `kill`.
     async fn get_ready(
         &mut self,
-        source: &mut CommandSource<'_>,
+        orders: &mut CommandSource,
         early: &mut VecDeque<Order>,
     ) -> Result<Initialized, Broken> {
         let state = Arc::clone(&self.state);
@@ -109,8 +103,8 @@ impl Course<'_> {
             tokio::select! {
                 biased;
                 ready = &mut hello => return ready,
-                order = source.orders.recv(), if source.is_open => match order {
-                    None => source.is_open = false,
+                order = orders.recv(), if is_open(orders) => match order {
+                    None => {}
                     Some(order) if is_kill(&order) => return Err(killed(order, &state)),
                     Some(order) => early.push_back(order),
                 }
@@ -121,11 +115,12 @@ impl Course<'_> {
     async fn serve(
         &mut self,
         commands: &mut CommandLoop,
-        source: &mut CommandSource<'_>,
-        process: &Process,
+        orders: &mut CommandSource,
     ) -> Result<(), Broken> {
+        let process = self.process.clone();
         loop {
-            if !source.is_open {
+            let is_open = is_open(orders);
+            if !is_open {
                 if let Some(inbox) = commands.inbox() {
                     inbox.close();
                 }
@@ -155,8 +150,8 @@ impl Course<'_> {
                         return Err(ended.into());
                     }
                 }
-                order = source.orders.recv(), if source.is_open => match order {
-                    None => source.is_open = false,
+                order = orders.recv(), if is_open => match order {
+                    None => {}
                     Some(order) if is_kill(&order) => {
                         commands.clear();
                         return Err(killed(order, &commands.executor.state));

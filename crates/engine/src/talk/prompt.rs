@@ -1,12 +1,9 @@
 //! Permission prompts: what a person or a client program is asked, and its answer.
 
-use std::sync::Arc;
-
 use lapidary_vocab::event::{DecidedBy, PermissionRequest};
 use lapidary_vocab::{Json, Text};
 use tokio::sync::{mpsc, oneshot};
 
-use super::client_inbox::ClientInbox;
 use crate::policy::{Decision, Effect, StandingAnswer, ToolAction};
 
 /// The attendant that answers permission prompts.
@@ -76,52 +73,5 @@ impl PermissionAnswer {
         };
         let reason = self.reason.as_deref().unwrap_or(usual);
         Decision::new(effect, self.by.clone(), reason)
-    }
-}
-
-/// Where the permission prompts of a conversation go.
-#[derive(Debug)]
-pub(super) enum PromptTarget {
-    Nobody,
-    Person(mpsc::UnboundedSender<PermissionPrompt>),
-    Client(Arc<ClientInbox>),
-}
-
-impl PromptTarget {
-    pub(super) fn new(attendant: &Attendant) -> Self {
-        match attendant {
-            Attendant::Nobody => Self::Nobody,
-            Attendant::Somebody(prompts) => Self::Person(prompts.clone()),
-            Attendant::Peer => Self::Client(Arc::default()),
-        }
-    }
-
-    /// What waits for the client, if a client answers.
-    pub(super) fn inbox(&self) -> Option<&Arc<ClientInbox>> {
-        match self {
-            Self::Client(inbox) => Some(inbox),
-            Self::Nobody | Self::Person(_) => None,
-        }
-    }
-
-    /// Waits until a prompt for the client is out, or will not be. Can be cancelled.
-    pub(super) async fn changed(&self) {
-        match self {
-            Self::Client(inbox) => inbox.changed().await,
-            Self::Nobody | Self::Person(_) => std::future::pending().await,
-        }
-    }
-
-    pub(super) fn is_attended(&self) -> bool {
-        !matches!(self, Self::Nobody)
-    }
-
-    /// Puts the prompt for the request in this line. False if no attendant can answer it.
-    pub(super) fn put(&self, number: u64, prompt: PermissionPrompt) -> bool {
-        match self {
-            Self::Nobody => false,
-            Self::Person(prompts) => prompts.send(prompt).is_ok(),
-            Self::Client(inbox) => inbox.put(number, prompt),
-        }
     }
 }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
+use lapidary_normalize::Direction;
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Body, Text};
 use lapidary_wire::lines::Line;
@@ -126,6 +126,10 @@ impl Say {
 pub(super) struct Translation<'a> {
     observer: Observer,
     said: Sayings,
+    made: &'a mut RunEvents,
+    batches: &'a mpsc::Sender<Batch>,
+    /// What was made since the last batch was sent.
+    batch: Batch,
     /// The agent's complaints, if somebody wants its bytes.
     stderr: Option<Followed>,
     with_bytes: bool,
@@ -134,10 +138,11 @@ pub(super) struct Translation<'a> {
     /// The number of the next line.
     next: u64,
     clock: Clock,
-    /// What completes the calls of Gemini CLI.
-    completion: Option<Completion>,
+    /// What completes the calls of Gemini CLI by what its session log has of them.
+    pub(super) completion: Option<Completion>,
     rest: &'a RestLimit,
-    tally: Option<&'a RunTally>,
+    /// Counts what the manifest of the recording tells about the run.
+    pub(super) tally: Option<&'a RunTally>,
     skipped: Skipped,
 }
 
@@ -146,6 +151,7 @@ impl<'a> Translation<'a> {
     pub(super) fn new(
         observer: Observer,
         said: Sayings,
+        (made, batches): (&'a mut RunEvents, &'a mpsc::Sender<Batch>),
         bytes_of: Option<&Path>,
         rest: &'a RestLimit,
     ) -> Self {
@@ -153,6 +159,9 @@ impl<'a> Translation<'a> {
         Self {
             observer,
             said,
+            made,
+            batches,
+            batch: Batch::default(),
             with_bytes: stderr.is_some(),
             stderr: stderr.and_then(Result::ok),
             waiting: BTreeMap::new(),
@@ -165,25 +174,9 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Completes calls by what the agent's session log has of them.
-    pub(super) fn completing(self, completion: Option<Completion>) -> Self {
-        Self { completion, ..self }
-    }
-
-    /// Counts what the manifest of the recording tells about the run.
-    pub(super) fn counted_by(self, tally: &'a RunTally) -> Self {
-        let tally = Some(tally);
-        Self { tally, ..self }
-    }
-
     /// Translates until the connection and everything else is over. A slow reader of the batches slows only this down.
-    pub(super) async fn follow(
-        mut self,
-        made: &mut RunEvents<AcpNormalizer>,
-        batches: &mpsc::Sender<Batch>,
-        mut is_over: oneshot::Receiver<()>,
-    ) {
-        let subscribed = made.subscribed();
+    pub(super) async fn follow(mut self, mut is_over: oneshot::Receiver<()>) {
+        let subscribed = self.made.subscribed();
         let mut complaints = interval(COMPLAINTS);
         complaints.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut is_connected, mut goes_on) = (true, true);
@@ -194,15 +187,11 @@ impl<'a> Translation<'a> {
                 is_connected = false;
                 continue;
             }
-            let mut into = Into {
-                made,
-                batch: Batch::default(),
-            };
             // All of these can be cancelled without losing anything.
             tokio::select! {
                 biased;
                 observed = self.observer.next(), if is_connected => match observed {
-                    Some(observed) => self.take(&observed, &mut into).await,
+                    Some(observed) => self.take(&observed).await,
                     None => is_connected = false,
                 },
                 Some(said) = self.said.receiver.recv() => self.wait(said),
@@ -210,95 +199,105 @@ impl<'a> Translation<'a> {
                 _ = complaints.tick(), if self.with_bytes => {}
                 () = subscribed.notified() => {} // the next step lets its reader catch up
             }
-            self.say_what_is_due(is_connected, &mut into);
-            self.complaints(&mut into.batch, u64::MAX);
-            self.send(into, batches).await;
+            self.say_what_is_due(is_connected);
+            self.complaints(u64::MAX);
+            self.send().await;
         }
-        self.rest_of_complaints(batches).await;
-        let mut into = Into {
-            made,
-            batch: Batch::default(),
-        };
+        self.rest_of_complaints().await;
         self.hear();
-        self.say_what_is_due(false, &mut into);
+        self.say_what_is_due(false);
         let left_out = self.said.notes.left_out.load(Ordering::Relaxed);
         if left_out > 0 {
-            let message = format!("{left_out} more notes of this kind were skipped");
-            into.note(DiagnosticKind::Notice, message);
+            self.notice(format!("{left_out} more notes of this kind were skipped"));
         }
         if !self.skipped.is_empty() {
-            into.batch.skipped = self.skipped;
-            let message = self.skipped.to_string();
-            into.note(DiagnosticKind::Notice, message);
+            self.batch.skipped = self.skipped;
+            self.notice(self.skipped.to_string());
         }
-        self.send(into, batches).await;
+        self.send().await;
     }
 
-    async fn send(&self, into: Into<'_>, batches: &mpsc::Sender<Batch>) {
+    async fn send(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
         if let Some(tally) = self.tally {
-            tally.note(&into.batch.events);
+            tally.note(&batch.events);
         }
-        if into.made.has_subscribers() {
+        if self.made.has_subscribers() {
             self.observer.flush(); // they read there what is told here
         }
-        into.made.publish();
-        send(into.batch, batches).await;
+        self.made.publish();
+        send(batch, self.batches).await;
     }
 
     /// One line, and those that are there already.
-    async fn take(&mut self, first: &Observed, into: &mut Into<'_>) {
-        let (mut lines, mut bytes) = (1, self.completed(first, into).await);
+    async fn take(&mut self, first: &Observed) {
+        let (mut lines, mut bytes) = (1, self.completed(first).await);
         while lines < LINES && bytes < BYTES {
             let Some(observed) = ready(self.observer.next()).flatten() else {
                 return;
             };
             lines += 1;
-            bytes += self.completed(&observed, into).await;
+            bytes += self.completed(&observed).await;
         }
     }
 
     /// Translates a line with what the session log has of the call or the turn that it ends.
-    async fn completed(&mut self, observed: &Observed, into: &mut Into<'_>) -> usize {
+    async fn completed(&mut self, observed: &Observed) -> usize {
         if let Some(completion) = &mut self.completion {
             for found in completion.before(&observed.traffic).await {
                 match found {
-                    Added::Entry(entry) => into.made.session_log(&entry),
+                    Added::Entry(entry) => self.made.session_log(&entry),
                     Added::Note(message) => {
-                        into.note(DiagnosticKind::Notice, message);
+                        let events = &mut self.batch.events;
+                        self.made.note(DiagnosticKind::Notice, message, events);
                     }
                 }
             }
         }
-        self.translate(observed, into)
+        self.translate(observed)
     }
 
-    fn translate(&mut self, observed: &Observed, into: &mut Into<'_>) -> usize {
+    fn translate(&mut self, observed: &Observed) -> usize {
         self.hear();
         self.next = observed.number;
-        self.say_what_is_due(true, into);
+        self.say_what_is_due(true);
         self.next = observed.number + 1;
         let at = self.clock.told(observed.at);
+        let events = &mut self.batch.events;
         match &observed.traffic {
             Traffic::Sent(line) => {
-                into.line(Direction::FromClient, Line::Whole(line.as_bytes()), &at);
+                let sent = Line::Whole(line.as_bytes());
+                self.made
+                    .push(Direction::FromClient, sent, Some(&at), events);
                 line.len()
             }
             Traffic::Received(received) => {
-                let bytes = received.line.bytes();
+                let (from, bytes) = (Direction::FromAgent, received.line.bytes());
+                self.made.push(from, line(received), Some(&at), events);
                 if self.with_bytes {
-                    into.batch.stdout.extend_from_slice(bytes);
-                    into.batch.stdout.push(b'\n');
+                    self.batch.stdout.extend_from_slice(bytes);
+                    self.batch.stdout.push(b'\n');
                 }
-                into.line(Direction::FromAgent, line(received), &at);
                 bytes.len()
             }
             Traffic::Skipped { lines, bytes } => {
-                let message = format!(
+                self.notice(format!(
                     "{lines} lines of {bytes} bytes were not translated: only a recording has them"
-                );
-                into.note(DiagnosticKind::Notice, message);
+                ));
                 0
             }
+        }
+    }
+
+    fn notice(&mut self, message: String) {
+        self.speak(Words::Note(DiagnosticKind::Notice, message));
+    }
+
+    fn speak(&mut self, words: Words) {
+        let events = &mut self.batch.events;
+        match words {
+            Words::Note(kind, message) => self.made.note(kind, message, events),
+            Words::Body(body, session) => self.made.insert(*body, session, events),
         }
     }
 
@@ -315,7 +314,7 @@ impl<'a> Translation<'a> {
     }
 
     /// What has its place before the next line, or no place.
-    fn say_what_is_due(&mut self, is_connected: bool, into: &mut Into<'_>) {
+    fn say_what_is_due(&mut self, is_connected: bool) {
         while let Some(first) = self.waiting.first_entry()
             && (!is_connected || *first.key() <= self.next)
         {
@@ -323,40 +322,39 @@ impl<'a> Translation<'a> {
                 if matches!(words, Words::Note(..)) {
                     self.said.notes.waiting.fetch_sub(1, Ordering::Relaxed);
                 }
-                into.speak(words);
+                self.speak(words);
             }
         }
     }
 
     /// All that the agent has complained about and nobody was told yet. What a process that it left behind adds from now on is only in
     /// the recording: there may be no end to it.
-    async fn rest_of_complaints(&mut self, batches: &mpsc::Sender<Batch>) {
+    async fn rest_of_complaints(&mut self) {
         let end = self.stderr.as_ref().map_or(0, Followed::length);
-        while !batches.is_closed() {
+        while !self.batches.is_closed() {
             let offset = self.stderr.as_ref().map_or(end, |stderr| stderr.offset);
             let left = end.saturating_sub(offset);
             if self.rest.is_over(|| left) {
                 return self.skipped.add(0, left);
             }
-            let mut batch = Batch::default();
-            self.complaints(&mut batch, end);
-            if batch.is_empty() {
+            self.complaints(end);
+            if self.batch.is_empty() {
                 return;
             }
-            send(batch, batches).await;
+            self.send().await;
         }
     }
 
     /// Some of what the agent complained about, but not behind `until`.
-    fn complaints(&mut self, batch: &mut Batch, until: u64) {
+    fn complaints(&mut self, until: u64) {
         let Some(stderr) = &mut self.stderr else {
             return;
         };
         let until = until.max(stderr.offset);
         let mut bytes = vec![0; CHUNK];
         while let Ok(count @ 1..) = stderr.read(&mut bytes, until) {
-            batch.stderr.extend_from_slice(&bytes[..count]);
-            if batch.stderr.len() >= BYTES {
+            self.batch.stderr.extend_from_slice(&bytes[..count]);
+            if self.batch.stderr.len() >= BYTES {
                 break;
             }
         }
@@ -378,31 +376,6 @@ impl Clock {
             self.told = Arc::from(format!("{at:.3}"));
         }
         Arc::clone(&self.told)
-    }
-}
-
-/// Where it is translated to.
-struct Into<'a> {
-    made: &'a mut RunEvents<AcpNormalizer>,
-    batch: Batch,
-}
-
-impl Into<'_> {
-    fn line(&mut self, from: Direction, line: Line<'_>, at: &str) {
-        self.made.push(from, line, Some(at), &mut self.batch.events);
-    }
-
-    fn note(&mut self, kind: DiagnosticKind, message: String) {
-        self.made.note(kind, message, &mut self.batch.events);
-    }
-
-    fn speak(&mut self, words: Words) {
-        match words {
-            Words::Note(kind, message) => self.note(kind, message),
-            Words::Body(body, session) => {
-                self.made.insert(*body, session, &mut self.batch.events);
-            }
-        }
     }
 }
 
@@ -437,6 +410,7 @@ fn ready<T>(future: impl Future<Output = T>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use lapidary_normalize::Options;
+    use lapidary_normalize::acp::AcpNormalizer;
     use lapidary_vocab::event::Provider;
 
     use super::*;
@@ -453,16 +427,17 @@ mod tests {
             Limits::default(),
         );
         let (_say, said) = Say::channel();
-        let rest = RestLimit::default();
+        let rest = &RestLimit::default();
         let recorded = Some(recording.path());
-        let translation = Translation::new(connected.observer, said, recorded, &rest);
         let (batches, mut told) = mpsc::channel(1);
         let (over, is_over) = oneshot::channel();
         over.send(()).unwrap();
         let following = async move {
             let normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
-            let mut made = RunEvents::new(normalizer, ProgressPort::default());
-            translation.follow(&mut made, &batches, is_over).await;
+            let mut made = RunEvents::new(Box::new(normalizer), ProgressPort::default());
+            let output = (&mut made, &batches);
+            let translation = Translation::new(connected.observer, said, output, recorded, rest);
+            translation.follow(is_over).await;
         };
         let reading = async {
             let mut all = Vec::new();
@@ -495,14 +470,15 @@ mod tests {
             },
         );
         let (_say, sayings) = Say::channel();
-        let translation = Translation::new(connected.observer, sayings, None, rest);
         let (batches, mut told) = mpsc::channel(1);
         let (over, is_over) = oneshot::channel();
         over.send(()).unwrap();
         let following = async move {
             let normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
-            let mut made = RunEvents::new(normalizer, ProgressPort::default());
-            translation.follow(&mut made, &batches, is_over).await;
+            let mut made = RunEvents::new(Box::new(normalizer), ProgressPort::default());
+            let output = (&mut made, &batches);
+            let translation = Translation::new(connected.observer, sayings, output, None, rest);
+            translation.follow(is_over).await;
         };
         let reading = async {
             let (mut lines, mut skipped) = (0, Skipped::default());

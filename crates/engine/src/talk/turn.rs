@@ -63,20 +63,13 @@ impl Course<'_> {
 
     /// An exceeded limit ends the run; a limit that could not be checked does as the caller wants.
     pub(super) fn check_budget(&self) -> Result<(), Broken> {
-        if let Some(exceeded) = self.state.observer.has_exceeded() {
-            let message = exceeded.to_string();
-            return Err(stopped(exceeded.cause(), message, exceeded.hint()));
+        let unknown = self.request.run.budget_unknown;
+        let remark = self.state.observer.spent.judge(unknown);
+        if let Some(remark) = remark.map_err(Broken::Stopped)? {
+            let kind = DiagnosticKind::Notice;
+            self.state.say.note(None, kind, remark);
         }
-        let unknown = self.state.observer.unknown();
-        match self.request.run.budget_unknown.judge(&unknown) {
-            Ok(None) => Ok(()),
-            Ok(Some(remark)) => {
-                let kind = DiagnosticKind::Notice;
-                self.state.say.note(None, kind, remark);
-                Ok(())
-            }
-            Err(stopped) => Err(Broken::Stopped(stopped)),
-        }
+        Ok(())
     }
 
     /// Hooks hear of a session that begins.

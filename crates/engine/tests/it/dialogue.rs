@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
-use lapidary_engine::replay::{Dialogue, Pace, Stage};
+use lapidary_engine::replay::{Dialogue, Pace, ReplayRate, Stage};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -68,8 +68,10 @@ fn played(recording: &Path, client: &[u8]) -> (Vec<u8>, Vec<String>) {
         out: &mut out,
         err: &mut err,
         note: &mut |note| notes.push(note.to_owned()),
-        pace: Pace::AtOnce,
-        patience: Duration::ZERO,
+        rate: ReplayRate {
+            pace: Pace::AtOnce,
+            patience: Duration::ZERO,
+        },
     };
     let dialogue = Dialogue::open(recording).unwrap().unwrap();
     dialogue.play(File::open(file).unwrap(), stage).unwrap();

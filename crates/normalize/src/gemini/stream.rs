@@ -60,6 +60,8 @@ pub struct StreamNormalizer {
     directory: Option<Arc<str>>,
     holds_failure: bool,
     held: Option<HeldTurn>,
+    /// What becomes of text beside the next document, if documents are read.
+    document: Option<Noise>,
 }
 
 /// An answer whose chunks are told together.
@@ -87,6 +89,16 @@ impl StreamNormalizer {
             directory: options.directory.clone(),
             holds_failure: false,
             held: None,
+            document: None,
+        }
+    }
+
+    /// A normaliser for an agent that was asked for one document instead of a stream. Its "lines" are documents: stdout as a whole,
+    /// then stderr, where Gemini CLI writes the document of an error among much else.
+    pub fn of_document(options: &Options) -> Self {
+        Self {
+            document: Some(Noise::Report),
+            ..Self::new(options)
         }
     }
 
@@ -459,8 +471,13 @@ impl Normalizer for StreamNormalizer {
         received: Option<&str>,
         out: &mut Events,
     ) {
-        if from == Direction::FromAgent {
-            self.push(line, received, out);
+        match (from, self.document, line) {
+            (Direction::FromClient, ..) => {}
+            (Direction::FromAgent, Some(noise), Line::Whole(bytes)) => {
+                self.document = Some(Noise::Ignore);
+                self.document(bytes, noise, out);
+            }
+            (Direction::FromAgent, _, line) => self.push(line, received, out),
         }
     }
 

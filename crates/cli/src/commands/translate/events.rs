@@ -1,16 +1,15 @@
 //! The events of a file or of a recording, for commands that look at them instead of printing them.
 
-use lapidary::normalize::Normalizer as _;
 use std::path::Path;
 
 use anyhow::anyhow;
 use lapidary::engine::recording::MANIFEST;
 use lapidary::engine::replay::{Past, PastAttempts, PastReading};
+use lapidary::engine::run::Speech;
 use lapidary::normalize::acp::AcpNormalizer;
 use lapidary::normalize::event_lines::{EventLine, EventReader};
-use lapidary::normalize::gemini::stream::StreamNormalizer;
-use lapidary::normalize::gemini::{output, session_events};
-use lapidary::normalize::{Ending, Options};
+use lapidary::normalize::gemini::session_events;
+use lapidary::normalize::{Direction, Ending, Normalizer as _, Options};
 use lapidary::vocab::event::{Provider, TextKind};
 use lapidary::vocab::{Body, Event};
 use lapidary::wire::gemini::session::Log;
@@ -67,12 +66,18 @@ pub(crate) fn each_event(
         take(event);
     };
     match source {
-        Source::StreamJson => {
-            let mut normalizer = StreamNormalizer::new(&options);
-            each_line(&mut input, |line| {
-                normalizer.push(line, None, &mut events);
-                events.drain(..).for_each(&mut take);
-            })?;
+        Source::Written(dialect) => {
+            let mut normalizer = dialect.normalizer(&options);
+            let mut push = |line: Line<'_>, events: &mut Vec<_>| {
+                normalizer.push_line(Direction::FromAgent, line, None, events);
+            };
+            match dialect.speech {
+                Speech::Stream => each_line(&mut input, |line| {
+                    push(line, &mut events);
+                    events.drain(..).for_each(&mut take);
+                })?,
+                Speech::Document => push(Line::Whole(&input.read_all()?), &mut events),
+            }
             normalizer.finish(&Ending::default(), &mut events);
         }
         Source::Acp => {
@@ -89,10 +94,6 @@ pub(crate) fn each_event(
                 Some(EventLine::Event(event) | EventLine::NotAnEvent(event)) => take(event),
                 None => {}
             })?;
-        }
-        Source::Json => {
-            let bytes = input.read_all()?;
-            output::events(&bytes, &options, &Ending::default(), &mut events);
         }
         Source::Session => {
             let bytes = input.read_all()?;

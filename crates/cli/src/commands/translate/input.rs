@@ -110,13 +110,7 @@ impl Input {
                 let line = without_mark(&self.head[looked_at..newline]);
                 match LineGuess::of(&String::from_utf8_lossy(line)) {
                     // What stands inside a document looks like anything; only a line of a stream is sure not to.
-                    LineGuess::Is(source)
-                        if !may_be_document
-                            || matches!(
-                                source,
-                                Source::StreamJson | Source::Acp | Source::Events
-                            ) =>
-                    {
+                    LineGuess::Is(source) if !may_be_document || source.is_stream() => {
                         return Ok(Some(source));
                     }
                     LineGuess::Is(_) | LineGuess::Nothing => {}

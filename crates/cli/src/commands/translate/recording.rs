@@ -139,8 +139,7 @@ pub(super) fn each_event(
     let source = source(past, how)?;
     let format = match source {
         Source::Acp => PastFormat::Acp,
-        Source::StreamJson => PastFormat::StreamJson,
-        Source::Json => PastFormat::Json,
+        Source::Written(dialect) => PastFormat::Written(dialect),
         Source::Session | Source::Events => return Err(unspoken(past)),
     };
     let mut progress = Progress::of(Some(past.size()));
@@ -160,8 +159,7 @@ pub(super) fn each_event(
 fn source(past: &Past, how: &PastReading) -> Result<Source, Failure> {
     match past.format() {
         Some(PastFormat::Acp) => Ok(Source::Acp),
-        Some(PastFormat::StreamJson) => Ok(Source::StreamJson),
-        Some(PastFormat::Json) => Ok(Source::Json),
+        Some(PastFormat::Written(dialect)) => Ok(Source::Written(dialect)),
         None => match Input::file(&past.stdout())?.detect(how.max_line)? {
             Source::Acp => Err(unspoken(past)), // one side of it
             source => Ok(source),

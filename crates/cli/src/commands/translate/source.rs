@@ -1,15 +1,14 @@
 //! What an input is: a format of an agent, or our own events.
 
+use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, Speech, StreamDialect};
 use lapidary::vocab::Event;
 use lapidary::wire::detect::{self, Format, Guess};
 
 /// What an input holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// `gemini -o stream-json`.
-    StreamJson,
-    /// `gemini -o json`.
-    Json,
+    /// What an agent prints that is not spoken to.
+    Written(&'static StreamDialect),
     /// A session file.
     Session,
     /// A connection of the Agent Client Protocol.
@@ -18,11 +17,22 @@ pub(crate) enum Source {
     Events,
 }
 
+impl Source {
+    /// Whether it comes line by line.
+    pub(super) fn is_stream(self) -> bool {
+        match self {
+            Self::Written(dialect) => dialect.speech == Speech::Stream,
+            Self::Acp | Self::Events => true,
+            Self::Session => false,
+        }
+    }
+}
+
 impl From<Format> for Source {
     fn from(format: Format) -> Self {
         match format {
-            Format::StreamJson => Self::StreamJson,
-            Format::Json => Self::Json,
+            Format::StreamJson => Self::Written(&GEMINI_STREAM),
+            Format::Json => Self::Written(&GEMINI_DOCUMENT),
             Format::Session => Self::Session,
             Format::Acp => Self::Acp,
         }

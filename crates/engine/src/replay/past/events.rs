@@ -1,13 +1,14 @@
 //! The events of a recording: those that the run had, those that Lapidary inserted included.
 
-use lapidary_normalize::{Ending, Options};
+use lapidary_normalize::{Ending, Normalizer, Options};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::RunEnd;
 
 use super::Past;
 use crate::recording::{LineReading, MANIFEST};
 use crate::replay::ReplayError;
-use crate::run::recorded_events::{ReadLimit, ReadStep, RecordedEvents, RunNormalizer};
+use crate::run::recorded_events::{ReadLimit, ReadStep, RecordedEvents};
+use crate::run::{Speech, StreamDialect};
 
 pub use crate::run::recorded_events::PastFormat;
 
@@ -39,13 +40,13 @@ type TakeEvents<'a, E> = dyn FnMut(&mut Vec<Event>, u64) -> Result<(), E> + 'a;
 impl Past {
     /// The protocol, if the manifest or the first line of the client names it.
     pub fn format(&self) -> Option<PastFormat> {
-        match self.manifest.transport.as_str() {
+        let dialect = StreamDialect::from_name(&self.manifest.transport);
+        match dialect.map(|dialect| (dialect, dialect.speech)) {
             _ if self.is_dialogue => Some(PastFormat::Acp),
-            "stream-json" => Some(PastFormat::StreamJson),
+            Some((dialect, Speech::Stream)) => Some(PastFormat::Written(dialect)),
             // Nothing was said, so that the agent's family is all that matters.
             _ if self.was_refused() => Some(PastFormat::Acp),
-            "json" => Some(PastFormat::Json),
-            _ => None,
+            dialect => dialect.map(|(dialect, _)| PastFormat::Written(dialect)),
         }
     }
 
@@ -64,10 +65,10 @@ impl Past {
         reading: &PastReading,
         take: &mut TakeEvents<'_, E>,
     ) -> Result<(), E> {
-        let mut normalizer = RunNormalizer::new(format, &reading.options, self.provider());
-        let mut next = self.each_of_attempt(format, reading, &mut normalizer, take)?;
+        let mut normalizer = format.normalizer(&reading.options, self.provider());
+        let mut next = self.each_of_attempt(format, reading, &mut *normalizer, take)?;
         while let Some(attempt) = next {
-            next = attempt.each_of_attempt(format, reading, &mut normalizer, take)?;
+            next = attempt.each_of_attempt(format, reading, &mut *normalizer, take)?;
         }
         Ok(())
     }
@@ -77,11 +78,11 @@ impl Past {
         &self,
         format: PastFormat,
         reading: &PastReading,
-        normalizer: &mut RunNormalizer,
+        normalizer: &mut dyn Normalizer,
         take: &mut TakeEvents<'_, E>,
     ) -> Result<Option<Self>, E> {
         let mut recorded = self.recorded(format, reading.max_line)?;
-        normalizer.any().may_restart(self.manifest.may_retry);
+        normalizer.may_restart(self.manifest.may_retry);
         let mut events = Vec::new();
         let (mut end, mut next) = (None, None);
         loop {
@@ -95,13 +96,13 @@ impl Past {
             take(&mut events, recorded.bytes_read())?;
         }
         while let Some(event) = recorded.take_rest().map_err(ReplayError::from)? {
-            normalizer.any().insert_again(event, &mut events);
+            normalizer.insert_again(event, &mut events);
         }
         if next.is_some() {
             return Ok(next);
         }
         match end.filter(|_| reading.exit_code.is_none()) {
-            Some(end) => normalizer.any().insert_again(end, &mut events),
+            Some(end) => normalizer.insert_again(end, &mut events),
             None => self.judge(reading, normalizer, &mut events),
         }
         take(&mut events, self.size)?;
@@ -145,12 +146,12 @@ impl Past {
     fn judge(
         &self,
         reading: &PastReading,
-        normalizer: &mut RunNormalizer,
+        normalizer: &mut dyn Normalizer,
         events: &mut Vec<Event>,
     ) {
-        let ending = self.read_ending(reading, |ending| normalizer.any().judge(ending));
-        let end = normalizer.any().judge(&ending);
-        normalizer.any().end(end, ending.at.as_deref(), events);
+        let ending = self.read_ending(reading, |ending| normalizer.judge(ending));
+        let end = normalizer.judge(&ending);
+        normalizer.end(end, ending.at.as_deref(), events);
     }
 
     /// How it ended: as recorded, unless the user says otherwise.

@@ -14,7 +14,7 @@ use crate::policy::{ToolAction, arguments};
 use crate::talk::session_table::{call_key, session_of_event};
 
 /// So many calls are remembered until they are done, and so many wait for their hooks. Of more, only how many there were is told.
-pub(in crate::talk) const MOST: usize = 1024;
+pub(in crate::talk) const MOST_CALLS: usize = 1024;
 
 /// So much of what calls have said waits for hooks.
 const MOST_BYTES: usize = 64 << 20;
@@ -87,7 +87,7 @@ impl WaitingCalls {
 
     fn is_full(&self, more: usize) -> bool {
         let calls: usize = self.calls.values().sum();
-        calls >= MOST || (calls > 0 && self.bytes + more > MOST_BYTES)
+        calls >= MOST_CALLS || (calls > 0 && self.bytes + more > MOST_BYTES)
     }
 
     fn add(&mut self, session: String, bytes: usize) {
@@ -232,7 +232,7 @@ impl HookCalls {
 
     fn open(&mut self, key: String, action: &ToolAction, input: Option<Json>, is_asked: bool) {
         let was_asked = self.open.get(&key).is_some_and(|call| call.is_asked);
-        if self.open.len() >= MOST && !self.open.contains_key(&key) {
+        if self.open.len() >= MOST_CALLS && !self.open.contains_key(&key) {
             self.open.pop_first(); // its end announces it again, as a rule
             self.has_forgotten = true;
         }

@@ -5,7 +5,7 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
 use super::executor::CommandExecutor;
-use super::results::{CommandError, CommandOutcome, answered};
+use super::results::{CommandOutcome, answered, needs};
 
 impl CommandExecutor {
     pub(super) async fn close(&self, id: &Text) -> CommandOutcome {
@@ -44,12 +44,4 @@ impl CommandExecutor {
         self.queues.forget(session);
         self.state.workspace.close_session(session).await;
     }
-}
-
-/// What an agent does not offer is not asked of it.
-pub(super) fn needs(is_offered: bool, method: &str) -> Result<(), CommandError> {
-    if is_offered {
-        return Ok(());
-    }
-    Err(format!("the agent does not offer `{method}`").into())
 }

@@ -11,15 +11,14 @@ use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Json, Text};
 use tokio::time::{Instant, timeout_at};
 
-use super::closings::needs;
-use super::openings::SessionTerms;
-use super::results::{CommandDone, CommandError, CommandLabel, CommandOutcome, answered};
+use super::results::{CommandDone, CommandError, CommandLabel, CommandOutcome, answered, needs};
 use super::session_queues::{CLOSED, InterruptEpoch, SessionQueue, SessionQueues};
-use crate::acp::Prompted;
+use crate::acp::{Initialized, Prompted};
 use crate::config::PermissionMode;
 use crate::prompt_files;
 use crate::talk::conversation_state::ConversationState;
 use crate::talk::opening::SessionTarget;
+use crate::talk::request::Request;
 use crate::talk::turn_driver::TurnDriver;
 
 /// What a command needs that is carried out.
@@ -31,6 +30,13 @@ pub(super) struct CommandExecutor {
     pub(super) queues: Arc<SessionQueues>,
     /// The order's.
     pub(super) label: CommandLabel,
+}
+
+/// What sessions are opened with.
+#[derive(Debug)]
+pub(super) struct SessionTerms {
+    pub(super) agent: Initialized,
+    pub(super) request: Request,
 }
 
 impl CommandExecutor {

@@ -6,27 +6,18 @@ use std::sync::Arc;
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, Text};
 
-use super::closings::needs;
-use super::executor::CommandExecutor;
-use super::results::{CommandDone, CommandError, CommandLabel};
-use crate::acp::{Initialized, Refusal, RequestError};
+use super::executor::{CommandExecutor, SessionTerms};
+use super::results::{CommandDone, CommandError, CommandLabel, needs};
+use crate::acp::{Initialized, RequestError};
 use crate::config::PermissionMode;
 use crate::talk::course::Course;
 use crate::talk::ending::named;
-use crate::talk::opening::{OwnedSetting, SessionTarget};
-use crate::talk::request::Request;
-
-/// What sessions are opened with.
-#[derive(Debug)]
-pub(super) struct SessionTerms {
-    pub(super) agent: Initialized,
-    pub(super) request: Request,
-}
+use crate::talk::opening::{OpenError, SessionTarget, setting};
 
 impl Course<'_> {
     pub(super) fn executor(&self, agent: Initialized) -> CommandExecutor {
         let request = self.request.clone();
-        self.note_directories(agent.offered);
+        self.state.note_directories(&request, agent.offered);
         let grace = request.run.grace;
         let terms = SessionTerms { agent, request };
         CommandExecutor {
@@ -56,38 +47,32 @@ impl CommandExecutor {
         target: SessionTarget<'_>,
         cwd: Option<&Text>,
     ) -> Result<OpenSession, CommandError> {
-        let offered = self.terms.agent.offered;
+        let SessionTerms { agent, request } = &*self.terms;
         match target {
-            SessionTarget::New => {}
-            SessionTarget::Load(_) => needs(offered.load, "session/load")?,
-            SessionTarget::Resume(_) => needs(offered.resume, "session/resume")?,
+            SessionTarget::New | SessionTarget::Latest(_) => {}
+            SessionTarget::Load(_) => needs(agent.offered.load, "session/load")?,
+            SessionTarget::Resume(_) => needs(agent.offered.resume, "session/resume")?,
         }
-        if let SessionTarget::Load(id) | SessionTarget::Resume(id) = target {
-            self.state.claim(id)?;
-        }
-        let setting = self.setting(cwd)?;
-        let opened = match self.state.request_session(target, &setting).await {
-            Err(RequestError::Refused(refusal)) if refusal.code == Refusal::LOG_IN => {
-                self.log_in(&refusal).await?;
-                self.state.request_session(target, &setting).await?
-            }
-            opened => opened?,
-        };
-        if let Some(misfit) = opened.misfit() {
-            return Err(misfit.into());
-        }
+        let cwd = inside(&request.roots, cwd)?;
+        let failed = |error| self.not_opened(error);
+        let setting = setting(request, agent.offered, &cwd).map_err(failed)?;
+        let login = request.auth_method.as_deref();
+        let opened = self.state.open_session(target, &setting, login).await;
+        let opened = opened.map_err(failed)?;
         self.label.set_session(&opened.id);
-        if matches!(target, SessionTarget::New) && self.is_elsewhere(&opened.id, &setting.cwd) {
+        if matches!(target, SessionTarget::New) && self.is_elsewhere(&opened.id, &cwd) {
             let id: String = opened.id.chars().take(80).collect();
             let why = format!("the agent opened a session as `{id}`, which works elsewhere");
             return Err(why.into());
         }
-        self.state.opened(&opened, &setting.cwd);
+        self.state.opened(&opened, &cwd);
         self.prepare(&opened.id).await?;
         if let Some(hooks) = &self.state.hooks {
             let source = match target {
                 SessionTarget::New => "startup",
-                SessionTarget::Load(_) | SessionTarget::Resume(_) => "resume",
+                SessionTarget::Load(_) | SessionTarget::Resume(_) | SessionTarget::Latest(_) => {
+                    "resume"
+                }
             };
             hooks.session_begins(&opened.id, source).await;
         }
@@ -125,17 +110,22 @@ impl CommandExecutor {
         blocks
     }
 
-    /// Logs in by the method that was named at the start. Without one, the client has to say how.
-    async fn log_in(&self, refusal: &Refusal) -> Result<(), CommandError> {
-        let Some(method) = &self.terms.request.auth_method else {
-            let methods = named(&self.terms.agent.auth_methods);
-            let error = RequestError::Refused(refusal.clone());
-            return Err(CommandError::from(error).because(&format!(
-                "`authenticate` first, by a method of the agent ({methods})"
-            )));
-        };
-        self.state.client.authenticate(method).await?;
-        Ok(())
+    /// Why a session was not opened. Where no way to log in was named at the start, the client has to name one.
+    fn not_opened(&self, error: OpenError) -> CommandError {
+        match error {
+            OpenError::Request(error) => error.into(),
+            OpenError::LogIn { refusal, is_tried } => {
+                let error = CommandError::from(RequestError::Refused(refusal));
+                if is_tried {
+                    return error;
+                }
+                let methods = named(&self.terms.agent.auth_methods);
+                error.because(&format!(
+                    "`authenticate` first, by a method of the agent ({methods})"
+                ))
+            }
+            error => error.to_string().into(),
+        }
     }
 
     /// A session that does not take what it has to is not used.
@@ -166,14 +156,6 @@ impl CommandExecutor {
             let after = CommandError::from(error).after;
             self.state.say.note(after, DiagnosticKind::Notice, message);
         }
-    }
-
-    /// Where a session works: inside the workspace.
-    fn setting(&self, cwd: Option<&Text>) -> Result<OwnedSetting, CommandError> {
-        let SessionTerms { agent, request } = &*self.terms;
-        let cwd = inside(&request.roots, cwd);
-        let setting = OwnedSetting::new(request, agent.offered, cwd?);
-        setting.map_err(|what| format!("the agent cannot {what}").into())
     }
 }
 

@@ -14,7 +14,7 @@ use super::results::{CommandDone, CommandError, CommandLabel, CommandOutcome};
 use super::{CommandLoop, MOST};
 use crate::policy::StandingAnswer;
 use crate::talk::client_inbox::ClientInbox;
-use crate::talk::elicitations::ElicitationReply;
+use crate::talk::elicitation_reply::ElicitationReply;
 use crate::talk::prompt::{PermissionAnswer, PermissionPrompt};
 
 /// An answer that came before its prompt.

@@ -3,7 +3,6 @@
 use std::sync::{Arc, OnceLock};
 
 use lapidary_normalize::Events;
-use lapidary_normalize::acp::AcpNormalizer;
 use lapidary_vocab::event::CommandResult;
 use lapidary_vocab::{Body, Json, Text};
 use tokio::sync::mpsc;
@@ -78,6 +77,14 @@ pub(super) fn answered(answer: Result<Answer, RequestError>) -> CommandOutcome {
     })
 }
 
+/// What an agent does not offer is not asked of it.
+pub(super) fn needs(is_offered: bool, method: &str) -> Result<(), CommandError> {
+    if is_offered {
+        return Ok(());
+    }
+    Err(format!("the agent does not offer `{method}`").into())
+}
+
 /// By what an order's result can be told.
 #[derive(Debug, Clone)]
 pub(super) struct CommandLabel {
@@ -128,7 +135,7 @@ impl CommandLabel {
 /// The results of orders that came when the agent was gone already, or never was there.
 pub(in crate::talk) fn refuse_rest(
     orders: &mut mpsc::UnboundedReceiver<Order>,
-    made: &mut RunEvents<AcpNormalizer>,
+    made: &mut RunEvents,
     events: &mut Events,
 ) {
     orders.close();

@@ -48,7 +48,7 @@ pub(super) fn of(
     let source = each_event(recording, Files::Shown, |told| reading.take(&told))?;
     let teller = match source {
         Source::Acp => Teller::Lapidary,
-        Source::StreamJson | Source::Json | Source::Session => Teller::Gemini,
+        Source::Written(_) | Source::Session => Teller::Gemini,
         Source::Events => return Err(only_events(recording)),
     };
     Ok(reading.moments(teller, around))

@@ -46,6 +46,16 @@ pub(super) enum Decision {
 }
 
 impl Said {
+    /// In words.
+    pub(super) fn described(&self) -> String {
+        match self {
+            Self::Request { method, .. } => format!("the request `{method}`"),
+            Self::Notification { method } => format!("the notification `{method}`"),
+            Self::Answer { id, .. } => format!("an answer to `{}`", id.token),
+            Self::Noise => "nothing".to_owned(),
+        }
+    }
+
     /// Reads a line, with or without its end.
     pub(super) fn read(line: &[u8]) -> Self {
         Self::of(&readable(line))

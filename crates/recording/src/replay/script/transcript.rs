@@ -26,7 +26,7 @@ pub(in crate::replay) struct Transcript {
 }
 
 /// Whether a file is a transcript: its first line says so.
-pub(in crate::replay) fn is_transcript(path: &Path) -> Result<bool, ReplayError> {
+pub(in crate::replay) fn reads_as_transcript(path: &Path) -> Result<bool, ReplayError> {
     let (file, _) = check::open(path)?;
     let mut head = Vec::new();
     let read = file.take(CHUNK as u64).read_to_end(&mut head);

@@ -14,6 +14,7 @@
 //!
 //! A client that says nothing is waited for as long as it does not hang up, as every agent would.
 
+mod audience;
 mod client;
 mod listening;
 mod player;
@@ -26,13 +27,16 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncWrite};
+
 use super::check;
 use super::message::Said;
-use super::script::{Script, What, is_transcript};
+use super::script::{Script, What, reads_as_transcript};
 use super::{Pace, ReplayError};
-use crate::process::Exit;
-use crate::recording::{MANIFEST, STDERR, STDIN, STDOUT, TIMING, spoken};
-use client::listen;
+use crate::{MANIFEST, STDERR, STDIN, STDOUT, TIMING, spoken};
+use audience::StreamAudience;
+use client::{hear_stream, listen};
+use lapidary_process::Exit;
 use player::Player;
 
 /// A recorded dialogue that was found to be in order.
@@ -54,6 +58,13 @@ pub struct Stage<'a> {
     /// What is to be said about how the client differs from the recorded one.
     pub note: &'a mut dyn FnMut(&str),
     /// How fast.
+    pub rate: ReplayRate,
+}
+
+/// How fast a dialogue is played.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReplayRate {
+    /// How fast the agent speaks.
     pub pace: Pace,
     /// How long a request waits for what the recording has before it.
     pub patience: Duration,
@@ -62,8 +73,7 @@ pub struct Stage<'a> {
 impl fmt::Debug for Stage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stage")
-            .field("pace", &self.pace)
-            .field("patience", &self.patience)
+            .field("rate", &self.rate)
             .finish_non_exhaustive()
     }
 }
@@ -98,7 +108,7 @@ impl Dialogue {
             let directory = path.parent().filter(|parent| *parent != Path::new(""));
             return Self::directory(directory.unwrap_or(Path::new(".")));
         }
-        if !metadata.is_file() || !is_transcript(path)? {
+        if !metadata.is_file() || !reads_as_transcript(path)? {
             return Ok(None);
         }
         let dialogue = Self {
@@ -125,7 +135,7 @@ impl Dialogue {
             stderr: size(STDERR)?,
             reads_newer: false,
         };
-        if !texts.is_dialogue(|| spoken(directory))? {
+        if !texts.find_dialogue(|| spoken(directory))? {
             return Ok(None);
         }
         texts.stdin = Some(size(STDIN)?);
@@ -164,6 +174,24 @@ impl Dialogue {
     /// The input is read by a thread that waits for it until it ends, even if the agent ends before.
     pub fn play(self, input: File, stage: Stage<'_>) -> io::Result<()> {
         let script = Script::open(&self.place).map_err(io::Error::other)?;
-        Player::new(self, script, stage, listen(input)?).play()
+        let rate = stage.rate;
+        let player = Player::new(self, script, (stage, rate), listen(input)?);
+        super::block_on(player.play())
+    }
+
+    /// Plays it to a client at the other end of a stream, by the clock of the runtime. The agent's stderr is not heard there.
+    pub async fn serve(
+        self,
+        stream: impl AsyncRead + AsyncWrite,
+        rate: ReplayRate,
+    ) -> io::Result<()> {
+        let script = Script::open(&self.place).map_err(io::Error::other)?;
+        let (reads, writes) = tokio::io::split(stream);
+        let (client, hearing) = hear_stream(reads);
+        let player = Player::new(self, script, (StreamAudience(writes), rate), client);
+        tokio::select! {
+            done = player.play() => done,
+            never = hearing => match never {},
+        }
     }
 }

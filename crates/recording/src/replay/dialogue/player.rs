@@ -2,16 +2,18 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::listening::Waited;
-use super::waiting::Waiting;
-use super::{Dialogue, Stage};
-use crate::process::Exit;
+use tokio::sync::mpsc::Receiver;
+use tokio::time::Instant;
+
+use super::audience::Audience;
+use super::waiting::{Waited, Waiting};
+use super::{Dialogue, ReplayRate};
 use crate::replay::message::{Decision, Id, Said, with_id};
 use crate::replay::script::{Script, Step, What};
-use crate::signals;
+use lapidary_process::Exit;
+use lapidary_process::signals;
 
 /// How far it is looked ahead for whether something can be passed over.
 const AHEAD: usize = 64;
@@ -20,8 +22,9 @@ const AHEAD: usize = 64;
 const SENT: [&str; 4] = ["SIGTERM", "SIGKILL", "SIGINT", "SIGHUP"];
 
 /// A dialogue that is being played.
-pub(super) struct Player<'a> {
-    pub(super) stage: Stage<'a>,
+pub(super) struct Player<A> {
+    pub(super) audience: A,
+    pub(super) rate: ReplayRate,
     script: Script,
     /// Steps that were read to see what comes.
     ahead: VecDeque<Step>,
@@ -45,15 +48,16 @@ struct Asked {
     is_answered: bool,
 }
 
-impl<'a> Player<'a> {
+impl<A: Audience> Player<A> {
     pub(super) fn new(
         dialogue: Dialogue,
         script: Script,
-        stage: Stage<'a>,
+        (audience, rate): (A, ReplayRate),
         client: Receiver<Said>,
     ) -> Self {
         Self {
-            stage,
+            audience,
+            rate,
             script,
             ahead: VecDeque::new(),
             client,
@@ -68,34 +72,32 @@ impl<'a> Player<'a> {
         }
     }
 
-    pub(super) fn play(mut self) -> io::Result<()> {
+    pub(super) async fn play(mut self) -> io::Result<()> {
         let mut is_over = false;
         while let Some(Step { at, what }) = self.next()? {
             match what {
                 What::Say(line) => {
-                    self.until(at)?;
-                    self.say(&line)?;
+                    self.until(at).await?;
+                    self.say(&line).await?;
                 }
                 What::Complain(bytes) => {
-                    self.until(at)?;
-                    // An agent does not mind that nobody hears its complaints.
-                    let _ = self.stage.err.write_all(&bytes);
-                    let _ = self.stage.err.flush();
+                    self.until(at).await?;
+                    self.audience.complain(&bytes);
                 }
                 What::Hear(said) => {
-                    if !self.hear(&said)? {
+                    if !self.hear(&said).await? {
                         return Ok(());
                     }
                     self.happened(at);
                 }
                 What::HangUp => {
-                    self.until_hung_up()?;
+                    self.until_hung_up().await?;
                     self.happened(at);
                     is_over = true;
                 }
             }
         }
-        self.end(is_over)
+        self.end(is_over).await
     }
 
     fn next(&mut self) -> io::Result<Option<Step>> {
@@ -111,10 +113,10 @@ impl<'a> Player<'a> {
     }
 
     /// After the last step.
-    fn end(&mut self, is_over: bool) -> io::Result<()> {
+    async fn end(&mut self, is_over: bool) -> io::Result<()> {
         match self.duration {
-            Some(duration) if is_over || self.ended_by_itself() => self.until(duration),
-            _ => self.until_hung_up(),
+            Some(duration) if is_over || self.ended_by_itself() => self.until(duration).await,
+            _ => self.until_hung_up().await,
         }
     }
 
@@ -128,55 +130,55 @@ impl<'a> Player<'a> {
         !is_quiet || self.asked.values().any(owes)
     }
 
-    /// Says a line, to whoever really asked for it.
-    fn say(&mut self, line: &[u8]) -> io::Result<()> {
+    /// Says a line. An answer goes under the id that the client has for its request.
+    async fn say(&mut self, line: &[u8]) -> io::Result<()> {
         match Said::read(line) {
             Said::Answer { id, .. } => match self.asked.get_mut(&id.key) {
                 Some(asked) => {
                     asked.is_answered = true;
-                    let whose = asked.live.as_deref();
-                    let answer = whose.map(|id| with_id(line, id));
-                    answer.map_or(Ok(()), |answer| self.write(&answer))
+                    match asked.live.as_deref().map(|id| with_id(line, id)) {
+                        Some(answer) => self.write(&answer).await,
+                        None => Ok(()),
+                    }
                 }
-                None => self.write(line),
+                None => self.write(line).await,
             },
             Said::Request { id, .. } => {
                 self.waiting.open(id);
-                self.write(line)
+                self.write(line).await
             }
-            Said::Notification { .. } | Said::Noise => self.write(line),
+            Said::Notification { .. } | Said::Noise => self.write(line).await,
         }
     }
 
-    pub(super) fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        self.stage.out.write_all(line)?;
-        self.stage.out.flush()
+    pub(super) async fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        self.audience.write(line).await
     }
 
     /// Waits for what the recorded client said. False if the client has hung up before.
-    fn hear(&mut self, said: &Said) -> io::Result<bool> {
+    async fn hear(&mut self, said: &Said) -> io::Result<bool> {
         let mut since = Instant::now();
         loop {
-            if self.has_heard(said) {
+            if self.take_heard(said) {
                 self.waiting.passed(said);
                 return Ok(true);
             }
-            match self.listen(since)? {
+            match self.listen(since).await? {
                 // Whoever still speaks may be about to say it.
                 Waited::More => since = Instant::now(),
                 Waited::TooLong => {
                     if self.passes_over(said)? {
                         return Ok(true);
                     }
-                    self.refuse_all(said)?;
+                    self.refuse_all(said).await?;
                 }
                 Waited::HungUp => {
                     // What has not been said by now never will be.
                     if self.waiting.has_requests() && self.passes_over(said)? {
                         return Ok(true);
                     }
-                    self.refuse_all(said)?;
-                    let expected = described(said);
+                    self.refuse_all(said).await?;
+                    let expected = said.described();
                     let note = format!("the client hung up where the recording has {expected}");
                     self.note(&note);
                     return Ok(false);
@@ -185,7 +187,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    fn has_heard(&mut self, said: &Said) -> bool {
+    fn take_heard(&mut self, said: &Said) -> bool {
         match said {
             Said::Request { id, method } => {
                 let live = self.waiting.take_request(method);
@@ -236,7 +238,7 @@ impl<'a> Player<'a> {
                 self.asked_for(id, None);
             }
             self.waiting.passed(said);
-            let expected = described(said);
+            let expected = said.described();
             self.note(&format!("the client skips {expected}"));
         }
         Ok(can)
@@ -253,15 +255,6 @@ impl<'a> Player<'a> {
         }
         let next = self.ahead.iter().find(|step| !is_complaint(step));
         Ok(next.map(|step| &step.what))
-    }
-}
-
-pub(super) fn described(said: &Said) -> String {
-    match said {
-        Said::Request { method, .. } => format!("the request `{method}`"),
-        Said::Notification { method } => format!("the notification `{method}`"),
-        Said::Answer { id, .. } => format!("an answer to `{}`", id.token),
-        Said::Noise => "nothing".to_owned(),
     }
 }
 

@@ -14,7 +14,7 @@ use lapidary_wire::lines::DEFAULT_LIMIT;
 use super::ReplayError;
 use super::message::Said;
 pub(super) use recorded::Recorded;
-pub(super) use transcript::{Transcript, is_transcript};
+pub(super) use transcript::{Transcript, reads_as_transcript};
 
 /// Longer lines are played, but not understood.
 const LONGEST_LINE: usize = DEFAULT_LIMIT;

@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use super::{LONGEST_LINE, ReplayError, Said, Step, What};
 use crate::follow::CHUNK;
-use crate::recording::{Channel, Moment, STDERR, STDIN, STDOUT, TIMING, Timing};
 use crate::replay::check;
-use crate::replay::past::rest;
+use crate::{Channel, Moment, STDERR, STDIN, STDOUT, TIMING, Timing};
 
 /// A recording while it is read.
 #[derive(Debug)]
@@ -18,9 +17,9 @@ pub(in crate::replay) struct Recorded {
     moments: std::vec::IntoIter<Moment>,
     /// What of the latest moment has not been read.
     now: Moment,
-    stdin: Source,
-    stdout: Source,
-    stderr: Source,
+    stdin: RecordedChannel,
+    stdout: RecordedChannel,
+    stderr: RecordedChannel,
     ready: VecDeque<Step>,
 }
 
@@ -34,7 +33,7 @@ impl Recorded {
         })?;
         let mut moments = timing.0;
         moments.extend(rest(&moments));
-        let source = |name| Source::open(directory.join(name));
+        let source = |name| RecordedChannel::open(directory.join(name));
         Ok(Self {
             moments: moments.into_iter(),
             now: Moment {
@@ -109,7 +108,7 @@ impl Recorded {
         !self.ready.is_empty()
     }
 
-    fn source(&mut self, channel: Channel) -> &mut Source {
+    fn source(&mut self, channel: Channel) -> &mut RecordedChannel {
         match channel {
             Channel::In => &mut self.stdin,
             Channel::Out => &mut self.stdout,
@@ -132,7 +131,7 @@ impl Recorded {
 
 /// One of its files.
 #[derive(Debug)]
-struct Source {
+struct RecordedChannel {
     path: PathBuf,
     file: File,
     /// Lines that have not been handed out, and the beginning of one that has not ended.
@@ -143,7 +142,7 @@ struct Source {
     searched: usize,
 }
 
-impl Source {
+impl RecordedChannel {
     fn open(path: PathBuf) -> Result<Self, ReplayError> {
         let (file, _) = check::open(&path)?;
         Ok(Self {
@@ -181,4 +180,15 @@ impl Source {
         self.searched = end;
         Some(line)
     }
+}
+
+/// What was written when nobody took the time any more.
+fn rest(moments: &[Moment]) -> [Moment; 3] {
+    let at = moments.last().map_or(Duration::ZERO, |moment| moment.at);
+    let all = [Channel::In, Channel::Out, Channel::Err];
+    all.map(|channel| Moment {
+        at,
+        channel,
+        bytes: u64::MAX,
+    })
 }

@@ -9,10 +9,10 @@ use tokio::sync::{mpsc, watch};
 use super::Piece;
 use super::tape::Tape;
 use crate::follow::{CHUNK, Followed, Follower, Grown};
-use crate::process::Patience;
-use crate::process::stop::{Urgency, wanted};
-use crate::process::{Ended, Running};
-use crate::recording::{STDERR, STDOUT};
+use crate::{STDERR, STDOUT};
+use lapidary_process::Patience;
+use lapidary_process::stop::{Urgency, wanted};
+use lapidary_process::{Ended, Running};
 
 /// What watches.
 pub(super) struct Watch {

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::recording::{Channel, Manifest, Recorder};
+use crate::{Channel, Manifest, Recorder};
 
 /// A recording that several write to.
 #[derive(Debug, Clone)]

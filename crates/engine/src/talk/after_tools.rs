@@ -8,18 +8,18 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::{FinishedCall, HookCalls, MOST};
-use crate::talk::conversation_state::ConversationState;
-use crate::talk::course::Course;
-use crate::talk::ending::Broken;
-use crate::talk::halts::Phase;
+use super::conversation_state::ConversationState;
+use super::course::Course;
+use super::ending::Broken;
+use super::halts::Phase;
+use super::hooks::{FinishedCall, HookCalls, MOST_CALLS};
 
 /// For how many calls hooks run at a time: the next call need not wait for one slow hook.
 const AT_ONCE: usize = 8;
 
 impl ConversationState {
     /// Runs the hooks of calls that have ended, for some calls at a time.
-    pub(in crate::talk) async fn after_tools(
+    pub(super) async fn after_tools(
         self: Arc<Self>,
         finished: &mut mpsc::UnboundedReceiver<FinishedCall>,
     ) -> Infallible {
@@ -62,32 +62,32 @@ impl ConversationState {
     }
 
     /// Waits until the hooks after the tools of a session, or of all, are done.
-    pub(in crate::talk) async fn tools_are_done(&self, session: Option<&str>) {
+    pub(super) async fn tools_are_done(&self, session: Option<&str>) {
         if let Some(waiting) = self.observer.calls(|calls| calls.waiting()) {
             let mut waiting = waiting.subscribe();
             let _ = waiting.wait_for(|waiting| waiting.is_over(session)).await;
         }
     }
 
-    pub(in crate::talk) fn say_what_was_cut_off(&self, more: usize, why: &str) {
+    pub(super) fn say_what_was_cut_off(&self, more: usize, why: &str) {
         let cut_off = self.observer.calls(HookCalls::take_cut_off);
         if let Some(hooks) = &self.hooks {
             hooks.not_after(cut_off.unwrap_or_default() + more, why);
         }
     }
 
-    pub(in crate::talk) fn say_what_was_left_out(&self) {
+    pub(super) fn say_what_was_left_out(&self) {
         let left_out = self.observer.calls(HookCalls::take_left_out);
         if let (Some(hooks), Some(left_out)) = (&self.hooks, left_out) {
             let why = format!(
-                "more than {MOST} calls were waiting for theirs, or too much of what they said"
+                "more than {MOST_CALLS} calls were waiting for theirs, or too much of what they said"
             );
             hooks.not_after(left_out, &why);
         }
     }
 
     /// Hooks are not wanted any more. Those that run are ended, and those that have not begun are counted.
-    pub(in crate::talk) async fn hooks_are_over(
+    pub(super) async fn hooks_are_over(
         &self,
         waiting: Option<mpsc::UnboundedReceiver<FinishedCall>>,
     ) {
@@ -119,7 +119,7 @@ impl Course<'_> {
     }
 
     /// Hooks hear that sessions end: as long as they like if all went well, and else no longer than the agent itself would have.
-    pub(in crate::talk) async fn end_sessions(&mut self, done: &Result<(), Broken>) {
+    pub(super) async fn end_sessions(&mut self, done: &Result<(), Broken>) {
         let state = Arc::clone(&self.state);
         let Some(hooks) = &state.hooks else { return };
         let mut ends = pin!(async {

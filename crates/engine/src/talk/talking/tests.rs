@@ -3,23 +3,26 @@
 use std::path::Path;
 
 use lapidary_normalize::Options;
-use lapidary_vocab::{Body, Event, Outcome};
+use lapidary_vocab::event::Provider;
+use lapidary_vocab::{Body, Cause, Event, Json, Outcome};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::time::sleep;
 
+use super::super::course::BY_ITSELF;
 use super::*;
 use crate::acp::LocalAgent;
 use crate::agents::ModeWords;
 use crate::policy::{PermissionMode, Policy, Rules};
 use crate::process::stop::{self, Stopper};
 use crate::recording::{Records, STDIN};
-use crate::replay::{Past, PastAttempts, PastReading, ReplayError};
+use crate::replay::{Pace, Past, PastAttempts, PastReading, ReplayError, ReplayRate, ReplaySource};
 use crate::run::events::ProgressPort;
 use crate::run::recorded_events::PastFormat;
 use crate::run::{self, RunSource, Subscription, Timeouts, testing};
 use crate::talk::prompt::Attendant;
-use crate::talk::request::Opening;
+use crate::talk::request::{Errand, Opening};
 
 /// What the agent of a test does when it is prompted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +124,8 @@ impl Played {
             batches,
             progress: port,
         };
-        let ((), events, beside) = tokio::join!(run(request, errand, ports), reading, beside);
+        let ((), events, beside) =
+            tokio::join!(run(request, Script::Errand(errand), ports), reading, beside);
         let lines = |events: &[Event]| events.iter().map(Event::to_json).collect::<Vec<_>>();
         let told = lines(&events);
         assert_eq!(lines(&beside), told, "subscribed from the start");
@@ -147,6 +151,22 @@ impl Played {
         let ends: Vec<_> = ends.collect();
         assert_eq!(ends.len(), 1, "every run ends once: {ends:?}");
         ends[0]
+    }
+}
+
+impl Played {
+    /// The events without what differs from run to run: times, and the directory.
+    fn timeless(&self) -> Vec<Value> {
+        let home = self.home.path().to_str().unwrap();
+        let events = self.events.iter().map(|event| {
+            let text = event.to_json().replace(home, "HOME");
+            let mut event: Value = serde_json::from_str(&text).unwrap();
+            let members = event.as_object_mut().unwrap();
+            members.remove("timestamp");
+            members.remove("durationMs");
+            event
+        });
+        events.collect()
     }
 }
 
@@ -265,4 +285,22 @@ async fn an_agent_that_ignores_a_cancel_has_only_the_grace_to_end() {
         "{:?}",
         played.took
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recorded_conversation_is_an_agent_whose_run_has_the_same_events() {
+    for prompted in [Prompted::Answers, Prompted::Panics, Prompted::Leaves] {
+        let recorded = Played::new(agent(prompted), NO_LIMITS, |_| {}).await;
+        let rate = ReplayRate {
+            pace: Pace::Times(1.0),
+            patience: Duration::from_secs(5),
+        };
+        let recording = recorded.home.path().join("r");
+        let again = match ReplaySource::open(&recording, rate).unwrap() {
+            ReplaySource::Spoken(agent) => agent,
+            ReplaySource::Written(output) => panic!("{output:?} spoke ACP"),
+        };
+        let played = Played::new(again, NO_LIMITS, |_| {}).await;
+        assert_eq!(played.timeless(), recorded.timeless(), "{prompted:?}");
+    }
 }

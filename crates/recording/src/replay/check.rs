@@ -8,12 +8,12 @@ use std::time::Duration;
 use lapidary_vocab::recording::SCHEMA;
 
 use super::{Replay, Source};
-use crate::process::Exit;
-use crate::recording::{
+use crate::{
     ACP, Channel, MANIFEST, Manifest, ReadLineError, RecordedEnd, STDERR, STDIN, STDOUT, Timing,
     TimingError, UNKNOWN,
 };
-use crate::signals;
+use lapidary_process::Exit;
+use lapidary_process::signals;
 
 /// A manifest or a timing is shorter. The longest timing that makes sense is of a run that wrote without a pause for two hours.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -189,7 +189,7 @@ impl Texts<'_> {
     }
 
     /// Whether it is a dialogue with an ACP agent. Whoever recorded it may not have lived to say so: then what was said does.
-    pub(super) fn is_dialogue(
+    pub(super) fn find_dialogue(
         &self,
         spoken: impl FnOnce() -> Option<&'static str>,
     ) -> Result<bool, ReplayError> {

@@ -4,8 +4,8 @@
 //! that it writes has to wait for whoever reads it; they are followed and handed on as they grow.
 //!
 //! ```no_run
-//! # fn demo(request: lapidary_engine::record::Request, input: std::fs::File) -> Result<(), lapidary_engine::record::TakeError> {
-//! use lapidary_engine::record::Take;
+//! # fn demo(request: lapidary_recording::record::Request, input: std::fs::File) -> Result<(), lapidary_recording::record::TakeError> {
+//! use lapidary_recording::record::Take;
 //!
 //! let mut take = Take::start(request, input);
 //! while let Some(piece) = take.blocking_next() {
@@ -25,19 +25,18 @@ use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
+use lapidary_process::platform::is_full;
+use lapidary_process::signals;
+use lapidary_process::stop::{self, Stopper, Urgency};
+use lapidary_process::{Command, Exit, StartError, Stdio, Supervisor};
 use lapidary_vocab::recording::SCHEMA;
 use tokio::sync::{mpsc, watch as value};
 
 use crate::follow::{Follower, Grown};
-use crate::fresh_run;
-use crate::process::stop::{self, Urgency};
-use crate::process::{Command, Exit, StartError, Stdio, Supervisor};
-use crate::recording::{
-    self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDIN, STDOUT, UNKNOWN, spoken,
+use crate::{
+    Manifest, RecordError, RecordedEnd, Recorder, Records, STDERR, STDIN, STDOUT, UNKNOWN,
+    fresh_run, spoken,
 };
-use crate::run::{Records, Stopper};
-use crate::signals;
-use crate::system::is_full;
 use tape::Tape;
 use watch::{Copier, Watch};
 
@@ -160,7 +159,7 @@ async fn take(
     request.command.mark("LAPIDARY_RUN", fresh_run());
     let records = &request.records;
     // Whether old recordings could be cleaned up is no concern of this one.
-    let _ = recording::prune(&records.root, records.limits, SystemTime::now());
+    let _ = crate::prune(&records.root, records.limits, SystemTime::now());
     let recorder = Recorder::begin(&records.root, &request.run)?;
     let directory = recorder.directory().to_owned();
     let taken = supervised(&request, recorder, input, stops, pieces).await;

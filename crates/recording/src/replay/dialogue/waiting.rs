@@ -25,9 +25,18 @@ struct Open {
     answers: VecDeque<Decision>,
 }
 
+/// What has become of waiting.
+pub(super) enum Waited {
+    /// There is something new.
+    More,
+    /// Requests have waited long enough.
+    TooLong,
+    HungUp,
+}
+
 /// What becomes of something that the client says.
 #[derive(Debug)]
-pub(super) enum Taken {
+pub(super) enum TakenMessage {
     /// It waits for its turn.
     Kept,
     /// A request that will never have a turn.
@@ -48,7 +57,7 @@ impl Waiting {
         }
     }
 
-    pub(super) fn take_in(&mut self, said: Said) -> Taken {
+    pub(super) fn take_in(&mut self, said: Said) -> TakenMessage {
         match said {
             Said::Request { id, method } => self.request(id, method),
             Said::Notification { method } => self.notification(method),
@@ -56,38 +65,40 @@ impl Waiting {
                 Some(open) if open.unanswered > 0 => {
                     open.unanswered -= 1;
                     open.answers.push_back(decision);
-                    Taken::Kept
+                    TakenMessage::Kept
                 }
-                _ => Taken::Ignored(format!("an answer to `{}`, which is not open", id.token)),
+                _ => {
+                    TakenMessage::Ignored(format!("an answer to `{}`, which is not open", id.token))
+                }
             },
-            Said::Noise => Taken::Ignored("a line that is not a message".to_owned()),
+            Said::Noise => TakenMessage::Ignored("a line that is not a message".to_owned()),
         }
     }
 
-    fn request(&mut self, id: Id, method: String) -> Taken {
+    fn request(&mut self, id: Id, method: String) -> TakenMessage {
         let waiting = self.requests.iter().filter(|(_, other)| *other == method);
         let waiting = waiting.count() as u64;
         if self.coming.requests.get(&method).copied().unwrap_or(0) <= waiting {
-            return Taken::Unknown(id, method);
+            return TakenMessage::Unknown(id, method);
         }
         if self.requests.len() >= MOST {
-            return Taken::TooMany(id, method);
+            return TakenMessage::TooMany(id, method);
         }
         self.requests.push_back((id, method));
-        Taken::Kept
+        TakenMessage::Kept
     }
 
-    fn notification(&mut self, method: String) -> Taken {
+    fn notification(&mut self, method: String) -> TakenMessage {
         let waiting = self.notifications.iter().filter(|other| **other == method);
         let waiting = waiting.count() as u64;
         let coming = self.coming.notifications.get(&method).copied();
         if coming.unwrap_or(0) <= waiting || self.notifications.len() >= MOST {
-            return Taken::Ignored(format!(
+            return TakenMessage::Ignored(format!(
                 "the notification `{method}`, which the recording has not"
             ));
         }
         self.notifications.push_back(method);
-        Taken::Kept
+        TakenMessage::Kept
     }
 
     /// The first request of this method.

@@ -5,9 +5,9 @@ use std::io::{self, PipeWriter, Read as _, Write as _};
 use std::thread;
 
 use super::tape::Tape;
+use crate::Channel;
 use crate::follow::CHUNK;
-use crate::recording::Channel;
-use crate::system::wait_for_input;
+use lapidary_process::platform::wait_for_input;
 
 /// Passes `input` on to `feed` on a thread of its own, which nobody waits for: it may be reading from somebody who never says anything
 /// again, and such a read cannot be interrupted. When the input ends, so does the feed.

@@ -1,21 +1,24 @@
 //! The client that talks to the replay: what it says, as it says it.
 
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use lapidary_wire::lines::{Line, LineBuffer};
 
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
 use crate::replay::message::Said;
-use crate::system::wait_for_input;
+use lapidary_process::platform::wait_for_input;
 
 /// How many lines may lie there unheard. More wait in the client's pipe.
 const LINES: usize = 256;
 
 /// Listens until the client hangs up, which ends the channel. Nobody waits for the thread: a read cannot be interrupted.
 pub(super) fn listen(input: File) -> io::Result<Receiver<Said>> {
-    let (sender, heard) = sync_channel(LINES);
+    let (sender, heard) = channel(LINES);
     let name = "lapidary-client".to_owned();
     let body = move || {
         hear(input, &sender);
@@ -25,7 +28,7 @@ pub(super) fn listen(input: File) -> io::Result<Receiver<Said>> {
 }
 
 /// None once nobody listens any more.
-fn hear(mut input: File, sender: &SyncSender<Said>) -> Option<()> {
+fn hear(mut input: File, sender: &Sender<Said>) -> Option<()> {
     let mut lines = LineBuffer::default();
     loop {
         match input.read(lines.room()) {
@@ -36,11 +39,37 @@ fn hear(mut input: File, sender: &SyncSender<Said>) -> Option<()> {
             Err(_) => break, // a closed or broken input is one that has ended
         }
         while let Some(line) = lines.next_line() {
-            sender.send(understand(line)).ok()?;
+            sender.blocking_send(understand(line)).ok()?;
         }
     }
     let last = lines.last_line()?;
-    sender.send(understand(last)).ok()
+    sender.blocking_send(understand(last)).ok()
+}
+
+/// What a client says at the other end of a stream, and what hears it: that has to be waited for beside the replay, and never ends.
+pub(super) fn hear_stream(
+    reads: impl AsyncRead + Unpin,
+) -> (Receiver<Said>, impl Future<Output = Infallible>) {
+    let (sender, heard) = channel(LINES);
+    let hearing = async move {
+        hear_all(reads, sender).await;
+        std::future::pending().await
+    };
+    (heard, hearing)
+}
+
+async fn hear_all(mut reads: impl AsyncRead + Unpin, sender: Sender<Said>) -> Option<()> {
+    let mut lines = LineBuffer::default();
+    // A stream that cannot be read any more is one that has ended.
+    while let Ok(count @ 1..) = reads.read(lines.room()).await {
+        lines.filled(count);
+        while let Some(line) = lines.next_line() {
+            let said = understand(line);
+            sender.send(said).await.ok()?;
+        }
+    }
+    let last = understand(lines.last_line()?);
+    sender.send(last).await.ok()
 }
 
 fn understand(line: Line<'_>) -> Said {

@@ -1,0 +1,49 @@
+//! A recording as the agent of a run: nothing is started, and time is the runtime's.
+//!
+//! The run goes its usual way: it is recorded, limited, judged and told as one of an agent in a process.
+
+use std::path::{Path, PathBuf};
+
+use tokio::io::DuplexStream;
+
+use super::{Dialogue, Past, ReplayError, ReplayRate};
+use crate::acp::LocalAgent;
+use crate::process::Exit;
+use crate::run::RecordedOutput;
+
+/// How an agent exits whose recording is gone by the time that it is started.
+const CRASHED: Exit = Exit::Code(1);
+
+/// A recorded agent, by how its run is asked for.
+#[derive(Debug, Clone)]
+pub enum ReplaySource {
+    /// It only wrote: for [`run::Request::replay`](crate::run::Request::replay).
+    Written(RecordedOutput),
+    /// It spoke ACP: for [`talk::Request::local`](crate::talk::Request::local).
+    Spoken(LocalAgent),
+}
+
+impl ReplaySource {
+    /// Opens a recording by its directory. All of it is checked before anything is played.
+    pub fn open(recording: &Path, rate: ReplayRate) -> Result<Self, ReplayError> {
+        if !Past::open(recording)?.is_dialogue() {
+            return RecordedOutput::open(recording, rate.pace).map(Self::Written);
+        }
+        Dialogue::open(recording)?;
+        let recording = recording.to_owned();
+        let agent = LocalAgent::with_exit(move |stream| speak(recording.clone(), stream, rate));
+        Ok(Self::Spoken(agent))
+    }
+}
+
+/// Speaks as the recorded agent did, and exits as it did.
+async fn speak(recording: PathBuf, stream: DuplexStream, rate: ReplayRate) -> Option<Exit> {
+    let Ok(Some(dialogue)) = Dialogue::open(&recording) else {
+        return Some(CRASHED);
+    };
+    let exit = dialogue.exit();
+    match dialogue.serve(stream, rate).await {
+        Ok(()) => exit,
+        Err(_) => Some(CRASHED),
+    }
+}

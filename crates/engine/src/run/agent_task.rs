@@ -1,0 +1,96 @@
+//! The agent of an attempt that only writes: a process, or a recording that is played into the same files.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use crate::process::{Ended, Exit, Running};
+use crate::recording::replay::{Pace, Replay, ReplayError};
+
+/// What a recorded agent wrote that was not spoken to, to be played again.
+#[derive(Debug, Clone)]
+pub struct RecordedOutput {
+    recording: PathBuf,
+    pace: Pace,
+}
+
+impl RecordedOutput {
+    /// The output in the recording in a directory. All of it is checked before anything is played.
+    pub fn open(recording: &Path, pace: Pace) -> Result<Self, ReplayError> {
+        Replay::open(recording)?;
+        Ok(Self {
+            recording: recording.to_owned(),
+            pace,
+        })
+    }
+}
+
+/// What writes the output of an attempt.
+pub(super) enum AgentTask {
+    Process(Box<Running>),
+    /// It has nothing to tidy up, so an order to end is obeyed at once.
+    Replay(JoinSet<Option<Exit>>),
+}
+
+impl AgentTask {
+    /// Plays what was recorded into an agent's files.
+    pub(super) fn replay(output: &RecordedOutput, stdout: File, stderr: File) -> io::Result<Self> {
+        let replay = Replay::open(&output.recording).map_err(io::Error::other)?;
+        let pace = output.pace;
+        let mut task = JoinSet::new();
+        task.spawn(async move {
+            let (exit, mut stdout, mut stderr) = (replay.exit(), stdout, stderr);
+            // An agent that cannot write ends as it would have: what is missing is seen in its output.
+            let _ = replay.play_timed(pace, &mut stdout, &mut stderr).await;
+            exit
+        });
+        Ok(Self::Replay(task))
+    }
+
+    /// Waits for its end. Can be cancelled.
+    pub(super) async fn wait(&mut self) -> Ended {
+        match self {
+            Self::Process(running) => running.wait().await,
+            Self::Replay(task) => {
+                let exit = match task.join_next().await {
+                    Some(Ok(exit)) => exit,
+                    Some(Err(_)) | None => None,
+                };
+                Ended {
+                    exit,
+                    leftover: 0,
+                    immortal: 0,
+                }
+            }
+        }
+    }
+
+    pub(super) async fn stop(&mut self, grace: Duration) {
+        match self {
+            Self::Process(running) => running.stop(grace).await,
+            Self::Replay(task) => task.abort_all(),
+        }
+    }
+
+    pub(super) async fn kill(&mut self) {
+        match self {
+            Self::Process(running) => running.kill().await,
+            Self::Replay(task) => task.abort_all(),
+        }
+    }
+
+    /// Gives up on an agent that does not end.
+    pub(super) async fn abandon(&mut self) -> Ended {
+        if let Self::Process(running) = self {
+            return running.abandon().await;
+        }
+        self.kill().await;
+        self.wait().await
+    }
+}
+
+#[cfg(test)]
+mod tests;

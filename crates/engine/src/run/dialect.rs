@@ -1,0 +1,72 @@
+//! The dialects of agents that only write: a row for each.
+//!
+//! An attempt, a subscription, a recording that is read again and `translate` take from its row what they need to know of a dialect.
+//! Another one is a row here and a [`Normalizer`] in `normalize`; how its agent is started stands with the agent.
+
+use lapidary_normalize::gemini::stream::StreamNormalizer;
+use lapidary_normalize::{Normalizer, Options};
+use lapidary_vocab::event::Provider;
+
+/// A normaliser of any dialect.
+pub type BoxedNormalizer = Box<dyn Normalizer + Send>;
+
+/// How an agent that is not spoken to writes down what it says and does.
+#[derive(Debug)]
+pub struct StreamDialect {
+    /// What recordings call it (`transport`).
+    pub name: &'static str,
+    /// The family of agents that write it.
+    pub provider: Provider,
+    /// Lines, or one document.
+    pub speech: Speech,
+    normalizer: fn(&Options) -> BoxedNormalizer,
+}
+
+/// What an agent writes to stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speech {
+    /// A line for each event.
+    Stream,
+    /// One document at the end, else on stderr.
+    Document,
+}
+
+/// `gemini -o stream-json`.
+pub static GEMINI_STREAM: StreamDialect = StreamDialect {
+    name: "stream-json",
+    provider: Provider::Gemini,
+    speech: Speech::Stream,
+    normalizer: |options| Box::new(StreamNormalizer::new(options)),
+};
+
+/// `gemini -o json`.
+pub static GEMINI_DOCUMENT: StreamDialect = StreamDialect {
+    name: "json",
+    provider: Provider::Gemini,
+    speech: Speech::Document,
+    normalizer: |options| Box::new(StreamNormalizer::of_document(options)),
+};
+
+/// Every dialect.
+pub static DIALECTS: [&StreamDialect; 2] = [&GEMINI_STREAM, &GEMINI_DOCUMENT];
+
+impl StreamDialect {
+    /// The dialect that recordings call by this name.
+    pub fn from_name(name: &str) -> Option<&'static Self> {
+        DIALECTS.into_iter().find(|dialect| dialect.name == name)
+    }
+
+    /// A normaliser for one run. It takes each line, or the one document as if that were a line.
+    pub fn normalizer(&self, options: &Options) -> BoxedNormalizer {
+        (self.normalizer)(options)
+    }
+}
+
+/// A dialect is its row.
+impl PartialEq for StreamDialect {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for StreamDialect {}

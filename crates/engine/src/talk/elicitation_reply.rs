@@ -1,0 +1,78 @@
+//! The answer to an elicitation: the client's, or ours where no client answers.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::Json;
+use lapidary_vocab::command::ElicitationResponse;
+use lapidary_vocab::event::{DecidedBy, ElicitationAction};
+
+/// What the agent is told.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ElicitationReply {
+    action: ElicitationAction,
+    content: Option<Json>,
+    by: DecidedBy,
+    reason: Option<&'static str>,
+}
+
+impl ElicitationReply {
+    pub(super) fn by_us(action: ElicitationAction, reason: &'static str) -> Self {
+        Self {
+            action,
+            content: None,
+            by: DecidedBy::Default,
+            reason: Some(reason),
+        }
+    }
+
+    pub(super) fn declined(reason: &'static str) -> Self {
+        Self::by_us(ElicitationAction::Decline, reason)
+    }
+
+    /// A command as a reply, or what is wrong with it.
+    pub(super) fn read(response: ElicitationResponse) -> Result<Self, String> {
+        let action = ElicitationAction::from(&*response.action.to_str());
+        if let ElicitationAction::Other(word) = &action {
+            let word: String = word.chars().take(40).collect();
+            return Err(format!(
+                "`{word}` is not an answer: use `accept`, `decline` or `cancel`"
+            ));
+        }
+        let content = response
+            .content
+            .filter(|it| it.token().non_null().is_some());
+        if content.is_some() && action != ElicitationAction::Accept {
+            return Err(format!("`{action}` has no `content`"));
+        }
+        if content.as_ref().is_some_and(|it| !is_content(it.token())) {
+            let wanted = "an object whose values are texts, numbers, booleans or lists of texts";
+            return Err(format!("`content` has to be {wanted}"));
+        }
+        Ok(Self {
+            action,
+            content,
+            by: DecidedBy::Peer,
+            reason: None,
+        })
+    }
+
+    pub(super) fn into_json(self) -> Json {
+        let reason = self.reason.map(|it| ("reason", Json::from_value(&it)));
+        let mark = [("decidedBy", Json::from_value(&self.by))];
+        let mark = Json::object(mark.into_iter().chain(reason));
+        let action = [("action", Json::from_value(&self.action))];
+        let content = self.content.map(|content| ("content", content));
+        let ours = [("_meta", Json::object([("lapidary", mark)]))];
+        Json::object(action.into_iter().chain(content).chain(ours))
+    }
+}
+
+/// Whether an agent can read this as what a user filled in.
+fn is_content(content: Token<'_>) -> bool {
+    let is_text = |token: Token<'_>| token.kind() == Kind::String;
+    let is_value = |value: Token<'_>| match value.kind() {
+        Kind::String | Kind::Number | Kind::Bool => true,
+        Kind::Array => value.elements().all(is_text),
+        Kind::Object | Kind::Null => false,
+    };
+    content.kind() == Kind::Object && content.members().all(|(_, value)| is_value(value))
+}

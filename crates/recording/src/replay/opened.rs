@@ -1,0 +1,78 @@
+//! A recording that is read instead of played.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::{ReplayError, check};
+use crate::{MANIFEST, Manifest, STDERR, STDIN, STDOUT, TIMING, spoken};
+
+/// A recording that was found to be in order.
+#[derive(Debug)]
+pub struct OpenRecording {
+    /// Where it is.
+    pub directory: PathBuf,
+    /// What was started, and how it ended.
+    pub manifest: Manifest,
+    /// Whether it is a dialogue with an agent that speaks ACP.
+    pub is_dialogue: bool,
+    /// When it began, if it has times.
+    pub started: Option<Timestamp>,
+    /// How many bytes its lines have.
+    pub size: u64,
+}
+
+impl OpenRecording {
+    /// Opens a recording by its directory.
+    ///
+    /// Without its timing nobody could tell which side of a dialogue spoke first. What an agent that was not spoken to has written has
+    /// its order anyway: there the files besides `stdout` may be missing.
+    pub fn open(directory: &Path) -> Result<Self, ReplayError> {
+        let text = check::read(&directory.join(MANIFEST))?;
+        let mut texts = check::Texts {
+            place: directory.to_owned(),
+            manifest: &text,
+            timing: "",
+            stdin: None,
+            stdout: size(directory, STDOUT)?,
+            stderr: 0,
+            reads_newer: true,
+        };
+        let is_dialogue = texts.find_dialogue(|| spoken(directory))?;
+        let mut timing = check::read(&directory.join(TIMING));
+        let mut stderr = size(directory, STDERR);
+        if is_dialogue {
+            texts.stdin = Some(size(directory, STDIN)?);
+        } else {
+            timing = timing.or_else(missing);
+            stderr = stderr.or_else(missing);
+        }
+        let timing = timing?;
+        texts.stderr = stderr?;
+        texts.timing = &timing;
+        let has_times = !texts.facts()?.timing.0.is_empty();
+        let manifest = texts.manifest()?;
+        Ok(Self {
+            directory: directory.to_owned(),
+            started: manifest.started_at.parse().ok().filter(|_| has_times),
+            size: texts.stdout.saturating_add(texts.stdin.unwrap_or(0)),
+            manifest,
+            is_dialogue,
+        })
+    }
+}
+
+fn size(directory: &Path, name: &str) -> Result<u64, ReplayError> {
+    check::open(&directory.join(name)).map(|(_, size)| size)
+}
+
+/// A file that is not there is an empty one.
+fn missing<T: Default>(error: ReplayError) -> Result<T, ReplayError> {
+    match error {
+        ReplayError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            Ok(T::default())
+        }
+        error => Err(error),
+    }
+}
