@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use lapidary_normalize::{Deltas, Options};
 use lapidary_sessions::{
     Listed, Listing, ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError,
-    SessionProvider, headline,
+    SessionAbility, SessionProvider, headline,
 };
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::runs::{RunInfo, RunState};
@@ -22,6 +22,9 @@ use lapidary_wire::lines::DEFAULT_LIMIT;
 use crate::agents::{KNOWN, family};
 use crate::recording::{ListedRun, ListingMode, STDOUT, UNKNOWN, list_runs};
 use crate::replay::{Past, PastAttempts, PastReading, ReplayError};
+
+/// Why a session of ours is not what Gemini CLI's are.
+const RECORDED: &str = "is in a recording only";
 
 /// The sessions of recorded runs below a directory.
 #[derive(Debug, Default)]
@@ -77,7 +80,21 @@ impl SessionProvider for RecordingSessions {
     }
 
     fn capabilities(&self) -> ProviderCapabilities {
-        ProviderCapabilities::default()
+        ProviderCapabilities {
+            has_numbers: false,
+            resume: SessionAbility::Unsupported {
+                reason: RECORDED,
+                hint: "`lapidary sessions show {id}` shows it",
+            },
+            delete: SessionAbility::Unsupported {
+                reason: RECORDED,
+                hint: "use `lapidary runs delete {run}`",
+            },
+            records: SessionAbility::Unsupported {
+                reason: RECORDED,
+                hint: "use `--to markdown` or `--to html`; `lapidary runs export {run} --to events` writes its events",
+            },
+        }
     }
 
     fn list(&mut self, scope: &ProviderScope<'_>) -> Listing {

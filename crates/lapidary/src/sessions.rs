@@ -13,6 +13,8 @@
 //! assert_eq!(load_messages(&request.or_empty()).unwrap(), []);
 //! ```
 
+mod providers;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,6 +29,7 @@ use lapidary_normalize::views::messages::MessageFold;
 pub use lapidary_sessions::*;
 use lapidary_vocab::Message;
 use lapidary_wire::gemini::session::Log;
+pub use providers::providers;
 
 /// Which session.
 #[derive(Debug, Clone)]
@@ -185,19 +188,21 @@ fn of_recordings(request: &LoadRequest, root: &Path) -> Result<Option<Vec<Messag
         reach: ProjectReach::Named,
         now: SystemTime::UNIX_EPOCH,
     };
-    let mut recordings = RecordingSessions::new(root, ListingMode::default());
-    let listing = recordings.list(&scope);
+    let recordings = RecordingSessions::new(root, ListingMode::default());
+    let others = providers::registered(Some(recordings)).list(&scope);
     let family = family(&request.tool);
-    let wanted = listing.sessions.iter().filter(|session| {
-        let is_named = |id: &String| session.id() == id;
-        session.info().provider == family && request.session_id.as_ref().is_none_or(is_named)
+    let wanted = others.iter().filter(|session| {
+        let info = session.listed.info();
+        let is_named = |id: &String| info.id == *id;
+        info.provider == family && request.session_id.as_ref().is_none_or(is_named)
     });
-    let Some(session) = wanted.max_by_key(|session| session.info().last_updated.clone()) else {
+    let newest = wanted.max_by_key(|session| session.listed.info().last_updated.clone());
+    let Some(session) = newest else {
         return Ok(None);
     };
-    let mut fold = MessageFold::new(session.id());
+    let mut fold = MessageFold::new(session.listed.id());
     let mut messages = Vec::new();
-    recordings.replay(session, &mut |event| messages.extend(fold.push(&event)))?;
+    session.replay(&mut |event| messages.extend(fold.push(&event)))?;
     messages.extend(fold.finish());
     Ok(Some(messages))
 }

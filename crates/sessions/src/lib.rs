@@ -55,8 +55,9 @@ pub use only_in_vault::OnlyInVault;
 pub use prices::{Price, PriceError, Prices, price};
 pub use projects::{Project, Store, project_hash, slug};
 pub use provider::{
-    GeminiSessions, OtherSessions, ProjectPlaces, ProjectReach, ProviderCapabilities,
-    ProviderScope, ReplaySessionError, SessionProvider,
+    GeminiSessions, OtherSession, OtherSessions, ProjectPlaces, ProjectReach, ProviderCapabilities,
+    ProviderScope, ReplaySessionError, SessionAbility, SessionProvider, SessionProviders,
+    UnsupportedOperation,
 };
 pub use retention::{Expired, Expiring, Limits, Period, Retention, RetentionError, Why};
 pub use scan::{CompactSummary, Scanner, Summary, Unreadable};

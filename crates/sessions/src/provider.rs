@@ -4,12 +4,16 @@
 //! first provider ([`GeminiSessions`]). Recordings are the second; they are in `lapidary-engine`, which knows how to read them. A list
 //! takes Gemini's sessions first, and from another provider only those that it does not have yet ([`Listing::add_others`]): a run
 //! whose agent left a session file is one session.
+//!
+//! [`SessionProviders`] holds the providers beside Gemini CLI's own files. Commands ask it, and not a provider by its name; they answer
+//! from [`ProviderCapabilities`] where a provider cannot do what is asked.
 
+mod capabilities;
 mod gemini;
+mod registry;
 
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -18,7 +22,9 @@ use lapidary_vocab::Event;
 use crate::listing::{Listed, Listing};
 use crate::projects::Project;
 
+pub use capabilities::{ProviderCapabilities, SessionAbility, UnsupportedOperation};
 pub use gemini::GeminiSessions;
+pub use registry::{OtherSession, OtherSessions, SessionProviders};
 
 /// A source of recorded sessions.
 pub trait SessionProvider {
@@ -37,17 +43,6 @@ pub trait SessionProvider {
         session: &Listed,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError>;
-}
-
-/// What can be done with the sessions of a provider.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ProviderCapabilities {
-    /// A list gives them numbers, which select them.
-    pub has_numbers: bool,
-    /// `sessions resume` continues them.
-    pub can_resume: bool,
-    /// `sessions delete` and `sessions prune` remove them.
-    pub can_delete: bool,
 }
 
 /// Whose sessions are wanted.
@@ -110,22 +105,6 @@ impl<'s> ProjectPlaces<'s> {
         let project = self.scope.projects.get(place);
         let project = project.filter(|project| !project.directories.is_empty());
         project.map_or("", |project| project.id.as_str())
-    }
-}
-
-/// Sessions of a provider that are in no file of Gemini CLI.
-pub struct OtherSessions<'p> {
-    /// The provider that has listed them.
-    pub provider: &'p (dyn SessionProvider + Sync),
-    /// The sessions.
-    pub sessions: Vec<Listed>,
-}
-
-impl fmt::Debug for OtherSessions<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("OtherSessions");
-        debug.field("provider", &self.provider.name());
-        debug.field("sessions", &self.sessions).finish()
     }
 }
 

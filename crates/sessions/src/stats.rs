@@ -12,10 +12,10 @@ use std::collections::HashMap;
 use lapidary_vocab::stats::Stats;
 
 use super::candidates::{Candidate, candidates, subagents};
-use super::listing::{Listed, each_file};
+use super::listing::each_file;
 use super::prices::Prices;
 use super::projects::Project;
-use super::provider::{OtherSessions, ReplaySessionError};
+use super::provider::{OtherSession, OtherSessions, ReplaySessionError};
 
 use event_notes::EventNotes;
 use fold::Fold;
@@ -37,10 +37,10 @@ pub fn stats(projects: &[Project], request: &StatsRequest, prices: &Prices) -> S
     count(projects, None, request, prices)
 }
 
-/// The same, with sessions of another provider. One that is also in a file counts once, as the file has it.
+/// The same, with sessions of other providers. One that is also in a file counts once, as the file has it.
 pub fn stats_with(
     projects: &[Project],
-    others: &OtherSessions<'_>,
+    others: &OtherSessions,
     request: &StatsRequest,
     prices: &Prices,
 ) -> Stats {
@@ -49,7 +49,7 @@ pub fn stats_with(
 
 fn count(
     projects: &[Project],
-    others: Option<&OtherSessions<'_>>,
+    others: Option<&OtherSessions>,
     request: &StatsRequest,
     prices: &Prices,
 ) -> Stats {
@@ -80,13 +80,14 @@ fn count(
 }
 
 fn add_others(
-    others: &OtherSessions<'_>,
+    others: &OtherSessions,
     sessions: &mut HashMap<String, Notes>,
     warnings: &mut Vec<String>,
 ) {
-    let is_new = |session: &&Listed| !sessions.contains_key(session.id());
-    let new: Vec<&Listed> = others.sessions.iter().filter(is_new).collect();
-    let read = each_file(&new, || (), |(), session| replayed(others, session));
+    let is_new = |session: &OtherSession<'_>| !sessions.contains_key(session.listed.id());
+    let new: Vec<OtherSession<'_>> = others.iter().filter(is_new).collect();
+    let new: Vec<_> = new.iter().collect();
+    let read = each_file(&new, || (), |(), session| replayed(session));
     for notes in read {
         match notes {
             Ok(notes) => put(sessions, notes),
@@ -98,11 +99,9 @@ fn add_others(
     }
 }
 
-fn replayed(others: &OtherSessions<'_>, session: &Listed) -> Result<Notes, ReplaySessionError> {
-    let mut notes = EventNotes::new(session);
-    others
-        .provider
-        .replay(session, &mut |event| notes.read(&event))?;
+fn replayed(session: &OtherSession<'_>) -> Result<Notes, ReplaySessionError> {
+    let mut notes = EventNotes::new(session.listed);
+    session.replay(&mut |event| notes.read(&event))?;
     Ok(notes.finish())
 }
 

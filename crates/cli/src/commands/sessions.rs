@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     }
 }
 
-/// The ids and titles of this project's newest sessions, for completions.
+/// The ids and titles of this project's newest sessions, for completions: Gemini CLI's own first, then those of other providers.
 pub(super) fn newest_sessions(most: usize) -> Result<Vec<(String, String)>, Failure> {
     let place = Place::open()?;
     let scope = common::Scope {
@@ -86,9 +86,12 @@ pub(super) fn newest_sessions(most: usize) -> Result<Vec<(String, String)>, Fail
         all: false,
         no_index: false,
     };
-    let sessions = place.listing(&scope)?.sessions;
-    let newest = sessions.into_iter().rev().take(most);
+    let listing = place.listing(&scope)?;
+    let others = place.only_others(&scope, &listing)?.into_listing();
+    let sessions = listing.sessions.into_iter().rev();
+    let newest = sessions.chain(others.sessions.into_iter().rev());
     Ok(newest
+        .take(most)
         .map(|it| {
             let info = it.into_info();
             (info.id, info.display_name)

@@ -11,7 +11,7 @@ use lapidary_gemini::GeminiHome;
 use lapidary_sessions::search::{Filters, Query, Role, Search};
 use lapidary_sessions::{
     FromFiles, GeminiSessions, Listed, Listing, OtherSessions, Prices, Project, ProjectReach,
-    ProviderScope, SessionProvider, StatsRequest, Store, stats_with,
+    ProviderScope, SessionProvider, SessionProviders, StatsRequest, Store, stats_with,
 };
 use lapidary_testkit::recorded::Recorded;
 use lapidary_vocab::session::UnlistedPlace;
@@ -184,6 +184,16 @@ impl Shelf {
         (provider, listing)
     }
 
+    fn others(&self) -> OtherSessions {
+        let provider = RecordingSessions::new(self.root(), ListingMode::Direct);
+        let providers = SessionProviders::default().with(Some(provider));
+        providers.list(&ProviderScope {
+            projects: &self.projects(),
+            reach: ProjectReach::Named,
+            now: SystemTime::now(),
+        })
+    }
+
     /// Sessions of Gemini CLI, and those that are in recordings only.
     fn list(&self) -> Listing {
         let mut files = FromFiles;
@@ -198,26 +208,18 @@ impl Shelf {
     }
 
     fn stats(&self) -> Stats {
-        let (provider, listing) = self.recorded(ProjectReach::Named);
-        let others = OtherSessions {
-            provider: &provider,
-            sessions: listing.sessions,
-        };
+        let others = self.others();
         let (request, prices) = (StatsRequest::default(), Prices::shipped());
         stats_with(&self.projects(), &others, &request, &prices)
     }
 
     fn search(&self, words: &str, filters: Filters) -> Vec<(String, String)> {
-        let (provider, listing) = self.recorded(ProjectReach::Named);
         let search = Search {
             query: Query::words(words).unwrap(),
             filters,
             limit: 10,
         };
-        let found = search.of_others(OtherSessions {
-            provider: &provider,
-            sessions: listing.sessions,
-        });
+        let found = search.of_others(&self.others());
         assert_eq!(found.warnings, Vec::<String>::new());
         let places = found.hits.into_iter().flat_map(|hit| hit.snippets);
         places.map(|it| (it.role, it.matched)).collect()
@@ -425,4 +427,20 @@ fn the_files_of_gemini_cli_replay_as_the_events_that_translate_prints() {
     replayed.unwrap();
     assert!(kinds.contains(&"user_input".to_owned()), "{kinds:?}");
     assert!(provider.capabilities().has_numbers);
+}
+
+#[test]
+fn an_operation_that_a_recording_does_not_support_names_the_next_step() {
+    let shelf = Shelf::new();
+    shelf.run("run-1", "claude", Some(SESSION));
+    let others = shelf.others();
+    let session = others.iter().next().unwrap();
+    let refused = session.capabilities().delete.check(session.listed);
+    let refused = refused.unwrap_err();
+    let sentence = format!("session `{SESSION}` is in a recording only");
+    assert_eq!(refused.to_string(), sentence);
+    assert_eq!(refused.hint, "use `lapidary runs delete run-1`");
+    let mut files = FromFiles;
+    let gemini = GeminiSessions::new(&mut files).capabilities();
+    assert_eq!(gemini.delete.check(session.listed), Ok(()));
 }

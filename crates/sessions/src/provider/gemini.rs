@@ -8,7 +8,9 @@ use lapidary_normalize::{Deltas, Options};
 use lapidary_vocab::Event;
 use lapidary_wire::gemini::session::Log;
 
-use super::{ProviderCapabilities, ProviderScope, ReplaySessionError, SessionProvider};
+use super::{
+    ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility, SessionProvider,
+};
 use crate::listing::{Listed, Listing, Summaries};
 
 /// The sessions of Gemini CLI, with summaries from the files or from an index of them.
@@ -37,8 +39,9 @@ impl SessionProvider for GeminiSessions<'_> {
     fn capabilities(&self) -> ProviderCapabilities {
         ProviderCapabilities {
             has_numbers: true,
-            can_resume: true,
-            can_delete: true,
+            resume: SessionAbility::Supported,
+            delete: SessionAbility::Supported,
+            records: SessionAbility::Supported,
         }
     }
 

@@ -7,22 +7,23 @@ use super::event_texts::EventTexts;
 use super::snippet::Finder;
 use super::{Fit, Found, Matched, Search};
 use crate::listing::{Listed, each_file};
-use crate::provider::{OtherSessions, ReplaySessionError, SessionProvider};
+use crate::provider::{OtherSession, OtherSessions, ReplaySessionError};
 
 impl Search {
-    /// Looks through the sessions of another provider. A session that cannot be read is a warning.
-    pub fn of_others(&self, others: OtherSessions<'_>) -> Found {
-        let provider = others.provider;
-        let mut sessions = others.sessions;
-        sessions.retain(|session| self.filters.take_time(session));
-        let bytes = sessions.iter().map(|session| session.info().size).sum();
-        let each: Vec<&Listed> = sessions.iter().collect();
-        let looks = each_file(&each, || (), |(), session| self.fit(provider, session));
+    /// Looks through the sessions of other providers. A session that cannot be read is a warning.
+    pub fn of_others(&self, others: &OtherSessions) -> Found {
+        let sessions = others.iter();
+        let sessions: Vec<OtherSession<'_>> = sessions
+            .filter(|session| self.filters.take_time(session.listed))
+            .collect();
+        let bytes = sessions.iter().map(|it| it.listed.info().size).sum();
+        let each: Vec<_> = sessions.iter().collect();
+        let looks = each_file(&each, || (), |(), session| self.fit(session));
         let mut matched: Vec<Matched> = Vec::new();
         let mut warnings = Vec::new();
-        for (session, look) in sessions.into_iter().zip(looks) {
+        for (session, look) in sessions.iter().zip(looks) {
             match look {
-                Ok(Some(fit)) => matched.push((session, fit)),
+                Ok(Some(fit)) => matched.push((session.listed.clone(), fit)),
                 Ok(None) => {}
                 Err(error) => warnings.push(unsearched(&error)),
             }
@@ -30,15 +31,11 @@ impl Search {
         self.best(matched, bytes, warnings)
     }
 
-    fn fit(
-        &self,
-        provider: &dyn SessionProvider,
-        session: &Listed,
-    ) -> Result<Option<Fit>, ReplaySessionError> {
+    fn fit(&self, session: &OtherSession<'_>) -> Result<Option<Fit>, ReplaySessionError> {
         let mut finder = Finder::new(&self.query, &self.filters);
-        finder.look(&title(session));
+        finder.look(&title(session.listed));
         let mut texts = EventTexts::default();
-        provider.replay(session, &mut |event| {
+        session.replay(&mut |event| {
             texts.read(&event, &mut |entry| finder.look(entry));
         })?;
         let found = finder.finish();

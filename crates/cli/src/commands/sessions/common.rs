@@ -1,21 +1,21 @@
 //! What every verb can be told: whose sessions, and of which projects.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::detect::Environment;
-use lapidary::engine::recorded_sessions::RecordingSessions;
-use lapidary::engine::recording::ListingMode;
 use lapidary::gemini::GeminiHome;
 use lapidary::gemini::Vars;
 use lapidary::sessions::vault::Vault;
 use lapidary::sessions::{
-    Index, Listed, Listing, OnlyInVault, Project, ProjectReach, ProviderScope, SelectError,
-    Selection, SessionProvider as _, Store, select,
+    Index, Listed, Listing, OnlyInVault, OtherSession, OtherSessions, Project, ProjectReach,
+    ProviderScope, SelectError, Selection, Store, UnsupportedOperation, providers, select,
 };
 
+use super::identify::beginning_with;
 use crate::failure::Failure;
 use lapidary::{directories, prepare};
 
@@ -121,22 +121,29 @@ impl Place {
         )
     }
 
-    /// The sessions of recorded runs in those projects, in files of Gemini CLI or not. A directory that cannot be found has none.
-    pub(super) fn recordings(&self, scope: &Scope, projects: &[Project]) -> Recordings {
-        let Ok(place) = prepare::recorded_in(None, &self.environment) else {
-            return Recordings::default();
+    /// The sessions in those projects that other providers have, in files of Gemini CLI or not.
+    pub(super) fn others(&self, scope: &Scope, projects: &[Project]) -> OtherSessions {
+        let reach = if scope.all {
+            ProjectReach::Everywhere
+        } else {
+            ProjectReach::Named
         };
-        let mut provider = RecordingSessions::new(place.root, ListingMode::Cached);
-        let listing = provider.list(&ProviderScope {
+        providers(&self.environment).list(&ProviderScope {
             projects,
-            reach: if scope.all {
-                ProjectReach::Everywhere
-            } else {
-                ProjectReach::Named
-            },
+            reach,
             now: self.now,
-        });
-        Recordings { provider, listing }
+        })
+    }
+
+    /// Those of them that neither this list nor the vault has.
+    pub(super) fn only_others(
+        &self,
+        scope: &Scope,
+        listing: &Listing,
+    ) -> Result<OtherSessions, Failure> {
+        let mut others = self.others(scope, &self.projects(scope)?);
+        others.remove_listed(listing);
+        Ok(others)
     }
 
     /// The index of this home, if there is one and nobody minds.
@@ -154,18 +161,29 @@ impl Place {
     }
 }
 
-/// Recorded runs as sessions.
-#[derive(Debug, Default)]
-pub(super) struct Recordings {
-    pub(super) provider: RecordingSessions,
-    pub(super) listing: Listing,
+/// A session that only another provider has: by the id of its newest run, by its own id, or the only one whose id begins so.
+pub(super) fn other_named<'o>(
+    named: &str,
+    others: &'o OtherSessions,
+) -> Result<Option<OtherSession<'o>>, Failure> {
+    let is_run = |it: &OtherSession<'_>| it.listed.row().run == Some(named);
+    if let Some(found) = others.iter().find(is_run) {
+        return Ok(Some(found));
+    }
+    let ids: BTreeSet<&str> = others.iter().map(|it| it.listed.id()).collect();
+    let found = if ids.contains(named) {
+        vec![named]
+    } else {
+        beginning_with(named, &ids)?
+    };
+    let mut sessions = others.iter();
+    Ok(sessions.find(|it| found.contains(&it.listed.id())))
 }
 
-impl Recordings {
-    /// Without the sessions that are known from elsewhere.
-    pub(super) fn retain(&mut self, is_wanted: impl Fn(&Listed) -> bool) {
-        self.listing.sessions.retain(is_wanted);
-    }
+/// The failure to do what a provider does not support.
+pub(super) fn unsupported(refused: UnsupportedOperation) -> Failure {
+    let hint = refused.hint.clone();
+    Failure::bad_input(anyhow!(refused)).with_hint(hint)
 }
 
 /// The session that is meant, or a failure that says what there is instead.

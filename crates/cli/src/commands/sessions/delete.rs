@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use lapidary::sessions::{Inventory, Listed, SelectError};
+use lapidary::sessions::{Inventory, OtherSession, SelectError};
 use lapidary::vocab::removal::RemovalReason;
 
-use super::common::{Format, Place, Scope, not_found};
+use super::common::{Format, Place, Scope, not_found, unsupported};
 use super::removal::{self, Going};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -53,8 +53,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let inventory = Inventory::read(place.projects(&scope(args))?, place.now);
     let going = match going(args, &inventory) {
         Err(failure) => {
-            let recorded = recorded_only(args, &inventory, &place);
-            return Err(recorded.unwrap_or(failure));
+            let refused = of_another_provider(args, &inventory, &place);
+            return Err(refused.unwrap_or(failure));
         }
         Ok(going) => going,
     };
@@ -117,16 +117,14 @@ fn named_by(inventory: &Inventory, identifier: &str) -> Result<(usize, String), 
     })
 }
 
-/// The failure to delete a session that no file has and a recording does.
-fn recorded_only(args: &Args, inventory: &Inventory, place: &Place) -> Option<Failure> {
-    let recordings = place.recordings(&scope(args), &inventory.projects);
-    let is_meant = |it: &&Listed| {
-        let id = it.id();
+/// The failure to delete a session that no file has and another provider does.
+fn of_another_provider(args: &Args, inventory: &Inventory, place: &Place) -> Option<Failure> {
+    let others = place.others(&scope(args), &inventory.projects);
+    let is_meant = |it: &OtherSession<'_>| {
+        let id = it.listed.id();
         args.sessions.iter().any(|named| named == id) && inventory.named(id).is_err()
     };
-    let session = recordings.listing.sessions.iter().find(is_meant)?;
-    let (id, run) = (session.id(), session.info().run.as_deref());
-    let failure = Failure::bad_input(anyhow!("session `{id}` is in a recording only"));
-    let hint = format!("use `lapidary runs delete {}`", run.unwrap_or_default());
-    Some(failure.with_hint(hint))
+    let session = others.iter().find(is_meant)?;
+    let refused = session.capabilities().delete.check(session.listed);
+    refused.err().map(unsupported)
 }

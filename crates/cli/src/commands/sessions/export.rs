@@ -3,6 +3,7 @@
 pub(in crate::commands) mod file;
 pub(in crate::commands) mod redacted;
 pub(in crate::commands) mod removed;
+mod source;
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,13 +19,14 @@ use lapidary::render::markdown::MarkdownRenderer;
 use lapidary::render::outline::Outline;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::redact::{Redactor, Report, Whose};
-use lapidary::sessions::{Listed, Listing, SelectError, Selection};
+use lapidary::sessions::{Listed, Listing, OtherSessions, SelectError, Selection, select};
 use lapidary::wire::gemini::session::Log;
 
 use removed::RedactedSource;
+use source::{ExportSource, read};
 
 use super::super::prices::TranscriptPrices;
-use super::common::{Place, Scope, not_found, selected};
+use super::common::{Place, Scope, not_found, other_named, selected};
 use super::show::is_path;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -92,14 +94,15 @@ impl To {
 }
 
 /// A session that is to be written, and under which name if it is one of several.
-struct Wanted {
-    path: PathBuf,
+struct Wanted<'o> {
+    source: ExportSource<'o>,
     name: String,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let place = Place::open()?;
-    let wanted = wanted(args, &place)?;
+    let known = KnownSessions::of(args, &place)?;
+    let wanted = wanted(args, &known)?;
     let home = place.environment.home.clone();
     let redactor = args.redact.then(|| Redactor::new(&Whose { home }));
     let is_many = args.sessions.len() > 1 || (args.sessions.is_empty() && args.scope.all);
@@ -116,11 +119,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 /// One session, to where it is wanted.
 fn one(
     args: &Args,
-    session: &Wanted,
+    session: &Wanted<'_>,
     redactor: Option<&Redactor>,
     out: &mut Printer,
 ) -> Result<Option<Report>, Failure> {
-    let bytes = read(&session.path)?;
+    let bytes = session.source.read(args.to)?;
     if args.dry_run {
         return Ok(redactor.map(|redactor| redactor.look(&bytes)));
     }
@@ -131,13 +134,13 @@ fn one(
         .filter(|path| *path != Path::new("-"))
     {
         Some(path) => written(args, session, &bytes, path)?,
-        None => write(args, &session.path, &bytes, out)?,
+        None => write(args, session, &bytes, out)?,
     }
     Ok(report)
 }
 
 /// Several sessions, each to a file of its own. One that cannot be exported does not keep the others from it.
-fn many(args: &Args, wanted: &[Wanted], redactor: Option<&Redactor>) -> Result<Exit, Failure> {
+fn many(args: &Args, wanted: &[Wanted<'_>], redactor: Option<&Redactor>) -> Result<Exit, Failure> {
     let folder = args
         .output
         .as_deref()
@@ -160,7 +163,9 @@ fn many(args: &Args, wanted: &[Wanted], redactor: Option<&Redactor>) -> Result<E
             );
         }
         let path = folder.join(format!("{}.{}", session.name, args.to.ending()));
-        let result = read(&session.path)
+        let result = session
+            .source
+            .read(args.to)
             .and_then(|bytes| redacted::of(bytes, redactor))
             .and_then(|(bytes, report)| {
                 written(args, session, &bytes, &path)?;
@@ -180,16 +185,25 @@ fn many(args: &Args, wanted: &[Wanted], redactor: Option<&Redactor>) -> Result<E
     Ok(exit)
 }
 
-fn written(args: &Args, session: &Wanted, bytes: &[u8], path: &Path) -> Result<(), Failure> {
+fn written(args: &Args, session: &Wanted<'_>, bytes: &[u8], path: &Path) -> Result<(), Failure> {
     let manner = file::Manner {
         is_private: !args.redact,
         replaces: args.force,
     };
-    file::write(path, manner, |out| write(args, &session.path, bytes, out))
+    file::write(path, manner, |out| write(args, session, bytes, out))
 }
 
 /// The session in the format that is wanted.
-fn write(args: &Args, path: &Path, bytes: &[u8], out: &mut impl Write) -> Result<(), Failure> {
+fn write(
+    args: &Args,
+    session: &Wanted<'_>,
+    bytes: &[u8],
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let path = match &session.source {
+        ExportSource::File(path) => path,
+        ExportSource::Other(_) => return source::transcript(bytes, args.to, out),
+    };
     let log = log(path, bytes)?;
     match args.to {
         To::Markdown => render(&log, &mut MarkdownRenderer::knowing(outline(&log)), out)?,
@@ -251,7 +265,7 @@ fn render(log: &Log<'_>, renderer: &mut dyn Renderer, out: &mut impl Write) -> i
     renderer.finish(out)
 }
 
-fn tell(session: &Wanted, report: Option<&Report>, is_one_of_many: bool) {
+fn tell(session: &Wanted<'_>, report: Option<&Report>, is_one_of_many: bool) {
     let Some(report) = report else { return };
     if is_one_of_many {
         complain(&format!("{}:", session.name));
@@ -261,33 +275,44 @@ fn tell(session: &Wanted, report: Option<&Report>, is_one_of_many: bool) {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    if !is_file && path.exists() {
-        return Err(Failure::bad_input(anyhow!(
-            "`{}` is not a file",
-            path.display()
-        )));
-    }
-    fs::read(path)
-        .with_context(|| format!("cannot read `{}`", path.display()))
-        .map_err(Failure::bad_input)
-}
-
 /// The sessions that are meant, each once.
-fn wanted(args: &Args, place: &Place) -> Result<Vec<Wanted>, Failure> {
+fn wanted<'k>(args: &Args, known: &'k KnownSessions) -> Result<Vec<Wanted<'k>>, Failure> {
     let (files, ids): (Vec<_>, Vec<_>) = args.sessions.iter().partition(|named| is_path(named));
     let mut wanted: Vec<_> = files.into_iter().map(|file| by_path(file)).collect();
     if args.sessions.is_empty() || !ids.is_empty() {
-        let listing = place.listing(&args.scope)?;
         if ids.is_empty() && args.scope.all {
-            say_what_is_left_out(&listing);
+            say_what_is_left_out(&known.listing);
         }
-        wanted.extend(listed(args, &listing, &ids)?);
+        wanted.extend(listed(args, known, &ids)?);
     }
     let mut seen = HashSet::new();
-    wanted.retain(|session| seen.insert(session.path.clone()));
+    wanted.retain(|session| seen.insert(session.source.path().to_owned()));
     Ok(wanted)
+}
+
+/// Sessions that can be named.
+struct KnownSessions {
+    listing: Listing,
+    /// Those of other providers, if a name is not of the list.
+    others: OtherSessions,
+}
+
+impl KnownSessions {
+    fn of(args: &Args, place: &Place) -> Result<Self, Failure> {
+        let mut known = Self {
+            listing: Listing::default(),
+            others: OtherSessions::default(),
+        };
+        if !args.sessions.is_empty() && args.sessions.iter().all(|named| is_path(named)) {
+            return Ok(known);
+        }
+        known.listing = place.listing(&args.scope)?;
+        let mut ids = args.sessions.iter().filter(|named| !is_path(named));
+        if ids.any(|id| select(&known.listing, id, Selection::Generous).is_err()) {
+            known.others = place.only_others(&args.scope, &known.listing)?;
+        }
+        Ok(known)
+    }
 }
 
 /// Whoever takes this for a backup should know what is not in it.
@@ -308,34 +333,54 @@ fn say_what_is_left_out(listing: &Listing) {
     }
 }
 
-fn listed(args: &Args, listing: &Listing, ids: &[&String]) -> Result<Vec<Wanted>, Failure> {
-    let name = |session: &Listed| {
-        let stem = &session.info().file;
-        let name = if args.scope.all {
-            format!("{}-{stem}", session.info().project_id)
-        } else {
-            stem.clone()
-        };
-        let path = session.path.clone();
-        Wanted { path, name }
+fn listed<'k>(
+    args: &Args,
+    known: &'k KnownSessions,
+    ids: &[&String],
+) -> Result<Vec<Wanted<'k>>, Failure> {
+    let listing = &known.listing;
+    let wanted = |session: &Listed| Wanted {
+        source: ExportSource::File(session.path.clone()),
+        name: export_name(args, session),
     };
     if !ids.is_empty() {
-        let chosen = ids
-            .iter()
-            .map(|id| selected(listing, id, Selection::Generous));
-        return chosen.map(|session| session.map(name)).collect();
+        let chosen = ids.iter().map(|id| {
+            let failure = match selected(listing, id, Selection::Generous) {
+                Ok(session) => return Ok(wanted(session)),
+                Err(failure) => failure,
+            };
+            let session = other_named(id, &known.others)?.ok_or(failure)?;
+            Ok(Wanted {
+                name: export_name(args, session.listed),
+                source: ExportSource::Other(session),
+            })
+        });
+        return chosen.collect();
     }
     if args.scope.all {
-        return Ok(listing.sessions.iter().map(name).collect());
+        return Ok(listing.sessions.iter().map(wanted).collect());
     }
     let recent = listing.most_recent();
     let recent = recent.ok_or_else(|| not_found(SelectError::NoSessions))?;
-    Ok(vec![name(recent)])
+    Ok(vec![wanted(recent)])
 }
 
-fn by_path(named: &str) -> Wanted {
+/// What the file of a session is called, without its ending.
+fn export_name(args: &Args, session: &Listed) -> String {
+    let row = session.row();
+    if args.scope.all {
+        format!("{}-{}", row.project_id, row.file)
+    } else {
+        row.file.to_owned()
+    }
+}
+
+fn by_path(named: &str) -> Wanted<'static> {
     let path = PathBuf::from(named);
     let stem = path.file_stem().unwrap_or_default();
     let name = stem.to_string_lossy().into_owned();
-    Wanted { path, name }
+    Wanted {
+        source: ExportSource::File(path),
+        name,
+    }
 }

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     }
     let projects = place.projects(&args.scope)?;
     add_vault_only(&mut listing, &projects, &place);
-    listing.add_others(place.recordings(&args.scope, &projects).listing);
+    listing.add_others(place.others(&args.scope, &projects).into_listing());
     let period = Period {
         since_ms: time::bound(args.since.as_deref(), place.now, DayEnd::First)?,
         until_ms: time::bound(args.until.as_deref(), place.now, DayEnd::Last)?,

@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use anyhow::anyhow;
 use lapidary::engine::headless::Job;
 use lapidary::sessions::vault::{Guard, Vault, summary};
-use lapidary::sessions::{Project, Selection};
+use lapidary::sessions::{Listing, Project, Selection};
 
 use super::super::run::{self, With};
-use super::common::{Place, Scope, selected};
+use super::common::{Place, Scope, other_named, selected, unsupported};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -75,6 +75,9 @@ fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
     finish_killed(job, &place.projects(&scope)?);
     let listing = place.listing(&scope)?;
     let found = selected(&listing, session, Selection::Generous);
+    let found = found.map_err(|failure| {
+        of_another_provider(session, &place, &scope, &listing).unwrap_or(failure)
+    });
     let found = found.map_err(|failure| match &job.vault {
         Some(vault) if Vault::open(vault).newest_of(session).is_ok() => failure.with_hint(format!(
             "the vault has it: `lapidary sessions vault restore {session}` brings it back"
@@ -83,6 +86,19 @@ fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
     })?;
     job.resume = Some(found.id().to_owned());
     Ok(())
+}
+
+/// The failure to continue a session that no file has and another provider does.
+fn of_another_provider(
+    named: &str,
+    place: &Place,
+    scope: &Scope,
+    listing: &Listing,
+) -> Option<Failure> {
+    let others = place.only_others(scope, listing).ok()?;
+    let session = other_named(named, &others).ok()??;
+    let refused = session.capabilities().resume.check(session.listed);
+    refused.err().map(unsupported)
 }
 
 /// Restores what a killed run has lost before anything is chosen: else `latest` would be another session, and a lost one none.

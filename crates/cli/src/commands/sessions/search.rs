@@ -1,6 +1,5 @@
 //! `sessions search`: sessions by what was said and done in them.
 
-use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::time::{Instant, SystemTime};
 
@@ -8,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::anyhow;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::search::{Filters, Found, Hit, Query, Role, Search};
-use lapidary::sessions::{Listed, OtherSessions, Project, UnlistedPlace, age};
+use lapidary::sessions::{Project, UnlistedPlace, age};
 use lapidary::vocab::line;
 use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
 
@@ -120,7 +119,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Adds sessions that are in the vault only, and those that are in recordings only, after the others. Most users have none, and then
+/// Adds sessions that are in the vault only, and those that only other providers have, after the others. Most users have none, and then
 /// nothing is read.
 fn beside(
     search: &Search,
@@ -130,8 +129,8 @@ fn beside(
     found: &mut Found,
 ) -> Result<(), Failure> {
     let kept = place.only_in_vault(projects);
-    let mut recordings = place.recordings(scope, projects);
-    if kept.is_empty() && recordings.listing.sessions.is_empty() {
+    let mut others = place.others(scope, projects);
+    if kept.is_empty() && others.is_empty() {
         return Ok(());
     }
     let listing = place.listing(scope)?;
@@ -141,14 +140,9 @@ fn beside(
         kept.search(search, projects, place.now),
         search.limit,
     );
-    let ids = listing.sessions.iter().map(Listed::id);
-    let ids: HashSet<&str> = ids.collect();
-    recordings.retain(|it| !ids.contains(it.id()) && !kept.has(it.id()));
-    let others = OtherSessions {
-        provider: &recordings.provider,
-        sessions: recordings.listing.sessions,
-    };
-    add(found, search.of_others(others), search.limit);
+    others.remove_listed(&listing);
+    others.retain(|it| !kept.has(it.id()));
+    add(found, search.of_others(&others), search.limit);
     Ok(())
 }
 

@@ -1,14 +1,15 @@
 //! `sessions show`: one session, in any view.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use lapidary::sessions::{Listed, Listing, SelectError, Selection};
+use anyhow::anyhow;
+use lapidary::sessions::{Listed, Listing, OtherSession, SelectError, Selection};
 
 use super::super::runs::common::session_of_run;
-use super::super::sink::Format;
+use super::super::sink::{Format, Sink};
 use super::super::translate;
-use super::common::{Place, Scope, not_found, selected};
+use super::common::{Place, Scope, not_found, other_named, selected};
 use super::identify::beginning_with;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -58,8 +59,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         ));
         return view_file(&kept.path, args, out);
     }
-    match recorded(named, &args.scope, &place, &listing)? {
-        Some(session) => view_recording(&session, args, out),
+    let others = place.only_others(&args.scope, &listing)?;
+    match other_named(named, &others)? {
+        Some(session) => view_other(session, args, out),
         None => of_run(named, args, failure, out),
     }
 }
@@ -69,13 +71,33 @@ fn view_file(path: &Path, args: &Args, out: &mut Printer) -> Result<Exit, Failur
     translate::run(&view, out)
 }
 
-fn view_recording(session: &Listed, args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let run = session.info().run.as_deref().unwrap_or_default();
-    let view = translate::Args::of_recording(&session.path, run, args.format, args.no_raw);
-    translate::run(&view, out)
+/// A session of another provider: as its recorded run, or else as the events that its provider replays.
+fn view_other(session: OtherSession<'_>, args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    if let Some(run) = session.listed.row().run {
+        let path = &session.listed.path;
+        let view = translate::Args::of_recording(path, run, args.format, args.no_raw);
+        return translate::run(&view, out);
+    }
+    let usual = if out.is_terminal {
+        Format::Text
+    } else {
+        Format::Events
+    };
+    let format = args.format.unwrap_or(usual);
+    let mut sink = Sink::for_reading(format, session.listed.id(), false, out);
+    let mut printed = Ok(());
+    let replayed = session.replay(&mut |event| {
+        if printed.is_ok() {
+            printed = sink.take(&mut vec![event], out);
+        }
+    });
+    replayed.map_err(|error| Failure::bad_input(anyhow!(error)))?;
+    printed?;
+    sink.finish(out)?;
+    Ok(Exit::Success)
 }
 
-/// The session to which something was added last; a recorded one only if there is no file.
+/// The session to which something was added last; one of another provider only if there is no file.
 fn newest(
     args: &Args,
     place: &Place,
@@ -85,41 +107,11 @@ fn newest(
     if let Some(session) = listing.most_recent() {
         return view_file(&session.path, args, out);
     }
-    let recorded = only_recorded(&args.scope, place, listing)?;
-    match recorded.iter().max_by_key(|it| it.updated_ms) {
-        Some(session) => view_recording(session, args, out),
+    let others = place.only_others(&args.scope, listing)?;
+    match others.iter().max_by_key(|it| it.listed.updated_ms) {
+        Some(session) => view_other(session, args, out),
         None => Err(not_found(SelectError::NoSessions)),
     }
-}
-
-/// A session that is in recordings only: by the id of its newest run, by its own id, or the only one whose id begins so.
-fn recorded(
-    named: &str,
-    scope: &Scope,
-    place: &Place,
-    listing: &Listing,
-) -> Result<Option<Listed>, Failure> {
-    let sessions = only_recorded(scope, place, listing)?;
-    let is_run = |it: &&Listed| it.info().run.as_deref() == Some(named);
-    if let Some(found) = sessions.iter().find(is_run) {
-        return Ok(Some(found.clone()));
-    }
-    let ids: BTreeSet<&str> = sessions.iter().map(Listed::id).collect();
-    let found = if ids.contains(named) {
-        vec![named]
-    } else {
-        beginning_with(named, &ids)?
-    };
-    let is_meant = |it: &&Listed| found.contains(&it.id());
-    Ok(sessions.iter().find(is_meant).cloned())
-}
-
-fn only_recorded(scope: &Scope, place: &Place, listing: &Listing) -> Result<Vec<Listed>, Failure> {
-    let mut recordings = place.recordings(scope, &place.projects(scope)?);
-    let known = listing.sessions.iter().map(Listed::id);
-    let known: HashSet<&str> = known.collect();
-    recordings.retain(|it| !known.contains(it.id()));
-    Ok(recordings.listing.sessions)
 }
 
 /// The session of a run that goes by this id. A failure to find one is that of the session.

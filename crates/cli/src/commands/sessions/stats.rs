@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use lapidary::render::live::Marks;
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::{OtherSessions, Prices, StatsRequest, stats_with};
+use lapidary::sessions::{Prices, StatsRequest, stats_with};
 use lapidary::vocab::line;
 use lapidary::vocab::stats::Stats;
 
@@ -65,13 +65,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     };
     let prices = prices(args, &place)?;
     let projects = place.projects(&args.scope)?;
-    let recordings = place.recordings(&args.scope, &projects);
-    let others = OtherSessions {
-        provider: &recordings.provider,
-        sessions: recordings.listing.sessions,
-    };
+    let others = place.others(&args.scope, &projects);
     let mut stats = stats_with(&projects, &others, &request, &prices);
-    stats.warnings.extend(recordings.listing.warnings);
+    stats.warnings.extend(others.warnings);
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => line::write(out, &stats)?,
         Format::Text => text(&stats, out)?,

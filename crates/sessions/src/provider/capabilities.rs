@@ -1,0 +1,58 @@
+//! What can be done with the sessions of a provider, and the answer to a user who wants more.
+
+use crate::listing::Listed;
+
+/// What can be done with the sessions of a provider. All of them can be listed, shown, searched, counted, and exported as a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderCapabilities {
+    /// A list gives them numbers, which select them.
+    pub has_numbers: bool,
+    /// `sessions resume` continues them.
+    pub resume: SessionAbility,
+    /// `sessions delete` and `sessions prune` remove them.
+    pub delete: SessionAbility,
+    /// They are records in Gemini CLI's format, which `sessions export --to json|session` writes.
+    pub records: SessionAbility,
+}
+
+/// Whether something can be done with the sessions of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionAbility {
+    /// It can.
+    Supported,
+    /// It cannot.
+    Unsupported {
+        /// What the session is instead; a sentence whose subject is the session.
+        reason: &'static str,
+        /// The next step. `{id}` stands for the session's id, `{run}` for that of its newest recorded run.
+        hint: &'static str,
+    },
+}
+
+/// What a provider cannot do with one of its sessions.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("session `{id}` {reason}")]
+pub struct UnsupportedOperation {
+    /// The session's id.
+    pub id: String,
+    /// What the session is instead.
+    pub reason: &'static str,
+    /// The next step.
+    pub hint: String,
+}
+
+impl SessionAbility {
+    /// An error, if this cannot be done with the session.
+    pub fn check(self, session: &Listed) -> Result<(), UnsupportedOperation> {
+        let Self::Unsupported { reason, hint } = self else {
+            return Ok(());
+        };
+        let row = session.row();
+        let hint = hint.replace("{run}", row.run.unwrap_or_default());
+        Err(UnsupportedOperation {
+            id: row.id.to_owned(),
+            reason,
+            hint: hint.replace("{id}", row.id),
+        })
+    }
+}
