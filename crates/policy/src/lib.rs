@@ -25,6 +25,7 @@ mod shapes;
 mod shell;
 mod standing;
 mod tool_action;
+mod wildcard;
 mod words;
 
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::{ToolAction, glob};
+use super::{ToolAction, wildcard};
 
 /// The system gives up after as many.
 const MOST_LINKS: usize = 40;
@@ -154,7 +154,7 @@ pub(super) fn matches(dir: &Path, pattern: &str) -> (Vec<PathBuf>, bool) {
         let name = without_sets(&name);
         let is_meant = |path: &PathBuf| {
             let own = path.file_name().unwrap_or_default();
-            glob::matches(&name, &own.to_string_lossy())
+            wildcard::matches(&name, &own.to_string_lossy())
         };
         found = entries.into_iter().filter(is_meant).collect();
     }

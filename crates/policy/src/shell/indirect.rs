@@ -1,6 +1,5 @@
 //! Commands that hide in what a program is given: in options that run their value, in variables, and in what changes the meaning of names.
 
-use super::suspects::is_device;
 use super::wrappers::is_assignment;
 
 /// What the name of an option has in it whose value is run: `--checkpoint-action`, `-oProxyCommand`, `--filter`.
@@ -74,4 +73,9 @@ pub(super) fn is_rebinding(program: &str, rest: &[String], is_fed: bool) -> bool
 /// An index of a list is evaluated: `a[$(rm x)]`.
 fn is_evaluated(word: &str) -> bool {
     word.contains('[') && (word.contains("$(") || word.contains('`'))
+}
+
+/// A file that is what another command writes, or a text of the line.
+pub(super) fn is_device(file: &str) -> bool {
+    file == "-" || file.starts_with("/dev/") || file.starts_with("/proc/")
 }

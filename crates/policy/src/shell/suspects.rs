@@ -1,6 +1,6 @@
 //! What a command line may run, and which files it may read or write: for rules that refuse, to which a guess is enough.
 
-use super::indirect::{given_lines, is_rebinding};
+use super::indirect::{given_lines, is_device, is_rebinding};
 use super::lexer::{SimpleCommand, Word, lex, lex_text};
 use super::wrappers::{self, is_assignment};
 
@@ -417,11 +417,6 @@ fn is_unreadable(command: &SimpleCommand, words: &[String], at: usize) -> bool {
     let is_silent = operands.all(|operand| wrapper.is_shell() && is_device(operand));
     let is_told = wrapper.is_shell() && rest.iter().any(|word| word == "-s");
     starts.iter().any(is_given) || (command.is_fed && (is_silent || is_told))
-}
-
-/// A file that is what another command writes, or a text of the line.
-pub(super) fn is_device(file: &str) -> bool {
-    file == "-" || file.starts_with("/dev/") || file.starts_with("/proc/")
 }
 
 /// A word without quotes, about.
