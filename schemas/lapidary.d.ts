@@ -1212,6 +1212,37 @@ export interface LineSample {
   line: string;
 }
 
+/**
+ * One step of an agent's run.
+ * 
+ * The keys of `data`, by `type`:
+ * 
+ * - `TOOL_CALL_START`: `name`, `displayName`, `description?`, `args`, `callId`
+ * - `TOOL_CALL_END`: `name`, `id`, `output`, `data`
+ * - `THOUGHT_CHUNK`: `text`
+ * - `ERROR`: `error`, `errorType`, `context?`, `name?`, `callId?`
+ */
+export interface SubagentActivityEvent {
+  /** Always true: tells these events from others. Derived. */
+  isSubagentActivityEvent: boolean;
+  /** The agent. Derived. */
+  agentName: string;
+  /** What happened. Derived. */
+  type: ActivityType;
+  /** What there is to know about it. Upstream. */
+  data: Record<string, unknown>;
+}
+
+/**
+ * What happened in an agent's run. Open: readers must accept words that are not listed here.
+ * 
+ * - `TOOL_CALL_START`: The model called a tool.
+ * - `TOOL_CALL_END`: The tool answered.
+ * - `THOUGHT_CHUNK`: The model thought.
+ * - `ERROR`: Something went wrong.
+ */
+export type ActivityType = "TOOL_CALL_START" | "TOOL_CALL_END" | "THOUGHT_CHUNK" | "ERROR" | (string & {});
+
 /** What every `Command` carries. */
 export interface CommandBase {
   /** Identifies the command's `command_result`, which has it as its `commandId`. Upstream: the front end's. */

@@ -26,6 +26,10 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::Message>("messages", "one line of `--format messages`"),
     published::<crate::RuntimeEvent>("runtime", "one line of `--format runtime`"),
     published::<crate::RunResult>("result", "the object that `--format result` prints"),
+    published::<crate::agents::SubagentActivityEvent>(
+        "activity",
+        "one line of `lapidary agents run --format activity`",
+    ),
     published::<crate::command::CommandLine>(
         "commands",
         "one line that a front end sends to `connect`",
