@@ -4,17 +4,27 @@
 //! executor and are not part of a definition here.
 
 mod auth;
+mod convert;
 mod definition;
+mod failure;
+mod frontmatter;
 mod input;
+mod load;
 mod mcp_server;
+mod shape;
+mod tool_names;
+mod url;
 
 pub use auth::{HttpCredentials, OAuthSettings, RemoteAuth};
 pub use definition::{
     AgentCard, AgentDefinition, AgentMetadata, AgentTool, LocalAgentDefinition, ModelConfig,
     OutputConfig, OutputProcessor, PromptConfig, RemoteAgentDefinition, RunConfig, ToolConfig,
 };
+pub use failure::{AgentLoadError, FrontmatterIssue, LoadProblem};
 pub use input::{InputConfig, InputSpec, InputType};
+pub use load::{IgnoredFile, LoadedAgents, load_agent_file, load_agents, parse_agents};
 pub use mcp_server::McpServer;
+pub use tool_names::{current_tool_name, is_valid_tool_name};
 
 /// The arguments of a call by name.
 pub type AgentInputs = serde_json::Map<String, serde_json::Value>;

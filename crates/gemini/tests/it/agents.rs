@@ -1,0 +1,3 @@
+//! Agent definitions.
+
+mod upstream;
