@@ -72,7 +72,7 @@ fn codebase_investigator(main_model: &str) -> LocalAgentDefinition {
             }),
         }),
         prompt_config: prompt(INVESTIGATOR, "Investigate this objective:\n<objective>\n${objective}\n</objective>"),
-        model_config: model_config(model, thinking),
+        model_config: model_config(model, &thinking),
         run_config: limits(10.0, 50),
         tool_config: Some(tools(&["list_directory", "read_file", "glob", "grep_search"])),
         process_output: Some(OutputProcessor::new(|output| format!("{output:#}"))),
@@ -107,7 +107,7 @@ fn cli_help() -> LocalAgentDefinition {
             }),
         }),
         prompt_config: prompt(HELP, "Answer this question:\n<question>\n${question}\n</question>"),
-        model_config: model_config("flash", json!({"includeThoughts": true, "thinkingBudget": -1})),
+        model_config: model_config("flash", &json!({"includeThoughts": true, "thinkingBudget": -1})),
         run_config: limits(3.0, 10),
         tool_config: Some(tools(&["get_internal_docs"])),
         process_output: Some(OutputProcessor::new(help_text)),
@@ -199,7 +199,7 @@ fn prompt(system: &str, query: &str) -> PromptConfig {
     }
 }
 
-fn model_config(model: &str, thinking: Value) -> ModelConfig {
+fn model_config(model: &str, thinking: &Value) -> ModelConfig {
     ModelConfig {
         model: Some(model.to_owned()),
         generate_content_config: Some(json!({

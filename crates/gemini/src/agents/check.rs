@@ -315,9 +315,9 @@ fn dropped_keys(text: &str) -> Vec<(Option<Place>, String)> {
             if let Some(Yaml::Map(servers)) = header.get("mcp_servers") {
                 for (name, server) in servers {
                     let unknown = MCP_SERVER.unknown_keys(server);
-                    unknown
-                        .iter()
-                        .for_each(|key| say(&["mcp_servers", name], key));
+                    for key in unknown {
+                        say(&["mcp_servers", name], key);
+                    }
                 }
             }
         }
@@ -338,7 +338,9 @@ fn dropped_keys(text: &str) -> Vec<(Option<Place>, String)> {
                 } else {
                     &["auth"]
                 };
-                unknown.iter().for_each(|key| say(path, key));
+                for key in unknown {
+                    say(path, key);
+                }
             }
         }
         Err(_) => {}

@@ -222,8 +222,8 @@ fn check(
     let mut flat = Vec::new();
     flatten(&issues, None, kind, &mut flat);
     let places = YamlPlaces::of(header);
-    let issues = flat.into_iter().map(|(label, path, message)| {
-        let place = places.find(&path);
+    let issues = flat.into_iter().map(|(label, path, key, message)| {
+        let place = places.find(path.iter().chain(&key));
         FrontmatterIssue {
             place: in_file(place.unwrap_or(Place { line: 1, column: 1 })),
             label,
@@ -248,7 +248,8 @@ pub(super) fn in_file(place: Place) -> Place {
     }
 }
 
-type FlatIssue = (Option<&'static str>, Vec<String>, String);
+/// A message with its label, its path, and the key below the path that it is about.
+type FlatIssue = (Option<&'static str>, Vec<String>, Option<String>, String);
 
 /// The branches of a union in a row. Those of the kind that was not meant are left out.
 fn flatten(
@@ -259,7 +260,9 @@ fn flatten(
 ) {
     for issue in issues {
         match issue {
-            Issue::Plain { path, message } => flat.push((label, path.clone(), message.clone())),
+            Issue::Plain { path, message, key } => {
+                flat.push((label, path.clone(), key.clone(), message.clone()));
+            }
             Issue::Union(branches) => {
                 for (place, branch) in branches.iter().enumerate() {
                     let label = label.or(LABELS.get(place).copied());

@@ -1,5 +1,6 @@
 //! Agent files: one text, one file, a directory of them.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -127,6 +128,10 @@ fn why_ignored(entry: &fs::DirEntry) -> Option<&'static str> {
 
 /// The SHA-256 of a text, in hexadecimal.
 pub(super) fn sha256(text: &str) -> String {
-    let hash = Sha256::digest(text.as_bytes());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hexadecimal = String::with_capacity(64);
+    for byte in Sha256::digest(text.as_bytes()) {
+        // Writing to a text cannot fail.
+        let _ = write!(hexadecimal, "{byte:02x}");
+    }
+    hexadecimal
 }

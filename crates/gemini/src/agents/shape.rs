@@ -2,6 +2,8 @@
 //!
 //! Zod tells values that are wrong (`Aborted`: no value of the type can be made) from values that break a rule (`Dirty`). A union
 //! whose branches include a dirty one reports that branch alone; otherwise it reports all branches.
+//!
+//! A known difference: bytes (`!!binary`) are an object of numbers in JavaScript, and no object here.
 
 use super::tool_names::is_valid_tool_name;
 use super::url::is_url;
@@ -65,7 +67,12 @@ pub(super) enum Fit {
 /// A message about a value, or about all branches of a union.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Issue {
-    Plain { path: Vec<String>, message: String },
+    Plain {
+        path: Vec<String>,
+        message: String,
+        /// The key below the path that the message is about.
+        key: Option<String>,
+    },
     Union(Vec<Vec<Issue>>),
 }
 
@@ -203,9 +210,14 @@ impl Checker {
             Vec::new()
         };
         if !unknown.is_empty() {
+            let first = unknown.first().map(|key| (*key).to_owned());
             let unknown = quoted(&unknown, ", ");
-            let message = format!("Unrecognized key(s) in object: {unknown}");
-            fit = fit.max(self.say(&message, Fit::Dirty));
+            self.issues.push(Issue::Plain {
+                path: self.path.clone(),
+                message: format!("Unrecognized key(s) in object: {unknown}"),
+                key: first,
+            });
+            fit = fit.max(Fit::Dirty);
         }
         fit
     }
@@ -290,6 +302,7 @@ impl Checker {
         self.issues.push(Issue::Plain {
             path: self.path.clone(),
             message: message.to_owned(),
+            key: None,
         });
         fit
     }

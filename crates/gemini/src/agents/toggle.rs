@@ -40,20 +40,19 @@ pub fn enable_agent(
     scope: Option<Scope>,
 ) -> Result<ToggledAgent, ToggleAgentError> {
     let name = canonical_name(name);
-    let scopes = match scope {
-        Some(scope) => vec![scope],
-        None => {
-            let scopes = [Scope::Workspace, Scope::User];
-            let disables = |scope: &Scope| switch(setup, *scope, name) == Some(&Value::Bool(false));
-            let found: Vec<_> = scopes.into_iter().filter(disables).collect();
-            if found.is_empty() {
-                vec![Scope::User]
-            } else {
-                found
-            }
-        }
-    };
+    let scopes = scope.map_or_else(|| disabling_scopes(setup, name), |scope| vec![scope]);
     toggle(setup, name, &scopes, true)
+}
+
+fn disabling_scopes(setup: &Setup, name: &str) -> Vec<Scope> {
+    let disables = |scope: &Scope| switch(setup, *scope, name) == Some(&Value::Bool(false));
+    let scopes = [Scope::Workspace, Scope::User].into_iter();
+    let found: Vec<_> = scopes.filter(disables).collect();
+    if found.is_empty() {
+        vec![Scope::User]
+    } else {
+        found
+    }
 }
 
 /// Disables an agent in the settings of a scope. Names that no agent has are written, too: one may come.

@@ -60,9 +60,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         .map(|agent| &agent.definition)
         .collect();
     let mut outcome = ChangeOutcome::new(AgentAction::Acknowledge);
-    agents
-        .iter()
-        .for_each(|agent| outcome.agent(agent.definition.name()));
+    for agent in &agents {
+        outcome.agent(agent.definition.name());
+    }
     if new.is_empty() {
         outcome.words.push("nothing to acknowledge".to_owned());
         return args.telling.tell(&outcome, out);

@@ -34,12 +34,11 @@ pub(crate) fn claude_tool(name: &str) -> Option<&'static str> {
 pub fn import_claude(text: &str, fallback_name: &str) -> Result<ImportedAgent, ImportError> {
     let (header, body) = skills::split(text).map_err(|_| ImportError::NoFrontmatter)?;
     let mut dropped = Vec::new();
-    let pairs = match yaml::load(header) {
-        Ok(Yaml::Map(pairs)) => pairs,
-        _ => {
-            dropped.push("the front matter is not YAML: it was read line by line".to_owned());
-            from_lines(header)
-        }
+    let pairs = if let Ok(Yaml::Map(pairs)) = yaml::load(header) {
+        pairs
+    } else {
+        dropped.push("the front matter is not YAML: it was read line by line".to_owned());
+        from_lines(header)
     };
     let header = Yaml::Map(pairs);
     let text = |key: &str| header.get(key).and_then(Yaml::as_text);

@@ -50,13 +50,13 @@ fn every_mistake_has_its_line_and_column() {
             "a.md:7:5 Error tools.2: Invalid tool name [did you mean `grep_search`?]".to_owned(),
             "a.md:8:1 Error max_turns: Number must be greater than 0".to_owned(),
             "a.md:9:1 Error Unrecognized key(s) in object: 'colour'".to_owned(),
-            "b.md:3:15 Error is not YAML".to_owned(),
+            "b.md:3:14 Error is not YAML: unclosed bracket '['".to_owned(),
             "c.md:1:1 Error does not begin with a line `---`, front matter and another line `---`".to_owned(),
             "d.md:6:5 Warning `mcp_servers.s.comand` is dropped: there is no such key".to_owned(),
             "d.md:8:18 Error `${user}` is not an input: every run of it fails (inputs: query, cliVersion, activeModel, today)".to_owned(),
             "e.md Error has no instructions below its front matter: every run of it fails".to_owned(),
             "f.md Warning another agent is called `d` and counts [rename one of them]".to_owned(),
-            "g.md:3:8 Error auth.token: Bearer scheme requires \"token\"".to_owned(),
+            "g.md:3:1 Error auth.token: Bearer scheme requires \"token\"".to_owned(),
             "g.md:4:1 Error agent_card_url: Invalid url".to_owned(),
             format!("i.toml Warning is passed over: it does not end in `.md` [`lapidary agents import --from-toml {toml}` makes an agent of it]"),
         ]
@@ -81,8 +81,8 @@ fn an_agent_that_waits_for_an_acknowledgement_is_a_warning_and_a_claude_file_nam
         told(&check),
         [
             "a.md Warning is not acknowledged: it does not count [read it, then `lapidary agents ack a`]".to_owned(),
-            format!("claude.md:5:1 Error (Local Agent) tools: Expected array, received string {hint}"),
-            format!("claude.md:6:1 Error (Local Agent) Unrecognized key(s) in object: 'color' {hint}"),
+            format!("claude.md:4:1 Error (Local Agent) tools: Expected array, received string {hint}"),
+            format!("claude.md:5:1 Error (Local Agent) Unrecognized key(s) in object: 'color' {hint}"),
         ]
     );
 }
