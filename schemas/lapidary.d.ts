@@ -1212,6 +1212,37 @@ export interface LineSample {
   line: string;
 }
 
+/**
+ * One step of an agent's run.
+ * 
+ * The keys of `data`, by `type`:
+ * 
+ * - `TOOL_CALL_START`: `name`, `displayName`, `description?`, `args`, `callId`
+ * - `TOOL_CALL_END`: `name`, `id`, `output`, `data`
+ * - `THOUGHT_CHUNK`: `text`
+ * - `ERROR`: `error`, `errorType`, `context?`, `name?`, `callId?`
+ */
+export interface SubagentActivityEvent {
+  /** Always true: tells these events from others. Derived. */
+  isSubagentActivityEvent: boolean;
+  /** The agent. Derived. */
+  agentName: string;
+  /** What happened. Derived. */
+  type: ActivityType;
+  /** What there is to know about it. Upstream. */
+  data: Record<string, unknown>;
+}
+
+/**
+ * What happened in an agent's run. Open: readers must accept words that are not listed here.
+ * 
+ * - `TOOL_CALL_START`: The model called a tool.
+ * - `TOOL_CALL_END`: The tool answered.
+ * - `THOUGHT_CHUNK`: The model thought.
+ * - `ERROR`: Something went wrong.
+ */
+export type ActivityType = "TOOL_CALL_START" | "TOOL_CALL_END" | "THOUGHT_CHUNK" | "ERROR" | (string & {});
+
 /** What every `Command` carries. */
 export interface CommandBase {
   /** Identifies the command's `command_result`, which has it as its `commandId`. Upstream: the front end's. */
@@ -3167,6 +3198,211 @@ export type HookEffectKind =
   | "select_tools"
   | "tell"
   | (string & {});
+
+/** What `lapidary agents list` prints. */
+export interface AgentList {
+  /** The vocabulary and its version, `lapidary.agents/1`. Derived. */
+  schema: string;
+  /** Programs that `--agent` starts. Derived. */
+  programs: AgentProgram[];
+  /** Definitions, in the order of their precedence. Derived. */
+  definitions: AgentInfo[];
+  /** What was wrong, a sentence each. Derived. */
+  warnings?: string[];
+  /** Definitions that are not in the list and why, a sentence each. Derived. */
+  notes?: string[];
+}
+
+/** A program that `--agent` starts. */
+export interface AgentProgram {
+  /** The name that `--agent` takes. Derived. */
+  name: string;
+  /** Whether it was found here. Derived. */
+  installed: boolean;
+  /** The program. Derived. */
+  path?: string;
+  /** Its version, if its package says so. Upstream. */
+  version?: string;
+}
+
+/** A definition of an agent that a model can call. */
+export interface AgentInfo {
+  /** Its name. Upstream. */
+  name: string;
+  /** Its name for people. Upstream. */
+  displayName?: string;
+  /** What it is for. Upstream. */
+  description: string;
+  /** Where it runs. Derived. */
+  kind: AgentKind;
+  /** Where it was found. Derived. */
+  source: AgentOrigin;
+  /** The extension that it comes with. Upstream. */
+  extensionName?: string;
+  /** Its file. Derived. */
+  path?: string;
+  /** Whether it counts. Derived. */
+  state: AgentStanding;
+  /** Why it does not count: a sentence. Derived. */
+  reason?: string;
+  /** Its model; `inherit` stands for the model of its caller. Upstream. */
+  model?: string;
+  /** The turns that it may take. Upstream, or the default. */
+  maxTurns?: number;
+  /** The minutes that it may take. Upstream, or the default. */
+  maxTimeMinutes?: number;
+  /** Its tools; absent for all tools of its caller. Upstream. */
+  tools?: string[];
+}
+
+/**
+ * Where an agent runs. Open: readers must accept words that are not listed here.
+ * 
+ * - `local`: In this process.
+ * - `remote`: Elsewhere, called over A2A.
+ */
+export type AgentKind = "local" | "remote" | (string & {});
+
+/**
+ * Where a definition was found, the strongest first. Open: readers must accept words that are not listed here.
+ * 
+ * - `builtin`: It comes with the program.
+ * - `project`: In the workspace's `.gemini/agents`.
+ * - `user`: In `~/.gemini/agents`.
+ * - `extension`: In an extension.
+ * - `library`: A program registered it.
+ */
+export type AgentOrigin = "builtin" | "project" | "user" | "extension" | "library" | (string & {});
+
+/**
+ * Whether a definition counts. Open: readers must accept words that are not listed here.
+ * 
+ * - `active`: It counts.
+ * - `disabled`: Settings disable it.
+ * - `unacknowledged`: It was not acknowledged as it is now.
+ * - `untrusted`: The workspace is not trusted.
+ * - `inactive_extension`: Its extension is not active.
+ * - `duplicate`: Another definition of its name came first.
+ * - `incomplete`: It has no name or no description.
+ * - `switched_off`: A setting switches off all agents.
+ */
+export type AgentStanding =
+  | "active"
+  | "disabled"
+  | "unacknowledged"
+  | "untrusted"
+  | "inactive_extension"
+  | "duplicate"
+  | "incomplete"
+  | "switched_off"
+  | (string & {});
+
+/** What `lapidary agents show` prints: a definition after its overrides. */
+export interface AgentShown {
+  /** The vocabulary and its version, `lapidary.agent/1`. Derived. */
+  schema: string;
+  /** The definition in short. Derived. */
+  agent: AgentInfo;
+  /** Its system prompt. Upstream. */
+  systemPrompt?: string;
+  /** Its first user message. Upstream. */
+  query?: string;
+  /** The JSON Schema of its inputs. Upstream. */
+  inputSchema: unknown;
+  /** The argument of `complete_task` that holds its result. Upstream. */
+  outputName?: string;
+  /** The JSON Schema of its result. Upstream. */
+  outputSchema?: unknown;
+  /** The parameters of its model requests. Upstream. */
+  generateContentConfig?: unknown;
+  /** The names of its own MCP servers. Upstream. */
+  mcpServers?: string[];
+  /** The address of a remote agent's card. Upstream. */
+  agentCardUrl?: string;
+  /** The inline card of a remote agent. Upstream. */
+  agentCardJson?: string;
+  /** The type of a remote agent's authentication. Its secrets are not printed. Upstream. */
+  authType?: string;
+  /** What an acknowledgement of it stands for. Derived. */
+  hash?: string;
+}
+
+/** What `lapidary agents check` prints. */
+export interface AgentCheckReport {
+  /** The vocabulary and its version, `lapidary.agents-check/1`. Derived. */
+  schema: string;
+  /** How many definitions could be read. Derived. */
+  agents: number;
+  /** How many findings are errors. Derived. */
+  errors: number;
+  /** How many findings are warnings. Derived. */
+  warnings: number;
+  /** The findings, file by file. Derived. */
+  findings: AgentFinding[];
+}
+
+/** Something that is wrong with an agent file, or worth a word. */
+export interface AgentFinding {
+  /** How bad it is. Derived. */
+  severity: AgentFindingSeverity;
+  /** The file. Derived. */
+  path: string;
+  /** The line, from 1. Derived. */
+  line?: number;
+  /** The column, from 1. Derived. */
+  column?: number;
+  /** The agent, if the file is one. Upstream. */
+  agent?: string;
+  /** What there is to know, as a sentence. Derived. */
+  message: string;
+  /** What to do about it. Derived. */
+  hint?: string;
+}
+
+/**
+ * How bad a finding about an agent file is. Open: readers must accept words that are not listed here.
+ * 
+ * - `error`: The agent cannot be used.
+ * - `warning`: The agent does not count, or not as it is written.
+ * - `note`: It may be meant so.
+ */
+export type AgentFindingSeverity = "error" | "warning" | "note" | (string & {});
+
+/** What `lapidary agents enable`, `disable`, `ack` and `import` changed. */
+export interface AgentChange {
+  /** The vocabulary and its version, `lapidary.agents-change/1`. Derived. */
+  schema: string;
+  /** What was asked for. Derived. */
+  action: AgentAction;
+  /** Whether a file was written: false if all was so already. Derived. */
+  applied: boolean;
+  /** The files that changed. Derived. */
+  changed?: string[];
+  /** The agents it was about. Derived. */
+  agents: ChangedAgent[];
+  /** Remarks for the user, a sentence each. Derived. */
+  remarks?: string[];
+}
+
+/**
+ * What was to be done to agents. Open: readers must accept words that are not listed here.
+ * 
+ * - `enable`: One was to be enabled.
+ * - `disable`: One was to be disabled.
+ * - `ack`: Agents of the workspace were to be acknowledged.
+ * - `import`: Files of another format were to be converted.
+ */
+export type AgentAction = "enable" | "disable" | "ack" | "import" | (string & {});
+
+/** An agent that a change was about. */
+export interface ChangedAgent {
+  /** Its name. Upstream. */
+  name: string;
+  /** The file that it was converted from. Derived. */
+  importedFrom?: string;
+  /** What was dropped or changed on the way, a sentence each. Derived. */
+  dropped?: string[];
+}
 
 /** The configuration that a run here would have. */
 export interface ConfigShown {

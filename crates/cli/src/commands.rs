@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod agents;
 mod canary_server;
 mod capabilities;
 mod common;
@@ -61,6 +62,7 @@ pub(crate) enum Command {
     Sessions(sessions::Args),
     Skills(skills::Args),
     Hooks(hooks::Args),
+    Agents(agents::Args),
     Record(record::Args),
     Replay(replay::Args),
     Policy(policy::Args),
@@ -94,6 +96,7 @@ pub(crate) fn run(command: Option<&Command>, out: &mut Printer) -> Result<ExitCo
         Command::Sessions(args) => sessions::run(args, out),
         Command::Skills(args) => skills::run(args, out),
         Command::Hooks(args) => hooks::run(args, out),
+        Command::Agents(args) => agents::run(args, out),
         // These end as what they record or play.
         Command::Record(args) => return record::run(args, out),
         Command::Replay(args) => return replay::run(args, out),

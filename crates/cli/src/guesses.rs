@@ -227,6 +227,8 @@ const GUESSES: &[Guess] = &[
     ("runs", "ls", "use `lapidary runs list`"),
     ("skills", "ls", "use `lapidary skills list`"),
     ("hooks", "ls", "use `lapidary hooks list`"),
+    ("agents", "ls", "use `lapidary agents list`"),
+    ("agents", "acknowledge", "use `lapidary agents ack NAME`"),
 ];
 
 /// What to use instead of a word that `command` does not know, such as `run` or `sessions list`.

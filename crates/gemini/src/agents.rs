@@ -3,18 +3,50 @@
 //! The types follow Gemini CLI's `agents/types.ts`. Callbacks that need a running conversation (`onBeforeTurn`) belong to the
 //! executor and are not part of a definition here.
 
+mod acknowledged;
 mod auth;
+mod builtin;
+mod check;
+mod convert;
 mod definition;
+mod failure;
+mod frontmatter;
+mod import;
 mod input;
+mod load;
 mod mcp_server;
+mod overrides;
+mod registry;
+mod reload;
+mod shape;
+mod template;
+mod toggle;
+mod tool_names;
+mod url;
+mod validate;
 
+pub use acknowledged::{AcknowledgedAgents, acknowledgement_hash};
 pub use auth::{HttpCredentials, OAuthSettings, RemoteAuth};
+pub use builtin::{builtin_agents, canonical_name};
+pub use check::{AgentCheck, AgentFinding, AgentSeverity, check_agents, check_path};
 pub use definition::{
     AgentCard, AgentDefinition, AgentMetadata, AgentTool, LocalAgentDefinition, ModelConfig,
     OutputConfig, OutputProcessor, PromptConfig, RemoteAgentDefinition, RunConfig, ToolConfig,
 };
+pub use failure::{AgentLoadError, FrontmatterIssue, LoadProblem};
+pub use import::{ImportError, ImportedAgent, import_claude, import_toml};
 pub use input::{InputConfig, InputSpec, InputType};
+pub use load::{IgnoredFile, LoadedAgents, load_agent_file, load_agents, parse_agents};
 pub use mcp_server::McpServer;
+pub use overrides::{AgentSettings, DisabledBy};
+pub use registry::{
+    AgentRegistry, AgentSource, AgentState, DiscoveredAgent, project_agents, user_agents,
+};
+pub use reload::AgentReloadSummary;
+pub use template::{RUNTIME_INPUTS, TemplateError, fill_template, template_names};
+pub use toggle::{ToggleAgentError, ToggledAgent, disable_agent, enable_agent};
+pub use tool_names::{current_tool_name, is_valid_tool_name};
+pub use validate::InputError;
 
 /// The arguments of a call by name.
 pub type AgentInputs = serde_json::Map<String, serde_json::Value>;

@@ -31,6 +31,7 @@ pub use check::{Candidate, Check, Fate, Severity};
 pub use copy::{CopyError, MOST_BYTES, MOST_BYTES_OF_ALL, MOST_FILES, MOST_FILES_OF_ALL};
 pub use discover::{Discovery, Refusal, discover};
 pub use failure::{InstallError, Stuck};
+pub(crate) use frontmatter::split;
 pub use frontmatter::{Frontmatter, WhyNot, frontmatter};
 pub use install::{Placed, Way, uninstall};
 pub use manager::{Conflict, SkillManager};

@@ -6,11 +6,13 @@
 //! Where the two are known to differ: js-yaml lets a quoted text go on at the beginning of a line, and a byte order mark stand anywhere.
 
 mod build;
+mod places;
 mod scalar;
 
-use granit_parser::{Event, Parser, options};
+use granit_parser::{Event, Options, Parser, options};
 
 use build::Builder;
+pub use places::YamlPlaces;
 
 /// A value of a YAML document.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,9 +94,8 @@ pub fn load(text: &str) -> Result<Yaml, YamlError> {
             column: 1,
         });
     }
-    let limits = options! { flow_nesting_limit: 100, block_nesting_limit: 100 };
     let mut builder = Builder::default();
-    for event in Parser::new_from_str_with_options(text, limits) {
+    for event in Parser::new_from_str_with_options(text, parser_options()) {
         let (event, span) = event.map_err(|error| YamlError {
             problem: error.info().clone(),
             line: error.marker().line(),
@@ -112,6 +113,10 @@ pub fn load(text: &str) -> Result<Yaml, YamlError> {
             })?;
     }
     Ok(builder.finish())
+}
+
+fn parser_options() -> Options {
+    options! { flow_nesting_limit: 100, block_nesting_limit: 100 }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! | [`command`] | – | what a front end sends in |
 //! | [`recording`] | – | the manifest of a recorded run |
 //! | [`runs`] | – | recorded runs, and those that go |
+//! | [`agents`] | `activity` | agents that a model can call, and what happens in their runs |
 //! | [`capabilities`] | – | what an agent can do, and whether it is here |
 //! | [`doctor`] | – | what has to be right for a run, and whether it is |
 //! | [`hook_test`] | – | hooks, tried out |
@@ -29,6 +30,7 @@ mod json;
 mod open_enum;
 mod tagged;
 
+pub mod agents;
 pub mod capabilities;
 pub mod command;
 pub mod config_report;

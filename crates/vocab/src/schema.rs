@@ -26,6 +26,10 @@ pub const PUBLISHED: &[Published] = &[
     published::<crate::Message>("messages", "one line of `--format messages`"),
     published::<crate::RuntimeEvent>("runtime", "one line of `--format runtime`"),
     published::<crate::RunResult>("result", "the object that `--format result` prints"),
+    published::<crate::agents::SubagentActivityEvent>(
+        "activity",
+        "one line of `lapidary agents run --format activity`",
+    ),
     published::<crate::command::CommandLine>(
         "commands",
         "one line that a front end sends to `connect`",
@@ -69,6 +73,16 @@ pub const PUBLISHED: &[Published] = &[
         "what `lapidary hooks enable`, `disable` and `migrate` print",
     ),
     published::<crate::hook_test::HookTest>("hooks-test", "what `lapidary hooks test` prints"),
+    published::<crate::agents::AgentList>("agents", "what `lapidary agents list` prints"),
+    published::<crate::agents::AgentShown>("agent", "what `lapidary agents show` prints"),
+    published::<crate::agents::AgentCheckReport>(
+        "agents-check",
+        "what `lapidary agents check` prints",
+    ),
+    published::<crate::agents::AgentChange>(
+        "agents-change",
+        "what `lapidary agents enable`, `disable`, `ack` and `import` print with `--format json`",
+    ),
     published::<crate::config_report::ConfigShown>("config", "what `lapidary config show` prints"),
     published::<crate::config_report::ConfigCheck>(
         "config-check",

@@ -28,6 +28,7 @@ pub(crate) struct Args {
 /// Whose ids fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IdKind {
+    Agent,
     Run,
     Session,
 }
@@ -35,6 +36,7 @@ enum IdKind {
 /// Prints an id and a description a line, with a tab between them. A failure prints nothing: it would stand in the user's line.
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let ids = match wanted(&args.words) {
+        Some(IdKind::Agent) => super::agents::definition_names().unwrap_or_default(),
         Some(IdKind::Run) => runs().unwrap_or_default(),
         Some(IdKind::Session) => newest_sessions(MOST_IDS).unwrap_or_default(),
         None => Vec::new(),
@@ -59,6 +61,7 @@ fn wanted(words: &[String]) -> Option<IdKind> {
         ["runs", "show" | "open" | "export"]
         | ["runs", "delete", ..]
         | ["replay" | "translate"] => Some(IdKind::Run),
+        ["agents", "show" | "enable" | "disable"] | ["agents", "ack", ..] => Some(IdKind::Agent),
         ["sessions", "show" | "resume"] | ["sessions", "delete" | "export", ..] => {
             Some(IdKind::Session)
         }
@@ -148,6 +151,8 @@ mod tests {
         check("policy test rules.toml --against", Some(IdKind::Run));
         check("policy test rules.toml --against r-1", Some(IdKind::Run));
         check("sessions resume", Some(IdKind::Session));
+        check("agents show", Some(IdKind::Agent));
+        check("agents ack one", Some(IdKind::Agent));
         check("runs show --no-raw", Some(IdKind::Run));
         check("runs show --format text", Some(IdKind::Run));
         check("runs export --to=html -o x.html", Some(IdKind::Run));

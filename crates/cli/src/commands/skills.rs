@@ -11,7 +11,7 @@ mod link;
 mod list;
 mod missing;
 mod problems;
-mod row;
+pub(super) mod row;
 mod source;
 mod stop;
 mod uninstall;

@@ -116,7 +116,7 @@ fn a_name_that_does_not_exist_is_wrong_usage() {
         &["schema", "evnets"],
         b"",
         2,
-        "error: unknown schema `evnets`\nhint: there are events, messages, runtime, result, commands, recording, runs, runs-removal, capabilities, doctor, policy, compiled-policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, skills-change, hooks, hooks-check, hooks-change, hooks-test, config, config-check\n",
+        "error: unknown schema `evnets`\nhint: there are events, messages, runtime, result, activity, commands, recording, runs, runs-removal, capabilities, doctor, policy, compiled-policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, skills-change, hooks, hooks-check, hooks-change, hooks-test, agents, agent, agents-check, agents-change, config, config-check\n",
     );
     check(
         &["man", "transalte"],

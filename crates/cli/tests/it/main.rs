@@ -11,6 +11,7 @@
 
 mod acp;
 mod acp_peers;
+mod agents;
 mod bad_input;
 mod capabilities;
 mod config_command;

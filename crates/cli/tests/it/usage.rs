@@ -135,6 +135,7 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "messages",
             "runtime",
             "result",
+            "activity",
             "commands",
             "recording",
             "runs",
@@ -157,6 +158,10 @@ fn the_names_of_the_schemas_are_listed_for_people() {
             "hooks-check",
             "hooks-change",
             "hooks-test",
+            "agents",
+            "agent",
+            "agents-check",
+            "agents-change",
             "config",
             "config-check"
         ]

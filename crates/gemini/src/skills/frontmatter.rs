@@ -77,7 +77,7 @@ pub fn frontmatter(text: &str) -> Result<Frontmatter, WhyNot> {
 
 /// What stands between the dashes, and what stands behind them. The end is the first line that begins with three dashes, whatever
 /// follows them on it; but then there is no body.
-fn split(text: &str) -> Result<(&str, &str), WhyNot> {
+pub(crate) fn split(text: &str) -> Result<(&str, &str), WhyNot> {
     let inside = text.strip_prefix("---").and_then(after_newline);
     let inside = inside.ok_or_else(|| why_no_beginning(text))?;
     let end = inside.find("\n---").ok_or(WhyNot::Unfinished)?;

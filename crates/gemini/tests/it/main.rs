@@ -8,6 +8,7 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod agents;
 mod auth;
 mod extensions;
 mod hooks;

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod agent_samples;
 mod files;
 mod lanes;
 mod modules;

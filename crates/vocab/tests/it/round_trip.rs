@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::samples;
+use crate::{agent_samples, samples};
 
 /// One published schema and what the samples have shown of it.
 struct Contract {
@@ -201,4 +201,13 @@ fn a_report_about_rules_is_valid_and_survives_reading_and_writing() {
 #[test]
 fn a_report_about_hooks_is_valid_and_survives_reading_and_writing() {
     check_plain("hooks-test", &[samples::hook_test()]);
+}
+
+#[test]
+fn a_report_about_agents_is_valid_and_survives_reading_and_writing() {
+    check_plain("agents", &[agent_samples::list()]);
+    check_plain("agent", &[agent_samples::shown()]);
+    check_plain("agents-check", &[agent_samples::check()]);
+    check_plain("agents-change", &[agent_samples::change()]);
+    check_plain("activity", &agent_samples::activity());
 }

@@ -11,14 +11,14 @@ use crate::printer::Printer;
 const NARROWEST: usize = 12;
 
 /// Somebody else's text on a line of ours: it can command no terminal, and what it has of lines cannot pass for ours.
-pub(super) fn on_a_line(text: &str, indent: &str) -> String {
+pub(crate) fn on_a_line(text: &str, indent: &str) -> String {
     let text = sanitize(text);
     let text = text.trim_end();
     text.replace('\n', &format!("\n{indent}"))
 }
 
 /// Writes a text behind our words. What does not fit on the terminal goes on below its beginning.
-pub(super) fn row(out: &mut Printer, start: &str, text: &str) -> io::Result<()> {
+pub(crate) fn row(out: &mut Printer, start: &str, text: &str) -> io::Result<()> {
     let indent = " ".repeat(start.width());
     let room = out.width().map(|width| width.saturating_sub(start.width()));
     let text = match room.filter(|room| *room >= NARROWEST) {

@@ -1,0 +1,71 @@
+//! What is printed when agents have changed.
+
+use std::path::Path;
+
+use lapidary::vocab::agents::{AgentAction, AgentChange, CHANGE_SCHEMA, ChangedAgent};
+use lapidary::vocab::line;
+
+use crate::commands::sessions::Format;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// How a change is told.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct Telling {
+    /// What to print: text goes to stderr, also when piped
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What became of a change.
+pub(super) struct ChangeOutcome {
+    /// Sentences for people.
+    pub(super) words: Vec<String>,
+    pub(super) change: AgentChange,
+}
+
+impl ChangeOutcome {
+    pub(super) fn new(action: AgentAction) -> Self {
+        let change = AgentChange {
+            schema: CHANGE_SCHEMA.to_owned(),
+            action,
+            applied: false,
+            changed: Vec::new(),
+            agents: Vec::new(),
+            remarks: Vec::new(),
+        };
+        let words = Vec::new();
+        Self { words, change }
+    }
+
+    /// Notes an agent that the change is about.
+    pub(super) fn agent(&mut self, name: &str) {
+        self.change.agents.push(ChangedAgent {
+            name: name.to_owned(),
+            imported_from: None,
+            dropped: Vec::new(),
+        });
+    }
+
+    /// Notes a file that was written.
+    pub(super) fn wrote(&mut self, path: &Path) {
+        self.change.applied = true;
+        self.change.changed.push(path.display().to_string());
+    }
+}
+
+impl Telling {
+    pub(super) fn tell(self, outcome: &ChangeOutcome, out: &mut Printer) -> Result<Exit, Failure> {
+        if self.format == Format::Text {
+            outcome.words.iter().for_each(|words| complain(words));
+        }
+        for remark in &outcome.change.remarks {
+            complain(&format!("warning: {remark}"));
+        }
+        if self.format == Format::Json {
+            line::write(out, &outcome.change)?;
+        }
+        Ok(Exit::Success)
+    }
+}

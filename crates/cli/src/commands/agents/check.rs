@@ -1,0 +1,130 @@
+//! `agents check`: what is wrong with agent files.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use anstyle::{AnsiColor, Style};
+use anyhow::anyhow;
+use lapidary::gemini::agents::{AgentCheck, AgentFinding, AgentSeverity, check_agents, check_path};
+use lapidary::vocab::agents::{self, AgentCheckReport, AgentFindingSeverity, CHECK_SCHEMA};
+use lapidary::vocab::line;
+
+use super::common::{Here, Workspace};
+use crate::commands::sessions::Format;
+use crate::commands::skills::row::on_a_line;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Say what is wrong with agent files, with the line of each mistake
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary agents check
+  lapidary agents check .gemini/agents/reviewer.md
+  lapidary agents check --format json | jq '.findings[] | select(.severity == \"error\")'
+
+Reports all that Gemini CLI refuses, in its words, and what it says only when an agent runs: prompts \
+with `${names}` that are no inputs, files without instructions. Also keys that are dropped, duplicate \
+names, files that are passed over, and agents that are not acknowledged. Nothing is fetched.
+
+Exit codes:
+  0   nothing is an error; there may be warnings
+  3   something is; with --strict also if something is a warning")]
+pub(crate) struct Args {
+    /// A file, or a directory of agent files [default: those that count in the workspace]
+    path: Option<PathBuf>,
+    /// Exit with 3 also if there is only a warning
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    workspace: Workspace,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let check = match &args.path {
+        Some(path) if !path.exists() => {
+            let failure = anyhow!("there is no `{}`", path.display());
+            return Err(Failure::bad_input(failure));
+        }
+        Some(path) => check_path(path),
+        None => {
+            let here = Here::read(&args.workspace)?;
+            check_agents(&here.setup, here.main_model())
+        }
+    };
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => line::write(out, &report(&check))?,
+        Format::Text => text(&check, out)?,
+    }
+    let is_wrong = check.count(AgentSeverity::Error) > 0
+        || args.strict && check.count(AgentSeverity::Warning) > 0;
+    Ok(if is_wrong {
+        Exit::Strict
+    } else {
+        Exit::Success
+    })
+}
+
+fn report(check: &AgentCheck) -> AgentCheckReport {
+    AgentCheckReport {
+        schema: CHECK_SCHEMA.to_owned(),
+        agents: check.agents as u64,
+        errors: check.count(AgentSeverity::Error) as u64,
+        warnings: check.count(AgentSeverity::Warning) as u64,
+        findings: check.findings.iter().map(finding).collect(),
+    }
+}
+
+fn finding(finding: &AgentFinding) -> agents::AgentFinding {
+    agents::AgentFinding {
+        severity: match finding.severity {
+            AgentSeverity::Error => AgentFindingSeverity::Error,
+            AgentSeverity::Warning => AgentFindingSeverity::Warning,
+            AgentSeverity::Note => AgentFindingSeverity::Note,
+        },
+        path: finding.path.display().to_string(),
+        line: finding.place.map(|place| place.line as u64),
+        column: finding.place.map(|place| place.column as u64),
+        agent: finding.agent.clone(),
+        message: finding.sentence.clone(),
+        hint: finding.hint.clone(),
+    }
+}
+
+fn text(check: &AgentCheck, out: &mut Printer) -> io::Result<()> {
+    for finding in &check.findings {
+        let place = finding
+            .place
+            .map(|place| format!(":{place}"))
+            .unwrap_or_default();
+        let path = on_a_line(&finding.path.display().to_string(), "  ");
+        let (word, colour) = match finding.severity {
+            AgentSeverity::Error => ("error", AnsiColor::Red),
+            AgentSeverity::Warning => ("warning", AnsiColor::Yellow),
+            AgentSeverity::Note => ("note", AnsiColor::Cyan),
+        };
+        let style = if out.colour {
+            colour.on_default()
+        } else {
+            Style::new()
+        };
+        let sentence = on_a_line(&finding.sentence, "  ");
+        writeln!(out, "{path}{place}: {style}{word}{style:#}: {sentence}")?;
+        if let Some(hint) = &finding.hint {
+            writeln!(out, "  hint: {}", on_a_line(hint, "  "))?;
+        }
+    }
+    let counted =
+        |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    writeln!(
+        out,
+        "{}, {}, {}",
+        counted(check.agents, "agent"),
+        counted(check.count(AgentSeverity::Error), "error"),
+        counted(check.count(AgentSeverity::Warning), "warning"),
+    )
+}

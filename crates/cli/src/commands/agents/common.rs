@@ -1,0 +1,127 @@
+//! What every verb can be told: whose agents, and of which workspace.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use lapidary::gemini::Vars;
+use lapidary::gemini::agents::{AgentRegistry, DiscoveredAgent, ToggleAgentError};
+use lapidary::gemini::hooks::nearest;
+use lapidary::gemini::settings::{EditError, Scope};
+use lapidary::gemini::setup::Setup;
+
+use crate::commands::sessions::Place;
+use crate::failure::Failure;
+
+/// Which workspace.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Workspace {
+    /// The workspace [default: here]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(super) project: Option<PathBuf>,
+}
+
+/// Whose agents or settings a verb changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ScopeArg {
+    /// In your home
+    User,
+    /// In the workspace
+    Workspace,
+}
+
+impl ScopeArg {
+    pub(super) fn settings(self) -> Scope {
+        match self {
+            Self::User => Scope::User,
+            Self::Workspace => Scope::Workspace,
+        }
+    }
+}
+
+/// A workspace, its home, and all that counts there.
+pub(super) struct Here {
+    pub(super) place: Place,
+    pub(super) setup: Setup,
+}
+
+impl Here {
+    pub(super) fn read(workspace: &Workspace) -> Result<Self, Failure> {
+        let place = Place::open()?;
+        let root = place.root(workspace.project.as_deref())?;
+        if !root.is_dir() {
+            let failure = anyhow!("`{}` is not a directory", root.display());
+            return Err(Failure::bad_input(failure));
+        }
+        let vars = Vars::new(&place.environment.vars);
+        let setup = Setup::read(&place.store.home, &root, vars);
+        Ok(Self { place, setup })
+    }
+
+    /// The model of the main conversation, as far as settings name one.
+    pub(super) fn main_model(&self) -> &str {
+        let model = self.setup.get(&["model", "name"]);
+        model.and_then(|model| model.as_str()).unwrap_or("auto")
+    }
+
+    pub(super) fn registry(&self) -> AgentRegistry {
+        AgentRegistry::load(&self.setup, self.main_model())
+    }
+}
+
+/// The agent that a name stands for, whether it counts or not.
+pub(super) fn found<'a>(
+    registry: &'a AgentRegistry,
+    name: &str,
+) -> Result<&'a DiscoveredAgent, Failure> {
+    registry.get_discovered(name).ok_or_else(|| {
+        let failure = Failure::bad_input(anyhow!("there is no agent `{name}`"));
+        failure.with_hint(match meant(registry, name) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "`lapidary agents list --all` names them; `lapidary agents check` says which files are none".to_owned(),
+        })
+    })
+}
+
+/// The name that a misspelt one was meant to be.
+pub(super) fn meant<'a>(registry: &'a AgentRegistry, name: &str) -> Option<&'a str> {
+    let names = registry.discovered().iter();
+    nearest(name, names.map(|agent| agent.definition.name()))
+}
+
+pub(super) fn toggle_failure(error: ToggleAgentError) -> Failure {
+    match error {
+        ToggleAgentError::NoWorkspace => {
+            Failure::bad_input(error).with_hint("say --scope user, or go to a workspace")
+        }
+        ToggleAgentError::Edit(EditError::Unwritable { .. } | EditError::Busy { .. }) => {
+            Failure::internal(error)
+        }
+        error => Failure::bad_input(error),
+    }
+}
+
+/// That what is put into the workspace does not count there, if it does not.
+pub(super) fn distrust(here: &Here) -> Option<String> {
+    (!here.setup.is_trusted()).then(|| {
+        "this workspace is not trusted: Gemini CLI skips its agents and settings until it is"
+            .to_owned()
+    })
+}
+
+/// The names and descriptions of the agents here, for completions.
+pub(in crate::commands) fn definition_names() -> Result<Vec<(String, String)>, Failure> {
+    let here = Here::read(&Workspace { project: None })?;
+    let registry = here.registry();
+    let agents = registry.discovered().iter();
+    let mut names: Vec<_> = agents
+        .map(|agent| {
+            let definition = &agent.definition;
+            (
+                definition.name().to_owned(),
+                definition.description().to_owned(),
+            )
+        })
+        .collect();
+    names.dedup_by(|one, other| one.0 == other.0);
+    Ok(names)
+}

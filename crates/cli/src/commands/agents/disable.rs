@@ -1,0 +1,64 @@
+//! `agents disable`: settings say that an agent does not count.
+
+use clap::builder::NonEmptyStringValueParser;
+use lapidary::gemini::agents::{canonical_name, disable_agent};
+use lapidary::vocab::agents::AgentAction;
+
+use super::change::{ChangeOutcome, Telling};
+use super::common::{Here, ScopeArg, Workspace, distrust, meant, toggle_failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Disable an agent
+///
+/// Sets `agents.overrides.NAME.enabled` to false in the settings of the workspace or of the user. A name that no agent has is written, too, with a warning: one may come.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary agents disable generalist
+  lapidary agents disable generalist --scope user")]
+pub(crate) struct Args {
+    /// The agent's name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    name: String,
+    /// Whose settings say so
+    #[arg(short, long, value_enum, default_value_t = ScopeArg::Workspace)]
+    scope: ScopeArg,
+    #[command(flatten)]
+    workspace: Workspace,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let here = Here::read(&args.workspace)?;
+    let registry = here.registry();
+    let name = canonical_name(&args.name);
+    let toggled =
+        disable_agent(&here.setup, name, args.scope.settings()).map_err(toggle_failure)?;
+    let mut outcome = ChangeOutcome::new(AgentAction::Disable);
+    outcome.agent(name);
+    for (_, path) in &toggled.modified {
+        outcome
+            .words
+            .push(format!("agent `{name}` disabled in `{}`", path.display()));
+        outcome.wrote(path);
+    }
+    if toggled.modified.is_empty() {
+        outcome
+            .words
+            .push(format!("agent `{name}` is already disabled there"));
+    }
+    if registry.get_discovered(name).is_none() {
+        let meant = meant(&registry, name).map(|meant| format!("; did you mean `{meant}`?"));
+        outcome.change.remarks.push(format!(
+            "there is no agent `{name}` here{}",
+            meant.unwrap_or_default()
+        ));
+    }
+    if args.scope == ScopeArg::Workspace {
+        outcome.change.remarks.extend(distrust(&here));
+    }
+    args.telling.tell(&outcome, out)
+}

@@ -1,0 +1,73 @@
+//! `agents enable`: settings say that an agent counts.
+
+use clap::builder::NonEmptyStringValueParser;
+use lapidary::gemini::agents::{AgentState, canonical_name, enable_agent};
+use lapidary::vocab::agents::AgentAction;
+
+use super::change::{ChangeOutcome, Telling};
+use super::common::{Here, ScopeArg, Workspace, found, toggle_failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Enable an agent that settings disable, or one that is experimental
+///
+/// Sets `agents.overrides.NAME.enabled` to true, in every settings file of user and workspace that says false.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary agents enable generalist
+  lapidary agents enable reviewer --scope workspace")]
+pub(crate) struct Args {
+    /// The agent's name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    name: String,
+    /// Whose settings say so [default: those that disable it, else the user's]
+    #[arg(short, long, value_enum)]
+    scope: Option<ScopeArg>,
+    #[command(flatten)]
+    workspace: Workspace,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let here = Here::read(&args.workspace)?;
+    let registry = here.registry();
+    let agent = found(&registry, &args.name)?;
+    let name = canonical_name(&args.name);
+    let mut outcome = ChangeOutcome::new(AgentAction::Enable);
+    outcome.agent(name);
+    if agent.state == AgentState::Active && args.scope.is_none() {
+        outcome
+            .words
+            .push(format!("agent `{name}` is already enabled"));
+        return args.telling.tell(&outcome, out);
+    }
+    let scope = args.scope.map(ScopeArg::settings);
+    let toggled = enable_agent(&here.setup, name, scope).map_err(toggle_failure)?;
+    for (_, path) in &toggled.modified {
+        outcome
+            .words
+            .push(format!("agent `{name}` enabled in `{}`", path.display()));
+        outcome.wrote(path);
+    }
+    if toggled.modified.is_empty() {
+        outcome
+            .words
+            .push(format!("agent `{name}` is already enabled there"));
+    }
+    outcome.change.remarks.extend(still_not_active(args, name)?);
+    args.telling.tell(&outcome, out)
+}
+
+/// Why the agent does not count all the same.
+fn still_not_active(args: &Args, name: &str) -> Result<Option<String>, Failure> {
+    let here = Here::read(&args.workspace)?;
+    let registry = here.registry();
+    let agent = found(&registry, name)?;
+    let info = super::info::info(&registry, agent);
+    Ok(info
+        .reason
+        .map(|reason| format!("agent `{name}` still does not count: {reason}")))
+}

@@ -1,0 +1,201 @@
+//! `agents list`: the programs that `--agent` starts, and the definitions that count here.
+
+use std::io::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use lapidary::engine::agents::KNOWN;
+use lapidary::gemini::agents::{AgentRegistry, AgentState};
+use lapidary::vocab::agents::{AgentInfo, AgentList, AgentProgram, AgentStanding, LIST_SCHEMA};
+use lapidary::vocab::line;
+
+use super::common::{Here, Workspace};
+use super::info::info;
+use crate::commands::sessions::Format;
+use crate::commands::skills::row::{on_a_line, row};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, complain};
+
+/// List agent programs, and the definitions that a model can call here
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  lapidary agents list
+  lapidary agents list --all
+  lapidary agents list --format json | jq -r '.definitions[] | select(.state != \"active\") | .name'
+
+Nothing is started, written or fetched. `lapidary agents check` says why a file is no agent.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    workspace: Workspace,
+    /// Show definitions that do not count, too, with the reason
+    #[arg(long)]
+    all: bool,
+    /// What to print [default: text on a terminal, json when piped]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+    let here = Here::read(&args.workspace)?;
+    let registry = here.registry();
+    let shown = registry.discovered().iter();
+    let shown = shown
+        .filter(|agent| args.all || agent.state == AgentState::Active || is_disabled(&agent.state));
+    let list = AgentList {
+        schema: LIST_SCHEMA.to_owned(),
+        programs: programs(&here),
+        definitions: shown.map(|agent| info(&registry, agent)).collect(),
+        warnings: warnings(&registry),
+        notes: notes(args, &here, &registry),
+    };
+    match Format::or_usual(args.format, out.is_terminal) {
+        Format::Json => line::write(out, &list)?,
+        Format::Text => text(&list, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn is_disabled(state: &AgentState) -> bool {
+    matches!(state, AgentState::Disabled(_))
+}
+
+fn programs(here: &Here) -> Vec<AgentProgram> {
+    let known = KNOWN
+        .iter()
+        .map(|known| known.capabilities(&here.place.environment));
+    let program = |found: lapidary::vocab::Capabilities| AgentProgram {
+        name: found.agent,
+        installed: found.installed,
+        path: found.cli_path,
+        version: found.version,
+    };
+    known.map(program).collect()
+}
+
+fn warnings(registry: &AgentRegistry) -> Vec<String> {
+    let errors = registry.errors.iter();
+    let errors = errors.map(|error| {
+        format!(
+            "`{}` is not an agent; `lapidary agents check` says why",
+            error.path.display()
+        )
+    });
+    errors.chain(registry.warnings.iter().cloned()).collect()
+}
+
+/// Which definitions are not there that the user may look for.
+fn notes(args: &Args, here: &Here, registry: &AgentRegistry) -> Vec<String> {
+    let count = |state: &AgentState| {
+        registry
+            .discovered()
+            .iter()
+            .filter(|agent| agent.state == *state)
+            .count()
+    };
+    let mut notes = Vec::new();
+    let browser = here
+        .setup
+        .get(&["agents", "overrides", "browser_agent", "enabled"]);
+    if browser.and_then(serde_json::Value::as_bool) == Some(true) {
+        notes.push("`browser_agent` is enabled in settings: it is an agent of Gemini CLI, which Lapidary does not have".to_owned());
+    }
+    if args.all {
+        return notes;
+    }
+    let counted = |count: usize| {
+        if count == 1 {
+            "1 agent".to_owned()
+        } else {
+            format!("{count} agents")
+        }
+    };
+    let untrusted = count(&AgentState::Untrusted);
+    if untrusted > 0 {
+        notes.push(format!(
+            "{} of the workspace skipped: it is not trusted; see `lapidary agents list --all`",
+            counted(untrusted)
+        ));
+    }
+    let unacknowledged = count(&AgentState::Unacknowledged);
+    if unacknowledged > 0 {
+        notes.push(format!(
+            "{} of the workspace skipped: not acknowledged; see `lapidary agents list --all`, then `lapidary agents ack NAME`",
+            counted(unacknowledged)
+        ));
+    }
+    notes
+}
+
+fn text(list: &AgentList, out: &mut Printer) -> io::Result<()> {
+    for warning in &list.warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    let bold = if out.colour {
+        Style::new().bold()
+    } else {
+        Style::new()
+    };
+    writeln!(out, "{bold}Programs{bold:#} (for --agent)")?;
+    for program in &list.programs {
+        let about = match (&program.path, program.installed) {
+            (Some(path), true) => match &program.version {
+                Some(version) => format!("{version}, {path}"),
+                None => path.clone(),
+            },
+            (None, true) => "built in".to_owned(),
+            (_, false) => "not installed".to_owned(),
+        };
+        row(out, &format!("  {:<12} ", program.name), &about)?;
+    }
+    writeln!(
+        out,
+        "\n{bold}Definitions{bold:#} (agents that a model can call)"
+    )?;
+    for agent in &list.definitions {
+        one(agent, out)?;
+    }
+    for note in &list.notes {
+        out.note(note)?;
+    }
+    Ok(())
+}
+
+fn one(agent: &AgentInfo, out: &mut Printer) -> io::Result<()> {
+    let style = match agent.state {
+        AgentStanding::Active => AnsiColor::Green,
+        _ => AnsiColor::Red,
+    };
+    let style = if out.colour {
+        style.on_default()
+    } else {
+        Style::new()
+    };
+    let name = on_a_line(&agent.name, "  ");
+    let state = agent.state.as_str().replace('_', " ");
+    writeln!(
+        out,
+        "  {name} {style}[{state}]{style:#} {}, {}{}",
+        agent.kind,
+        agent.source,
+        limits(agent)
+    )?;
+    row(out, "    ", &agent.description)?;
+    if let Some(tools) = &agent.tools {
+        row(out, "    tools: ", &tools.join(", "))?;
+    }
+    if let Some(reason) = &agent.reason {
+        row(out, "    not active: ", reason)?;
+    }
+    if let Some(path) = &agent.path {
+        row(out, "    ", path)?;
+    }
+    Ok(())
+}
+
+pub(super) fn limits(agent: &AgentInfo) -> String {
+    match (agent.max_turns, agent.max_time_minutes) {
+        (Some(turns), Some(minutes)) => format!(", {turns} turns, {minutes} min"),
+        _ => String::new(),
+    }
+}
