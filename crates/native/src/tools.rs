@@ -2,21 +2,21 @@
 //!
 //! One file per tool. Each is compared with the real tool on generated cases; `tests/it/oracle.rs` names every deviation.
 
-//Q mod activate_skill;
+mod activate_skill;
 mod edit;
 mod file_text;
-//Q mod get_internal_docs;
-//Q mod glob;
-//Q mod glob_pattern;
-//Q mod grep_search;
-//Q mod line_pattern;
+mod get_internal_docs;
+mod glob;
+mod glob_pattern;
+mod grep_search;
+mod line_pattern;
 mod list_directory;
 mod node_error;
 mod parameters;
 mod placeholder;
 mod read_file;
 mod replace;
-//Q mod run_shell_command;
+mod run_shell_command;
 mod snippet;
 mod write_file;
 
@@ -31,14 +31,14 @@ use crate::tool::{
 };
 use crate::workspace::Workspace;
 
-//Q pub use activate_skill::{ActivateSkillTool, SharedSkills};
-//Q pub use get_internal_docs::GetInternalDocsTool;
-//Q pub use glob::GlobTool;
-//Q pub use grep_search::GrepSearchTool;
+pub use activate_skill::{ActivateSkillTool, SharedSkills};
+pub use get_internal_docs::GetInternalDocsTool;
+pub use glob::GlobTool;
+pub use grep_search::GrepSearchTool;
 pub use list_directory::ListDirectoryTool;
 pub use read_file::ReadFileTool;
 pub use replace::ReplaceTool;
-//Q pub use run_shell_command::{RunShellCommandTool, ShellSettings};
+pub use run_shell_command::{RunShellCommandTool, ShellSettings};
 pub use write_file::WriteFileTool;
 
 /// The tools that read, search and change files of a workspace.
@@ -46,8 +46,8 @@ pub fn file_tools(workspace: &Arc<Workspace>) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ListDirectoryTool::new(Arc::clone(workspace))),
         Arc::new(ReadFileTool::new(Arc::clone(workspace))),
-        //Q Arc::new(GrepSearchTool::new(Arc::clone(workspace))),
-        //Q Arc::new(GlobTool::new(Arc::clone(workspace))),
+        Arc::new(GrepSearchTool::new(Arc::clone(workspace))),
+        Arc::new(GlobTool::new(Arc::clone(workspace))),
         Arc::new(ReplaceTool::new(Arc::clone(workspace))),
         Arc::new(WriteFileTool::new(Arc::clone(workspace))),
     ]
@@ -69,7 +69,9 @@ struct ReadingCall<F> {
 
 impl<F> std::fmt::Debug for ReadingCall<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ReadingCall").field("preview", &self.preview).finish_non_exhaustive()
+        f.debug_struct("ReadingCall")
+            .field("preview", &self.preview)
+            .finish_non_exhaustive()
     }
 }
 
@@ -124,14 +126,23 @@ fn invalid(message: impl Into<String>) -> ToolError {
 }
 
 /// A failure: the sentence for the model, and the one for a person.
-fn failure(kind: &'static str, message: impl Into<String>, display: impl Into<String>) -> ToolOutput {
+fn failure(
+    kind: &'static str,
+    message: impl Into<String>,
+    display: impl Into<String>,
+) -> ToolOutput {
     let mut output = ToolOutput::from_error(ToolError::new(kind, message));
     output.display = Some(display.into());
     output
 }
 
 /// A declaration, whose parameters are the properties of an object.
-fn declaration(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolDeclaration {
+fn declaration(
+    name: &str,
+    description: &str,
+    properties: &Value,
+    required: &[&str],
+) -> ToolDeclaration {
     ToolDeclaration {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -147,7 +158,10 @@ fn declaration(name: &str, description: &str, properties: Value, required: &[&st
 struct Arguments<'a>(&'a Map<String, Value>);
 
 impl<'a> Arguments<'a> {
-    fn check(declaration: &ToolDeclaration, all: &'a Map<String, Value>) -> Result<Self, ToolError> {
+    fn check(
+        declaration: &ToolDeclaration,
+        all: &'a Map<String, Value>,
+    ) -> Result<Self, ToolError> {
         parameters::check(&declaration.parameters, all).map_err(invalid)?;
         Ok(Self(all))
     }

@@ -116,7 +116,11 @@ impl Workspace {
             Some(root) => Some(root.clone()),
             None => None,
         };
-        let temporary = || real(&self.temporary).ok().filter(|root| path.starts_with(root));
+        let temporary = || {
+            real(&self.temporary)
+                .ok()
+                .filter(|root| path.starts_with(root))
+        };
         let root = root.or_else(temporary).ok_or_else(outside)?;
         Ok(WorkspacePlace {
             kept: root.components().count(),
@@ -168,7 +172,9 @@ impl Workspace {
                     let path = directory.join(&entry.name);
                     let is_directory = entry.kind == EntryKind::Directory;
                     let is_wanted = entry.kind == EntryKind::File && entry.name == name;
-                    if !(is_directory || is_wanted) || self.rules.is_ignored(&path, is_directory, IgnoreFiles::ALL) {
+                    if !(is_directory || is_wanted)
+                        || self.rules.is_ignored(&path, is_directory, IgnoreFiles::ALL)
+                    {
                         continue;
                     }
                     if is_directory {
@@ -197,7 +203,8 @@ impl Workspace {
         let rest = stripped.trim_start_matches(['/', '\\']);
         let first = rest.split(['/', '\\']).next().unwrap_or_default();
         let is_name = !stripped.starts_with(['/', '\\'])
-            && (first.is_empty() || disk::stat_following(&self.absolute(&format!("@{first}"))).is_ok());
+            && (first.is_empty()
+                || disk::stat_following(&self.absolute(&format!("@{first}"))).is_ok());
         if is_name || rest.is_empty() {
             return asked;
         }

@@ -82,6 +82,9 @@ fn in_words_of_v8(pattern: &str, text: &str) -> String {
         "Invalid atom character" | "Quantifier not allowed here" | "Invalid braced quantifier" => {
             "Nothing to repeat"
         }
+        other if other.starts_with("Range values reversed") => {
+            "Range out of order in character class"
+        }
         other => other,
     };
     words.to_owned()

@@ -40,7 +40,10 @@ pub(super) enum EditResult {
     /// Old and new are the same.
     Unchanged,
     /// The place is found, but not what to write there.
-    Unclear { lines: (usize, usize), why: &'static str },
+    Unclear {
+        lines: (usize, usize),
+        why: &'static str,
+    },
 }
 
 /// Makes an edit.
@@ -82,7 +85,11 @@ fn judged(request: EditRequest<'_>, count: usize) -> Option<EditResult> {
 fn merged(request: EditRequest<'_>, found: &[Found]) -> EditResult {
     let mut text = request.text.to_owned();
     for place in found.iter().rev() {
-        match merge::merge(request.old, request.new, &request.text[place.start..place.end]) {
+        match merge::merge(
+            request.old,
+            request.new,
+            &request.text[place.start..place.end],
+        ) {
             Ok(lines) => text.replace_range(place.start..place.end, &lines),
             Err(why) => {
                 return EditResult::Unclear {
@@ -114,6 +121,8 @@ fn with_end_of(old: &str, mut text: String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn made(text: &str, old: &str, new: &str) -> String {
@@ -133,15 +142,28 @@ mod tests {
     fn lost_indentation_comes_back() {
         let text = "fn main() {\n    if x {\n        go();\n    }\n}\n";
         let expected = "fn main() {\n    if x {\n        stop();\n    }\n}\n";
-        assert_eq!(made(text, "if x {\ngo();\n}\n", "if x {\nstop();\n}\n"), expected);
+        assert_eq!(
+            made(text, "if x {\ngo();\n}\n", "if x {\nstop();\n}\n"),
+            expected
+        );
         let expected = "fn main() {\n    if y {\n        go();\n    }\n}\n";
-        assert_eq!(made(text, "fn main() {\nif x {\ngo();\n}", "fn main() {\nif y {\ngo();\n}"), expected);
+        assert_eq!(
+            made(
+                text,
+                "fn main() {\nif x {\ngo();\n}",
+                "fn main() {\nif y {\ngo();\n}"
+            ),
+            expected
+        );
     }
 
     #[test]
     fn a_block_that_is_moved_in_keeps_its_shape() {
         let text = "    a();\n    b();\n";
-        assert_eq!(made(text, "a();\nb();", "if x {\n  a();\n}\nb();"), "    if x {\n      a();\n    }\n    b();\n");
+        assert_eq!(
+            made(text, "a();\nb();", "if x {\n  a();\n}\nb();"),
+            "    if x {\n      a();\n    }\n    b();\n"
+        );
     }
 
     #[test]
@@ -158,7 +180,8 @@ mod tests {
         let text = "start();\nlet count = compute_the_total(of, all, lines);\n\nfinish(count);\n";
         let old = "start();\nlet count = compute_the_total(of, all, lines);\nfinish(count);";
         let new = "begin();\nlet count = compute_the_total(of, all, lines);\nfinish(count);";
-        let expected = "begin();\nlet count = compute_the_total(of, all, lines);\n\nfinish(count);\n";
+        let expected =
+            "begin();\nlet count = compute_the_total(of, all, lines);\n\nfinish(count);\n";
         assert_eq!(made(text, old, new), expected);
     }
 
@@ -171,5 +194,20 @@ mod tests {
         assert_eq!(made(text, old, &new), expected);
         let new = old.replace("never", "always");
         assert!(made(text, old, &new).starts_with("Unclear"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_edit_ends_and_an_exact_one_changes_nothing_else(
+            text in "[ab \\t\\n(){}=é]{0,60}",
+            old in "[ab \\t\\n(){}=é]{1,12}",
+            new in "[ab \\t\\n(){}=é]{0,12}",
+        ) {
+            let result = edit(EditRequest { text: &text, old: &old, new: &new, allow_multiple: false });
+            if text.matches(old.as_str()).count() == 1 && old != new {
+                let expected = with_end_of(&text, text.replacen(&old, &new, 1));
+                prop_assert_eq!(result, EditResult::Edited { text: expected, occurrences: 1, nearly: Vec::new() });
+            }
+        }
     }
 }

@@ -26,42 +26,123 @@ const BINARY: [&str; 34] = [
 
 /// Images, by extension.
 const IMAGES: [(&str, &str); 54] = [
-    ("apng", "image/apng"), ("avci", "image/avci"), ("avcs", "image/avcs"), ("avif", "image/avif"),
-    ("bmp", "image/bmp"), ("cgm", "image/cgm"), ("dib", "image/bmp"), ("dpx", "image/dpx"),
-    ("drle", "image/dicom-rle"), ("emf", "image/emf"), ("exr", "image/aces"), ("fits", "image/fits"),
-    ("g3", "image/g3fax"), ("gif", "image/gif"), ("heic", "image/heic"), ("heics", "image/heic-sequence"),
-    ("heif", "image/heif"), ("heifs", "image/heif-sequence"), ("hej2", "image/hej2k"), ("ief", "image/ief"),
-    ("jaii", "image/jaii"), ("jais", "image/jais"), ("jfif", "image/pjpeg"), ("jhc", "image/jphc"),
-    ("jls", "image/jls"), ("jp2", "image/jp2"), ("jpe", "image/jpeg"), ("jpeg", "image/jpeg"),
-    ("jpf", "image/jpx"), ("jpg", "image/jpeg"), ("jpg2", "image/jp2"), ("jpgm", "image/jpm"),
-    ("jph", "image/jph"), ("jpm", "image/jpm"), ("jpx", "image/jpx"), ("jxl", "image/jxl"),
-    ("jxr", "image/jxr"), ("jxra", "image/jxra"), ("jxrs", "image/jxrs"), ("jxs", "image/jxs"),
-    ("jxsc", "image/jxsc"), ("jxsi", "image/jxsi"), ("jxss", "image/jxss"), ("ktx", "image/ktx"),
-    ("ktx2", "image/ktx2"), ("png", "image/png"), ("sgi", "image/sgi"), ("svgz", "image/svg+xml"),
-    ("t38", "image/t38"), ("tfx", "image/tiff-fx"), ("tif", "image/tiff"), ("tiff", "image/tiff"),
-    ("webp", "image/webp"), ("wmf", "image/wmf"),
+    ("apng", "image/apng"),
+    ("avci", "image/avci"),
+    ("avcs", "image/avcs"),
+    ("avif", "image/avif"),
+    ("bmp", "image/bmp"),
+    ("cgm", "image/cgm"),
+    ("dib", "image/bmp"),
+    ("dpx", "image/dpx"),
+    ("drle", "image/dicom-rle"),
+    ("emf", "image/emf"),
+    ("exr", "image/aces"),
+    ("fits", "image/fits"),
+    ("g3", "image/g3fax"),
+    ("gif", "image/gif"),
+    ("heic", "image/heic"),
+    ("heics", "image/heic-sequence"),
+    ("heif", "image/heif"),
+    ("heifs", "image/heif-sequence"),
+    ("hej2", "image/hej2k"),
+    ("ief", "image/ief"),
+    ("jaii", "image/jaii"),
+    ("jais", "image/jais"),
+    ("jfif", "image/pjpeg"),
+    ("jhc", "image/jphc"),
+    ("jls", "image/jls"),
+    ("jp2", "image/jp2"),
+    ("jpe", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("jpf", "image/jpx"),
+    ("jpg", "image/jpeg"),
+    ("jpg2", "image/jp2"),
+    ("jpgm", "image/jpm"),
+    ("jph", "image/jph"),
+    ("jpm", "image/jpm"),
+    ("jpx", "image/jpx"),
+    ("jxl", "image/jxl"),
+    ("jxr", "image/jxr"),
+    ("jxra", "image/jxra"),
+    ("jxrs", "image/jxrs"),
+    ("jxs", "image/jxs"),
+    ("jxsc", "image/jxsc"),
+    ("jxsi", "image/jxsi"),
+    ("jxss", "image/jxss"),
+    ("ktx", "image/ktx"),
+    ("ktx2", "image/ktx2"),
+    ("png", "image/png"),
+    ("sgi", "image/sgi"),
+    ("svgz", "image/svg+xml"),
+    ("t38", "image/t38"),
+    ("tfx", "image/tiff-fx"),
+    ("tif", "image/tiff"),
+    ("tiff", "image/tiff"),
+    ("webp", "image/webp"),
+    ("wmf", "image/wmf"),
 ];
 
 /// Sound, by extension; none for a format that the API does not take.
 const AUDIO: [(&str, Option<&str>); 31] = [
-    ("aac", Some("audio/aac")), ("adp", None), ("adts", Some("audio/aac")), ("aif", Some("audio/aiff")),
-    ("aiff", Some("audio/aiff")), ("amr", None), ("au", None), ("flac", Some("audio/flac")),
-    ("kar", None), ("m2a", Some("audio/mpeg")), ("m3a", Some("audio/mpeg")), ("m4a", None),
-    ("m4b", None), ("mid", None), ("midi", None), ("mp2", Some("audio/mpeg")),
-    ("mp2a", Some("audio/mpeg")), ("mp3", Some("audio/mpeg")), ("mp4a", None), ("mpga", Some("audio/mpeg")),
-    ("mxmf", None), ("oga", Some("audio/ogg")), ("ogg", Some("audio/ogg")), ("opus", Some("audio/ogg")),
-    ("rmi", None), ("s3m", None), ("sil", None), ("snd", None), ("spx", Some("audio/ogg")),
-    ("wav", Some("audio/wav")), ("weba", None),
+    ("aac", Some("audio/aac")),
+    ("adp", None),
+    ("adts", Some("audio/aac")),
+    ("aif", Some("audio/aiff")),
+    ("aiff", Some("audio/aiff")),
+    ("amr", None),
+    ("au", None),
+    ("flac", Some("audio/flac")),
+    ("kar", None),
+    ("m2a", Some("audio/mpeg")),
+    ("m3a", Some("audio/mpeg")),
+    ("m4a", None),
+    ("m4b", None),
+    ("mid", None),
+    ("midi", None),
+    ("mp2", Some("audio/mpeg")),
+    ("mp2a", Some("audio/mpeg")),
+    ("mp3", Some("audio/mpeg")),
+    ("mp4a", None),
+    ("mpga", Some("audio/mpeg")),
+    ("mxmf", None),
+    ("oga", Some("audio/ogg")),
+    ("ogg", Some("audio/ogg")),
+    ("opus", Some("audio/ogg")),
+    ("rmi", None),
+    ("s3m", None),
+    ("sil", None),
+    ("snd", None),
+    ("spx", Some("audio/ogg")),
+    ("wav", Some("audio/wav")),
+    ("weba", None),
 ];
 
 /// Films, by extension.
 const VIDEO: [(&str, &str); 24] = [
-    ("3g2", "video/3gpp2"), ("3gp", "video/3gpp"), ("3gpp", "video/3gpp"), ("h261", "video/h261"),
-    ("h263", "video/h263"), ("h264", "video/h264"), ("jpgv", "video/jpeg"), ("m1v", "video/mpeg"),
-    ("m2t", "video/mp2t"), ("m2ts", "video/mp2t"), ("m2v", "video/mpeg"), ("m4s", "video/iso.segment"),
-    ("mj2", "video/mj2"), ("mjp2", "video/mj2"), ("mov", "video/quicktime"), ("mp4", "video/mp4"),
-    ("mp4v", "video/mp4"), ("mpe", "video/mpeg"), ("mpeg", "video/mpeg"), ("mpg", "video/mpeg"),
-    ("mpg4", "video/mp4"), ("ogv", "video/ogg"), ("qt", "video/quicktime"), ("webm", "video/webm"),
+    ("3g2", "video/3gpp2"),
+    ("3gp", "video/3gpp"),
+    ("3gpp", "video/3gpp"),
+    ("h261", "video/h261"),
+    ("h263", "video/h263"),
+    ("h264", "video/h264"),
+    ("jpgv", "video/jpeg"),
+    ("m1v", "video/mpeg"),
+    ("m2t", "video/mp2t"),
+    ("m2ts", "video/mp2t"),
+    ("m2v", "video/mpeg"),
+    ("m4s", "video/iso.segment"),
+    ("mj2", "video/mj2"),
+    ("mjp2", "video/mj2"),
+    ("mov", "video/quicktime"),
+    ("mp4", "video/mp4"),
+    ("mp4v", "video/mp4"),
+    ("mpe", "video/mpeg"),
+    ("mpeg", "video/mpeg"),
+    ("mpg", "video/mpeg"),
+    ("mpg4", "video/mp4"),
+    ("ogv", "video/ogg"),
+    ("qt", "video/quicktime"),
+    ("webm", "video/webm"),
 ];
 
 /// What a file is, by its name and its first [`SNIFFED`] bytes.
@@ -90,7 +171,11 @@ pub(super) fn kind_of(path: &Path, start: &[u8]) -> FileKind {
         };
     }
     if let Some(mime) = in_table(&VIDEO) {
-        return if is_binary { FileKind::Media(mime, "video") } else { FileKind::Text };
+        return if is_binary {
+            FileKind::Media(mime, "video")
+        } else {
+            FileKind::Text
+        };
     }
     if is_binary || BINARY.contains(&extension) {
         return FileKind::Binary;
@@ -100,7 +185,9 @@ pub(super) fn kind_of(path: &Path, start: &[u8]) -> FileKind {
 
 /// What is behind the last dot of a name, in small letters. A dot at the start makes no extension.
 fn extension_of(path: &Path) -> String {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    let extension = path
+        .extension()
+        .map(|extension| extension.to_string_lossy().to_lowercase());
     extension.unwrap_or_default()
 }
 
@@ -152,7 +239,11 @@ fn has_mark(start: &[u8]) -> bool {
 /// Whether a character of several bytes begins here, and how many bytes are passed over. The package passes one byte too, where
 /// the second byte is wrong.
 fn character(start: &[u8], at: usize) -> (bool, usize) {
-    let follows = |behind: usize| start.get(at + behind).is_some_and(|byte| (0x80..=0xbf).contains(byte));
+    let follows = |behind: usize| {
+        start
+            .get(at + behind)
+            .is_some_and(|byte| (0x80..=0xbf).contains(byte))
+    };
     let length = match start[at] {
         0xc0..=0xdf => 1,
         0xe0..=0xef => 2,
@@ -162,12 +253,20 @@ fn character(start: &[u8], at: usize) -> (bool, usize) {
     if at + length >= start.len() {
         return (false, 0);
     }
-    if (1..=length).all(follows) { (true, length) } else { (false, 1) }
+    if (1..=length).all(follows) {
+        (true, length)
+    } else {
+        (false, 1)
+    }
 }
 
 /// Whether bytes read as messages of Protocol Buffers.
 fn is_protobuf(bytes: &[u8]) -> bool {
-    let mut reader = ProtoReader { bytes, at: 0, is_over: false };
+    let mut reader = ProtoReader {
+        bytes,
+        at: 0,
+        is_over: false,
+    };
     let mut messages = 0;
     loop {
         let is_message = reader.message();
@@ -262,13 +361,17 @@ pub(super) fn decode(bytes: &[u8]) -> String {
 fn decode_16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let (pairs, _) = bytes.as_chunks::<2>();
     let units = pairs.iter().map(|pair| unit(*pair));
-    char::decode_utf16(units).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    char::decode_utf16(units)
+        .map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect()
 }
 
 fn decode_32(bytes: &[u8], unit: fn([u8; 4]) -> u32) -> String {
     let (quads, _) = bytes.as_chunks::<4>();
     let letters = quads.iter().map(|quad| char::from_u32(unit(*quad)));
-    letters.map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    letters
+        .map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect()
 }
 
 /// The lines of a text, which end with LF or CR LF. There is one more than there are ends.

@@ -1,5 +1,6 @@
 //! `list_directory`: the names in one directory, directories first.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ impl ListDirectoryTool {
         let description = "Lists the files and directories directly inside one directory, with the size of each file. Ignored names are left out and counted.";
         Self {
             workspace,
-            declaration: declaration("list_directory", description, properties, &["dir_path"]),
+            declaration: declaration("list_directory", description, &properties, &["dir_path"]),
         }
     }
 }
@@ -68,7 +69,11 @@ impl Tool for ListDirectoryTool {
         let title = format!("List {}", shown(&self.workspace, &path));
         let preview = reading(CallKind::Read, title, vec![path.clone()]);
         let options = arguments.value("file_filtering_options");
-        let option = |name: &str| options.and_then(|all| all.get(name)).and_then(Value::as_bool);
+        let option = |name: &str| {
+            options
+                .and_then(|all| all.get(name))
+                .and_then(Value::as_bool)
+        };
         let left_out = arguments.value("ignore").and_then(Value::as_array);
         let left_out = left_out.into_iter().flatten().filter_map(Value::as_str);
         let listing = Listing {
@@ -121,7 +126,8 @@ impl Listing {
 
     fn told(&self, path: &Path, entries: &[crate::workspace::DirectoryEntry]) -> ToolOutput {
         if entries.is_empty() {
-            let mut output = ToolOutput::from_text(format!("Directory {} is empty.", path.display()));
+            let mut output =
+                ToolOutput::from_text(format!("Directory {} is empty.", path.display()));
             output.display = Some("Directory is empty.".to_owned());
             return output;
         }
@@ -140,14 +146,18 @@ impl Listing {
             by_kind.then_with(|| js::locale_compare(&one.name, &other.name))
         });
         let lines: Vec<_> = listed.iter().map(Listed::line).collect();
-        let mut text = format!("Directory listing for {}:\n{}", path.display(), lines.join("\n"));
+        let mut text = format!(
+            "Directory listing for {}:\n{}",
+            path.display(),
+            lines.join("\n")
+        );
         let mut display = format!("Found {} item(s).", listed.len());
         if ignored > 0 {
-            text += &format!("\n\n({ignored} ignored)");
-            display += &format!(" ({ignored} ignored)");
+            let _ = write!(text, "\n\n({ignored} ignored)");
+            let _ = write!(display, " ({ignored} ignored)");
         }
         if entries.len() == MOST_ENTRIES {
-            text += &format!("\n\n(only {MOST_ENTRIES} entries were read)");
+            let _ = write!(text, "\n\n(only {MOST_ENTRIES} entries were read)");
         }
         let mut output = ToolOutput::from_text(text);
         output.display = Some(display);
@@ -164,7 +174,9 @@ impl Listing {
             return false;
         }
         let Ok(target) = real(full) else { return false };
-        let Ok(root) = real(self.workspace.target()) else { return false };
+        let Ok(root) = real(self.workspace.target()) else {
+            return false;
+        };
         let is_directory = std::fs::metadata(&target).is_ok_and(|found| found.is_dir());
         !target.starts_with(root) || rules.is_ignored(&target, is_directory, self.files)
     }

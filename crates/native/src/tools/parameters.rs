@@ -17,7 +17,10 @@ fn object(schema: &Value, value: &Map<String, Value>, at: &str) -> Result<(), St
     }
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
         let known = schema.get("properties").and_then(Value::as_object);
-        if value.keys().any(|name| !known.is_some_and(|known| known.contains_key(name))) {
+        if value
+            .keys()
+            .any(|name| !known.is_some_and(|known| known.contains_key(name)))
+        {
             return Err(format!("{at} must NOT have additional properties"));
         }
     }
@@ -31,7 +34,10 @@ fn object(schema: &Value, value: &Map<String, Value>, at: &str) -> Result<(), St
 }
 
 fn property(schema: &Value, value: &Value, at: &str) -> Result<(), String> {
-    let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
+    let kind = schema
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     if !is_kind(kind, value) {
         return Err(format!("{at} must be {kind}"));
     }

@@ -52,7 +52,7 @@ impl ReadFileTool {
         let description = "Reads a file. Text is cut behind 2000 lines unless a range is named, and the answer says how to read on. Images (PNG, JPG, GIF, WEBP, BMP), PDF files and sound (MP3, WAV, AIFF, AAC, OGG, FLAC) are returned as they are; SVG is returned as text.";
         Self {
             workspace,
-            declaration: declaration("read_file", description, properties, &["file_path"]),
+            declaration: declaration("read_file", description, &properties, &["file_path"]),
         }
     }
 }
@@ -79,7 +79,11 @@ impl Tool for ReadFileTool {
         {
             return Err(invalid("start_line cannot be greater than end_line"));
         }
-        let is_ignored = |path: &Path| self.workspace.rules().is_ignored(path, false, IgnoreFiles::ALL);
+        let is_ignored = |path: &Path| {
+            self.workspace
+                .rules()
+                .is_ignored(path, false, IgnoreFiles::ALL)
+        };
         if is_ignored(&named) || is_ignored(&place.path) {
             return Err(invalid(format!(
                 "File path '{}' is ignored by configured ignore patterns.",
@@ -87,7 +91,11 @@ impl Tool for ReadFileTool {
             )));
         }
         let name = shown(&self.workspace, &place.path);
-        let preview = reading(CallKind::Read, format!("Read {name}"), vec![place.path.clone()]);
+        let preview = reading(
+            CallKind::Read,
+            format!("Read {name}"),
+            vec![place.path.clone()],
+        );
         let reader = FileReader { place, name, range };
         Ok(Box::new(ReadingCall {
             preview,
@@ -112,22 +120,26 @@ struct FileReader {
 impl FileReader {
     fn read(&self) -> ToolOutput {
         let path = self.place.path.display();
-        let stat = match self.place.stat() {
-            Ok(stat) => stat,
+        let found = match self.place.stat() {
+            Ok(found) => found,
             Err(error) if matches!(node_error::code_of(&error).0, "ENOENT" | "ENOTDIR") => {
-                return failure(FILE_NOT_FOUND, format!("File not found: {path}"), "File not found.");
+                return failure(
+                    FILE_NOT_FOUND,
+                    format!("File not found: {path}"),
+                    "File not found.",
+                );
             }
             Err(error) => return self.failed(&error),
         };
-        if stat.is_directory() {
+        if found.is_directory() {
             let words = format!("Path is a directory, not a file: {path}");
             return failure("target_is_directory", words, "Path is a directory.");
         }
-        if stat.size > MOST_BYTES {
-            return self.too_large(stat.size);
+        if found.size > MOST_BYTES {
+            return self.too_large(found.size);
         }
         match self.place.read_start(SNIFFED) {
-            Ok(start) => self.read_as(kind_of(&self.place.path, &start), stat.size),
+            Ok(start) => self.read_as(kind_of(&self.place.path, &start), found.size),
             Err(error) => self.failed(&error),
         }
     }
@@ -153,7 +165,9 @@ impl FileReader {
             ),
             FileKind::Text | FileKind::Vector | FileKind::Media(..) => match self.place.read() {
                 Ok(bytes) => self.content(kind, &bytes),
-                Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => self.too_large(MOST_BYTES + 1),
+                Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                    self.too_large(MOST_BYTES + 1)
+                }
                 Err(error) => self.failed(&error),
             },
         }
@@ -162,13 +176,13 @@ impl FileReader {
     fn content(&self, kind: FileKind, bytes: &[u8]) -> ToolOutput {
         let name = &self.name;
         match kind {
-            FileKind::Media(mime, word) => {
-                ToolOutput {
-                    parts: vec![json!({ "inlineData": { "data": BASE64.encode(bytes), "mimeType": mime } })],
-                    display: Some(format!("Read {word} file: {name}")),
-                    ..ToolOutput::default()
-                }
-            }
+            FileKind::Media(mime, word) => ToolOutput {
+                parts: vec![
+                    json!({ "inlineData": { "data": BASE64.encode(bytes), "mimeType": mime } }),
+                ],
+                display: Some(format!("Read {word} file: {name}")),
+                ..ToolOutput::default()
+            },
             FileKind::Vector => told(decode(bytes), format!("Read SVG as text: {name}")),
             FileKind::Text | FileKind::Binary | FileKind::UnknownAudio => self.text(&decode(bytes)),
         }
@@ -199,14 +213,32 @@ impl FileReader {
         } else {
             body
         };
-        told(text, self.summary(LineRange { start: Some(start), end: Some(end) }, total, has_long))
+        told(
+            text,
+            self.summary(
+                LineRange {
+                    start: Some(start),
+                    end: Some(end),
+                },
+                total,
+                has_long,
+            ),
+        )
     }
 
     fn summary(&self, shown: LineRange, total: usize, has_long: bool) -> String {
         let (start, end) = (shown.start.unwrap_or(0), shown.end.unwrap_or(total));
-        let shortened = if has_long { " (some lines were shortened)" } else { "" };
+        let shortened = if has_long {
+            " (some lines were shortened)"
+        } else {
+            ""
+        };
         if start > 0 || end < total {
-            format!("Read lines {}-{end} of {total} from {}{shortened}", start + 1, self.name)
+            format!(
+                "Read lines {}-{end} of {total} from {}{shortened}",
+                start + 1,
+                self.name
+            )
         } else if has_long {
             format!("Read all {total} lines from {}{shortened}", self.name)
         } else {
@@ -244,7 +276,10 @@ impl LineRange {
             return (0, MOST_LINES.min(total));
         }
         let start = self.start.map_or(0, |start| start - 1);
-        let end = self.end.unwrap_or(start.saturating_add(MOST_LINES)).min(total);
+        let end = self
+            .end
+            .unwrap_or(start.saturating_add(MOST_LINES))
+            .min(total);
         (start.min(total), end)
     }
 }

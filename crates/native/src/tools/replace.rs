@@ -1,5 +1,6 @@
 //! `replace`: a part of a file becomes another.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,7 +57,7 @@ impl ReplaceTool {
         let required = ["file_path", "instruction", "old_string", "new_string"];
         Self {
             workspace,
-            declaration: declaration("replace", description, properties, &required),
+            declaration: declaration("replace", description, &properties, &required),
         }
     }
 
@@ -98,7 +99,11 @@ impl Tool for ReplaceTool {
         };
         let edit = request.made(&place)?;
         let name = shown(&self.workspace, &place.path);
-        let title = if edit.before.is_none() { format!("Create {name}") } else { format!("Edit {name}") };
+        let title = if edit.before.is_none() {
+            format!("Create {name}")
+        } else {
+            format!("Edit {name}")
+        };
         Ok(Box::new(ReplaceCall {
             preview: CallPreview {
                 title,
@@ -162,7 +167,10 @@ impl ReplaceRequest<'_> {
                     nearly: Vec::new(),
                 });
             }
-            return Err(ToolError::new(FILE_NOT_FOUND, format!("File not found: {path}")));
+            return Err(ToolError::new(
+                FILE_NOT_FOUND,
+                format!("File not found: {path}"),
+            ));
         };
         if self.old.is_empty() {
             let words = format!("File already exists, cannot create: {path}");
@@ -181,29 +189,41 @@ impl ReplaceRequest<'_> {
             allow_multiple: self.allow_multiple,
         });
         match result {
-            EditResult::Edited { text, occurrences, nearly } => Ok(WorkedOut {
+            EditResult::Edited {
+                text,
+                occurrences,
+                nearly,
+            } => Ok(WorkedOut {
                 after: if has_crlf { with_crlf(&text) } else { text },
                 before: Some(before),
                 occurrences,
                 nearly,
             }),
-            other => Err(self.refused(&plain, other)),
+            other => Err(self.refused(&plain, &other)),
         }
     }
 
-    fn refused(&self, text: &str, result: EditResult) -> ToolError {
+    fn refused(&self, text: &str, result: &EditResult) -> ToolError {
         let asked = self.asked;
-        let missing = format!("Could not find an exact match for 'old_string' in '{asked}'. {MISSING}");
+        let missing =
+            format!("Could not find an exact match for 'old_string' in '{asked}'. {MISSING}");
         match result {
             EditResult::Ambiguous(count) => ToolError::new(
                 "edit_expected_occurrence_mismatch",
-                format!("Failed to edit, Expected 1 occurrence but found {count} for old_string in file: {asked}. If you intended to replace multiple occurrences, set 'allow_multiple' to true."),
+                format!(
+                    "Failed to edit, Expected 1 occurrence but found {count} for old_string in file: {asked}. If you intended to replace multiple occurrences, set 'allow_multiple' to true."
+                ),
             ),
             EditResult::Unchanged => ToolError::new(
                 "edit_no_change",
-                format!("No changes to apply. The old_string and new_string are identical in file: {asked}"),
+                format!(
+                    "No changes to apply. The old_string and new_string are identical in file: {asked}"
+                ),
             ),
-            EditResult::Unclear { lines: (first, last), why } => ToolError::new(
+            EditResult::Unclear {
+                lines: (first, last),
+                why,
+            } => ToolError::new(
                 "edit_no_occurrence_found",
                 format!("{missing} Lines {first}-{last} are nearly the same, but {why}."),
             ),
@@ -221,7 +241,10 @@ fn text_at(place: &WorkspacePlace) -> Result<Option<String>, String> {
     match place.read() {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),
-            Err(_) => Err(format!("Error preparing edit: `{}` is not UTF-8 text", place.path.display())),
+            Err(_) => Err(format!(
+                "Error preparing edit: `{}` is not UTF-8 text",
+                place.path.display()
+            )),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
@@ -262,19 +285,37 @@ impl ReplaceCall {
     fn write(self) -> ToolOutput {
         let path = self.place.path.display();
         if text_at(&self.place).ok() != Some(self.edit.before.clone()) {
-            let words = format!("Error executing edit: `{path}` has changed since the edit was prepared. Read it again.");
+            let words = format!(
+                "Error executing edit: `{path}` has changed since the edit was prepared. Read it again."
+            );
             return failure(WRITE_FAILURE, words.clone(), words);
         }
         if let Err(error) = self.place.write(self.edit.after.as_bytes()) {
             let words = node_error::sentence(&error, "open", &self.place.path);
-            return failure(WRITE_FAILURE, words.clone(), format!("Error writing file: {words}"));
+            return failure(
+                WRITE_FAILURE,
+                words.clone(),
+                format!("Error writing file: {words}"),
+            );
         }
         let mut text = match &self.edit.before {
             None => format!("Created new file: {path} with provided content."),
-            Some(_) => format!("Successfully modified file: {path} ({} replacements).", self.edit.occurrences),
+            Some(_) => format!(
+                "Successfully modified file: {path} ({} replacements).",
+                self.edit.occurrences
+            ),
         };
-        let before = self.edit.before.as_deref().unwrap_or_default().replace("\r\n", "\n");
-        text += &format!(" Here is the updated code:\n{}", snippet(&before, &self.edit.after));
+        let before = self
+            .edit
+            .before
+            .as_deref()
+            .unwrap_or_default()
+            .replace("\r\n", "\n");
+        let _ = write!(
+            text,
+            " Here is the updated code:\n{}",
+            snippet(&before, &self.edit.after)
+        );
         text += &feedback(&self.edit.nearly);
         ToolOutput {
             text,
@@ -291,7 +332,11 @@ fn feedback(nearly: &[(usize, usize)]) -> String {
         return String::new();
     }
     let one = |(start, end): &(usize, usize)| {
-        if start == end { start.to_string() } else { format!("{start}-{end}") }
+        if start == end {
+            start.to_string()
+        } else {
+            format!("{start}-{end}")
+        }
     };
     let all: Vec<_> = nearly.iter().map(one).collect();
     let plural = if all.len() > 1 { "s" } else { "" };

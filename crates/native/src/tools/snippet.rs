@@ -135,7 +135,9 @@ fn script(old: &[usize], new: &[usize]) -> Option<Vec<(Step, usize)>> {
         let mut at = way.old;
         let is_same = |at: isize| {
             let beside = at - diagonal;
-            at < old_len && beside < new_len && old[at.cast_unsigned()] == new[beside.cast_unsigned()]
+            at < old_len
+                && beside < new_len
+                && old[at.cast_unsigned()] == new[beside.cast_unsigned()]
         };
         while is_same(at + 1) {
             at += 1;
@@ -146,7 +148,8 @@ fn script(old: &[usize], new: &[usize]) -> Option<Vec<(Step, usize)>> {
             last: steps.add(Step::Keep, count, way.last),
         }
     };
-    let is_end = |way: Way, diagonal: isize| way.old + 1 >= old_len && way.old - diagonal + 1 >= new_len;
+    let is_end =
+        |way: Way, diagonal: isize| way.old + 1 >= old_len && way.old - diagonal + 1 >= new_len;
     let start = follow(Way { old: -1, last: 0 }, 0, &mut steps);
     if is_end(start, 0) {
         return Some(steps.until(start.last));
@@ -169,14 +172,22 @@ fn script(old: &[usize], new: &[usize]) -> Option<Vec<(Step, usize)>> {
             let can_remove = removing.is_some_and(|way| way.old + 1 < old_len);
             let base = match (removing, adding) {
                 (removing, Some(adding))
-                    if can_add && (!can_remove || removing.is_some_and(|removing| removing.old < adding.old)) =>
+                    if can_add
+                        && (!can_remove
+                            || removing.is_some_and(|removing| removing.old < adding.old)) =>
                 {
                     let last = steps.add(Step::Add, 1, adding.last);
-                    Some(Way { old: adding.old, last })
+                    Some(Way {
+                        old: adding.old,
+                        last,
+                    })
                 }
                 (Some(removing), _) if can_remove => {
                     let last = steps.add(Step::Remove, 1, removing.last);
-                    Some(Way { old: removing.old + 1, last })
+                    Some(Way {
+                        old: removing.old + 1,
+                        last,
+                    })
                 }
                 _ => None,
             };
@@ -201,7 +212,11 @@ fn script(old: &[usize], new: &[usize]) -> Option<Vec<(Step, usize)>> {
 
 /// Everything between the common start and the common end is changed.
 fn rough_script(old: &[usize], new: &[usize]) -> Vec<(Step, usize)> {
-    let start = old.iter().zip(new).take_while(|(one, other)| one == other).count();
+    let start = old
+        .iter()
+        .zip(new)
+        .take_while(|(one, other)| one == other)
+        .count();
     let ends = old[start..].iter().rev().zip(new[start..].iter().rev());
     let end = ends.take_while(|(one, other)| one == other).count();
     vec![
@@ -216,11 +231,19 @@ fn rough_script(old: &[usize], new: &[usize]) -> Vec<(Step, usize)> {
 mod tests {
     use super::*;
 
+    fn numbered(word: &str, numbers: std::ops::RangeInclusive<usize>) -> String {
+        let lines: Vec<_> = numbers.map(|number| format!("{word}{number}\n")).collect();
+        lines.concat()
+    }
+
     #[test]
     fn a_change_is_shown_with_five_lines_around_it() {
-        let old: String = (1..=20).map(|line| format!("{line}\n")).collect();
+        let old = numbered("", 1..=20);
         let new = old.replace("10\n", "ten\n");
-        assert_eq!(snippet(&old, &new), "...\n5\n6\n7\n8\n9\nten\n11\n12\n13\n14\n15\n...");
+        assert_eq!(
+            snippet(&old, &new),
+            "...\n5\n6\n7\n8\n9\nten\n11\n12\n13\n14\n15\n..."
+        );
         assert_eq!(snippet("", "a\nb"), "a\nb");
         assert_eq!(snippet("a\n", "a\n"), "a\n");
         assert_eq!(snippet("a\nb\n", "a\n"), "a\n");
@@ -228,8 +251,7 @@ mod tests {
 
     #[test]
     fn a_long_script_ends() {
-        let old: String = (0..5000).map(|line| format!("{line}\n")).collect();
-        let new: String = (0..5000).map(|line| format!("new {line}\n")).collect();
+        let (old, new) = (numbered("", 1..=5000), numbered("new ", 1..=5000));
         assert_eq!(lines(&snippet(&old, &new)).len(), 5001);
     }
 }

@@ -40,7 +40,12 @@ impl WriteFileTool {
         let description = "Writes a file with the given content. A file that is there already is replaced whole; its line ends are kept.";
         Self {
             workspace,
-            declaration: declaration("write_file", description, properties, &["file_path", "content"]),
+            declaration: declaration(
+                "write_file",
+                description,
+                &properties,
+                &["file_path", "content"],
+            ),
         }
     }
 }
@@ -64,11 +69,17 @@ impl Tool for WriteFileTool {
         }
         let content = arguments.text("content");
         if !placeholders(content).is_empty() {
-            return Err(invalid("`content` contains an omission placeholder (for example 'rest of methods ...'). Provide complete file content."));
+            return Err(invalid(
+                "`content` contains an omission placeholder (for example 'rest of methods ...'). Provide complete file content.",
+            ));
         }
         let before = before(&place).map_err(|error| unreadable(&place, &error))?;
         let has_crlf = before.as_ref().is_some_and(|text| text.contains("\r\n"));
-        let after = if has_crlf { with_crlf(content) } else { content.to_owned() };
+        let after = if has_crlf {
+            with_crlf(content)
+        } else {
+            content.to_owned()
+        };
         let name = shown(&self.workspace, &place.path);
         Ok(Box::new(WriteCall {
             preview: CallPreview {
@@ -130,7 +141,9 @@ impl WriteCall {
     fn write(self) -> ToolOutput {
         let path = self.place.path.display();
         if before(&self.place).ok() != Some(self.before.clone()) {
-            let words = format!("Error writing to file: `{path}` has changed since the call was prepared. Read it again.");
+            let words = format!(
+                "Error writing to file: `{path}` has changed since the call was prepared. Read it again."
+            );
             return failure(WRITE_FAILURE, words.clone(), words);
         }
         if let Err(error) = self.place.write(self.after.as_bytes()) {
@@ -153,12 +166,24 @@ impl WriteCall {
         let path = self.place.path.display();
         let (code, _) = node_error::code_of(error);
         let (kind, words) = match code {
-            "EACCES" => ("permission_denied", format!("Permission denied writing to file: {path} ({code})")),
-            "ENOSPC" => ("no_space_left", format!("No space left on device: {path} ({code})")),
-            "EISDIR" => ("target_is_directory", format!("Target is a directory, not a file: {path} ({code})")),
+            "EACCES" => (
+                "permission_denied",
+                format!("Permission denied writing to file: {path} ({code})"),
+            ),
+            "ENOSPC" => (
+                "no_space_left",
+                format!("No space left on device: {path} ({code})"),
+            ),
+            "EISDIR" => (
+                "target_is_directory",
+                format!("Target is a directory, not a file: {path} ({code})"),
+            ),
             _ => {
                 let words = node_error::sentence(error, "open", &self.place.path);
-                (WRITE_FAILURE, format!("Error writing to file '{path}': {words} ({code})"))
+                (
+                    WRITE_FAILURE,
+                    format!("Error writing to file '{path}': {words} ({code})"),
+                )
             }
         };
         failure(kind, words.clone(), words)

@@ -74,7 +74,8 @@ impl FileStat {
 }
 
 fn since_1970(time: SystemTime) -> i128 {
-    let nanoseconds = |span: std::time::Duration| i128::try_from(span.as_nanos()).unwrap_or(i128::MAX);
+    let nanoseconds =
+        |span: std::time::Duration| i128::try_from(span.as_nanos()).unwrap_or(i128::MAX);
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => nanoseconds(after),
         Err(before) => -nanoseconds(before.duration()),

@@ -101,7 +101,10 @@ impl IgnoreRules {
         let mut git = Vec::new();
         if files.git && self.is_repository {
             git.push(".git".to_owned());
-            git.extend(patterns(&self.root.join(".git/info/exclude"), Path::new("")));
+            git.extend(patterns(
+                &self.root.join(".git/info/exclude"),
+                Path::new(""),
+            ));
             git.extend(patterns(&self.root.join(".gitignore"), Path::new("")));
         }
         let git = Arc::new(git);
@@ -112,7 +115,12 @@ impl IgnoreRules {
         }
     }
 
-    fn rules_below(&self, above: &Arc<DirectoryRules>, relative: &Path, files: IgnoreFiles) -> DirectoryRules {
+    fn rules_below(
+        &self,
+        above: &Arc<DirectoryRules>,
+        relative: &Path,
+        files: IgnoreFiles,
+    ) -> DirectoryRules {
         let is_ignored = above.is_ignored || matches(&above.matcher, relative, true);
         let same = |is_ignored| DirectoryRules {
             git: Arc::clone(&above.git),
@@ -144,7 +152,9 @@ impl IgnoreRules {
         Arc::new(builder.build().unwrap_or_else(|_| Gitignore::empty()))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(PathBuf, IgnoreFiles), Arc<DirectoryRules>>> {
+    fn lock(
+        &self,
+    ) -> std::sync::MutexGuard<'_, HashMap<(PathBuf, IgnoreFiles), Arc<DirectoryRules>>> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -152,7 +162,9 @@ impl IgnoreRules {
 fn matches(matcher: &Gitignore, relative: &Path, is_directory: bool) -> bool {
     !matcher.is_empty()
         && !relative.as_os_str().is_empty()
-        && matcher.matched_path_or_any_parents(relative, is_directory).is_ignore()
+        && matcher
+            .matched_path_or_any_parents(relative, is_directory)
+            .is_ignore()
 }
 
 fn lines_of(path: &Path) -> Vec<String> {
@@ -160,7 +172,10 @@ fn lines_of(path: &Path) -> Vec<String> {
         return Vec::new();
     };
     let text = String::from_utf8_lossy(&bytes);
-    text.split('\n').flat_map(|line| line.split('\r')).map(str::to_owned).collect()
+    text.split('\n')
+        .flat_map(|line| line.split('\r'))
+        .map(str::to_owned)
+        .collect()
 }
 
 fn is_pattern(line: &str) -> bool {
@@ -170,7 +185,9 @@ fn is_pattern(line: &str) -> bool {
 /// The patterns of a `.gitignore`, written from the project's directory.
 fn patterns(path: &Path, base: &Path) -> Vec<String> {
     let lines = lines_of(path);
-    let lines = lines.iter().map(|line| line.trim_start_matches(js::is_space));
+    let lines = lines
+        .iter()
+        .map(|line| line.trim_start_matches(js::is_space));
     let lines = lines.filter(|line| is_pattern(line));
     lines.filter_map(|line| from_root(line, base)).collect()
 }
@@ -191,6 +208,10 @@ fn from_root(line: &str, base: &Path) -> Option<String> {
         let slash = if is_anchored { "/" } else { "" };
         return Some(format!("{mark}{slash}{pattern}"));
     }
-    let deep = if is_anchored || pattern.contains('/') { "" } else { "**/" };
+    let deep = if is_anchored || pattern.contains('/') {
+        ""
+    } else {
+        "**/"
+    };
     Some(format!("{mark}/{}/{deep}{pattern}", base.to_string_lossy()))
 }

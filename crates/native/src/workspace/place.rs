@@ -33,7 +33,9 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
     } else if is_suspicious && units > 20 {
         "Path contains suspicious characters (double quotes or ellipses) and is too long to be a simple filename."
     } else if units > LONGEST_PATH {
-        return Err(format!("Invalid path: Path is too long (maximum {LONGEST_PATH} characters)."));
+        return Err(format!(
+            "Invalid path: Path is too long (maximum {LONGEST_PATH} characters)."
+        ));
     } else if let Some(name) = names().find(|name| name.encode_utf16().count() > LONGEST_NAME) {
         let start: String = name.chars().take(20).collect();
         return Err(format!(
@@ -51,7 +53,9 @@ pub(super) fn is_blocked(relative: &Path) -> bool {
     text.split(['/', '\\']).any(|segment| {
         let name = segment.split(':').next().unwrap_or_default();
         let name = name.trim_end_matches([' ', '.']).to_lowercase();
-        let is_credentials = name.starts_with("gha-creds-") && name.ends_with(".json");
+        let is_credentials = name
+            .strip_prefix("gha-creds-")
+            .is_some_and(|rest| rest.strip_suffix(".json").is_some());
         matches!(name.as_str(), ".git" | ".env" | "node_modules")
             || is_credentials
             || is_short_name(&name)
@@ -66,9 +70,13 @@ fn is_short_name(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_hashed = |prefix: &str| {
         let hash = stem.strip_prefix(prefix);
-        hash.is_some_and(|hash| hash.len() == 4 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        hash.is_some_and(|hash| {
+            hash.len() == 4 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
     };
-    let json = rest.strip_suffix(".json").or_else(|| rest.strip_suffix(".jso"));
+    let json = rest
+        .strip_suffix(".json")
+        .or_else(|| rest.strip_suffix(".jso"));
     match json {
         Some(number) => is_number(number) && (stem == "gha-cr" || is_hashed("gh")),
         None => {
@@ -106,7 +114,9 @@ pub(crate) fn real(path: &Path) -> io::Result<PathBuf> {
             }
             Some(Component::Normal(name)) => {
                 at.push(name);
-                let Some(target) = link_at(&at)? else { continue };
+                let Some(target) = link_at(&at)? else {
+                    continue;
+                };
                 links += 1;
                 if links > MOST_LINKS {
                     return Err(io::Error::other("too many links"));
@@ -123,7 +133,9 @@ pub(crate) fn real(path: &Path) -> io::Result<PathBuf> {
 
 /// The parts of a path, the first one last.
 fn reversed(path: &Path) -> Vec<PathBuf> {
-    let parts = path.components().map(|part| PathBuf::from(part.as_os_str()));
+    let parts = path
+        .components()
+        .map(|part| PathBuf::from(part.as_os_str()));
     let mut parts: Vec<_> = parts.collect();
     parts.reverse();
     parts
@@ -135,7 +147,9 @@ fn link_at(path: &Path) -> io::Result<Option<PathBuf>> {
         Ok(found) if found.is_symlink() => fs::read_link(path).map(Some),
         Ok(_) => Ok(None),
         Err(error) => match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => Ok(None),
+            io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::InvalidFilename => Ok(None),
             _ => Err(error),
         },
     }
@@ -147,10 +161,29 @@ mod tests {
 
     #[test]
     fn names_of_secrets_and_repositories_are_blocked_in_any_spelling() {
-        for path in [".git/config", "a/.GIT", ".env", "x/.env.", "node_modules/a", "git~1", "gi12ab~3", "gha-creds-1.json", "GHA-CR~1.JSO", ".git:x"] {
+        for path in [
+            ".git/config",
+            "a/.GIT",
+            ".env",
+            "x/.env.",
+            "node_modules/a",
+            "git~1",
+            "gi12ab~3",
+            "gha-creds-1.json",
+            "GHA-CR~1.JSO",
+            ".git:x",
+        ] {
             assert!(is_blocked(Path::new(path)), "{path}");
         }
-        for path in [".gitignore", "env", ".env.example", "git~", "node_module", "gha-creds.json", ""] {
+        for path in [
+            ".gitignore",
+            "env",
+            ".env.example",
+            "git~",
+            "node_module",
+            "gha-creds.json",
+            "",
+        ] {
             assert!(!is_blocked(Path::new(path)), "{path}");
         }
     }

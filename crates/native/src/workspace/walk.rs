@@ -71,7 +71,9 @@ pub(crate) fn walk<V: Visitor>(
         busy: 0,
     });
     let changed = Condvar::new();
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let threads = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MOST_THREADS);
     let work = || {
         while let Some((relative, state)) = next(&queue, &changed) {
             let below = if cancelled.is_cancelled() {

@@ -25,7 +25,10 @@ impl Indentation {
             return;
         }
         let (asked, file) = (indent_of(asked), indent_of(file));
-        let known = self.known.entry(asked.to_owned()).or_insert_with(|| file.to_owned());
+        let known = self
+            .known
+            .entry(asked.to_owned())
+            .or_insert_with(|| file.to_owned());
         self.is_lost |= known != file;
     }
 
@@ -37,7 +40,9 @@ impl Indentation {
         if let Some(known) = self.known.get(asked) {
             return Some(known.clone());
         }
-        self.shifted(asked).or_else(|| self.scaled(asked)).or_else(|| self.extended(asked))
+        self.shifted(asked)
+            .or_else(|| self.scaled(asked))
+            .or_else(|| self.extended(asked))
     }
 
     /// If every known line is moved by the same letters, so is this one.
@@ -45,7 +50,9 @@ impl Indentation {
         let (first, moved) = self.known.iter().next()?;
         let (taken, put) = without_common_end(first, moved);
         let is_everywhere = self.known.iter().all(|(asked, file)| {
-            asked.strip_prefix(taken).is_some_and(|rest| file.strip_prefix(put) == Some(rest))
+            asked
+                .strip_prefix(taken)
+                .is_some_and(|rest| file.strip_prefix(put) == Some(rest))
         });
         let rest = asked.strip_prefix(taken).filter(|_| is_everywhere)?;
         Some(put.to_owned() + rest)
@@ -53,8 +60,11 @@ impl Indentation {
 
     /// If every known line has so many units in one text and so many in the other, this one has too: two spaces become four, or a tab.
     fn scaled(&self, asked: &str) -> Option<String> {
-        let ((least, least_file), (most, most_file)) = (self.known.first_key_value()?, self.known.last_key_value()?);
-        let unit = most.strip_prefix(least.as_str()).filter(|unit| !unit.is_empty())?;
+        let ((least, least_file), (most, most_file)) =
+            (self.known.first_key_value()?, self.known.last_key_value()?);
+        let unit = most
+            .strip_prefix(least.as_str())
+            .filter(|unit| !unit.is_empty())?;
         let unit_file = most_file.strip_prefix(least_file.as_str())?;
         let steps = |more: &str| -> Option<(usize, usize)> {
             let is_even = more.chars().all(|letter| unit.starts_with(letter));
@@ -64,18 +74,26 @@ impl Indentation {
             let (times, per) = steps(more)?;
             let letters = times * unit_file.len();
             let letter = unit_file.chars().next().unwrap_or(' ');
-            let is_whole = letters.is_multiple_of(per) && unit_file.chars().all(|other| other == letter);
+            let is_whole =
+                letters.is_multiple_of(per) && unit_file.chars().all(|other| other == letter);
             is_whole.then(|| least_file.clone() + &String::from(letter).repeat(letters / per))
         };
         let fits = self.known.iter().all(|(asked, file)| {
             asked.strip_prefix(least.as_str()).and_then(write).as_ref() == Some(file)
         });
-        asked.strip_prefix(least.as_str()).filter(|_| fits).and_then(write)
+        asked
+            .strip_prefix(least.as_str())
+            .filter(|_| fits)
+            .and_then(write)
     }
 
     /// The longest known indentation that this one begins with, and the rest as it is.
     fn extended(&self, asked: &str) -> Option<String> {
-        let known = self.known.iter().rev().find(|(known, _)| asked.starts_with(known.as_str()));
+        let known = self
+            .known
+            .iter()
+            .rev()
+            .find(|(known, _)| asked.starts_with(known.as_str()));
         known.map(|(known, file)| file.clone() + &asked[known.len()..])
     }
 }

@@ -11,14 +11,19 @@ use super::indent::{Indentation, indent_of};
 const MOST_PAIRS: usize = 4_000_000;
 
 const CONFLICT: &str = "the lines that the edit changes are different there";
-const INDENTATION: &str = "the indentation of `old_string` does not tell how `new_string` is to be indented there";
+const INDENTATION: &str =
+    "the indentation of `old_string` does not tell how `new_string` is to be indented there";
 const TOO_LONG: &str = "the edit is too long to be merged";
 
 /// Makes the change from `old` to `new` in `place`, which ends as the place ended.
 pub(super) fn merge(old: &str, new: &str, place: &str) -> Result<String, &'static str> {
     let ends = place.ends_with('\n');
     let old_lines = lines(old, new);
-    let new_lines = if new.is_empty() { Vec::new() } else { lines(new, old) };
+    let new_lines = if new.is_empty() {
+        Vec::new()
+    } else {
+        lines(new, old)
+    };
     let mut file_lines: Vec<_> = place.split('\n').collect();
     if ends {
         file_lines.pop();
@@ -40,7 +45,11 @@ pub(super) fn merge(old: &str, new: &str, place: &str) -> Result<String, &'stati
 /// The lines of a text. A line end that both texts end with belongs to the last line.
 fn lines<'a>(text: &'a str, beside: &str) -> Vec<&'a str> {
     let both_end = text.ends_with('\n') && (beside.ends_with('\n') || beside.is_empty());
-    let text = if both_end { &text[..text.len() - 1] } else { text };
+    let text = if both_end {
+        &text[..text.len() - 1]
+    } else {
+        text
+    };
     text.split('\n').collect()
 }
 
@@ -75,12 +84,16 @@ impl<'a> Merge<'a> {
         let mut at = (0, 0, 0);
         loop {
             let next = shared.next();
-            let (old, file, new) = next.unwrap_or((self.old.len(), self.file.len(), self.new.len()));
+            let (old, file, new) =
+                next.unwrap_or((self.old.len(), self.file.len(), self.new.len()));
             let gap = Gap {
                 old: &self.old[at.0..old],
                 file: &self.file[at.1..file],
                 new: &self.new[at.2..new],
-                around: (at.1.checked_sub(1).map(|line| self.file[line]), self.file.get(file).copied()),
+                around: (
+                    at.1.checked_sub(1).map(|line| self.file[line]),
+                    self.file.get(file).copied(),
+                ),
             };
             merged.extend(self.gap(&gap)?);
             if next.is_none() {
@@ -96,7 +109,11 @@ impl<'a> Merge<'a> {
         if old == new || js::trim(file).is_empty() {
             return Ok(file.to_owned());
         }
-        let inside = if js::trim(old) == js::trim(new) { js::trim(file) } else { js::trim(new) };
+        let inside = if js::trim(old) == js::trim(new) {
+            js::trim(file)
+        } else {
+            js::trim(new)
+        };
         let indent = if indent_of(old) == indent_of(new) {
             Some(indent_of(file).to_owned())
         } else {
@@ -111,10 +128,34 @@ impl<'a> Merge<'a> {
             return Ok(kept());
         }
         if !are_same(gap.old, gap.file) {
-            return Err(CONFLICT);
+            return self.line_by_line(gap).ok_or(CONFLICT)?;
         }
         let written = gap.new.iter().enumerate();
-        written.map(|(place, line)| self.written(gap, place, line)).collect()
+        written
+            .map(|(place, line)| self.written(gap, place, line))
+            .collect()
+    }
+
+    /// Where all three have as many lines, one that the edit changes may stand beside one that is different in the file.
+    fn line_by_line(&self, gap: &Gap<'a>) -> Option<Result<Vec<String>, &'static str>> {
+        if gap.old.len() != gap.new.len() || gap.old.len() != gap.file.len() {
+            return None;
+        }
+        let is_clear = |place: usize| {
+            gap.old[place] == gap.new[place]
+                || are_same(&gap.old[place..=place], &gap.file[place..=place])
+        };
+        if !(0..gap.old.len()).all(is_clear) {
+            return None;
+        }
+        let line = |place: usize| {
+            if gap.old[place] == gap.new[place] {
+                Ok(gap.file[place].to_owned())
+            } else {
+                self.written(gap, place, gap.new[place])
+            }
+        };
+        Some((0..gap.old.len()).map(line).collect())
     }
 
     /// A new line with the indentation that it has there.
@@ -138,14 +179,21 @@ fn beside(gap: &Gap<'_>, place: usize) -> Option<String> {
     if around.is_empty() {
         around.extend(gap.around.0.into_iter().chain(gap.around.1));
     }
-    let mut indents = around.into_iter().filter(|line| !js::trim(line).is_empty()).map(indent_of);
+    let mut indents = around
+        .into_iter()
+        .filter(|line| !js::trim(line).is_empty())
+        .map(indent_of);
     let first = indents.next()?;
-    indents.all(|indent| indent == first).then(|| first.to_owned())
+    indents
+        .all(|indent| indent == first)
+        .then(|| first.to_owned())
 }
 
 /// A line without its white space: lines of the same words count as the same.
 fn words(line: &str) -> String {
-    line.chars().filter(|letter| !js::is_space(*letter)).collect()
+    line.chars()
+        .filter(|letter| !js::is_space(*letter))
+        .collect()
 }
 
 /// Whether lines are the same but for white space and empty ones.

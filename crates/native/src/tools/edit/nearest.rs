@@ -23,7 +23,10 @@ pub(in super::super) fn nearest(text: &str, old: &str) -> Option<String> {
         return None;
     }
     let window = &lines[start..start + wanted.len()];
-    let differs = window.iter().zip(&wanted).position(|(line, wanted)| line != wanted)?;
+    let differs = window
+        .iter()
+        .zip(&wanted)
+        .position(|(line, wanted)| line != wanted)?;
     Some(format!(
         "The nearest text is at lines {}-{}. Line {} of the file is {}, and `old_string` has {}{}",
         start + 1,
@@ -36,7 +39,10 @@ pub(in super::super) fn nearest(text: &str, old: &str) -> Option<String> {
 }
 
 /// The window of lines with the most words in common, and how alike it is.
-#[expect(clippy::cast_precision_loss, reason = "numbers of lines are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "numbers of lines are far below 2^52"
+)]
 fn best(lines: &[&str], wanted: &[&str]) -> Option<(usize, f64)> {
     let words: Vec<_> = wanted.iter().map(|line| words(line)).collect();
     // Only windows are looked at in which one line is alike: most texts have few.
@@ -44,7 +50,10 @@ fn best(lines: &[&str], wanted: &[&str]) -> Option<(usize, f64)> {
     for (at, line) in lines.iter().enumerate() {
         for (place, wanted) in words.iter().enumerate().take(20) {
             let is_anchor = !wanted.is_empty() && likeness(line, wanted) >= LEAST_ALIKE;
-            let Some(start) = at.checked_sub(place).filter(|start| is_anchor && start + words.len() <= lines.len()) else {
+            let Some(start) = at
+                .checked_sub(place)
+                .filter(|start| is_anchor && start + words.len() <= lines.len())
+            else {
                 continue;
             };
             let window = lines[start..start + words.len()].iter().zip(&words);
@@ -63,7 +72,10 @@ fn words(line: &str) -> HashSet<&str> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "numbers of words are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "numbers of words are far below 2^52"
+)]
 fn likeness(line: &str, wanted: &HashSet<&str>) -> f64 {
     let own = words(line);
     if own.is_empty() && wanted.is_empty() {
@@ -82,7 +94,11 @@ fn quoted(line: &str) -> String {
 
 /// What kind of difference it is, if that can be said.
 fn why(line: &str, wanted: &str) -> &'static str {
-    let without_space = |text: &str| text.chars().filter(|letter| !js::is_space(*letter)).collect::<String>();
+    let without_space = |text: &str| {
+        text.chars()
+            .filter(|letter| !js::is_space(*letter))
+            .collect::<String>()
+    };
     if js::trim(line) == js::trim(wanted) {
         ": only white space at its start or end differs."
     } else if without_space(line) == without_space(wanted) {

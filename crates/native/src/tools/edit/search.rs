@@ -92,7 +92,10 @@ pub(super) fn by_word(request: EditRequest<'_>) -> Vec<Found> {
             spaced.push(letter);
         }
     }
-    let words: Vec<_> = spaced.split(js::is_space).filter(|word| !word.is_empty()).collect();
+    let words: Vec<_> = spaced
+        .split(js::is_space)
+        .filter(|word| !word.is_empty())
+        .collect();
     if words.is_empty() || words.len() > MOST_WORDS {
         return Vec::new();
     }
@@ -131,20 +134,34 @@ fn words_at(text: &str, start: usize, words: &[&str]) -> Option<usize> {
 pub(super) fn nearly(request: EditRequest<'_>) -> Vec<Found> {
     let length = request.old.encode_utf16().count();
     let source = SourceLines::of(request.text);
-    let is_too_much = source.lines.len().saturating_mul(length.saturating_mul(length)) > MOST_WORK;
+    let is_too_much = source
+        .lines
+        .len()
+        .saturating_mul(length.saturating_mul(length))
+        > MOST_WORK;
     if length < SHORTEST || is_too_much {
         return Vec::new();
     }
-    let wanted: Vec<_> = request.old.split_inclusive('\n').map(|line| line.trim_end_matches(js::is_space)).collect();
+    let wanted: Vec<_> = request
+        .old
+        .split_inclusive('\n')
+        .map(|line| line.trim_end_matches(js::is_space))
+        .collect();
     let candidates = candidates(&source, &wanted);
     let mut chosen: Vec<usize> = Vec::new();
     for (at, _) in candidates {
-        if chosen.iter().all(|other| other.abs_diff(at) >= wanted.len()) {
+        if chosen
+            .iter()
+            .all(|other| other.abs_diff(at) >= wanted.len())
+        {
             chosen.push(at);
         }
     }
     chosen.sort_unstable();
-    chosen.into_iter().map(|at| source.found(at, wanted.len(), true)).collect()
+    chosen
+        .into_iter()
+        .map(|at| source.found(at, wanted.len(), true))
+        .collect()
 }
 
 fn candidates(source: &SourceLines<'_>, wanted: &[&str]) -> Vec<(usize, f64)> {
@@ -153,7 +170,10 @@ fn candidates(source: &SourceLines<'_>, wanted: &[&str]) -> Vec<(usize, f64)> {
     let mut candidates = Vec::new();
     for at in 0..(source.lines.len() + 1).saturating_sub(wanted.len()) {
         let window = source.lines[at..at + wanted.len()].iter();
-        let window = window.map(|line| line.trim_end_matches(js::is_space)).collect::<Vec<_>>().join("\n");
+        let window = window
+            .map(|line| line.trim_end_matches(js::is_space))
+            .collect::<Vec<_>>()
+            .join("\n");
         let window: Vec<u16> = window.encode_utf16().collect();
         if let Some(score) = score(&window, &block, &stripped) {
             candidates.push((at, score));
@@ -180,7 +200,10 @@ fn score(window: &[u16], block: &[u16], stripped: &[u16]) -> Option<f64> {
 
 fn without_space(text: &[u16]) -> Vec<u16> {
     let is_space = |unit: &u16| char::from_u32(u32::from(*unit)).is_some_and(js::is_space);
-    text.iter().copied().filter(|unit| !is_space(unit)).collect()
+    text.iter()
+        .copied()
+        .filter(|unit| !is_space(unit))
+        .collect()
 }
 
 /// How many units have to be changed to make one text of the other (Levenshtein), none if it is more than `most`.

@@ -24,7 +24,9 @@ pub(in super::super) fn list(path: &Path, most: usize) -> io::Result<Vec<Directo
     let mut entries = Vec::new();
     for entry in fs::read_dir(path)?.take(most) {
         let entry = entry?;
-        let kind = entry.metadata().map_or(EntryKind::Special, |found| FileStat::from_metadata(&found).kind);
+        let kind = entry.metadata().map_or(EntryKind::Special, |found| {
+            FileStat::from_metadata(&found).kind
+        });
         entries.push(DirectoryEntry {
             name: entry.file_name(),
             kind,
@@ -42,7 +44,11 @@ impl Directory {
         Ok(Self(path.to_owned()))
     }
 
-    pub(in super::super) fn list(&self, relative: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
+    pub(in super::super) fn list(
+        &self,
+        relative: &Path,
+        most: usize,
+    ) -> io::Result<Vec<DirectoryEntry>> {
         list(&self.0.join(relative), most)
     }
 

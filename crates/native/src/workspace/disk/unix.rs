@@ -54,7 +54,11 @@ pub(in super::super) fn stat(path: &Path) -> io::Result<FileStat> {
         return Ok(from_stat(&fstat(&top()?)?));
     }
     let (directory, name) = parent(path)?;
-    Ok(from_stat(&statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    Ok(from_stat(&statat(
+        &directory,
+        name,
+        AtFlags::SYMLINK_NOFOLLOW,
+    )?))
 }
 
 /// The names in a directory, at most so many.
@@ -73,7 +77,11 @@ impl Directory {
     }
 
     /// The names in a directory below, at most so many. The order is the system's.
-    pub(in super::super) fn list(&self, relative: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
+    pub(in super::super) fn list(
+        &self,
+        relative: &Path,
+        most: usize,
+    ) -> io::Result<Vec<DirectoryEntry>> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let directory = open_below(self.0.as_fd(), relative, flags)?;
         let mut entries = Vec::new();
@@ -87,7 +95,9 @@ impl Directory {
                 break;
             }
             let kind = match entry.file_type() {
-                FileType::Unknown => self.stat(&relative.join(name)).map_or(EntryKind::Special, |stat| stat.kind),
+                FileType::Unknown => self
+                    .stat(&relative.join(name))
+                    .map_or(EntryKind::Special, |stat| stat.kind),
                 known => kind_of(known),
             };
             let name = name.to_owned();
@@ -150,7 +160,7 @@ fn kind_of(kind: FileType) -> EntryKind {
 }
 
 #[expect(
-    clippy::useless_conversion,
+    clippy::cast_possible_wrap,
     clippy::unnecessary_cast,
     reason = "the types of these fields differ between systems"
 )]
@@ -177,7 +187,8 @@ fn open_below(directory: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> io::
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{ResolveFlags, openat2};
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match openat2(directory, relative, flags, Mode::empty(), resolve) {
             Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {} // an old kernel, a filter, or a race: name by name
             opened => return Ok(opened?),
@@ -206,7 +217,9 @@ fn parent_made(path: &Path, kept: usize) -> io::Result<(OwnedFd, &OsStr)> {
     let mut at = top()?;
     let directory: PathBuf = path.parent().map(Path::to_owned).unwrap_or_default();
     for (place, part) in directory.components().enumerate() {
-        let Component::Normal(name) = part else { continue };
+        let Component::Normal(name) = part else {
+            continue;
+        };
         at = match openat(&at, name, ON_THE_WAY, Mode::empty()) {
             Err(Errno::NOENT) if place >= kept => made(&at, name)?,
             other => other?,
