@@ -1,6 +1,6 @@
 //! What JavaScript's strings do otherwise than Rust's.
 
-pub(crate) mod regex;
+pub mod regex;
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ pub fn trim(text: &str) -> &str {
 
 /// As `localeCompare()` without a locale, for names of ASCII: letters as a dictionary has them, small before capital where nothing else
 /// differs. What is not ASCII stands behind it by its number, which is not where every dictionary would put it.
-pub(crate) fn locale_compare(one: &str, other: &str) -> Ordering {
+pub fn locale_compare(one: &str, other: &str) -> Ordering {
     let weights = |text: &str| text.chars().filter_map(weight).collect::<Vec<_>>();
     let capitals = |text: &str| {
         let counted = text.chars().filter(|letter| weight(*letter).is_some());

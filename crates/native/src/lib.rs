@@ -5,3 +5,5 @@
 //! environment, and does nothing on its own that needs permission: see [`tool::PermissionGate`].
 
 pub mod tool;
+pub mod tools;
+pub mod workspace;

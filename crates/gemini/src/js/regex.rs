@@ -7,7 +7,7 @@ mod dialect;
 
 use fancy_regex::RegexBuilder;
 
-use dialect::Untranslated;
+use dialect::{Engine, Untranslated};
 
 /// After so many steps back a pattern is given up. Sane ones take a few dozen.
 const STEPS: usize = 100_000;
@@ -24,6 +24,88 @@ pub(crate) enum PatternMatch {
     Literal(bool),
     /// Nobody can tell, for this reason.
     Unknown(&'static str),
+}
+
+/// A JavaScript regular expression in the words of two engines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TranslatedPattern {
+    /// For `fancy-regex`, to be searched in one line at a time.
+    pub fancy: String,
+    /// For `regex` in its multi-line mode, to be searched in many lines at once. It may be no pattern there: `regex` does not look
+    /// around and knows no references.
+    pub lines: String,
+}
+
+/// Why a pattern is not translated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PatternError {
+    /// It is no regular expression in JavaScript; V8's words for it.
+    Invalid(String),
+    /// It is longer or deeper than any engine here takes.
+    TooLarge,
+    /// It uses what only JavaScript has.
+    Foreign,
+}
+
+/// Reads a pattern as JavaScript does.
+pub fn translate(pattern: &str) -> Result<TranslatedPattern, PatternError> {
+    let depth = pattern.bytes().filter(|byte| *byte == b'(').count();
+    if pattern.len() > LONGEST || depth > DEEPEST {
+        return Err(PatternError::TooLarge);
+    }
+    if let Err(error) = regress::Regex::new(pattern) {
+        return Err(PatternError::Invalid(in_words_of_v8(pattern, &error.text)));
+    }
+    let for_engine = |engine| {
+        dialect::translate_for(pattern, engine).map_err(|why| match why {
+            Untranslated::Wrong => PatternError::Invalid("Nothing to repeat".to_owned()),
+            Untranslated::Foreign => PatternError::Foreign,
+        })
+    };
+    Ok(TranslatedPattern {
+        fancy: for_engine(Engine::Fancy)?,
+        lines: for_engine(Engine::Lines)?,
+    })
+}
+
+/// The sentence of V8 for what `regress` found wrong.
+fn in_words_of_v8(pattern: &str, text: &str) -> String {
+    let words = match text {
+        "Unbalanced parenthesis" if closes_too_often(pattern) => "Unmatched ')'",
+        "Unbalanced parenthesis" => "Unterminated group",
+        "Unbalanced bracket" => "Unterminated character class",
+        "Incomplete escape" | "Unterminated escape" => r"\ at end of pattern",
+        "Invalid group modifier" => "Invalid group",
+        "Invalid token at named capture group identifier" => "Invalid capture group name",
+        "Invalid quantifier" => "numbers out of order in {} quantifier",
+        "Invalid character range" => "Range out of order in character class",
+        "Invalid atom character" | "Quantifier not allowed here" | "Invalid braced quantifier" => {
+            "Nothing to repeat"
+        }
+        other if other.starts_with("Range values reversed") => {
+            "Range out of order in character class"
+        }
+        other => other,
+    };
+    words.to_owned()
+}
+
+/// Whether a parenthesis is closed that none opened.
+fn closes_too_often(pattern: &str) -> bool {
+    let (mut depth, mut in_class) = (0_usize, false);
+    let mut letters = pattern.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => drop(letters.next()),
+            '[' => in_class = true,
+            ']' => in_class = false,
+            '(' if !in_class => depth += 1,
+            ')' if !in_class && depth == 0 => return true,
+            ')' if !in_class => depth -= 1,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether a JavaScript regular expression is found anywhere in a name.

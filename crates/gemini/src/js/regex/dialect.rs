@@ -25,9 +25,24 @@ pub(super) enum Untranslated {
     Foreign,
 }
 
+/// What a translation is written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Engine {
+    /// `fancy-regex`, on a text of its own.
+    Fancy,
+    /// `regex`, on a line within a text: `^` and `$` are for its multi-line mode. A pattern that looks around is no pattern there.
+    Lines,
+}
+
 /// The same pattern for `fancy-regex`.
 pub(super) fn translate(pattern: &str) -> Result<String, Untranslated> {
+    translate_for(pattern, Engine::Fancy)
+}
+
+/// The same pattern for an engine.
+pub(super) fn translate_for(pattern: &str, engine: Engine) -> Result<String, Untranslated> {
     let mut translation = Translation {
+        engine,
         rest: pattern.chars().peekable(),
         out: String::with_capacity(pattern.len() * 2),
         groups: groups(pattern),
@@ -40,6 +55,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, Untranslated> {
 }
 
 struct Translation<'a> {
+    engine: Engine,
     rest: Peekable<Chars<'a>>,
     out: String,
     groups: u32,
@@ -85,7 +101,12 @@ impl Translation<'_> {
             '.' => self.put(&format!("[^{LINE_END}]")),
             '^' | '$' => {
                 self.is_edge = true;
-                self.put(if letter == '^' { r"\A" } else { r"\z" });
+                self.put(match (self.engine, letter) {
+                    (Engine::Fancy, '^') => r"\A",
+                    (Engine::Fancy, _) => r"\z",
+                    (Engine::Lines, '^') => "^",
+                    (Engine::Lines, _) => "$",
+                });
             }
             '{' => self.brace(),
             '|' | '*' | '+' | '?' => self.out.push(letter),
@@ -164,6 +185,7 @@ impl Translation<'_> {
     fn escaped(&mut self) -> Option<Escape> {
         let letter = self.rest.next()?;
         Some(match letter {
+            'b' if self.engine == Engine::Lines => Escape::Verbatim(r"(?-u:\b)".to_owned()),
             'b' => Escape::Verbatim(WORD_EDGE.to_owned()),
             'B' => Escape::Verbatim(NO_WORD_EDGE.to_owned()),
             'k' if self.has_names => Escape::Verbatim(r"\k".to_owned() + &self.name()?),

@@ -1,0 +1,477 @@
+//! `grep_search`: lines of files by a regular expression.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use lapidary_gemini::js;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::file_text::lines;
+use super::glob::SKIPPED;
+use super::glob_pattern::{Case, GlobPattern};
+use super::line_pattern::LinePattern;
+use super::{Arguments, ReadingCall, declaration, failure, invalid, reading};
+use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
+use crate::workspace::{IgnoreFiles, MOST_BYTES, Visitor, WalkedEntry, Workspace, walk};
+
+/// Matches that are returned if the call names no number.
+const DEFAULT_MATCHES: usize = 100;
+/// Letters of a line that are shown.
+const LONGEST_LINE: usize = 2000;
+/// A file with a NUL among these bytes is binary, as Git has it.
+const SNIFFED: usize = 8000;
+const MOST_TIME: Duration = Duration::from_secs(30);
+/// Lines around the only match, and around each of two or three.
+const AROUND_ONE: usize = 50;
+const AROUND_FEW: usize = 15;
+
+/// Searches files.
+#[derive(Debug)]
+pub struct GrepSearchTool {
+    workspace: Arc<Workspace>,
+    declaration: ToolDeclaration,
+}
+
+impl GrepSearchTool {
+    /// The tool for a workspace.
+    pub fn new(workspace: Arc<Workspace>) -> Self {
+        let properties = json!({
+            "pattern": {
+                "type": "string",
+                "description": "The regular expression to search for in each line. Capital letters do not matter.",
+            },
+            "dir_path": {
+                "type": "string",
+                "description": "The directory to search in. Default: the project's directory.",
+            },
+            "include_pattern": {
+                "type": "string",
+                "description": "A glob pattern for the files to search, such as `*.js`, `*.{ts,tsx}` or `src/**`.",
+            },
+            "exclude_pattern": {
+                "type": "string",
+                "description": "A regular expression: lines that match it are left out.",
+            },
+            "names_only": {
+                "type": "boolean",
+                "description": "Return the paths of files with a match instead of the lines.",
+            },
+            "max_matches_per_file": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "The most matches to return of one file.",
+            },
+            "total_max_matches": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "The most matches to return. Default: 100.",
+            },
+        });
+        let description = "Searches the lines of files for a regular expression and returns them with their files and numbers; up to three matches come with the lines around them. Ignored and binary files are not searched.";
+        Self {
+            workspace,
+            declaration: declaration("grep_search", description, &properties, &["pattern"]),
+        }
+    }
+
+    fn directories(&self, asked: Option<&str>) -> Result<Vec<PathBuf>, ToolError> {
+        let Some(asked) = asked else {
+            return Ok(self.workspace.roots());
+        };
+        let path = self.workspace.absolute(asked);
+        let place = self.workspace.place_by_target(&path).map_err(invalid)?;
+        let shown = place.path.display();
+        match place.stat() {
+            Ok(found) if found.is_directory() => Ok(vec![place.path]),
+            Ok(_) => Err(invalid(format!("Path is not a directory: {shown}"))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(invalid(format!("Path does not exist: {shown}")))
+            }
+            Err(error) => {
+                let words = super::node_error::sentence(&error, "stat", &place.path);
+                Err(invalid(format!(
+                    "Failed to access path stats for {shown}: {words}"
+                )))
+            }
+        }
+    }
+}
+
+impl Tool for GrepSearchTool {
+    fn declaration(&self) -> &ToolDeclaration {
+        &self.declaration
+    }
+
+    fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
+        let arguments = Arguments::check(&self.declaration, arguments)?;
+        let source = arguments.text("pattern");
+        let wrong = |what: &str, source: &str, why: String| {
+            invalid(format!(
+                "Invalid {what}pattern provided: {source}. Error: {why}"
+            ))
+        };
+        let pattern =
+            LinePattern::new(source).map_err(|why| wrong("regular expression ", source, why))?;
+        let exclude = arguments.optional_text("exclude_pattern").map(|source| {
+            LinePattern::new(source)
+                .map_err(|why| wrong("exclude regular expression ", source, why))
+        });
+        let exclude = exclude.transpose()?;
+        let asked = arguments.optional_text("dir_path");
+        let directories = self.directories(asked)?;
+        let place = match asked {
+            Some(asked) => format!("in path \"{asked}\""),
+            None if directories.len() > 1 => {
+                format!("across {} workspace directories", directories.len())
+            }
+            None => "in the workspace directory".to_owned(),
+        };
+        let include = arguments.optional_text("include_pattern");
+        let search = GrepSearch {
+            workspace: Arc::clone(&self.workspace),
+            pattern,
+            exclude,
+            include: include.map(included),
+            per_file: arguments
+                .count("max_matches_per_file")
+                .unwrap_or(usize::MAX),
+            most: arguments
+                .count("total_max_matches")
+                .unwrap_or(DEFAULT_MATCHES),
+            words: GrepWords {
+                source: source.to_owned(),
+                place,
+                filter: include
+                    .map(|include| format!(" (filter: \"{include}\")"))
+                    .unwrap_or_default(),
+                names_only: arguments.flag("names_only") == Some(true),
+            },
+            directories: directories.clone(),
+        };
+        let preview = reading(CallKind::Search, format!("Search {source}"), directories);
+        Ok(Box::new(ReadingCall {
+            preview,
+            work: move |cancelled: &_| search.run(cancelled),
+        }))
+    }
+}
+
+/// A filter for files: without a slash it is for names in any directory, as Git and ripgrep have it.
+fn included(pattern: &str) -> GlobPattern {
+    let anywhere = if pattern.contains('/') {
+        pattern.to_owned()
+    } else {
+        format!("**/{pattern}")
+    };
+    GlobPattern::new(&anywhere, Case::Sensitive)
+}
+
+struct GrepSearch {
+    workspace: Arc<Workspace>,
+    pattern: LinePattern,
+    exclude: Option<LinePattern>,
+    include: Option<GlobPattern>,
+    per_file: usize,
+    most: usize,
+    words: GrepWords,
+    directories: Vec<PathBuf>,
+}
+
+/// What the answer repeats of the call.
+struct GrepWords {
+    source: String,
+    place: String,
+    filter: String,
+    names_only: bool,
+}
+
+/// The matches of a file: the numbers of lines, from 1, and their text.
+type FileMatches = Vec<(usize, String)>;
+
+/// Files with matches, by their path, and the text of each if it is small enough to be shown with lines around.
+#[derive(Default)]
+struct GrepFound {
+    files: BTreeMap<PathBuf, FileMatches>,
+}
+
+impl GrepSearch {
+    fn run(&self, cancelled: &CancellationToken) -> ToolOutput {
+        let started = Instant::now();
+        let mut all: Vec<(String, PathBuf, FileMatches)> = Vec::new();
+        for directory in &self.directories {
+            let finder = GrepFinder {
+                search: self,
+                directory,
+                cancelled,
+                started,
+                count: AtomicUsize::new(0),
+                found: Mutex::new(GrepFound::default()),
+            };
+            if let Err(error) = walk(directory, &finder, (), cancelled) {
+                let words = error.to_string();
+                return failure(
+                    "grep_execution_error",
+                    words.clone(),
+                    format!("Error: {words}"),
+                );
+            }
+            let found = finder
+                .found
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner);
+            let prefix = directory.file_name().filter(|_| self.directories.len() > 1);
+            for (relative, matches) in found.files {
+                let shown = prefix
+                    .map(PathBuf::from)
+                    .unwrap_or_default()
+                    .join(&relative);
+                all.push((
+                    shown.to_string_lossy().into_owned(),
+                    directory.join(relative),
+                    matches,
+                ));
+            }
+        }
+        if cancelled.is_cancelled() {
+            return failure(
+                "execution_failed",
+                "The search was cancelled.",
+                "Cancelled.",
+            );
+        }
+        if started.elapsed() > MOST_TIME {
+            let words = format!(
+                "Operation timed out after {}ms. In large repositories, consider narrowing your search scope by specifying a 'dir_path' or an 'include_pattern'.",
+                MOST_TIME.as_millis()
+            );
+            return failure(
+                "grep_execution_error",
+                words.clone(),
+                format!("Error: {words}"),
+            );
+        }
+        self.told(&limited(all, self.most))
+    }
+
+    fn told(&self, all: &[(String, PathBuf, FileMatches)]) -> ToolOutput {
+        let GrepWords {
+            source,
+            place,
+            filter,
+            names_only,
+        } = &self.words;
+        let count: usize = all.iter().map(|(_, _, matches)| matches.len()).sum();
+        if count == 0 {
+            let mut output = ToolOutput::from_text(format!(
+                "No matches found for pattern \"{source}\" {place}{filter}."
+            ));
+            output.display = Some("No matches found".to_owned());
+            return output;
+        }
+        let is_limited = count >= self.most;
+        let limited = if is_limited {
+            format!(
+                " (results limited to {} matches for performance)",
+                self.most
+            )
+        } else {
+            String::new()
+        };
+        let shortly = if is_limited { " (limited)" } else { "" };
+        if *names_only {
+            let mut names: Vec<_> = all.iter().map(|(shown, ..)| shown.as_str()).collect();
+            names.sort_by(|one, other| one.encode_utf16().cmp(other.encode_utf16()));
+            let files = names.len();
+            let text = format!(
+                "Found {files} files with matches for pattern \"{source}\" {place}{filter}{limited}:\n{}",
+                names.join("\n")
+            );
+            let mut output = ToolOutput::from_text(js::trim(&text));
+            output.display = Some(format!("Found {files} files{shortly}"));
+            return output;
+        }
+        let term = if count == 1 { "match" } else { "matches" };
+        let mut text = format!(
+            "Found {count} {term} for pattern \"{source}\" {place}{filter}{limited}:\n---\n"
+        );
+        for (shown, path, matches) in all {
+            let _ = write!(text, "File: {shown}\n");
+            match self.around(path, matches, count) {
+                Some(lines) => text += &lines,
+                None => matches
+                    .iter()
+                    .for_each(|(number, line)| text += &line_told(*number, ':', line)),
+            }
+            text += "---\n";
+        }
+        let mut output = ToolOutput::from_text(js::trim(&text));
+        output.display = Some(format!("Found {count} {term}{shortly}"));
+        output
+    }
+
+    /// Up to three matches come with the lines around them: that saves reading the file.
+    fn around(&self, path: &Path, matches: &FileMatches, count: usize) -> Option<String> {
+        let around = match count {
+            1 => AROUND_ONE,
+            2 | 3 => AROUND_FEW,
+            _ => return None,
+        };
+        let bytes = self.workspace.place(path).ok()?.read().ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = lines(&text);
+        let mut told = String::new();
+        let mut next = 0;
+        for (number, _) in matches {
+            let start = (number - 1).saturating_sub(around).max(next);
+            let end = lines.len().min(number + around);
+            for (place, line) in lines.iter().enumerate().take(end).skip(start) {
+                let is_match = matches.iter().any(|(number, _)| *number == place + 1);
+                told += &line_told(place + 1, if is_match { ':' } else { '-' }, line);
+            }
+            next = next.max(end);
+        }
+        Some(told)
+    }
+}
+
+/// The first matches, file by file.
+fn limited(
+    mut all: Vec<(String, PathBuf, FileMatches)>,
+    most: usize,
+) -> Vec<(String, PathBuf, FileMatches)> {
+    let mut room = most;
+    all.retain_mut(|(_, _, matches)| {
+        matches.truncate(room);
+        room -= matches.len();
+        !matches.is_empty()
+    });
+    all
+}
+
+fn line_told(number: usize, mark: char, line: &str) -> String {
+    let line = line.trim_end_matches(js::is_space);
+    let cut = line
+        .char_indices()
+        .nth(LONGEST_LINE)
+        .map(|(place, _)| &line[..place]);
+    match cut {
+        Some(cut) => format!("L{number}{mark} {cut}... [truncated]\n"),
+        None => format!("L{number}{mark} {line}\n"),
+    }
+}
+
+struct GrepFinder<'a> {
+    search: &'a GrepSearch,
+    directory: &'a Path,
+    cancelled: &'a CancellationToken,
+    started: Instant,
+    /// Files with matches so far: when many more than can be shown have them, the rest is not read.
+    count: AtomicUsize,
+    found: Mutex<GrepFound>,
+}
+
+/// Matches are kept in the order of paths, and threads come by them in any order. So the search goes on until all files are read, unless
+/// there are this many times more matches than can be shown.
+const ENOUGH: usize = 1000;
+
+impl Visitor for GrepFinder<'_> {
+    type State = ();
+
+    fn directory(&self, (): &(), name: &str, relative: &Path) -> Option<()> {
+        let is_skipped = SKIPPED.contains(&name) || self.is_over();
+        let path = self.directory.join(relative);
+        (!is_skipped
+            && !self
+                .search
+                .workspace
+                .rules()
+                .is_ignored(&path, true, IgnoreFiles::ALL))
+        .then_some(())
+    }
+
+    fn file(&self, (): &(), entry: &WalkedEntry<'_>) {
+        if self.is_over() || entry.name == ".env" || !self.is_included(&entry.relative) {
+            return;
+        }
+        let path = self.directory.join(&entry.relative);
+        if self
+            .search
+            .workspace
+            .rules()
+            .is_ignored(&path, false, IgnoreFiles::ALL)
+        {
+            return;
+        }
+        let Some(bytes) = read(entry) else { return };
+        let matches = self.matches(&bytes);
+        if !matches.is_empty() {
+            self.count.fetch_add(matches.len(), Ordering::Relaxed);
+            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.files.insert(entry.relative.clone(), matches);
+        }
+    }
+}
+
+impl GrepFinder<'_> {
+    fn is_over(&self) -> bool {
+        self.cancelled.is_cancelled()
+            || self.started.elapsed() > MOST_TIME
+            || self.count.load(Ordering::Relaxed) > self.search.most.saturating_mul(ENOUGH)
+    }
+
+    fn is_included(&self, relative: &Path) -> bool {
+        let include = self.search.include.as_ref();
+        include.is_none_or(|include| include.matches_path(&relative.to_string_lossy()))
+    }
+
+    fn matches(&self, text: &[u8]) -> FileMatches {
+        let search = self.search;
+        let mut matches = Vec::new();
+        let (mut at, mut number, mut counted) = (0, 1, 0);
+        while matches.len() < search.per_file.min(search.most)
+            && let Some(found) = search.pattern.candidate(text, at)
+        {
+            let start = memchr::memrchr(b'\n', &text[..found]).map_or(0, |place| place + 1);
+            let end =
+                memchr::memchr(b'\n', &text[found..]).map_or(text.len(), |place| found + place);
+            number += memchr::memchr_iter(b'\n', &text[counted..start]).count();
+            counted = start;
+            let line = text[start..end]
+                .strip_suffix(b"\r")
+                .unwrap_or(&text[start..end]);
+            let is_match = search.pattern.matches(line);
+            let is_excluded = || {
+                search
+                    .exclude
+                    .as_ref()
+                    .is_some_and(|exclude| exclude.matches(line))
+            };
+            if is_match && !is_excluded() {
+                matches.push((number, String::from_utf8_lossy(line).into_owned()));
+            }
+            at = end + 1;
+            if at > text.len() {
+                break;
+            }
+        }
+        matches
+    }
+}
+
+/// The bytes of a text file that is not too large. A byte order mark stays, as it does in Git.
+fn read(entry: &WalkedEntry<'_>) -> Option<Vec<u8>> {
+    let mut file = entry.open().ok()?;
+    let mut bytes = Vec::new();
+    (&mut file)
+        .take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    let is_binary = bytes[..bytes.len().min(SNIFFED)].contains(&0);
+    (!is_binary && bytes.len() as u64 <= MOST_BYTES).then_some(bytes)
+}

@@ -1,0 +1,77 @@
+//! Where directories cannot be opened in each other: by path. A link that is swapped in at the last moment is followed.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{DirectoryEntry, EntryKind, FileStat, draft_name, not_regular};
+
+/// Opens a regular file to read it.
+pub(in super::super) fn open(path: &Path) -> io::Result<File> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Err(not_regular());
+    }
+    File::open(path)
+}
+
+/// What is at a place.
+pub(in super::super) fn stat(path: &Path) -> io::Result<FileStat> {
+    fs::symlink_metadata(path).map(|found| FileStat::from_metadata(&found))
+}
+
+/// The names in a directory, at most so many.
+pub(in super::super) fn list(path: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(path)?.take(most) {
+        let entry = entry?;
+        let kind = entry.metadata().map_or(EntryKind::Special, |found| {
+            FileStat::from_metadata(&found).kind
+        });
+        entries.push(DirectoryEntry {
+            name: entry.file_name(),
+            kind,
+        });
+    }
+    Ok(entries)
+}
+
+/// A directory, and a way to what is below it.
+#[derive(Debug)]
+pub(in super::super) struct Directory(PathBuf);
+
+impl Directory {
+    pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self(path.to_owned()))
+    }
+
+    pub(in super::super) fn list(
+        &self,
+        relative: &Path,
+        most: usize,
+    ) -> io::Result<Vec<DirectoryEntry>> {
+        list(&self.0.join(relative), most)
+    }
+
+    pub(in super::super) fn open_file(&self, relative: &Path) -> io::Result<File> {
+        open(&self.0.join(relative))
+    }
+
+    pub(in super::super) fn stat(&self, relative: &Path) -> io::Result<FileStat> {
+        stat(&self.0.join(relative))
+    }
+}
+
+/// Puts a file with this content in its place, at once and whole.
+pub(in super::super) fn replace(path: &Path, _kept: usize, content: &[u8]) -> io::Result<()> {
+    let directory = path.parent().ok_or_else(not_regular)?;
+    if fs::symlink_metadata(path).is_ok_and(|old| !old.is_file()) {
+        return Err(not_regular());
+    }
+    fs::create_dir_all(directory)?;
+    let draft = directory.join(draft_name());
+    let placed = fs::write(&draft, content).and_then(|()| fs::rename(&draft, path));
+    if placed.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    placed
+}

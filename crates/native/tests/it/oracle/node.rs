@@ -1,0 +1,102 @@
+//! The real tools, in one Node process that answers line by line.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::cases::Case;
+use crate::support::TestWorkspace;
+
+#[derive(Debug)]
+pub(super) struct Oracle {
+    node: Child,
+    calls: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    home: tempfile::TempDir,
+}
+
+/// What a model gets.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OracleAnswer {
+    pub(super) text: String,
+    pub(super) parts: Vec<Value>,
+    pub(super) error: Option<String>,
+}
+
+impl Oracle {
+    pub(super) fn start() -> Self {
+        let installed =
+            std::env::var_os("LAPIDARY_ORACLE").expect("`cargo xtask test --full` installs it");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/oracle/tools.mjs");
+        let home = tempfile::tempdir().unwrap();
+        let mut node = Command::new("node")
+            .arg(script)
+            .arg(installed)
+            .env("HOME", home.path())
+            .env("GEMINI_CLI_HOME", home.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut oracle = Self {
+            calls: node.stdin.take().unwrap(),
+            answers: BufReader::new(node.stdout.take().unwrap()),
+            node,
+            home,
+        };
+        assert_eq!(oracle.line()["ready"], true);
+        oracle
+    }
+
+    fn line(&mut self) -> Value {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    pub(super) fn ask(&mut self, case: &Case, workspace: &TestWorkspace) -> OracleAnswer {
+        let mut asked =
+            json!({ "tool": case.tool, "params": case.arguments, "workspace": workspace.root });
+        if let Some(path) = case.path {
+            asked["path"] = path.into();
+        }
+        writeln!(self.calls, "{asked}").unwrap();
+        let answer = self.line();
+        assert!(answer.get("thrown").is_none(), "{asked}: {answer}");
+        let (text, parts) = match &answer["text"] {
+            Value::String(text) => (text.clone(), Vec::new()),
+            part => (String::new(), vec![part.clone()]),
+        };
+        let temporary = answer["temporary"].as_str().unwrap();
+        assert!(temporary.starts_with(self.home.path().to_str().unwrap()));
+        OracleAnswer {
+            text: normal(workspace, case, &text.replace(temporary, "<temporary>")),
+            parts,
+            error: answer["error"].as_str().map(str::to_owned),
+        }
+    }
+}
+
+impl Drop for Oracle {
+    fn drop(&mut self) {
+        let _ = self.node.kill();
+        let _ = self.node.wait();
+    }
+}
+
+/// A text without what cannot be the same: the temporary directory, and the order of files in a search.
+pub(super) fn normal(workspace: &TestWorkspace, case: &Case, text: &str) -> String {
+    let temporary = workspace.outside().join("temporary");
+    let text = text.replace(temporary.to_str().unwrap(), "<temporary>");
+    if case.tool != "grep_search" {
+        return text;
+    }
+    let mut blocks: Vec<_> = text.split("\n---").map(str::to_owned).collect();
+    if let Some(files) = blocks.get_mut(1..) {
+        files.sort();
+    }
+    blocks.join("\n---")
+}

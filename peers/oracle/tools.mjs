@@ -1,0 +1,83 @@
+// The tools of the real Gemini CLI as a program: one JSON object per line in, one per line out, in order.
+//
+// in:  {"tool": NAME, "params": {…}, "workspace": DIRECTORY, "fresh"?: true, "path"?: PATH}
+// out: {"text": what the model gets, "display": …, "error": TYPE or null, "temporary": the project's temporary directory}
+//
+// `fresh` forgets what was cached of that workspace (ignore files are read once). `path` is the PATH of the call: with an empty one,
+// `grep_search` finds neither `git` nor `grep` and searches by itself. The first line out is {"ready": true, "version": …}.
+import { createInterface } from 'node:readline';
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const installed = process.argv[2];
+const require = createRequire(pathToFileURL(join(installed, 'index.js')));
+const entry = require.resolve('@google/gemini-cli-core');
+const say = (value) => process.stdout.write(JSON.stringify(value) + '\n');
+// The core logs to the console: that must not reach the answers.
+for (const name of ['log', 'info', 'warn', 'error', 'debug']) console[name] = () => {};
+
+const core = await import(pathToFileURL(entry));
+const { version } = JSON.parse(readFileSync(join(entry, '../../package.json'), 'utf8'));
+const bus = { subscribe() {}, unsubscribe() {}, publish() {}, on() {}, off() {} };
+const makers = {
+  list_directory: (config) => new core.LSTool(config, bus),
+  read_file: (config) => new core.ReadFileTool(config, bus),
+  glob: (config) => new core.GlobTool(config, bus),
+  grep_search: (config) => new core.GrepTool(config, bus),
+  replace: (config) => new core.EditTool(config, bus),
+  write_file: (config) => new core.WriteFileTool(config, bus),
+  run_shell_command: (config) => new core.ShellTool(config, bus),
+};
+const workspaces = new Map();
+
+async function toolOf(call) {
+  if (call.fresh) workspaces.delete(call.workspace);
+  if (!workspaces.has(call.workspace)) {
+    const config = new core.Config({
+      sessionId: 'oracle',
+      targetDir: call.workspace,
+      cwd: call.workspace,
+      debugMode: false,
+      model: 'gemini-2.5-flash',
+      disableLLMCorrection: true,
+      interactive: false,
+    });
+    await config.storage.initialize();
+    config.getBaseLlmClient = () => undefined; // no model corrects what was asked for
+    workspaces.set(call.workspace, { config, tools: {} });
+  }
+  const { config, tools } = workspaces.get(call.workspace);
+  return { config, tool: (tools[call.tool] ??= makers[call.tool](config)) };
+}
+
+async function answer(call) {
+  if (call.path !== undefined) process.env.PATH = call.path;
+  const { config, tool } = await toolOf(call);
+  const temporary = config.storage.getProjectTempDir();
+  let invocation;
+  try {
+    invocation = tool.build(call.params);
+  } catch (error) {
+    return { temporary, text: error.message, display: error.message, error: 'invalid_tool_params' };
+  }
+  const signal = new AbortController().signal;
+  const context = { context: config, config };
+  const result = await invocation.execute({ abortSignal: signal, ...context });
+  // The scheduler sends the model the error's message, where there is one, and not `llmContent`.
+  const text = result.error ? result.error.message : result.llmContent;
+  return { temporary, text, display: result.returnDisplay, error: result.error?.type ?? null };
+}
+
+const path = process.env.PATH;
+say({ ready: true, version });
+for await (const line of createInterface({ input: process.stdin })) {
+  process.env.PATH = path;
+  try {
+    say(await answer(JSON.parse(line)));
+  } catch (error) {
+    say({ thrown: String(error?.stack ?? error) });
+  }
+}
+process.exit(0);
