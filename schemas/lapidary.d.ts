@@ -352,6 +352,8 @@ export interface ToolCompletion extends EventBase {
   event: "tool_completion";
   /** The id of the call. Upstream. */
   callId: string;
+  /** The call of the main agent in which a sub-agent made it. Upstream. */
+  parentCallId?: string;
   /** How it ended. Derived from the agent's word: `success` is completed (also for calls the user cancelled: Gemini's stream does not tell them apart), `error` is failed. */
   status: ToolCallStatus;
   /** What came back: text for display in a stream, what the model saw in a session file, which also completes a stream; else the error's message. Upstream. */
@@ -580,6 +582,8 @@ export interface StreamDelta extends EventBase {
 /** Tokens spent on one step. */
 export interface UsageUpdate extends EventBase {
   event: "usage_update";
+  /** The call of the main agent in which a sub-agent spent them. Upstream. */
+  parentCallId?: string;
   /** The model that was used, where the agent names it: in session files. Upstream. */
   model?: string;
   /** The counts, in snake case: `input_tokens`, `output_tokens`, `total_tokens` and what else the agent counts. Upstream. */
@@ -1176,6 +1180,12 @@ export interface RunResult {
   permissionDenials: PermissionDenial[];
   /** Calls that the agent made without permission, in order. Derived. */
   violations?: PermissionViolation[];
+  /** Why the task of an agent of our own ended: `GOAL`, `MAX_TURNS`, `TIMEOUT`, `ABORTED`, `ERROR`, `ERROR_NO_COMPLETE_TASK_CALL`. Upstream. */
+  terminateReason?: string;
+  /** The limit that the agent ran into before it completed its task in its recovery turn. Upstream. */
+  recoveredFrom?: string;
+  /** The value that the agent handed over through `complete_task`. Upstream. */
+  output?: unknown;
   /** JSON found in the response, when it was asked for. Derived. */
   data?: unknown;
   /** Files the agent wrote, in order of first success; the value is always null, the content is on disk. Derived from `write_file` and `replace`. */

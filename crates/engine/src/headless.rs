@@ -25,6 +25,7 @@ use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::DEFAULT_LIMIT;
 
+use crate::acp::LocalAgent;
 use crate::agents::AcpAgent;
 use crate::budget::Budget;
 use crate::config::{Config, PermissionMode};
@@ -115,6 +116,28 @@ pub enum Agent {
     },
     /// An agent that speaks ACP.
     Acp(AcpAgent),
+    /// An agent that runs in this process and speaks ACP over a pipe in memory.
+    InProcess(InProcessAgent),
+}
+
+/// An agent that runs in this process.
+#[derive(Debug, Clone)]
+pub struct InProcessAgent {
+    /// What it is called.
+    pub name: String,
+    /// Its family, as events name it.
+    pub provider: Provider,
+    /// The agent.
+    pub agent: LocalAgent,
+    /// What the reader should know of it from the start.
+    pub notices: Vec<String>,
+}
+
+/// Two agents of one name are the same: their work cannot be compared.
+impl PartialEq for InProcessAgent {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.provider) == (&other.name, &other.provider)
+    }
 }
 
 impl Agent {
@@ -124,6 +147,7 @@ impl Agent {
             Self::Gemini => gemini_cli::NAME,
             Self::Standin { name, .. } => name,
             Self::Acp(agent) => &agent.name,
+            Self::InProcess(agent) => &agent.name,
         }
     }
 
@@ -132,6 +156,7 @@ impl Agent {
         match self {
             Self::Gemini | Self::Standin { .. } => Provider::Gemini,
             Self::Acp(agent) => agent.provider.clone(),
+            Self::InProcess(agent) => agent.provider.clone(),
         }
     }
 }
@@ -218,9 +243,9 @@ impl Job {
                 command.args(args.clone());
                 self.with(command, self.standin_input()?, &GEMINI_STREAM, Vec::new())
             }
-            Agent::Acp(agent) => {
+            Agent::Acp(_) | Agent::InProcess(_) => {
                 return Err(JobError::OnlyAcp {
-                    agent: agent.name.clone(),
+                    agent: self.agent.name().to_owned(),
                 });
             }
         };
@@ -453,7 +478,7 @@ impl Job {
         let is_gemini = match &self.agent {
             Agent::Gemini => true,
             Agent::Acp(agent) => agent.provider == Provider::Gemini,
-            Agent::Standin { .. } => false,
+            Agent::Standin { .. } | Agent::InProcess(_) => false,
         };
         let environment = is_gemini.then(|| self.environment_of_agent())?;
         let vars = Vars::new(&environment.vars);

@@ -33,6 +33,8 @@
 //! | [`prepare`] | from what a user asks for to a job: agent, settings, rules, directories |
 //! | [`execute`], [`provider`], [`chat`], [`ticket`] | a run in the shapes of the specifications: options and a result, a response, turns, runtime events |
 //! | [`sessions`] | recorded sessions: lists, search, statistics, the vault; one session as messages |
+//! | [`agents`] | agents of our own as agents of a run |
+//! | [`native`] | what they are made of: model client, tools, executor |
 //! | [`engine`] | running agents: configuration, detection, runs, recordings |
 //! | [`gemini`] | what lies in `.gemini`: settings, trust, extensions, hooks, skills |
 //! | [`wire`] | what agents write, field for field |
@@ -67,6 +69,7 @@
 //! ```
 
 mod adapter_job;
+pub mod agents;
 pub mod chat;
 pub mod directories;
 pub mod execute;
@@ -86,6 +89,7 @@ pub use run_builder::{RunBuilder, run};
 
 pub use lapidary_engine as engine;
 pub use lapidary_gemini as gemini;
+pub use lapidary_native as native;
 pub use lapidary_normalize as normalize;
 pub use lapidary_render as render;
 pub use lapidary_standin as standin;

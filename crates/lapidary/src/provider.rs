@@ -142,7 +142,7 @@ impl Provider {
                     program: agent.program,
                 });
             }
-            Agent::Acp(_) | Agent::Standin { .. } => {}
+            Agent::Acp(_) | Agent::InProcess(_) | Agent::Standin { .. } => {}
         }
         Ok(())
     }

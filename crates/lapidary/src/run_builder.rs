@@ -11,6 +11,7 @@ use lapidary_engine::run::Run;
 use lapidary_engine::{budget::Budget, fresh_run};
 use lapidary_normalize::Deltas;
 
+use crate::agents::AgentTask;
 use crate::prepare::{ConfigFiles, PrepareError, RunOptions, Surroundings};
 
 /// Asks for a run of an agent on a prompt: Gemini CLI, unless [`RunBuilder::agent`] says otherwise, with the settings of
@@ -36,6 +37,7 @@ pub fn run(prompt: impl Into<String>) -> RunBuilder {
         resume: None,
         options: RunOptions::new(&fresh_run()),
         surroundings: None,
+        own_agent: None,
     }
 }
 
@@ -47,12 +49,19 @@ pub struct RunBuilder {
     resume: Option<String>,
     options: RunOptions,
     surroundings: Option<Surroundings>,
+    own_agent: Option<AgentTask>,
 }
 
 impl RunBuilder {
     /// The agent: a name such as `claude`, or the command line of any agent that speaks ACP.
     pub fn agent(self, agent: impl Into<String>) -> Self {
         self.with(|config| config.agent = Some(agent.into()))
+    }
+
+    /// An agent of our own instead: a definition with its model and tools, in this process.
+    pub fn own_agent(mut self, task: AgentTask) -> Self {
+        self.own_agent = Some(task);
+        self
     }
 
     /// The model.
@@ -171,6 +180,9 @@ impl RunBuilder {
         job.prompt = self.prompt;
         job.resume = self.resume;
         job.notices = notices;
+        if let Some(task) = self.own_agent {
+            job.agent = task.into_agent();
+        }
         Ok(job)
     }
 

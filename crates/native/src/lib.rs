@@ -4,6 +4,12 @@
 //! budget and the end of a run are the engine's, unchanged, and only `normalize` makes events. This crate never prints, reads no
 //! environment, and does nothing on its own that needs permission: see [`tool::PermissionGate`].
 
+pub mod acp_agent;
+pub mod executor;
+pub mod http;
+pub mod ids;
+pub mod model;
+pub mod schema;
 pub mod tool;
 pub mod tools;
 pub mod workspace;

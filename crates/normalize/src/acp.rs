@@ -18,6 +18,7 @@ mod peers;
 mod permission;
 mod request_ids;
 mod speech;
+mod subagents;
 mod terminals;
 mod turn;
 mod updates;
@@ -48,6 +49,7 @@ use crate::stamp::Stamp;
 use crate::{Deltas, Denials, Ending, Events, Normalizer, OnDenied, Options, Verdict};
 
 pub use crate::normalizer::Direction;
+pub(crate) use turn::TASK;
 pub use turn::Turn;
 
 /// Translates a connection line by line.
@@ -312,6 +314,7 @@ impl AcpNormalizer {
             return self.mode(Text::from(mode), current, out);
         }
         self.tag(&read.update, current);
+        current.parent = subagents::parent_of(&read.update);
         let is_work = updates::is_work(&read.update);
         self.has_spoken |= is_work && current.tags.is_empty();
         // Also behind the end of the turn, where some agents say its last words, and under the id of another session.
@@ -361,6 +364,7 @@ impl AcpNormalizer {
 
     /// One event of a line. The first of them carries it.
     fn tell(&mut self, body: Body, extra: Extra, current: &mut Current<'_>, out: &mut Events) {
+        let body = below(body, current.parent.as_ref());
         let mut event = self.stamp.event(body, &mut current.raw);
         let extensions = &mut event.base.extensions;
         for tag in &current.tags {
@@ -381,6 +385,20 @@ impl AcpNormalizer {
         }
         out.push(event);
     }
+}
+
+/// Marks what a sub-agent says with the call that it works in. Calls know their own.
+fn below(mut body: Body, parent: Option<&Text>) -> Body {
+    let field = match &mut body {
+        Body::Text(text) => &mut text.parent_call_id,
+        Body::StreamDelta(delta) => &mut delta.parent_call_id,
+        Body::UsageUpdate(usage) => &mut usage.parent_call_id,
+        _ => return body,
+    };
+    if field.is_none() {
+        *field = parent.cloned();
+    }
+    body
 }
 
 impl Normalizer for AcpNormalizer {

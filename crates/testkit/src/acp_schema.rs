@@ -1,4 +1,4 @@
-//! What the protocol's own JSON Schema says about what a client sends.
+//! What the protocol's own JSON Schema says about what a client or an agent sends.
 //!
 //! The schema is that of the official SDK, as `cargo xtask test` installs it: tests that ask it carry the feature `peers`.
 
@@ -18,10 +18,17 @@ const SCHEMA: &str = "node_modules/acp-sdk-2.4.0/schema/v1/schema.json";
 /// What older agents understand and the schema no longer knows.
 const LEGACY: &str = "session/set_model";
 
-/// Knows what a client may send.
+/// Knows what a client and an agent may send.
 #[derive(Debug)]
 pub struct Oracle {
     validators: ValidatorMap,
+    client: Sendable,
+    agent: Sendable,
+}
+
+/// What one side may send.
+#[derive(Debug)]
+struct Sendable {
     requests: Names,
     notifications: Names,
     results: Names,
@@ -56,11 +63,16 @@ impl Oracle {
     fn new(mut schema: Value) -> Self {
         add_legacy(&mut schema["$defs"]);
         strict::tighten(&mut schema);
-        let names = |sides: [&str; 2], kind: &str| names(&schema["$defs"], sides, kind);
+        let names = |side: &str, kind: &str| names(&schema["$defs"], [side, "protocol"], kind);
+        // The schema names the side that handles a method.
+        let sendable = |sender: &str, handler: &str| Sendable {
+            requests: names(handler, "Request"),
+            notifications: names(handler, "Notification"),
+            results: names(sender, "Response"),
+        };
         Self {
-            requests: names(["agent", "protocol"], "Request"),
-            notifications: names(["agent", "protocol"], "Notification"),
-            results: names(["client", "protocol"], "Response"),
+            client: sendable("client", "agent"),
+            agent: sendable("agent", "client"),
             validators: jsonschema::validator_map_for(&schema).expect("it is a schema"),
         }
     }
@@ -69,14 +81,33 @@ impl Oracle {
     ///
     /// Members that the schema does not know are refused too: the protocol wants them in `_meta`.
     pub fn check_sent(&self, line: &str, answers_to: Option<&str>) -> Result<(), String> {
+        self.check_line(&self.client, line, answers_to)
+    }
+
+    /// Whether an agent may send this line. For an answer it has to be said which method it answers.
+    pub fn check_sent_by_agent(&self, line: &str, answers_to: Option<&str>) -> Result<(), String> {
+        self.check_line(&self.agent, line, answers_to)
+    }
+
+    fn check_line(
+        &self,
+        sender: &Sendable,
+        line: &str,
+        answers_to: Option<&str>,
+    ) -> Result<(), String> {
         let checked = match serde_json::from_str::<Value>(line) {
             Err(error) => Err(format!("no JSON: {error}")),
-            Ok(message) => self.check_message(&message, answers_to),
+            Ok(message) => self.check_message(sender, &message, answers_to),
         };
         checked.map_err(|wrong| format!("{wrong}\n  in {line}"))
     }
 
-    fn check_message(&self, message: &Value, answers_to: Option<&str>) -> Result<(), String> {
+    fn check_message(
+        &self,
+        sender: &Sendable,
+        message: &Value,
+        answers_to: Option<&str>,
+    ) -> Result<(), String> {
         if message["jsonrpc"] != "2.0" {
             return Err("no message of JSON-RPC 2.0".to_owned());
         }
@@ -87,13 +118,13 @@ impl Oracle {
         match (message["method"].as_str(), id) {
             (Some(method), Some(_)) => {
                 only(message, &["jsonrpc", "id", "method", "params"])?;
-                self.check_call(&self.requests, method, message.get("params"))
+                self.check_call(&sender.requests, method, message.get("params"))
             }
             (Some(method), None) => {
                 only(message, &["jsonrpc", "method", "params"])?;
-                self.check_call(&self.notifications, method, message.get("params"))
+                self.check_call(&sender.notifications, method, message.get("params"))
             }
-            (None, Some(_)) => self.check_answer(message, answers_to),
+            (None, Some(_)) => self.check_answer(sender, message, answers_to),
             (None, None) => Err("neither a call nor an answer".to_owned()),
         }
     }
@@ -112,7 +143,12 @@ impl Oracle {
         }
     }
 
-    fn check_answer(&self, answer: &Value, answers_to: Option<&str>) -> Result<(), String> {
+    fn check_answer(
+        &self,
+        sender: &Sendable,
+        answer: &Value,
+        answers_to: Option<&str>,
+    ) -> Result<(), String> {
         let method = answers_to.ok_or("an answer that nobody asked for")?;
         match (answer.get("result"), answer.get("error")) {
             (None, Some(error)) => {
@@ -121,7 +157,7 @@ impl Oracle {
             }
             (Some(result), None) => {
                 only(answer, &["jsonrpc", "id", "result"])?;
-                self.check_call(&self.results, method, Some(result))
+                self.check_call(&sender.results, method, Some(result))
             }
             _ => Err("an answer has either a result or an error".to_owned()),
         }

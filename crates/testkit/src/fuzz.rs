@@ -30,6 +30,7 @@ use lapidary_vocab::{Base, Body, Event, Message};
 use lapidary_wire::detect;
 use lapidary_wire::gemini::session::Log;
 use lapidary_wire::lines::{DEFAULT_LIMIT, Line, LineBuffer};
+use lapidary_wire::sse::{EventBuffer, EventTooLarge, ServerEvent};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
@@ -318,6 +319,30 @@ fn pieces(data: &[u8]) -> Vec<&[u8]> {
 
 fn written(events: &[Event]) -> Vec<String> {
     events.iter().map(Event::to_json).collect()
+}
+
+/// A stream of server-sent events: the pieces in which it comes change nothing, and no event is over the limit.
+pub fn events(data: &[u8]) {
+    let whole = server_events(data, data.len().max(1));
+    for size in [1, 3, 7] {
+        assert_eq!(server_events(data, size), whole, "in pieces of {size}");
+    }
+    for event in whole.into_iter().flatten() {
+        assert!(event.data.len() <= SHORT_LINE);
+    }
+}
+
+/// The events of a stream in pieces of one size, up to the one that is too large. The unfinished event is no part: it has no limit.
+fn server_events(data: &[u8], size: usize) -> Result<Vec<ServerEvent>, EventTooLarge> {
+    let mut buffer = EventBuffer::with_limit(SHORT_LINE);
+    let mut events = Vec::new();
+    for piece in data.chunks(size) {
+        buffer.push(piece);
+        while let Some(event) = buffer.next_event()? {
+            events.push(event);
+        }
+    }
+    Ok(events)
 }
 
 /// A message is one line of JSON, from which it reads back.

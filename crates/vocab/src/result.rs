@@ -47,6 +47,19 @@ pub struct RunResult {
     /// Calls that the agent made without permission, in order. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<PermissionViolation>,
+    /// Why the task of an agent of our own ended: `GOAL`, `MAX_TURNS`, `TIMEOUT`, `ABORTED`, `ERROR`, `ERROR_NO_COMPLETE_TASK_CALL`. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminate_reason: Option<Text>,
+    /// The limit that the agent ran into before it completed its task in its recovery turn. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovered_from: Option<Text>,
+    /// The value that the agent handed over through `complete_task`. Upstream.
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub output: Option<Json>,
     /// JSON found in the response, when it was asked for. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Json>,

@@ -12,9 +12,11 @@
 //! | [`gemini::session`] | session files: one JSON document up to 0.38, an append log since 0.39 |
 //! | [`gemini::hooks`] | what hooks are told and what they answer |
 //! | [`acp`] | the Agent Client Protocol, both directions, and transcripts of it |
+//! | [`sse`] | server-sent events, as model APIs stream them |
 //! | [`detect`] | which of these a text is |
 
 pub mod acp;
 pub mod detect;
 pub mod gemini;
 pub mod lines;
+pub mod sse;

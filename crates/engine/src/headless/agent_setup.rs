@@ -66,7 +66,7 @@ impl Job {
         let is_gemini = match &self.agent {
             Agent::Gemini => true,
             Agent::Acp(agent) => agent.provider == Provider::Gemini,
-            Agent::Standin { .. } => false,
+            Agent::Standin { .. } | Agent::InProcess(_) => false,
         };
         let environment = self.environment_of_agent();
         let vars = Vars::new(&environment.vars);

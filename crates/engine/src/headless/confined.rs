@@ -109,7 +109,7 @@ impl Job {
         match &self.agent {
             Agent::Gemini => Known::named(gemini_cli::NAME),
             Agent::Acp(agent) => Known::named(agent.provider.as_str()),
-            Agent::Standin { .. } => None,
+            Agent::Standin { .. } | Agent::InProcess(_) => None,
         }
     }
 }

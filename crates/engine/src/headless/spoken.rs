@@ -7,7 +7,7 @@ use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
 use super::own_policy::{GivenPolicy, told_policy};
-use super::{Agent, Job, JobError, Speaking};
+use super::{Agent, InProcessAgent, Job, JobError, Speaking};
 use crate::agents::own_policy::Asking;
 use crate::agents::{AcpAgent, Known, ModeWords};
 use crate::config::{PermissionMode, TransportChoice};
@@ -76,10 +76,10 @@ impl Job {
     pub(super) fn way(&self) -> Result<Way, JobError> {
         let choice = self.config.transport.unwrap_or_default();
         match (&self.agent, choice) {
-            (Agent::Acp(_), TransportChoice::Auto | TransportChoice::Acp)
+            (Agent::Acp(_) | Agent::InProcess(_), TransportChoice::Auto | TransportChoice::Acp)
             | (Agent::Gemini, TransportChoice::Acp) => Ok(Way::Spoken(None)),
-            (Agent::Acp(agent), _) => {
-                let agent = agent.name.clone();
+            (Agent::Acp(_) | Agent::InProcess(_), _) => {
+                let agent = self.agent.name().to_owned();
                 Err(JobError::OnlyAcp { agent })
             }
             (Agent::Gemini, TransportChoice::Auto) if self.needs_acp() => match self.obstacle() {
@@ -143,7 +143,9 @@ impl Job {
             Agent::Gemini => rules
                 .any(|rule| rule.then == Effect::Ask)
                 .then_some(NO_QUESTIONS),
-            Agent::Acp(_) | Agent::Standin { .. } => rules.next().map(|_| NO_RULES),
+            Agent::Acp(_) | Agent::InProcess(_) | Agent::Standin { .. } => {
+                rules.next().map(|_| NO_RULES)
+            }
         }
     }
 
@@ -151,7 +153,7 @@ impl Job {
     fn standin(&self) -> Option<String> {
         match &self.agent {
             Agent::Standin { name, .. } => Some(name.clone()),
-            Agent::Gemini | Agent::Acp(_) => None,
+            Agent::Gemini | Agent::Acp(_) | Agent::InProcess(_) => None,
         }
     }
 
@@ -205,6 +207,7 @@ impl Job {
         let started = match &self.agent {
             Agent::Acp(agent) => self.start_acp(agent, &directory, &told)?,
             Agent::Gemini => self.start_gemini(&told)?,
+            Agent::InProcess(agent) => self.start_in_process(agent, &directory),
             Agent::Standin { .. } => {
                 let agent = self.standin();
                 return Err(JobError::NotSpoken {
@@ -227,7 +230,10 @@ impl Job {
             run,
             provider: started.provider,
             environment: self.environment.vars.clone().into_iter().collect(),
-            local: None,
+            local: match &self.agent {
+                Agent::InProcess(agent) => Some(agent.agent.clone()),
+                Agent::Gemini | Agent::Standin { .. } | Agent::Acp(_) => None,
+            },
             mcp_servers: self.speaking.mcp_servers.clone(),
             session_meta: own.session_meta,
             policy,
@@ -310,6 +316,19 @@ impl Job {
             notices: self.only_for_gemini(),
             policy,
         })
+    }
+
+    /// An agent of this process. Its command is only what the recording says of it.
+    fn start_in_process(&self, agent: &InProcessAgent, directory: &Path) -> Started {
+        let mut notices = agent.notices.clone();
+        notices.extend(self.only_for_gemini());
+        Started {
+            command: Command::new(&agent.name, directory),
+            provider: agent.provider.clone(),
+            modes: ModeWords::default(),
+            notices,
+            policy: GivenPolicy::default(),
+        }
     }
 
     /// What only Gemini CLI has, and somebody may rely on.

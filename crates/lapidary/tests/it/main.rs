@@ -4,4 +4,5 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod agents;
 mod sessions;

@@ -1,4 +1,4 @@
-//! The tools of our own agents, beside those of Gemini CLI and on files that mean harm.
+//! Our own agents: model client, executor and ACP; tools beside those of Gemini CLI and on files that mean harm.
 #![cfg(unix)] // what is only checked elsewhere is not tested there
 #![expect(
     clippy::disallowed_methods,
@@ -9,8 +9,15 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod acp;
 mod crowd;
+mod executor;
+mod faults;
 mod hostile;
+mod limits;
+mod model;
 mod modules;
 mod oracle;
+mod scene;
+mod schema;
 mod support;

@@ -10,6 +10,7 @@ use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::tool_call::{ToolCall, listed};
 
 use super::line::{Current, Extra};
+use super::subagents::parent_in;
 use super::{AcpNormalizer, content};
 use crate::completions::CallSummary;
 use crate::gemini::session_log::{self, LoggedCall};
@@ -26,6 +27,8 @@ const MOST_CHUNKS: usize = 1024;
 pub(super) struct Call {
     pub(super) id: Text,
     session: Option<Text>,
+    /// The call in which a sub-agent makes it.
+    parent: Option<Text>,
     name: Option<Text>,
     pub(super) title: Option<Text>,
     /// The first title, if it is the name of a tool.
@@ -117,6 +120,7 @@ impl Call {
         update(&mut self.kind, copy(patch.kind));
         update(&mut self.status, copy(patch.status));
         update(&mut self.output, patch.raw_output.map(own::json));
+        update(&mut self.parent, patch.meta.and_then(parent_in));
         update(&mut self.meta, patch.meta.map(own::json));
         // Agents announce a call with an empty object, and some go back to it when they ask for permission.
         let is_rich =
@@ -276,7 +280,7 @@ impl Call {
             tool_name: self.tool_name(),
             kind: self.tool_kind(),
             input: self.arguments(),
-            parent_call_id: None,
+            parent_call_id: self.parent.clone(),
             title: self.title.clone(),
             locations: self.paths(),
             model: None,
@@ -323,6 +327,7 @@ impl Call {
             extra.push((session_log::DERIVED, Json::from_value(&derived)));
         }
         let mut completion = ToolCompletion {
+            parent_call_id: self.parent.clone(),
             call_id: self.id.clone(),
             is_error: status != ToolCallStatus::Completed,
             status,

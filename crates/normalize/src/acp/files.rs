@@ -87,6 +87,7 @@ impl AcpNormalizer {
             }
         };
         let body = Body::ToolCompletion(Box::new(ToolCompletion {
+            parent_call_id: None,
             call_id: call_id(&wish.request_id.to_str()),
             is_error: status != ToolCallStatus::Completed,
             status,

@@ -19,6 +19,8 @@ pub(super) struct Current<'l> {
     pub(super) raw: Option<Raw>,
     /// What is true of all its events.
     pub(super) tags: Vec<&'static str>,
+    /// The call of the main agent in which a sub-agent says it.
+    pub(super) parent: Option<Text>,
     /// What is wrong with it.
     pub(super) complaints: Vec<(DiagnosticKind, String)>,
     /// What it is, in case that no event says so.
@@ -33,6 +35,7 @@ impl<'l> Current<'l> {
             text,
             raw: None,
             tags: Vec::new(),
+            parent: None,
             complaints: Vec::new(),
             about: String::new(),
             is_told: false,

@@ -49,6 +49,8 @@ impl Speech {
 struct Message {
     id: Option<Text>,
     session: Option<Text>,
+    /// The call in which a sub-agent says it.
+    parent: Option<Text>,
     /// What the open block holds, if one is open.
     block: Option<StreamDeltaKind>,
     /// How many blocks were begun.
@@ -166,7 +168,7 @@ impl AcpNormalizer {
         let session = self.stamp.session_id.clone();
         let is_another = self.speech.message.as_ref().is_some_and(|open| {
             let has_other_id = open.id.is_some() && id.is_some() && open.id != id;
-            has_other_id || open.session != session
+            has_other_id || open.session != session || open.parent != current.parent
         });
         if is_another {
             self.end_message(out);
@@ -176,12 +178,15 @@ impl AcpNormalizer {
                 self.speech.streams(id);
             }
             let extra = id.iter().map(|id| ("acp.messageId", Json::from(id)));
-            self.frame(StreamDeltaKind::MessageStart, None, extra.collect(), out);
+            let extra = extra.collect();
+            let parent = current.parent.as_ref();
+            self.frame(StreamDeltaKind::MessageStart, parent, None, extra, out);
         }
-        let is_plain = current.tags.is_empty();
+        let is_plain = current.tags.is_empty() && current.parent.is_none();
         let mut open = self.speech.message.take().unwrap_or(Message {
             id,
             session,
+            parent: current.parent.clone(),
             block: None,
             blocks: 0,
             is_plain,
@@ -201,7 +206,8 @@ impl AcpNormalizer {
         if !goes_on {
             let sort = Json::from_value(&kind.as_str());
             let extra = vec![("acp.blockType", sort)];
-            self.frame(StreamDeltaKind::BlockStart, Some(index), extra, out);
+            let parent = current.parent.as_ref();
+            self.frame(StreamDeltaKind::BlockStart, parent, Some(index), extra, out);
         }
     }
 
@@ -214,10 +220,17 @@ impl AcpNormalizer {
             return;
         };
         let index = open.blocks - 1;
-        let session = open.session.clone();
+        let (session, parent) = (open.session.clone(), open.parent.clone());
         let now = std::mem::replace(&mut self.stamp.session_id, session);
-        self.frame(StreamDeltaKind::BlockStop, Some(index), Vec::new(), out);
-        self.flush(&kind, out);
+        let parent = parent.as_ref();
+        self.frame(
+            StreamDeltaKind::BlockStop,
+            parent,
+            Some(index),
+            Vec::new(),
+            out,
+        );
+        self.flush(&kind, parent, out);
         self.stamp.session_id = now;
     }
 
@@ -226,13 +239,14 @@ impl AcpNormalizer {
         self.end_block(out);
         if let Some(open) = self.speech.message.take() {
             let now = std::mem::replace(&mut self.stamp.session_id, open.session);
-            self.frame(StreamDeltaKind::MessageStop, None, Vec::new(), out);
+            let parent = open.parent.as_ref();
+            self.frame(StreamDeltaKind::MessageStop, parent, None, Vec::new(), out);
             self.stamp.session_id = now;
         }
     }
 
     /// The block that was being joined.
-    fn flush(&mut self, kind: &StreamDeltaKind, out: &mut Events) {
+    fn flush(&mut self, kind: &StreamDeltaKind, parent: Option<&Text>, out: &mut Events) {
         let Some(JoinedBlock { text, tags }) = self.speech.joined.take() else {
             return;
         };
@@ -241,7 +255,8 @@ impl AcpNormalizer {
         }
         let (words, mut raw, since) = text.finish();
         let now = std::mem::replace(&mut self.stamp.timestamp, since);
-        let mut event = self.stamp.event(whole(kind, words), &mut raw);
+        let body = super::below(whole(kind, words), parent);
+        let mut event = self.stamp.event(body, &mut raw);
         for tag in tags {
             event
                 .base
@@ -252,11 +267,19 @@ impl AcpNormalizer {
         self.stamp.timestamp = now;
     }
 
-    fn frame(&mut self, kind: StreamDeltaKind, index: Option<u64>, extra: Extra, out: &mut Events) {
+    fn frame(
+        &mut self,
+        kind: StreamDeltaKind,
+        parent: Option<&Text>,
+        index: Option<u64>,
+        extra: Extra,
+        out: &mut Events,
+    ) {
         if self.deltas == Deltas::Final {
             return;
         }
-        let mut event = self.stamp.event(delta(kind, None, index), &mut None);
+        let body = super::below(delta(kind, None, index), parent);
+        let mut event = self.stamp.event(body, &mut None);
         let extra = extra
             .into_iter()
             .map(|(key, value)| (key.to_owned(), value));

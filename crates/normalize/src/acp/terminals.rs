@@ -92,6 +92,7 @@ impl Terminal {
             signal: self.signal,
         };
         Body::ToolCompletion(Box::new(ToolCompletion {
+            parent_call_id: None,
             call_id: self.id,
             is_error: status != ToolCallStatus::Completed,
             status,
@@ -163,6 +164,7 @@ impl AcpNormalizer {
         self.tell(invocation(call_id.clone(), input), Vec::new(), current, out);
         let message = turn::worded(error, current);
         let body = Body::ToolCompletion(Box::new(ToolCompletion {
+            parent_call_id: None,
             call_id,
             is_error: true,
             status: ToolCallStatus::Failed,

@@ -26,6 +26,9 @@ const CODES: &[(&str, &str)] = &[
 /// not say which of them it was.
 const UNANSWERED: &str = "the model gave no usable answer: Gemini CLI's session log has none to the last prompt or tool results";
 
+/// The extension of a turn that says how the task of an agent of our own ended.
+pub(crate) const TASK: &str = "lapidary.task";
+
 /// How a prompt was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
@@ -108,6 +111,8 @@ impl AcpNormalizer {
             extra.push(("acp.cost", cost.clone()));
         }
         extra.extend(quota.map(|quota| ("acp.quota", current.json(quota))));
+        let task = prompted.meta.and_then(|meta| meta.get("lapidary"));
+        extra.extend(task_of(task, current));
     }
 
     /// A prompt was refused, which ends the turn too.
@@ -130,7 +135,8 @@ impl AcpNormalizer {
             permission_denials: self.end_denials(decides),
             ..TurnComplete::default()
         };
-        let extra = vec![("acp.error", current.json(error))];
+        let mut extra = vec![("acp.error", current.json(error))];
+        extra.extend(task_of(lapidary_in(error), current));
         let body = Body::TurnComplete(Box::new(turn));
         if self.holds_failure {
             let extra = extra
@@ -207,6 +213,19 @@ fn add_counts(logged: &LoggedTurn, turn: &mut TurnComplete, extra: &mut Extra) {
     }
 }
 
+/// What an agent of our own says of its task in an error.
+fn lapidary_in(error: Token<'_>) -> Option<Token<'_>> {
+    let data = error.get("data")?.get("lapidary")?;
+    data.of(Kind::Object)
+}
+
+/// How the task of an agent of our own ended, for the turn's event.
+fn task_of(task: Option<Token<'_>>, current: &Current<'_>) -> Option<(&'static str, Json)> {
+    let task = task?.of(Kind::Object)?;
+    task.get("terminateReason")?;
+    Some((TASK, current.json(task)))
+}
+
 /// What an error of the protocol means for the run.
 pub(super) fn reported(error: Token<'_>, message: &Text) -> Reported {
     let code = error.get("code");
@@ -214,9 +233,15 @@ pub(super) fn reported(error: Token<'_>, message: &Text) -> Reported {
         let known = CODES.iter().find(|(known, _)| *known == code.as_str());
         known.map(|(_, name)| (*name).to_owned())
     });
+    let own_name = lapidary_in(error).and_then(|task| {
+        let names = ["error", "terminateReason"];
+        names
+            .iter()
+            .find_map(|key| own::string(task.get(key))?.string())
+    });
     Reported {
         status: "error".to_owned(),
-        error_type: name,
+        error_type: own_name.map(String::from).or(name),
         message: Some(message.clone()),
         code: code.and_then(Token::u64),
         is_unasked: false,

@@ -76,7 +76,11 @@ impl AcpNormalizer {
                 self.chunk(StreamDeltaKind::Thinking, chunk, current, out);
             }
             Update::ToolCall(call) => drop(self.call(call, Moment::Announced, current, out)),
-            Update::ToolCallUpdate(call) => drop(self.call(call, Moment::Told, current, out)),
+            Update::ToolCallUpdate(call) => {
+                if !self.subagent_news(call, current, out) {
+                    self.call(call, Moment::Told, current, out);
+                }
+            }
             Update::Plan { entries } => self.plan(*entries, current, out),
             Update::PlanUpdate { plan } => self.plan_update(*plan, current, out),
             Update::AvailableCommands { available_commands } => {

@@ -124,6 +124,7 @@ pub(super) fn step(counts: Token<'_>) -> Body {
         .iter()
         .map(|(name, value)| (name.as_str(), value.clone()));
     Body::UsageUpdate(UsageUpdate {
+        parent_call_id: None,
         model: None,
         step_usage: Json::object(members),
     })

@@ -186,6 +186,7 @@ impl Session<'_> {
         if let Some(tokens) = message.tokens.and_then(|tokens| tokens.of(Kind::Object)) {
             self.emit(
                 Body::UsageUpdate(UsageUpdate {
+                    parent_call_id: None,
                     model,
                     step_usage: step_usage(tokens, current),
                 }),
@@ -228,6 +229,7 @@ impl Session<'_> {
             let began = self.stamp.timestamp.clone();
             self.at(call.timestamp, current);
             let mut completion = ToolCompletion {
+                parent_call_id: None,
                 call_id,
                 is_error: is_error(call, result.as_ref()),
                 status,

@@ -389,6 +389,7 @@ impl StreamNormalizer {
         };
         let call = call.unwrap_or_default();
         let mut completion = ToolCompletion {
+            parent_call_id: None,
             call_id,
             status: match status.to_str().as_ref() {
                 "success" => ToolCallStatus::Completed, // also for calls the user cancelled: the stream does not tell them apart

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lapidary_json::Token;
 use lapidary_vocab::content::ContentBlock;
 use lapidary_vocab::event::{
     Diagnostic, DiagnosticKind, RunEnd, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation,
@@ -10,8 +11,9 @@ use lapidary_vocab::event::{
 use lapidary_vocab::result::{Files, LineSample, ResultError, RunResult, SCHEMA};
 use lapidary_vocab::{Body, Cause, Event, Json, Text, TextBuilder};
 
+use crate::acp::TASK;
 use crate::pending::Pending;
-use crate::{Denials, extract, tools};
+use crate::{Denials, extract, own, tools};
 
 /// So many lines that could not be translated are shown.
 const MOST_SAMPLES: usize = 5;
@@ -37,6 +39,8 @@ pub struct ResultFold {
     diagnostics: BTreeMap<String, u64>,
     samples: Vec<LineSample>,
     turn: TurnComplete,
+    /// How the task of an agent of our own ended.
+    task: Option<Json>,
     end: Option<RunEnd>,
 }
 
@@ -93,6 +97,7 @@ impl ResultFold {
             Body::TurnComplete(turn) => {
                 self.end_text();
                 self.turn = (**turn).clone();
+                self.task = event.base.extensions.get(TASK).cloned();
             }
             Body::RunEnd(end) => self.end = Some(end.clone()),
             _ => {}
@@ -126,7 +131,12 @@ impl ResultFold {
         if let Some(end) = &self.end {
             warnings.extend(end.warnings.iter().cloned().map(Text::from));
         }
+        let of_task = |key| self.task.as_ref().and_then(|task| task.token().get(key));
+        let text = |token: Token<'_>| own::string(Some(token)).map(own::text);
         RunResult {
+            terminate_reason: of_task("terminateReason").and_then(text),
+            recovered_from: of_task("recoveredFrom").and_then(text),
+            output: of_task("output").map(own::json),
             schema: SCHEMA.into(),
             success: cause == Cause::EndTurn,
             outcome: cause.outcome(),
@@ -241,6 +251,13 @@ fn below<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
 
 /// Said beside the turn that the result is about.
 fn is_beside(event: &Event) -> bool {
+    let parent = match &event.body {
+        Body::StreamDelta(delta) => delta.parent_call_id.as_ref(),
+        Body::Text(text) => text.parent_call_id.as_ref(),
+        _ => None,
+    };
     let extensions = &event.base.extensions;
-    extensions.contains_key("acp.replay") || extensions.contains_key("acp.outOfTurn")
+    parent.is_some()
+        || extensions.contains_key("acp.replay")
+        || extensions.contains_key("acp.outOfTurn")
 }

@@ -11,6 +11,7 @@ mod acp_decisions;
 mod acp_drafts;
 mod acp_endings;
 mod acp_properties;
+mod acp_subagents;
 mod acp_turns;
 mod bad_input;
 mod completed_calls;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Incoming};
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request as HttpRequest, Response};
@@ -105,17 +106,22 @@ async fn answer(
         Ok(body) => body,
         Err(error) => return Ok(reply::failed(&error)),
     };
-    let mut request = Request::read(&head, &body);
-    let (turn, source) = lock(&shared.playhead).next(&request, &body);
+    Ok(answer_to(&head, &body, shared).await)
+}
+
+/// The answer to a request whose body was read.
+pub(super) async fn answer_to(head: &Parts, body: &str, shared: &Shared) -> Response<Playback> {
+    let mut request = Request::read(head, body);
+    let (turn, source) = lock(&shared.playhead).next(&request, body);
     request.answered_by = source;
     let id = format!("stand-in-{}", shared.keep(request.clone(), body.len()));
-    Ok(match turn {
+    match turn {
         Some(turn) => {
             sleep(turn.delay).await;
             reply::play(&turn, &request, &id)
         }
         None => reply::unscripted(&request, &id),
-    })
+    }
 }
 
 /// The whole body, unless it is too large or too slow.

@@ -8,7 +8,8 @@ use lapidary_testkit::{fuzz, mutate};
 
 type Target = fn(&[u8]);
 
-const TARGETS: [(&str, Target); 3] = [
+const TARGETS: [(&str, Target); 4] = [
+    ("events", fuzz::events),
     ("line", fuzz::line),
     ("session", fuzz::session),
     ("translate", fuzz::translate),
@@ -68,6 +69,7 @@ fn replay(path: &Path) {
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         attempt("line", fuzz::line, line, &what);
     }
+    attempt("events", fuzz::events, &bytes, &what);
     attempt("session", fuzz::session, &bytes, &what);
     attempt("translate", fuzz::translate, &bytes, &what);
 }

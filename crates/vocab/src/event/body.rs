@@ -208,6 +208,9 @@ pub struct ToolInvocation {
 pub struct ToolCompletion {
     /// The id of the call. Upstream.
     pub call_id: Text,
+    /// The call of the main agent in which a sub-agent made it. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_call_id: Option<Text>,
     /// How it ended. Derived from the agent's word: `success` is completed (also for calls the user cancelled: Gemini's stream does not tell them apart), `error` is failed.
     pub status: ToolCallStatus,
     /// What came back: text for display in a stream, what the model saw in a session file, which also completes a stream; else the error's message. Upstream.
@@ -459,6 +462,9 @@ pub struct StreamDelta {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageUpdate {
+    /// The call of the main agent in which a sub-agent spent them. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_call_id: Option<Text>,
     /// The model that was used, where the agent names it: in session files. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Text>,

@@ -120,6 +120,7 @@ fn write_call(out: &mut impl Write, call: &ToolInvocation) -> io::Result<()> {
 fn write_completion(out: &mut impl Write, completion: &ToolCompletion) -> io::Result<bool> {
     let ToolCompletion {
         call_id,
+        parent_call_id,
         status,
         output,
         is_error,
@@ -133,6 +134,7 @@ fn write_completion(out: &mut impl Write, completion: &ToolCompletion) -> io::Re
         return Ok(false);
     }
     text(out, b"{\"event\":\"tool_completion\",\"callId\":", call_id)?;
+    optional(out, b",\"parentCallId\":", parent_call_id.as_ref())?;
     out.write_all(b",\"status\":")?;
     string(out, status.as_str())?;
     if let Some(output) = output {

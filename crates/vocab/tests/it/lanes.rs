@@ -95,6 +95,7 @@ fn completion() -> impl Strategy<Value = ToolCompletion> {
     let locations = prop::collection::vec(text(), 0..3);
     (text(), status, said, any::<bool>(), content, locations).prop_map(
         |(call_id, status, said, is_error, content, locations)| ToolCompletion {
+            parent_call_id: is_error.then(|| call_id.clone()),
             call_id,
             status,
             output: said.0.as_ref().map(Json::from),

@@ -205,6 +205,7 @@ pub(crate) fn events() -> Vec<Event> {
             model: some("gemini-2.5-flash"),
         })),
         Body::ToolCompletion(Box::new(ToolCompletion {
+            parent_call_id: None,
             call_id: text("call-1"),
             status: ToolCallStatus::Failed,
             output: Some(json(r#""no such file""#)),
@@ -269,6 +270,7 @@ pub(crate) fn events() -> Vec<Event> {
             parent_call_id: some("call-0"),
         }),
         Body::UsageUpdate(UsageUpdate {
+            parent_call_id: None,
             model: some("gemini-2.5-flash"),
             step_usage: json(r#"{"input_tokens":100,"output_tokens":10,"total_tokens":110}"#),
         }),
@@ -528,6 +530,9 @@ fn runtime_base(seq: u64) -> RuntimeBase {
 /// A result with everything in it.
 pub(crate) fn result() -> RunResult {
     RunResult {
+        terminate_reason: some("GOAL"),
+        recovered_from: some("MAX_TURNS"),
+        output: Some(json(r#""x""#)),
         schema: text(result::SCHEMA),
         success: false,
         outcome: Outcome::Failed,

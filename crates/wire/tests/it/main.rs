@@ -12,4 +12,5 @@ mod lines;
 mod modules;
 mod output;
 mod session;
+mod sse;
 mod stream;

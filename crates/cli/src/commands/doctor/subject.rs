@@ -7,7 +7,7 @@ use lapidary::engine::agents::{AcpAgent, Known};
 use lapidary::engine::config::{self, ConfigError, Loaded};
 use lapidary::engine::detect::{self, Environment};
 use lapidary::engine::gemini_cli;
-use lapidary::engine::headless::Agent;
+use lapidary::engine::headless::{Agent, InProcessAgent};
 
 use super::Args;
 use crate::failure::Failure;
@@ -41,7 +41,7 @@ impl Subject {
                 name: config.agent.unwrap_or_else(|| agent.name.clone()),
                 agent: Box::new(agent),
             }),
-            Agent::Standin { name, .. } => {
+            Agent::Standin { name, .. } | Agent::InProcess(InProcessAgent { name, .. }) => {
                 let error = anyhow!("`{name}` is built in: there is nothing to check");
                 Err(Failure::bad_input(error))
             }

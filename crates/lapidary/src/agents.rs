@@ -1,0 +1,183 @@
+//! Agents of our own: a definition, a model and tools, run as any other agent is.
+//!
+//! An [`AgentTask`] becomes the [`Agent`] of a job: rules, hooks, recording, budget and the one `run_end` are those of every run.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use lapidary::agents::{AgentTask, ScriptedModel};
+//! use lapidary::gemini::agents::{LocalAgentDefinition, PromptConfig};
+//! use lapidary::standin::api::{Script, Turn};
+//! use serde_json::json;
+//!
+//! let definition = LocalAgentDefinition {
+//!     name: "greeter".to_owned(),
+//!     prompt_config: PromptConfig {
+//!         system_prompt: Some("Greet.".to_owned()),
+//!         query: Some("${query}".to_owned()),
+//!         ..PromptConfig::default()
+//!     },
+//!     ..LocalAgentDefinition::default()
+//! };
+//! let script = Script::new().stream(Turn::call("complete_task", json!({"result": "Hello."})));
+//! let task = AgentTask::new(definition, Arc::new(ScriptedModel::new(script)), "mock");
+//! assert_eq!(task.into_agent().name(), "greeter");
+//! ```
+
+mod model_setup;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use lapidary_engine::headless::{Agent, InProcessAgent};
+use lapidary_gemini::agents::{AgentInputs, LocalAgentDefinition};
+use lapidary_native::acp_agent::{AcpSession, AcpTask, local_agent};
+use lapidary_native::ids::random_uuid;
+use lapidary_vocab::event::Provider;
+
+pub use lapidary_native::executor::{
+    AgentActivity, AgentDirectory, AgentError, AgentExecutor, AgentOutcome, AgentRequest,
+    TerminateReason,
+};
+pub use lapidary_native::model::{ModelClient, ScriptedModel};
+pub use lapidary_native::tool;
+pub use model_setup::{ModelSetupError, gemini_model, http_settings};
+
+/// The family of our own agents in events.
+pub const FAMILY: &str = "lapidary";
+
+/// Makes the tools for the directory of a session.
+type ToolSource = dyn Fn(&Path) -> Vec<Arc<dyn tool::Tool>> + Send + Sync;
+
+/// A local agent with its model, tools and arguments.
+#[derive(Clone)]
+pub struct AgentTask {
+    definition: Arc<LocalAgentDefinition>,
+    inputs: AgentInputs,
+    model: Arc<dyn ModelClient>,
+    model_name: String,
+    tools: Arc<ToolSource>,
+    directory: Option<Arc<dyn AgentDirectory>>,
+    max_depth: u32,
+    today: String,
+    notices: Vec<String>,
+}
+
+impl fmt::Debug for AgentTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("AgentTask");
+        debug.field("agent", &self.definition.name);
+        debug.finish_non_exhaustive()
+    }
+}
+
+impl AgentTask {
+    /// An agent without tools and arguments. `model_name` is the caller's model, which the definition can replace.
+    pub fn new(
+        definition: LocalAgentDefinition,
+        model: Arc<dyn ModelClient>,
+        model_name: &str,
+    ) -> Self {
+        let own = definition.model_config.model.clone();
+        let own = own.filter(|_| !definition.model_config.is_inherited());
+        Self {
+            definition: Arc::new(definition),
+            inputs: AgentInputs::new(),
+            model,
+            model_name: own.unwrap_or_else(|| model_name.to_owned()),
+            tools: Arc::new(|_| Vec::new()),
+            directory: None,
+            max_depth: 1,
+            today: String::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// Gives it arguments. An agent with one argument that is not given gets the prompt as that.
+    #[must_use]
+    pub fn inputs(mut self, inputs: AgentInputs) -> Self {
+        self.inputs = inputs;
+        self
+    }
+
+    /// Gives it tools, made for the directory that it works in.
+    #[must_use]
+    pub fn tools(
+        mut self,
+        tools: impl Fn(&Path) -> Vec<Arc<dyn tool::Tool>> + Send + Sync + 'static,
+    ) -> Self {
+        self.tools = Arc::new(tools);
+        self
+    }
+
+    /// Lets it call these agents, which call others until `max_depth` agents are below each other.
+    #[must_use]
+    pub fn agents(mut self, directory: Arc<dyn AgentDirectory>, max_depth: u32) -> Self {
+        self.directory = Some(directory);
+        self.max_depth = max_depth;
+        self
+    }
+
+    /// The date for prompts that name `today`.
+    #[must_use]
+    pub fn today(mut self, today: impl Into<String>) -> Self {
+        self.today = today.into();
+        self
+    }
+
+    /// Adds a notice to the beginning of the run.
+    #[must_use]
+    pub fn notice(mut self, notice: impl Into<String>) -> Self {
+        self.notices.push(notice.into());
+        self
+    }
+
+    /// The agent for a [`Job`](lapidary_engine::headless::Job).
+    pub fn into_agent(self) -> Agent {
+        Agent::InProcess(InProcessAgent {
+            name: self.definition.name.clone(),
+            provider: Provider::from(FAMILY),
+            notices: self.notices.clone(),
+            agent: local_agent(Arc::new(self)),
+        })
+    }
+
+    /// The arguments, with the prompt as the only one that is not given.
+    fn inputs_for(&self, prompt: &str) -> AgentInputs {
+        let mut inputs = self.inputs.clone();
+        if let [only] = self.definition.input_config.names()[..] {
+            inputs.entry(only).or_insert_with(|| prompt.into());
+        }
+        inputs
+    }
+}
+
+impl AcpTask for AgentTask {
+    fn prepare(
+        &self,
+        session: &AcpSession,
+        prompt: &str,
+        gate: Arc<dyn tool::PermissionGate>,
+    ) -> Result<(AgentExecutor, AgentRequest), String> {
+        let executor = AgentExecutor {
+            model: Arc::clone(&self.model),
+            tools: (self.tools)(&session.directory),
+            gate,
+            directory: self.directory.clone(),
+            max_depth: self.max_depth,
+        };
+        let request = AgentRequest {
+            definition: Arc::clone(&self.definition),
+            inputs: self.inputs_for(prompt),
+            model: self.model_name.clone(),
+            agent_id: random_uuid(),
+            today: self.today.clone(),
+            environment: Some(format!(
+                "The workspace directory is `{}`.",
+                session.directory.display()
+            )),
+        };
+        Ok((executor, request))
+    }
+}

@@ -1,0 +1,246 @@
+//! An agent of ours as an agent that speaks ACP, at the other end of a pipe in memory.
+//!
+//! The engine talks to it as to any agent: it records both sides, asks rules, hooks and people about calls, counts the budget and ends
+//! the run. What ACP has no field for stands in `_meta.lapidary`: the parent of a sub-agent's call, and how a task ended.
+
+mod answers;
+mod gate;
+mod updates;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lapidary_json::Token;
+use lapidary_rpc::{
+    Connected, Connection, Incoming, Limits, LocalAgent, Methods, Observed, Refusal, Traffic, What,
+    connect,
+};
+use lapidary_vocab::Json;
+use serde_json::{Value, json};
+use tokio::io::DuplexStream;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::executor::{AgentExecutor, AgentRequest};
+use crate::ids::random_uuid;
+use crate::tool::PermissionGate;
+use answers::{answer_of, initialized};
+use gate::AcpGate;
+use updates::UpdateWriter;
+
+/// How long tasks may take to end once the client is gone.
+const LAST_TASKS: Duration = Duration::from_secs(6);
+
+/// The work behind the agent: which agent runs with which means, for a prompt.
+pub trait AcpTask: fmt::Debug + Send + Sync {
+    /// The executor and the request for a prompt in a session. The executor asks `gate`.
+    ///
+    /// # Errors
+    /// Why the prompt cannot be taken on, in a sentence.
+    fn prepare(
+        &self,
+        session: &AcpSession,
+        prompt: &str,
+        gate: Arc<dyn PermissionGate>,
+    ) -> Result<(AgentExecutor, AgentRequest), String>;
+}
+
+/// A session that a client opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcpSession {
+    /// Its id.
+    pub id: String,
+    /// The directory that it works in.
+    pub directory: PathBuf,
+}
+
+/// An agent for [`lapidary_rpc`] that does this work.
+pub fn local_agent(task: Arc<dyn AcpTask>) -> LocalAgent {
+    LocalAgent::new(move |stream| serve(stream, Arc::clone(&task)))
+}
+
+/// Serves one client until it is gone.
+pub async fn serve(stream: DuplexStream, task: Arc<dyn AcpTask>) {
+    let methods = Methods::of(["initialize", "session/new", "session/prompt"]);
+    let connected = connect(tokio::io::split(stream), methods, Limits::default());
+    let Connected {
+        connection,
+        mut requests,
+        mut observer,
+    } = connected;
+    let agent = Arc::new(AcpAgent {
+        task,
+        connection,
+        sessions: Mutex::default(),
+    });
+    let mut prompts = JoinSet::new();
+    loop {
+        // All of these are cancel-safe.
+        tokio::select! {
+            biased;
+            incoming = requests.next() => match incoming {
+                Some(incoming) => agent.take(incoming, &mut prompts),
+                None => break,
+            },
+            observed = observer.next() => match observed {
+                Some(observed) => agent.observe(&observed),
+                None => break,
+            },
+            Some(_) = prompts.join_next() => {}
+        }
+    }
+    agent.cancel_all();
+    let _ = timeout(LAST_TASKS, prompts.join_all()).await;
+}
+
+struct AcpAgent {
+    task: Arc<dyn AcpTask>,
+    connection: Connection,
+    sessions: Mutex<BTreeMap<String, OpenSession>>,
+}
+
+#[derive(Debug, Clone)]
+struct OpenSession {
+    session: AcpSession,
+    /// Cancels the prompt that is being worked on; none while there is none.
+    prompt: Option<CancellationToken>,
+}
+
+impl AcpAgent {
+    fn take(self: &Arc<Self>, incoming: Incoming, prompts: &mut JoinSet<()>) {
+        let params = incoming.params.as_ref();
+        let params = params.and_then(|params| serde_json::from_str(params.as_str()).ok());
+        let params: Value = params.unwrap_or(Value::Null);
+        let method = incoming.method.to_str().into_owned();
+        match method.as_str() {
+            "initialize" => incoming.respond.answer(&json_of(&initialized())),
+            "session/new" => {
+                let id = self.open(&params);
+                let opened = json!({ "sessionId": id });
+                incoming.respond.answer(&json_of(&opened));
+            }
+            _ => match self.begin(&params) {
+                Ok((session, cancelled)) => {
+                    let work = Arc::clone(self).work(session, params, cancelled, incoming);
+                    prompts.spawn(work);
+                }
+                Err(refusal) => incoming.respond.refuse(&refusal),
+            },
+        }
+    }
+
+    fn open(&self, params: &Value) -> String {
+        let id = random_uuid();
+        let directory = params["cwd"].as_str().unwrap_or_default();
+        let session = AcpSession {
+            id: id.clone(),
+            directory: PathBuf::from(directory),
+        };
+        let open = OpenSession {
+            session,
+            prompt: None,
+        };
+        self.sessions().insert(id.clone(), open);
+        id
+    }
+
+    /// Marks a session as being at work.
+    fn begin(&self, params: &Value) -> Result<(AcpSession, CancellationToken), Refusal> {
+        let id = params["sessionId"].as_str().unwrap_or_default();
+        let mut sessions = self.sessions();
+        let Some(open) = sessions.get_mut(id) else {
+            let message = format!("there is no session `{id}`");
+            return Err(Refusal::new(Refusal::BAD_PARAMS, message));
+        };
+        if open.prompt.is_some() {
+            let message = "the session is still at work on a prompt";
+            return Err(Refusal::new(Refusal::BAD_REQUEST, message));
+        }
+        let cancelled = CancellationToken::new();
+        open.prompt = Some(cancelled.clone());
+        Ok((open.session.clone(), cancelled))
+    }
+
+    /// Works on one prompt, then answers it.
+    async fn work(
+        self: Arc<Self>,
+        session: AcpSession,
+        params: Value,
+        cancelled: CancellationToken,
+        incoming: Incoming,
+    ) {
+        let done = self.run(&session, &prompt_text(&params), &cancelled).await;
+        if let Some(open) = self.sessions().get_mut(&session.id) {
+            open.prompt = None;
+        }
+        match done {
+            Ok(answer) => incoming.respond.answer(&json_of(&answer)),
+            Err(refusal) => incoming.respond.refuse(&refusal),
+        }
+    }
+
+    async fn run(
+        &self,
+        session: &AcpSession,
+        prompt: &str,
+        cancelled: &CancellationToken,
+    ) -> Result<Value, Refusal> {
+        let gate = Arc::new(AcpGate {
+            connection: self.connection.clone(),
+            session_id: session.id.clone(),
+        });
+        let prepared = self.task.prepare(session, prompt, gate);
+        let refuse = |message: String| Refusal::new(Refusal::BAD_PARAMS, message);
+        let (executor, request) = prepared.map_err(refuse)?;
+        let writer = UpdateWriter::new(self.connection.clone(), session.id.clone());
+        let listener = |activity| writer.write(&activity);
+        let outcome = executor.run(&request, &listener, cancelled).await;
+        let outcome = outcome.map_err(|error| refuse(error.to_string()))?;
+        answer_of(&outcome, &writer)
+    }
+
+    fn observe(&self, observed: &Observed) {
+        let Traffic::Received(received) = &observed.traffic else {
+            return;
+        };
+        if let What::Notification {
+            method,
+            params: Some(params),
+        } = &received.what
+            && method.to_str() == "session/cancel"
+        {
+            let id = params.token().get("sessionId").and_then(Token::string);
+            let sessions = self.sessions();
+            let open = id.and_then(|id| sessions.get(id.as_ref()));
+            if let Some(prompt) = open.and_then(|open| open.prompt.as_ref()) {
+                prompt.cancel();
+            }
+        }
+    }
+
+    fn cancel_all(&self) {
+        for open in self.sessions().values() {
+            open.prompt.iter().for_each(CancellationToken::cancel);
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, OpenSession>> {
+        // Each change is whole, even if a task panicked.
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The texts of a prompt.
+fn prompt_text(params: &Value) -> String {
+    let blocks = params["prompt"].as_array().into_iter().flatten();
+    let texts = blocks.filter_map(|block| block["text"].as_str());
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn json_of(value: &Value) -> Json {
+    Json::from_value(value)
+}

@@ -1,0 +1,80 @@
+//! The answers to a client's requests.
+
+use lapidary_rpc::{Refusal, VERSION};
+use lapidary_vocab::Json;
+use serde_json::{Value, json};
+
+use super::updates::UpdateWriter;
+use crate::executor::{AgentOutcome, TerminateReason};
+use crate::model::ModelError;
+
+/// The answer to `initialize`.
+pub(super) fn initialized() -> Value {
+    json!({
+        "protocolVersion": VERSION,
+        "agentCapabilities": {"loadSession": false},
+        "agentInfo": {"name": "lapidary", "title": "Lapidary", "version": env!("CARGO_PKG_VERSION")},
+        "authMethods": [],
+    })
+}
+
+/// The answer to a prompt. The result of a completed task is said first: it is the agent's message.
+pub(super) fn answer_of(outcome: &AgentOutcome, writer: &UpdateWriter) -> Result<Value, Refusal> {
+    let stop_reason = match outcome.terminate_reason {
+        TerminateReason::Goal => {
+            writer.say(&outcome.result);
+            "end_turn"
+        }
+        TerminateReason::Aborted => "cancelled",
+        TerminateReason::MaxTurns => "max_turn_requests",
+        TerminateReason::Timeout
+        | TerminateReason::ErrorNoCompleteTaskCall
+        | TerminateReason::Error => return Err(refusal_of(outcome)),
+    };
+    Ok(json!({"stopReason": stop_reason, "_meta": {"lapidary": ending(outcome)}}))
+}
+
+/// How a task ended, beside ACP's own words.
+fn ending(outcome: &AgentOutcome) -> Value {
+    let mut ending = json!({
+        "terminateReason": outcome.terminate_reason.as_str(), "turnCount": outcome.turn_count,
+    });
+    if let Some(from) = outcome.recovered_from {
+        ending["recoveredFrom"] = from.as_str().into();
+    }
+    if let Some(output) = &outcome.output {
+        ending["output"] = output.clone();
+    }
+    ending
+}
+
+/// A task that failed. The code is the HTTP status of the API where there is one, as Gemini CLI has it.
+fn refusal_of(outcome: &AgentOutcome) -> Refusal {
+    let code = match &outcome.error {
+        Some(
+            ModelError::Auth { status, .. }
+            | ModelError::BadRequest { status, .. }
+            | ModelError::Server { status, .. },
+        ) => i64::from(*status),
+        Some(ModelError::QuotaRetryable { .. } | ModelError::QuotaTerminal { .. }) => 429,
+        _ => Refusal::INTERNAL,
+    };
+    let mut refusal = Refusal::new(code, outcome.result.clone());
+    let mut ending = ending(outcome);
+    if let Some(name) = outcome.error.as_ref().and_then(error_name) {
+        ending["error"] = name.into();
+    }
+    refusal.data = Some(Json::from_value(&json!({ "lapidary": ending })));
+    refusal
+}
+
+/// The name of an error whose status does not tell it.
+fn error_name(error: &ModelError) -> Option<&'static str> {
+    match error {
+        ModelError::Auth { .. } => Some("auth_required"),
+        ModelError::QuotaRetryable { .. } => Some("quota_retryable"),
+        ModelError::QuotaTerminal { .. } => Some("quota_terminal"),
+        ModelError::EmptyAnswer { .. } => Some("empty_response"),
+        _ => None,
+    }
+}

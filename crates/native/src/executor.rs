@@ -1,0 +1,263 @@
+//! The executor of local agents: turns of a model and its tools until the task is complete or a limit is reached.
+//!
+//! Limits, words and order are those of Gemini CLI 0.61, with these differences: inputs are checked against their schema, responses
+//! that the model has not seen come before the recovery message, a recovered task says from what, an agent's `generateContentConfig`
+//! counts, and agents may call agents up to a depth. A run is a plain future: it has no thread, and dropping it ends it.
+
+mod activity;
+mod calls;
+mod clock;
+mod completion;
+mod gather;
+mod invoke;
+mod outcome;
+mod prompt;
+mod recovery;
+mod tool_set;
+mod turn;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lapidary_gemini::agents::{AgentInputs, LocalAgentDefinition, TemplateError};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::model::{Content, ModelClient};
+use crate::schema;
+use crate::tool::{BoxFuture, PermissionGate, Tool};
+pub use activity::{ActivityKind, AgentActivity, CallEnd, CallStart, ErrorContext, ErrorType};
+use clock::AgentClock;
+pub use invoke::AgentDirectory;
+pub use outcome::{AgentOutcome, TerminateReason};
+pub use tool_set::INVOKE_AGENT;
+use tool_set::ToolSet;
+use turn::TurnEnd;
+
+/// Hears what an agent and its sub-agents do. Called from the agent's own task: it must not block.
+pub type ActivityListener<'a> = dyn Fn(AgentActivity) + Send + Sync + 'a;
+
+/// Runs agents with these means.
+#[derive(Clone)]
+pub struct AgentExecutor {
+    /// The model that answers.
+    pub model: Arc<dyn ModelClient>,
+    /// The tools of the caller, from which each agent gets its own.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// Decides about calls that need permission.
+    pub gate: Arc<dyn PermissionGate>,
+    /// The agents that an agent can call; without it, none.
+    pub directory: Option<Arc<dyn AgentDirectory>>,
+    /// How many agents may be below each other: with 1 an agent calls no other.
+    pub max_depth: u32,
+}
+
+impl fmt::Debug for AgentExecutor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentExecutor").finish_non_exhaustive()
+    }
+}
+
+/// One task for one agent.
+#[derive(Debug, Clone)]
+pub struct AgentRequest {
+    /// The agent.
+    pub definition: Arc<LocalAgentDefinition>,
+    /// The arguments.
+    pub inputs: AgentInputs,
+    /// The model that it runs on: the definition's, or the caller's if that is inherited.
+    pub model: String,
+    /// The id of this run of the agent.
+    pub agent_id: String,
+    /// The date, for prompts that name `today`.
+    pub today: String,
+    /// Directories and files around it, for the system prompt.
+    pub environment: Option<String>,
+}
+
+/// Why an agent cannot begin.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The arguments do not fit the agent's schema.
+    #[error("invalid input for agent `{agent}`: {violation}")]
+    InvalidInputs {
+        /// The agent.
+        agent: String,
+        /// The violation.
+        violation: String,
+    },
+    /// A prompt names an argument that is not there.
+    #[error(transparent)]
+    MissingInputs(#[from] TemplateError),
+    /// The definition has no prompt.
+    #[error("PromptConfig must define either `systemPrompt` or `initialMessages`.")]
+    NoPrompt,
+}
+
+/// An agent at work.
+struct AgentRun<'a> {
+    executor: &'a AgentExecutor,
+    request: &'a AgentRequest,
+    listener: &'a ActivityListener<'a>,
+    cancelled: &'a CancellationToken,
+    parent_call_id: Option<Arc<str>>,
+    name: Arc<str>,
+    depth: u32,
+    clock: Arc<AgentClock>,
+    tools: ToolSet,
+    generation: Map<String, Value>,
+    system_instruction: Option<String>,
+    history: Vec<Content>,
+    /// Turns that were begun, without the recovery turn.
+    turns: u32,
+    /// Turns that were begun, which number the calls without an id.
+    prompts: u32,
+}
+
+/// From where an agent is called.
+#[derive(Debug, Clone, Default)]
+struct Caller {
+    call_id: Option<Arc<str>>,
+    depth: u32,
+    clock: Option<Arc<AgentClock>>,
+}
+
+impl AgentExecutor {
+    /// Runs an agent to its end. Once it has begun there is always an outcome: an error of the model is one.
+    ///
+    /// # Errors
+    /// The agent cannot begin.
+    pub async fn run(
+        &self,
+        request: &AgentRequest,
+        listener: &ActivityListener<'_>,
+        cancelled: &CancellationToken,
+    ) -> Result<AgentOutcome, AgentError> {
+        let caller = Caller::default();
+        self.run_below(request, caller, listener, cancelled).await
+    }
+
+    /// A box: an agent that calls another is a future within itself.
+    fn run_below<'a>(
+        &'a self,
+        request: &'a AgentRequest,
+        caller: Caller,
+        listener: &'a ActivityListener<'a>,
+        cancelled: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<AgentOutcome, AgentError>> {
+        Box::pin(async move {
+            let run = AgentRun::new(self, request, caller, listener, cancelled)?;
+            Ok(run.finish().await)
+        })
+    }
+}
+
+impl<'a> AgentRun<'a> {
+    fn new(
+        executor: &'a AgentExecutor,
+        request: &'a AgentRequest,
+        caller: Caller,
+        listener: &'a ActivityListener<'a>,
+        cancelled: &'a CancellationToken,
+    ) -> Result<Self, AgentError> {
+        let definition = &*request.definition;
+        check_inputs(definition, &request.inputs)?;
+        let depth = caller.depth + 1;
+        let can_invoke_agents = executor.directory.is_some() && depth < executor.max_depth;
+        let tools = ToolSet::select(
+            &executor.tools,
+            definition.tool_config.as_ref(),
+            definition.output_config.as_ref(),
+            can_invoke_agents,
+        );
+        let opening = prompt::opening(request)?;
+        Ok(Self {
+            executor,
+            request,
+            listener,
+            cancelled,
+            parent_call_id: caller.call_id,
+            name: Arc::from(definition.name.as_str()),
+            depth,
+            clock: AgentClock::start(time_limit(definition), caller.clock),
+            tools,
+            generation: generation(definition),
+            system_instruction: opening.system_instruction,
+            history: opening.history,
+            turns: 0,
+            prompts: 0,
+        })
+    }
+
+    async fn finish(mut self) -> AgentOutcome {
+        let started = Instant::now();
+        for tool in std::mem::take(&mut self.tools.skipped) {
+            self.tell(ActivityKind::ToolSkipped { tool });
+        }
+        let (stop, pending) = self.turns_until_stop().await;
+        let mut outcome = match stop.recovery() {
+            Some((reason, words)) => self.recover(reason, words, pending).await,
+            None => self.outcome_of(stop),
+        };
+        outcome.turn_count = self.turns;
+        outcome.duration = started.elapsed();
+        outcome
+    }
+
+    /// Takes turns until there is a reason to stop. Returns it with the parts that the model has not been told yet.
+    async fn turns_until_stop(&mut self) -> (TurnEnd, Vec<Value>) {
+        let max_turns = self.request.definition.run_config.max_turns();
+        let mut message = vec![json!({ "text": prompt::query(self.request) })];
+        loop {
+            if self.turns >= max_turns {
+                return (TurnEnd::MaxTurns, message);
+            }
+            if self.cancelled.is_cancelled() {
+                return (TurnEnd::Aborted, message);
+            }
+            if self.clock.is_expired() {
+                return (TurnEnd::TimedOut, message);
+            }
+            self.turns += 1;
+            let clock = Arc::clone(&self.clock);
+            let (end, pending) = self.turn(message, &clock).await;
+            match end {
+                TurnEnd::Continue => message = pending,
+                stop => return (stop, pending),
+            }
+        }
+    }
+
+    fn tell(&self, kind: ActivityKind) {
+        (self.listener)(AgentActivity {
+            agent: Arc::clone(&self.name),
+            parent_call_id: self.parent_call_id.clone(),
+            kind,
+        });
+    }
+}
+
+fn check_inputs(definition: &LocalAgentDefinition, inputs: &AgentInputs) -> Result<(), AgentError> {
+    let inputs = Value::Object(inputs.clone());
+    let checked = schema::check(&definition.input_config.schema, &inputs);
+    checked.map_err(|violations| AgentError::InvalidInputs {
+        agent: definition.name.clone(),
+        violation: schema::sentence("input", &violations),
+    })
+}
+
+fn time_limit(definition: &LocalAgentDefinition) -> Duration {
+    let minutes = definition.run_config.max_time_minutes();
+    Duration::try_from_secs_f64(minutes * 60.0).unwrap_or(Duration::MAX)
+}
+
+fn generation(definition: &LocalAgentDefinition) -> Map<String, Value> {
+    let config = definition.model_config.generate_content_config.as_ref();
+    config
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default()
+}

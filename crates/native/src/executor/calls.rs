@@ -1,0 +1,340 @@
+//! The calls of one turn: batches, permission, responses.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lapidary_gemini::agents::COMPLETE_TASK;
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::AgentRun;
+use super::activity::{ActivityKind, CallEnd, CallStart, ErrorContext, ErrorType};
+use super::clock::AgentClock;
+use super::gather::Gather;
+use super::tool_set::INVOKE_AGENT;
+use super::turn::{Interruption, TurnEnd};
+use crate::model::FunctionCall;
+use crate::tool::{BoxFuture, CallPreview, GateAnswer, PreparedCall, ToolError, ToolOutput};
+
+/// How long a cancelled tool may take to end. Afterwards it is dropped.
+const TOOL_GRACE: Duration = Duration::from_secs(5);
+/// Tools whose calls run alone, in their order.
+const ALONE: [&str; 3] = ["replace", "update_topic", "write_file"];
+/// The argument by which a model asks that a call runs alone.
+const WAIT_FOR_PREVIOUS: &str = "wait_for_previous";
+/// The answer to a call that a person or a rule rejected.
+const REJECTED: &str = "User rejected this operation. Please acknowledge this, rethink your strategy, and attempt an alternative approach without the rejected operation.";
+/// The answer to a call that was cancelled.
+const CANCELLED: &str = "Request cancelled.";
+
+/// A call with its id and readable arguments.
+#[derive(Debug)]
+pub(super) struct ReadyCall {
+    pub(super) id: String,
+    pub(super) tool: String,
+    /// The arguments, or what is wrong with them.
+    pub(super) arguments: Result<Map<String, Value>, String>,
+    runs_alone: bool,
+}
+
+/// The result of a call.
+#[derive(Debug)]
+pub(super) struct CallResult {
+    output: ToolOutput,
+    /// The result of the task, if the call handed it over.
+    completed: Option<Value>,
+    /// The task was cancelled while its permission was asked for.
+    is_cancelled: bool,
+}
+
+impl From<ToolOutput> for CallResult {
+    fn from(output: ToolOutput) -> Self {
+        Self {
+            output,
+            completed: None,
+            is_cancelled: false,
+        }
+    }
+}
+
+impl AgentRun<'_> {
+    /// Makes the calls of a turn. Each has exactly one response, in the order of the calls.
+    pub(super) async fn make_calls(
+        &self,
+        calls: &[FunctionCall],
+        clock: &Arc<AgentClock>,
+    ) -> (TurnEnd, Vec<Value>) {
+        let prompt_id = format!(
+            "{}#{}",
+            self.request.agent_id,
+            self.prompts.saturating_sub(1)
+        );
+        let calls = calls.iter().enumerate();
+        let calls: Vec<_> = calls
+            .map(|(at, call)| ready(call, &prompt_id, at))
+            .collect();
+        let (mut results, mut interrupted) = (Vec::new(), None);
+        for batch in batches(&calls) {
+            let (more, interruption) = match interrupted {
+                Some(_) => (batch.iter().map(|_| None).collect(), None),
+                None => self.make_together(batch, clock).await,
+            };
+            results.extend(more);
+            interrupted = interrupted.or(interruption);
+        }
+        let results: Vec<_> = results
+            .into_iter()
+            .map(|result| result.unwrap_or_else(|| ToolOutput::from_error(cancelled()).into()))
+            .collect();
+        let end = self.end_of(&results, interrupted);
+        let responses = calls.iter().zip(results);
+        (
+            end,
+            responses
+                .flat_map(|(call, result)| response(call, result))
+                .collect(),
+        )
+    }
+
+    /// The first call that handed over a result decides, not a later one.
+    fn end_of(&self, results: &[CallResult], interrupted: Option<Interruption>) -> TurnEnd {
+        let completed = results.iter().find_map(|result| result.completed.clone());
+        if let Some(completed) = completed {
+            return TurnEnd::Completed(completed);
+        }
+        if results.iter().any(|result| result.is_cancelled) || self.cancelled.is_cancelled() {
+            return TurnEnd::Aborted;
+        }
+        interrupted.map_or(TurnEnd::Continue, TurnEnd::from)
+    }
+
+    /// Makes calls at the same time. After an interruption they are cancelled, and have a moment to end.
+    async fn make_together(
+        &self,
+        batch: &[ReadyCall],
+        clock: &Arc<AgentClock>,
+    ) -> (Vec<Option<CallResult>>, Option<Interruption>) {
+        let stop = self.cancelled.child_token();
+        let calls = batch
+            .iter()
+            .map(|call| -> BoxFuture<'_, _> { Box::pin(self.make(call, clock, stop.clone())) });
+        let mut calls = Gather::new(calls);
+        let interruption = tokio::select! {
+            biased;
+            () = calls.all() => None,
+            interruption = self.interrupted(clock) => Some(interruption),
+        };
+        if interruption.is_some() {
+            stop.cancel();
+            let _ = timeout(TOOL_GRACE, calls.all()).await;
+        }
+        (calls.into_outputs(), interruption)
+    }
+
+    async fn make(
+        &self,
+        call: &ReadyCall,
+        clock: &Arc<AgentClock>,
+        stop: CancellationToken,
+    ) -> CallResult {
+        let arguments = match &call.arguments {
+            Ok(arguments) => arguments,
+            Err(message) => {
+                self.tell_call_error(call, message, ErrorContext::ToolCall, ErrorType::Generic);
+                return failure("invalid_tool_params", message.clone());
+            }
+        };
+        match call.tool.as_str() {
+            COMPLETE_TASK => {
+                self.tell_start(call, arguments, None);
+                let (completed, output) = self.complete(arguments);
+                self.tell_end(call, &output);
+                CallResult {
+                    completed,
+                    ..output.into()
+                }
+            }
+            INVOKE_AGENT if self.can_invoke_agents() => {
+                self.tell_start(call, arguments, Some(super::invoke::preview(arguments)));
+                let output = self.invoke(&call.id, arguments, clock, &stop).await;
+                self.tell_end(call, &output);
+                output.into()
+            }
+            tool => match self.tools.get(tool) {
+                None => {
+                    self.tell_start(call, arguments, None);
+                    let message =
+                        format!("Unauthorized tool call: '{tool}' is not available to this agent.");
+                    let context = ErrorContext::ToolCallUnauthorized;
+                    self.tell_call_error(call, &message, context, ErrorType::Generic);
+                    failure("tool_not_registered", message)
+                }
+                Some(tool) => match tool.prepare(arguments) {
+                    Err(error) => {
+                        self.tell_start(call, arguments, None);
+                        self.ended(call, ToolOutput::from_error(error))
+                    }
+                    Ok(prepared) => {
+                        self.tell_start(call, arguments, Some(prepared.preview().clone()));
+                        self.make_prepared(call, prepared, clock, stop).await
+                    }
+                },
+            },
+        }
+    }
+
+    /// Asks for permission where that is needed, then runs the call. Time stands still meanwhile.
+    async fn make_prepared(
+        &self,
+        call: &ReadyCall,
+        prepared: Box<dyn PreparedCall>,
+        clock: &Arc<AgentClock>,
+        stop: CancellationToken,
+    ) -> CallResult {
+        let preview = prepared.preview().clone();
+        let answer = if preview.needs_permission {
+            let _pause = clock.pause();
+            let gate = &self.executor.gate;
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => GateAnswer::Cancelled,
+                answer = gate.ask(&call.id, &call.tool, &preview) => answer,
+            }
+        } else {
+            GateAnswer::Allowed
+        };
+        match answer {
+            GateAnswer::Allowed => {
+                let output = prepared.run(stop).await;
+                self.ended(call, output)
+            }
+            GateAnswer::Denied { reason } => {
+                let words = match reason {
+                    Some(reason) => format!("{REJECTED} Reason: {reason}"),
+                    None => REJECTED.to_owned(),
+                };
+                self.tell_call_error(call, &words, ErrorContext::ToolCall, ErrorType::Rejected);
+                failure("permission_denied", words)
+            }
+            GateAnswer::Cancelled => {
+                let (context, kind) = (ErrorContext::ToolCall, ErrorType::Cancelled);
+                self.tell_call_error(call, CANCELLED, context, kind);
+                CallResult {
+                    is_cancelled: true,
+                    ..ToolOutput::from_error(cancelled()).into()
+                }
+            }
+        }
+    }
+
+    fn ended(&self, call: &ReadyCall, output: ToolOutput) -> CallResult {
+        self.tell_end(call, &output);
+        output.into()
+    }
+
+    fn tell_start(
+        &self,
+        call: &ReadyCall,
+        arguments: &Map<String, Value>,
+        preview: Option<CallPreview>,
+    ) {
+        self.tell(ActivityKind::CallStart(CallStart {
+            call_id: call.id.clone(),
+            tool: call.tool.clone(),
+            arguments: arguments.clone(),
+            preview,
+        }));
+    }
+
+    /// A call that failed is an error, as in Gemini CLI; only others have an end.
+    fn tell_end(&self, call: &ReadyCall, output: &ToolOutput) {
+        if output.error.is_some() {
+            let (context, kind) = (ErrorContext::ToolCall, ErrorType::Generic);
+            return self.tell_call_error(call, &output.text, context, kind);
+        }
+        self.tell(ActivityKind::CallEnd(CallEnd {
+            call_id: call.id.clone(),
+            tool: call.tool.clone(),
+            output: output.clone(),
+        }));
+    }
+
+    fn tell_call_error(
+        &self,
+        call: &ReadyCall,
+        message: &str,
+        context: ErrorContext,
+        error_type: ErrorType,
+    ) {
+        self.tell(ActivityKind::Error {
+            message: message.to_owned(),
+            context,
+            error_type,
+            call: Some((call.tool.clone(), call.id.clone())),
+        });
+    }
+}
+
+fn cancelled() -> ToolError {
+    ToolError::new("cancelled", CANCELLED)
+}
+
+fn failure(kind: &'static str, message: String) -> CallResult {
+    ToolOutput::from_error(ToolError::new(kind, message)).into()
+}
+
+fn ready(call: &FunctionCall, prompt_id: &str, at: usize) -> ReadyCall {
+    let id = call.id.clone();
+    let mut arguments = readable(call);
+    let waits = arguments
+        .as_mut()
+        .ok()
+        .and_then(|it| it.shift_remove(WAIT_FOR_PREVIOUS));
+    ReadyCall {
+        id: id.unwrap_or_else(|| format!("{prompt_id}-{at}")),
+        tool: call.name.clone(),
+        runs_alone: ALONE.contains(&call.name.as_str()) || waits == Some(Value::Bool(true)),
+        arguments,
+    }
+}
+
+/// The arguments as an object. Some models send the object as a text.
+fn readable(call: &FunctionCall) -> Result<Map<String, Value>, String> {
+    let parsed = match &call.arguments {
+        Value::Object(arguments) => Some(arguments.clone()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => None,
+    };
+    parsed.ok_or_else(|| {
+        let text = match &call.arguments {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        format!(
+            "Failed to parse JSON arguments for tool \"{}\": {text}. Ensure you provide a valid JSON object.",
+            call.name
+        )
+    })
+}
+
+/// The calls in groups that run together.
+fn batches(calls: &[ReadyCall]) -> impl Iterator<Item = &[ReadyCall]> {
+    calls.chunk_by(|one, next| !one.runs_alone && !next.runs_alone)
+}
+
+/// The response to a call, for the model.
+fn response(call: &ReadyCall, result: CallResult) -> impl Iterator<Item = Value> {
+    let output = result.output;
+    let key = if output.error.is_some() {
+        "error"
+    } else {
+        "output"
+    };
+    let response = json!({
+        "id": call.id, "name": call.tool, "response": {key: output.text},
+    });
+    [json!({ "functionResponse": response })]
+        .into_iter()
+        .chain(output.parts)
+}

@@ -1,0 +1,115 @@
+//! `invoke_agent`: an agent that calls another one.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::activity::ActivityKind;
+use super::clock::AgentClock;
+use super::{AgentActivity, AgentOutcome, AgentRequest, AgentRun, Caller, TerminateReason};
+use crate::tool::{CallKind, CallPreview, ToolError, ToolOutput};
+
+/// The agents that can be called.
+pub trait AgentDirectory: fmt::Debug + Send + Sync {
+    /// The request for an agent by its name; none if there is no such agent. `model` is the caller's.
+    fn request(&self, name: &str, prompt: &str, model: &str) -> Option<AgentRequest>;
+}
+
+impl AgentRun<'_> {
+    pub(super) fn can_invoke_agents(&self) -> bool {
+        self.executor.directory.is_some() && self.depth < self.executor.max_depth
+    }
+
+    pub(super) fn clock_of_caller(&self) -> Option<Arc<AgentClock>> {
+        self.clock.caller()
+    }
+
+    /// Runs another agent within a call.
+    pub(super) async fn invoke(
+        &self,
+        call_id: &str,
+        arguments: &Map<String, Value>,
+        clock: &Arc<AgentClock>,
+        stop: &CancellationToken,
+    ) -> ToolOutput {
+        let text = |key| {
+            arguments
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let (name, prompt) = (text("agent_name"), text("prompt"));
+        let directory = self.executor.directory.as_ref();
+        let request = directory.and_then(|it| it.request(name, prompt, &self.request.model));
+        let Some(request) = request else {
+            let message = format!("Subagent '{name}' not found.");
+            return ToolOutput::from_error(ToolError::new("subagent_not_found", message));
+        };
+        let caller = Caller {
+            call_id: Some(Arc::from(call_id)),
+            depth: self.depth,
+            clock: Some(Arc::clone(clock)),
+        };
+        let tell = |kind| {
+            (self.listener)(AgentActivity {
+                agent: Arc::from(name),
+                parent_call_id: Some(Arc::from(call_id)),
+                kind,
+            });
+        };
+        let agent_id = request.agent_id.clone();
+        tell(ActivityKind::Spawned {
+            agent_id: agent_id.clone(),
+            prompt: prompt.to_owned(),
+        });
+        let run = self
+            .executor
+            .run_below(&request, caller, self.listener, stop);
+        let outcome = match run.await {
+            Ok(outcome) => outcome,
+            Err(error) => AgentOutcome::new(TerminateReason::Error, error.to_string()),
+        };
+        tell(ActivityKind::Ended {
+            agent_id,
+            outcome: Box::new(outcome.clone()),
+        });
+        answer(name, &outcome)
+    }
+}
+
+/// The response to the calling model.
+fn answer(name: &str, outcome: &AgentOutcome) -> ToolOutput {
+    let result = &outcome.result;
+    match outcome.terminate_reason {
+        TerminateReason::Error => {
+            ToolOutput::from_text(format!("Subagent '{name}' failed. Error: {result}"))
+        }
+        TerminateReason::Aborted => {
+            ToolOutput::from_error(ToolError::new("cancelled", "Request cancelled."))
+        }
+        reason => {
+            let recovered = outcome.recovered_from;
+            let recovered = recovered.map(|from| format!("Recovered From: {}\n", from.as_str()));
+            let recovered = recovered.unwrap_or_default();
+            ToolOutput::from_text(format!(
+                "Subagent '{name}' finished.\nTermination Reason: {}\n{recovered}Result:\n{result}",
+                reason.as_str()
+            ))
+        }
+    }
+}
+
+/// The preview of the call.
+pub(super) fn preview(arguments: &Map<String, Value>) -> CallPreview {
+    let name = arguments.get("agent_name").and_then(Value::as_str);
+    CallPreview {
+        title: format!("Delegate to agent `{}`", name.unwrap_or_default()),
+        kind: CallKind::Think,
+        paths: Vec::new(),
+        change: None,
+        command: None,
+        needs_permission: false,
+    }
+}

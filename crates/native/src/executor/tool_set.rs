@@ -1,0 +1,145 @@
+//! The tools of one agent, chosen from its caller's.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use lapidary_gemini::agents::{AgentTool, COMPLETE_TASK, OutputConfig, ToolConfig};
+use serde_json::{Value, json};
+
+use crate::tool::{Tool, ToolDeclaration};
+
+/// The tool that calls another agent.
+pub const INVOKE_AGENT: &str = "invoke_agent";
+/// Tools that an agent never gets, even by `*`.
+const NEVER: [&str; 3] = ["update_topic", INVOKE_AGENT, COMPLETE_TASK];
+
+/// The tools of one agent.
+#[derive(Debug)]
+pub(super) struct ToolSet {
+    tools: BTreeMap<String, Arc<dyn Tool>>,
+    /// The declarations for the model, `complete_task` last.
+    pub(super) declarations: Vec<ToolDeclaration>,
+    /// Names that the definition has and the caller does not.
+    pub(super) skipped: Vec<String>,
+}
+
+impl ToolSet {
+    /// The tools that a definition names; all of the caller's if it names none. Raw declarations are shown to the model and cannot be
+    /// called.
+    pub(super) fn select(
+        callers: &[Arc<dyn Tool>],
+        config: Option<&ToolConfig>,
+        output: Option<&OutputConfig>,
+        can_invoke_agents: bool,
+    ) -> Self {
+        let mut tools = BTreeMap::new();
+        let mut raw = Vec::new();
+        let mut skipped = Vec::new();
+        let all = [AgentTool::Name("*".to_owned())];
+        let wanted = config.map_or(&all[..], |config| &config.tools);
+        for tool in wanted {
+            match tool {
+                AgentTool::Declaration(declaration) => raw.push(declared(declaration)),
+                AgentTool::Name(pattern) => {
+                    let matching: Vec<_> = named(callers, pattern).collect();
+                    if matching.is_empty() && !is_pattern(pattern) && pattern != COMPLETE_TASK {
+                        skipped.push(pattern.clone());
+                    }
+                    tools.extend(matching);
+                }
+            }
+        }
+        let mut declarations: Vec<_> = tools
+            .values()
+            .map(|tool| tool.declaration().clone())
+            .collect();
+        declarations.extend(raw);
+        declarations.extend(can_invoke_agents.then(invoke_agent));
+        declarations.sort_by(|a, b| a.name.cmp(&b.name));
+        declarations.push(complete_task(output));
+        Self {
+            tools,
+            declarations,
+            skipped,
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.get(name)
+    }
+}
+
+fn is_pattern(name: &str) -> bool {
+    name.ends_with('*')
+}
+
+/// The caller's tools that a name or a pattern (`*`, `mcp_*`, `mcp_<server>_*`) means.
+fn named<'a>(
+    callers: &'a [Arc<dyn Tool>],
+    pattern: &'a str,
+) -> impl Iterator<Item = (String, Arc<dyn Tool>)> + 'a {
+    let is_meant = move |name: &str| match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name == pattern,
+    };
+    let names = callers.iter().map(|tool| (&tool.declaration().name, tool));
+    let meant = names.filter(move |(name, _)| is_meant(name) && !NEVER.contains(&name.as_str()));
+    meant.map(|(name, tool)| (name.clone(), Arc::clone(tool)))
+}
+
+fn declared(declaration: &Value) -> ToolDeclaration {
+    let text = |key| {
+        declaration
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let schemas = ["parametersJsonSchema", "parameters"];
+    let schema = schemas.iter().find_map(|key| declaration.get(key));
+    ToolDeclaration {
+        name: text("name").to_owned(),
+        description: text("description").to_owned(),
+        parameters: schema.cloned().unwrap_or_else(|| json!({"type": "object"})),
+    }
+}
+
+fn invoke_agent() -> ToolDeclaration {
+    ToolDeclaration {
+        name: INVOKE_AGENT.to_owned(),
+        description: "Hands a task to another agent and returns its result.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "agent_name": {"type": "string", "description": "The name of the agent."},
+                "prompt": {"type": "string", "description": "The whole task: the agent knows nothing else."},
+            },
+            "required": ["agent_name", "prompt"],
+        }),
+    }
+}
+
+/// `complete_task`, whose arguments are the agent's result.
+fn complete_task(output: Option<&OutputConfig>) -> ToolDeclaration {
+    let (name, mut schema) = match output {
+        Some(output) => (output.output_name.as_str(), output.schema.clone()),
+        None => ("result", json!({"type": "string"})),
+    };
+    let description = output.map_or("", |output| &output.description);
+    let description = if description.is_empty() {
+        "The final findings, complete: the caller sees nothing else."
+    } else {
+        description
+    };
+    if let Some(members) = schema.as_object_mut() {
+        members
+            .entry("description")
+            .or_insert_with(|| description.into());
+    }
+    ToolDeclaration {
+        name: COMPLETE_TASK.to_owned(),
+        description:
+            "Hands over the final result and ends the task. This is the ONLY way to finish."
+                .to_owned(),
+        parameters: json!({"type": "object", "properties": {name: schema}, "required": [name]}),
+    }
+}

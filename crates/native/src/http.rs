@@ -1,0 +1,316 @@
+//! The HTTP client: HTTP/1.1 with TLS, proxies, company certificates and deadlines.
+//!
+//! Redirects are not followed: a request carries credentials, and another host must not get them. The environment is read by the
+//! caller, who passes what counts in [`HttpSettings`].
+
+mod connector;
+mod roots;
+
+use std::error::Error;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use hyper::{Method, Request, Uri};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+
+use connector::ProxyConnector;
+
+/// How much of an error's body is read.
+const ERROR_BODY_BYTES: usize = 64 * 1024;
+
+/// What a client needs to know of its surroundings.
+#[derive(Debug, Clone)]
+pub struct HttpSettings {
+    /// `HTTPS_PROXY`: the proxy for `https` URLs.
+    pub https_proxy: Option<String>,
+    /// `HTTP_PROXY`: the proxy for `http` URLs.
+    pub http_proxy: Option<String>,
+    /// `NO_PROXY`: hosts, domains and networks that are reached directly, separated by commas.
+    pub no_proxy: Option<String>,
+    /// `NODE_EXTRA_CA_CERTS` and the like: files with further certificates, as PEM.
+    pub extra_certificates: Vec<PathBuf>,
+    /// `SSL_CERT_FILE`: the certificates to trust instead of the system's.
+    pub certificate_file: Option<PathBuf>,
+    /// How long a connection may take.
+    pub connect_timeout: Duration,
+    /// How long the server may take to answer, and to say more.
+    pub idle_timeout: Duration,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            https_proxy: None,
+            http_proxy: None,
+            no_proxy: None,
+            extra_certificates: Vec::new(),
+            certificate_file: None,
+            connect_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_mins(5),
+        }
+    }
+}
+
+/// Why there is no answer, or no more of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpError {
+    /// The URL or a header cannot be sent.
+    #[error("invalid request for `{url}`: {reason}")]
+    InvalidRequest {
+        /// The URL.
+        url: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A proxy's URL cannot be used.
+    #[error("invalid proxy `{proxy}`")]
+    InvalidProxy {
+        /// The URL, without its credentials.
+        proxy: String,
+    },
+    /// Certificates cannot be read.
+    #[error("cannot read the certificates of `{path}`: {reason}")]
+    Certificates {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// There is no connection to the server.
+    #[error("cannot connect to `{host}`: {reason}")]
+    Connect {
+        /// The server.
+        host: String,
+        /// What the system or TLS says.
+        reason: String,
+    },
+    /// The connection broke.
+    #[error("the connection to `{host}` broke: {reason}")]
+    Broken {
+        /// The server.
+        host: String,
+        /// What the system or TLS says.
+        reason: String,
+    },
+    /// The server said nothing for too long.
+    #[error("`{host}` sent nothing for {} s", waited.as_secs())]
+    Silent {
+        /// The server.
+        host: String,
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// The server sent the request elsewhere.
+    #[error("`{host}` redirects to `{location}`, which is not followed")]
+    Redirect {
+        /// The server.
+        host: String,
+        /// Where to.
+        location: String,
+    },
+}
+
+type PlainClient = Client<ProxyConnector, Full<Bytes>>;
+type TlsClient = Client<HttpsConnector<ProxyConnector>, Full<Bytes>>;
+
+/// Sends requests. Connections are kept and used again.
+pub struct HttpClient {
+    settings: HttpSettings,
+    connector: ProxyConnector,
+    plain: PlainClient,
+    /// Made at the first `https` request: reading the system's certificates takes longer than all else.
+    tls: OnceCell<TlsClient>,
+}
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClient").finish_non_exhaustive()
+    }
+}
+
+/// An answer whose body has not been read.
+#[derive(Debug)]
+pub struct HttpResponse {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    host: Arc<str>,
+    idle_timeout: Duration,
+    body: Incoming,
+}
+
+impl HttpClient {
+    /// A client for these surroundings. Nothing is connected or read yet.
+    pub fn new(settings: HttpSettings) -> Result<Self, HttpError> {
+        let connector = ProxyConnector::new(&settings)?;
+        let plain = Client::builder(TokioExecutor::new()).build(connector.clone());
+        Ok(Self {
+            settings,
+            connector,
+            plain,
+            tls: OnceCell::new(),
+        })
+    }
+
+    /// Posts JSON. Dropping the future ends the request.
+    pub async fn post_json(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Result<HttpResponse, HttpError> {
+        let request = self.request(url, headers, body)?;
+        let host: Arc<str> = request.uri().host().unwrap_or_default().into();
+        let is_tls = request.uri().scheme_str() == Some("https");
+        let answer = async {
+            if is_tls {
+                Ok(self.tls().await?.request(request).await)
+            } else {
+                Ok(self.plain.request(request).await)
+            }
+        };
+        let waited = self.settings.idle_timeout;
+        let answer = timeout(waited, answer).await;
+        let answer = answer.map_err(|_| HttpError::Silent {
+            host: host.to_string(),
+            waited,
+        })??;
+        let answer = answer.map_err(|error| {
+            if !error.is_connect() {
+                return broken(&host, &error);
+            }
+            HttpError::Connect {
+                host: host.to_string(),
+                reason: innermost(&error),
+            }
+        })?;
+        let (head, body) = answer.into_parts();
+        if head.status.is_redirection() {
+            return Err(redirect(&host, &head.headers));
+        }
+        Ok(HttpResponse {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            host,
+            idle_timeout: waited,
+            body,
+        })
+    }
+
+    fn request(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Result<Request<Full<Bytes>>, HttpError> {
+        let invalid = |reason: String| HttpError::InvalidRequest {
+            url: url.to_owned(),
+            reason,
+        };
+        let uri: Uri = url
+            .parse()
+            .map_err(|error: hyper::http::uri::InvalidUri| invalid(error.to_string()))?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
+            return Err(invalid("it is no `http` or `https` URL".to_owned()));
+        }
+        let mut request = Request::new(Full::new(Bytes::from(body)));
+        *request.method_mut() = Method::POST;
+        let json = HeaderValue::from_static("application/json");
+        request.headers_mut().insert(CONTENT_TYPE, json);
+        if let Some(authority) = uri.authority()
+            && let Ok(host) = HeaderValue::from_str(authority.as_str())
+        {
+            request.headers_mut().insert(HOST, host);
+        }
+        self.connector.authorize(&uri, request.headers_mut());
+        *request.uri_mut() = uri;
+        for (name, value) in headers {
+            let name = HeaderName::from_bytes(name.as_bytes());
+            let name = name.map_err(|error| invalid(error.to_string()))?;
+            let mut value = HeaderValue::from_str(value)
+                .map_err(|_| invalid(format!("the value of `{name}` is no header value")))?;
+            value.set_sensitive(true);
+            request.headers_mut().insert(name, value);
+        }
+        Ok(request)
+    }
+
+    async fn tls(&self) -> Result<&TlsClient, HttpError> {
+        let make = || async {
+            let config = roots::tls_config(&self.settings).await?;
+            let connector = HttpsConnectorBuilder::new()
+                .with_tls_config(config)
+                .https_only()
+                .enable_http1()
+                .wrap_connector(self.connector.clone());
+            Ok(Client::builder(TokioExecutor::new()).build(connector))
+        };
+        self.tls.get_or_try_init(make).await
+    }
+}
+
+impl HttpResponse {
+    /// The next bytes of the body; none at its end. Can be cancelled.
+    pub async fn next_bytes(&mut self) -> Result<Option<Bytes>, HttpError> {
+        loop {
+            let frame = timeout(self.idle_timeout, self.body.frame()).await;
+            let frame = frame.map_err(|_| HttpError::Silent {
+                host: self.host.to_string(),
+                waited: self.idle_timeout,
+            })?;
+            let Some(frame) = frame else { return Ok(None) };
+            let frame = frame.map_err(|error| broken(&self.host, &error))?;
+            if let Ok(bytes) = frame.into_data() {
+                return Ok(Some(bytes));
+            }
+        }
+    }
+
+    /// The body of an error: as much of it as is worth reading.
+    pub async fn error_body(&mut self) -> Vec<u8> {
+        let mut body = Vec::new();
+        while body.len() < ERROR_BODY_BYTES
+            && let Ok(Some(bytes)) = self.next_bytes().await
+        {
+            body.extend_from_slice(&bytes);
+        }
+        body.truncate(ERROR_BODY_BYTES);
+        body
+    }
+}
+
+fn redirect(host: &str, headers: &HeaderMap) -> HttpError {
+    let location = headers.get(LOCATION).map(HeaderValue::as_bytes);
+    HttpError::Redirect {
+        host: host.to_owned(),
+        location: String::from_utf8_lossy(location.unwrap_or_default()).into_owned(),
+    }
+}
+
+fn broken(host: &str, error: &(dyn Error + 'static)) -> HttpError {
+    HttpError::Broken {
+        host: host.to_owned(),
+        reason: innermost(error),
+    }
+}
+
+/// The error that caused all others: those above it only say that a request failed.
+fn innermost(error: &(dyn Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}

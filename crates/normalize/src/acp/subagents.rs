@@ -1,0 +1,72 @@
+//! Sub-agents that work within a call of the agent: which call an update belongs to, and that one begins or has ended.
+//!
+//! ACP 1 has no word for them. Our own agents say it in `_meta.lapidary`, the adapter of Claude in `_meta.claudeCode.parentToolUseId`.
+
+use lapidary_json::{Kind, Token};
+use lapidary_vocab::event::{SubagentComplete, SubagentSpawn};
+use lapidary_vocab::{Body, Text};
+use lapidary_wire::acp::tool_call::ToolCall;
+use lapidary_wire::acp::update::Update;
+
+use super::AcpNormalizer;
+use super::line::Current;
+use crate::{Events, own};
+
+/// The call that an update of a sub-agent belongs to.
+pub(super) fn parent_of(update: &Update<'_>) -> Option<Text> {
+    match update {
+        Update::AgentMessageChunk(chunk) | Update::AgentThoughtChunk(chunk) => {
+            parent_in(chunk.meta?)
+        }
+        Update::ToolCall(call) | Update::ToolCallUpdate(call) => parent_in(call.meta?),
+        _ => None,
+    }
+}
+
+/// The parent that `_meta` names.
+pub(super) fn parent_in(meta: Token<'_>) -> Option<Text> {
+    let ours = || meta.get("lapidary")?.get("parentCallId");
+    let claudes = || meta.get("claudeCode")?.get("parentToolUseId");
+    own::string(ours().or_else(claudes)).map(own::text)
+}
+
+impl AcpNormalizer {
+    /// Tells that a sub-agent begins or has ended, if that is all that an update of a call is about.
+    pub(super) fn subagent_news(
+        &mut self,
+        call: &ToolCall<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) -> bool {
+        let news = call
+            .meta
+            .and_then(|meta| meta.get("lapidary")?.get("subagent"));
+        let news = news.and_then(|news| news.of(Kind::Object));
+        let (Some(news), Some(id)) = (news, own::string(call.tool_call_id)) else {
+            return false;
+        };
+        let call_id = current.text(id);
+        let text = |key| own::string(news.get(key)).map(|token| current.text(token));
+        let Some(status) = text("terminateReason") else {
+            let body = Body::SubagentSpawn(SubagentSpawn {
+                call_id,
+                agent_type: text("agentName"),
+                description: text("prompt"),
+                is_resume: false,
+                resume_agent_id: None,
+            });
+            self.tell(body, Vec::new(), current, out);
+            return true;
+        };
+        let body = Body::SubagentComplete(SubagentComplete {
+            call_id,
+            agent_id: text("agentId"),
+            status: Some(status),
+            summary: text("result"),
+        });
+        let recovered = news.get("recoveredFrom");
+        let recovered = recovered.map(|from| ("lapidary.recoveredFrom", current.json(from)));
+        self.tell(body, recovered.into_iter().collect(), current, out);
+        true
+    }
+}
