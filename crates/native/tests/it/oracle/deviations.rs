@@ -47,10 +47,18 @@ fn blocks(text: &str) -> BTreeMap<&str, &str> {
 fn grep_search(compared: &Compared<'_>) -> Option<&'static str> {
     let arguments = &compared.case.arguments;
     let is_git = compared.tree.is_repository;
-    if is_git && arguments["include_pattern"].as_str().is_some_and(|pattern| pattern.starts_with("**/")) {
+    if is_git
+        && arguments["include_pattern"]
+            .as_str()
+            .is_some_and(|pattern| pattern.starts_with("**/"))
+    {
         return Some("`**/` in `include_pattern` stands for the directory itself, too");
     }
-    if is_git && arguments["pattern"].as_str().is_some_and(|pattern| pattern.ends_with('$')) {
+    if is_git
+        && arguments["pattern"]
+            .as_str()
+            .is_some_and(|pattern| pattern.ends_with('$'))
+    {
         return Some("`$` matches before CR LF");
     }
     let is_limited = |text: &str| text.contains("(results limited to ");
@@ -70,9 +78,15 @@ fn grep_search(compared: &Compared<'_>) -> Option<&'static str> {
     }
     let directory = arguments["dir_path"].as_str().unwrap_or(".");
     let directory = compared.tree.workspace.root.join(directory);
-    let extra = their_names.difference(&our_names).map(|name| directory.join(name));
+    let extra = their_names
+        .difference(&our_names)
+        .map(|name| directory.join(name));
     let reasons: Vec<_> = extra.map(|path| reason(compared, &path)).collect();
-    reasons.into_iter().collect::<Option<Vec<_>>>()?.first().copied()
+    reasons
+        .into_iter()
+        .collect::<Option<Vec<_>>>()?
+        .first()
+        .copied()
 }
 
 /// Why a file is not searched.
@@ -111,7 +125,11 @@ fn replace(compared: &Compared<'_>) -> Option<&'static str> {
         return Some("a file that is not UTF-8 is not edited");
     }
     truth?;
-    if is_untouched && ours.text.contains("but the lines that the edit changes are different there") {
+    if is_untouched
+        && ours
+            .text
+            .contains("but the lines that the edit changes are different there")
+    {
         return Some("a line that the edit changes has to be the one in `old_string`");
     }
     if compared.our_bytes == truth {
@@ -134,7 +152,10 @@ pub(super) fn is_wrong(compared: &Compared<'_>) -> bool {
         return false;
     };
     let before = String::from_utf8_lossy(compared.before.unwrap_or_default()).replace("\r\n", "\n");
-    let old = case.arguments["old_string"].as_str().unwrap_or_default().replace("\r\n", "\n");
+    let old = case.arguments["old_string"]
+        .as_str()
+        .unwrap_or_default()
+        .replace("\r\n", "\n");
     if before.contains(&old) {
         return false; // an exact edit is what was asked for
     }
