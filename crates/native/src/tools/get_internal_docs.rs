@@ -12,7 +12,8 @@ macro_rules! embedded {
 }
 
 /// Every page of `docs/`, by name.
-const PAGES: [(&str, &str); 14] = embedded![
+const PAGES: [(&str, &str); 15] = embedded![
+    "agents.md",
     "benchmarks.md",
     "configuration.md",
     "confinement.md",

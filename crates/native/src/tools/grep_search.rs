@@ -301,7 +301,7 @@ impl GrepSearch {
             "Found {count} {term} for pattern \"{source}\" {place}{filter}{limited}:\n---\n"
         );
         for (shown, path, matches) in all {
-            let _ = write!(text, "File: {shown}\n");
+            let _ = writeln!(text, "File: {shown}");
             match self.around(path, matches, count) {
                 Some(lines) => text += &lines,
                 None => matches

@@ -290,7 +290,8 @@ fn grep_search(dice: &mut Dice, tree: &Tree) -> Case {
     if dice.once_in(5) {
         arguments["names_only"] = true.into();
     }
-    if dice.once_in(5) {
+    // An old `git grep` knows no `--max-count`, and Gemini CLI falls back on `grep`.
+    if !tree.is_repository && dice.once_in(5) {
         arguments["max_matches_per_file"] = [1, 2, 3, 0][dice.below(4)].into();
     }
     if dice.once_in(6) {

@@ -45,34 +45,48 @@ fn blocks(text: &str) -> BTreeMap<&str, &str> {
 }
 
 fn grep_search(compared: &Compared<'_>) -> Option<&'static str> {
-    let limit = "(results limited to ";
-    if compared.ours.text.contains(limit) && compared.theirs.text.contains(limit) {
+    let arguments = &compared.case.arguments;
+    let is_git = compared.tree.is_repository;
+    if is_git
+        && arguments["include_pattern"]
+            .as_str()
+            .is_some_and(|pattern| pattern.starts_with("**/"))
+    {
+        return Some("`**/` in `include_pattern` stands for the directory itself, too");
+    }
+    if is_git
+        && arguments["pattern"]
+            .as_str()
+            .is_some_and(|pattern| pattern.ends_with('$'))
+    {
+        return Some("`$` matches before CR LF");
+    }
+    let is_limited = |text: &str| text.contains("(results limited to ");
+    let (ours, theirs) = (&compared.ours.text, &compared.theirs.text);
+    if is_limited(ours) && is_limited(theirs) {
         return Some("of more matches than the limit, those of the first paths are returned");
     }
-    let names_only = compared.case.arguments["names_only"] == true;
-    let (ours, theirs) = (&compared.ours.text, &compared.theirs.text);
     let names = |text: &str| -> BTreeSet<String> {
-        if names_only {
+        if arguments["names_only"] == true {
             return text.lines().skip(1).map(str::to_owned).collect();
         }
         blocks(text).into_keys().map(str::to_owned).collect()
     };
-    let (ours, theirs) = (names(ours), names(theirs));
-    let directory = compared.case.arguments["dir_path"].as_str().unwrap_or(".");
-    let directory = compared.tree.workspace.root.join(directory);
-    let mut extra = theirs
-        .difference(&ours)
-        .map(|name| directory.join(name))
-        .peekable();
-    extra.peek()?;
-    if !ours.is_subset(&theirs) {
+    let (our_names, their_names) = (names(ours), names(theirs));
+    if !our_names.is_subset(&their_names) && !is_limited(theirs) {
         return None;
     }
-    let first = extra.peek()?.clone();
-    let reason = reason(compared, &first)?;
-    extra
-        .all(|path| self::reason(compared, &path).is_some())
-        .then_some(reason)
+    let directory = arguments["dir_path"].as_str().unwrap_or(".");
+    let directory = compared.tree.workspace.root.join(directory);
+    let extra = their_names
+        .difference(&our_names)
+        .map(|name| directory.join(name));
+    let reasons: Vec<_> = extra.map(|path| reason(compared, &path)).collect();
+    reasons
+        .into_iter()
+        .collect::<Option<Vec<_>>>()?
+        .first()
+        .copied()
 }
 
 /// Why a file is not searched.
@@ -111,6 +125,13 @@ fn replace(compared: &Compared<'_>) -> Option<&'static str> {
         return Some("a file that is not UTF-8 is not edited");
     }
     truth?;
+    if is_untouched
+        && ours
+            .text
+            .contains("but the lines that the edit changes are different there")
+    {
+        return Some("a line that the edit changes has to be the one in `old_string`");
+    }
     if compared.our_bytes == truth {
         return Some("lines that are there keep their indentation and white space");
     }
@@ -130,6 +151,14 @@ pub(super) fn is_wrong(compared: &Compared<'_>) -> bool {
     let Some(truth) = case.truth.as_ref().filter(|_| is_judged) else {
         return false;
     };
+    let before = String::from_utf8_lossy(compared.before.unwrap_or_default()).replace("\r\n", "\n");
+    let old = case.arguments["old_string"]
+        .as_str()
+        .unwrap_or_default()
+        .replace("\r\n", "\n");
+    if before.contains(&old) {
+        return false; // an exact edit is what was asked for
+    }
     let is_edited = compared.ours.error.is_none() && compared.our_bytes != compared.before;
     is_edited && words(compared.our_bytes) != words(Some(truth.as_bytes()))
 }
