@@ -34,7 +34,7 @@ mod translation;
 mod turn;
 mod turn_driver;
 
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_normalize::{Ending, Options, Stopped};
 use lapidary_vocab::command::Command;
 use lapidary_vocab::event::Provider;
@@ -148,7 +148,7 @@ impl Order {
     /// ```
     pub fn read(line: &str) -> Self {
         let whole = match Token::parse(line.trim()) {
-            Ok(whole) if whole.kind() == Kind::Object => whole,
+            Ok(whole) if whole.kind() == TokenKind::Object => whole,
             Ok(whole) => {
                 let message = format!("{} is not a command", whole.kind().described());
                 return Self::unreadable(&message);

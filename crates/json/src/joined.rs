@@ -1,6 +1,6 @@
 //! Strings joined without decoding them.
 
-use crate::{Kind, SharedToken, Token};
+use crate::{SharedToken, Token, TokenKind};
 
 /// What a string of a few words takes, so that the first chunks do not each make it move.
 const FIRST_BYTES: usize = 128;
@@ -18,7 +18,7 @@ pub struct JoinedString {
 impl JoinedString {
     /// Adds a string behind the others. Any other value is left out.
     pub fn push(&mut self, string: Token<'_>) {
-        let Some(string) = string.of(Kind::String) else {
+        let Some(string) = string.if_kind(TokenKind::String) else {
             return;
         };
         if self.text.pop().is_none() {

@@ -23,7 +23,8 @@ mod token;
 pub use compact::compact;
 pub use joined::JoinedString;
 pub use scan::{
-    Invalid, ScanError, needs_escape, scan_object, scan_object_and_list, scan_prefix, scan_template,
+    InvalidJson, ScanError, needs_escape, scan_object, scan_object_and_list, scan_prefix,
+    scan_template,
 };
 pub use shared::SharedToken;
-pub use token::{Elements, Kind, Members, Token};
+pub use token::{ArrayElements, ObjectMembers, Token, TokenKind};

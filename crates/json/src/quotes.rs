@@ -11,7 +11,7 @@ const BLOCK: usize = 64;
 
 /// What was found from the beginning of a string on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum StringScan {
     /// The string ends with the quote here, and all its escapes are sound.
     End(usize),
     /// Up to here nothing is wrong and nothing ends; the rest takes the plain way. No escape is cut in two.
@@ -20,16 +20,16 @@ pub(crate) enum Found {
 
 /// Looks for the end of a string that goes on at `at`.
 #[inline]
-pub(crate) fn find_end(bytes: &[u8], mut at: usize) -> Found {
+pub(crate) fn find_end(bytes: &[u8], mut at: usize) -> StringScan {
     while let Some(block) = bytes[at..].first_chunk::<BLOCK>() {
-        let lanes = Lanes::of(block);
+        let lanes = BlockLanes::load(block);
         let quotes = lanes.equal(b'"');
         let backslashes = lanes.equal(b'\\');
         let before_quote = quotes.wrapping_sub(1) & !quotes;
         // The common case: nothing is escaped before the first quote, if there is one.
         if backslashes & before_quote == 0 {
             if quotes != 0 {
-                return Found::End(at + quotes.trailing_zeros() as usize);
+                return StringScan::End(at + quotes.trailing_zeros() as usize);
             }
             at += BLOCK;
             continue;
@@ -51,14 +51,14 @@ pub(crate) fn find_end(bytes: &[u8], mut at: usize) -> Found {
         let usual = quotes | backslashes | lanes.equal(b'n') | lanes.equal(b't');
         let unusual = escaped & inside & !usual;
         if unusual != 0 && !are_sound(bytes, at, unusual) {
-            return Found::Unknown(at);
+            return StringScan::Unknown(at);
         }
         at += length;
         if ends != 0 {
-            return Found::End(at);
+            return StringScan::End(at);
         }
     }
-    Found::Unknown(at)
+    StringScan::Unknown(at)
 }
 
 /// True if each of these letters of a block may stand behind a backslash.
@@ -101,11 +101,11 @@ fn escaped_beyond(backslashes: u64, escaped: u64) -> bool {
 
 /// A block, as four registers.
 #[derive(Clone, Copy)]
-struct Lanes([u8x16; 4]);
+struct BlockLanes([u8x16; 4]);
 
-impl Lanes {
+impl BlockLanes {
     #[inline]
-    fn of(block: &[u8; BLOCK]) -> Self {
+    fn load(block: &[u8; BLOCK]) -> Self {
         let (lanes, _) = block.as_chunks::<16>();
         Self(std::array::from_fn(|lane| u8x16::new(lanes[lane])))
     }

@@ -7,30 +7,30 @@
 use std::fmt;
 
 use crate::Token;
-use crate::quotes::{self, Found};
+use crate::quotes::{self, StringScan};
 
 /// Why a text is not one valid JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Invalid {
+pub struct InvalidJson {
     /// Byte offset at which the text stops making sense.
     pub at: usize,
     /// What was wrong there, as a short phrase.
     pub problem: &'static str,
 }
 
-impl fmt::Display for Invalid {
+impl fmt::Display for InvalidJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at byte {}", self.problem, self.at)
     }
 }
 
-impl std::error::Error for Invalid {}
+impl std::error::Error for InvalidJson {}
 
 /// Why [`scan_object`] found no object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanError<'a> {
     /// The text is not JSON.
-    Invalid(Invalid),
+    Invalid(InvalidJson),
     /// The text is valid JSON, but another kind of value.
     NotAnObject(Token<'a>),
 }
@@ -95,7 +95,7 @@ fn scan_members<'a>(
     list: Option<&str>,
     mut element: impl FnMut(Token<'a>),
     mut visit: impl FnMut(Token<'a>, Token<'a>),
-) -> Result<Token<'a>, Invalid> {
+) -> Result<Token<'a>, InvalidJson> {
     let start = scanner.at;
     scanner.at += 1;
     scanner.skip_space();
@@ -122,7 +122,7 @@ fn scan_members<'a>(
 /// The valid JSON value that `text` begins with, after white space, and the text behind it.
 ///
 /// For finding a document in the middle of something else, such as the error report that Gemini CLI prints amid its stderr.
-pub fn scan_prefix(text: &str) -> Result<(Token<'_>, &str), Invalid> {
+pub fn scan_prefix(text: &str) -> Result<(Token<'_>, &str), InvalidJson> {
     // Much may follow, and again be asked for what it begins with: all of it is not looked at each time.
     let mut scanner = Scanner {
         no_controls: false,
@@ -214,7 +214,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    pub(crate) fn expect_end(&mut self) -> Result<(), Invalid> {
+    pub(crate) fn expect_end(&mut self) -> Result<(), InvalidJson> {
         self.skip_space();
         if self.at == self.text.len() {
             Ok(())
@@ -223,19 +223,19 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn fail<T>(&self, problem: &'static str) -> Result<T, Invalid> {
+    fn fail<T>(&self, problem: &'static str) -> Result<T, InvalidJson> {
         let at = self.at.min(self.text.len());
-        Err(Invalid { at, problem })
+        Err(InvalidJson { at, problem })
     }
 
-    fn expected<T>(&self, problem: &'static str) -> Result<T, Invalid> {
+    fn expected<T>(&self, problem: &'static str) -> Result<T, InvalidJson> {
         let ended = self.at >= self.text.len();
         self.fail(if ended { "unexpected end" } else { problem })
     }
 
     /// Reads `"key" :` and leaves the scanner before the value.
     #[inline]
-    pub(crate) fn key(&mut self) -> Result<Token<'a>, Invalid> {
+    pub(crate) fn key(&mut self) -> Result<Token<'a>, InvalidJson> {
         self.skip_space();
         if self.peek() != Some(b'"') {
             return self.expected("expected a key");
@@ -253,18 +253,18 @@ impl<'a> Scanner<'a> {
 
     /// After a member's value: true when another member follows, false when the object has just ended.
     #[inline]
-    pub(crate) fn another_member(&mut self) -> Result<bool, Invalid> {
+    pub(crate) fn another_member(&mut self) -> Result<bool, InvalidJson> {
         self.another(b'}', "expected `,` or `}`")
     }
 
     /// After an element: true when another follows, false when the array has just ended.
     #[inline]
-    pub(crate) fn another_element(&mut self) -> Result<bool, Invalid> {
+    pub(crate) fn another_element(&mut self) -> Result<bool, InvalidJson> {
         self.another(b']', "expected `,` or `]`")
     }
 
     #[inline]
-    fn another(&mut self, close: u8, problem: &'static str) -> Result<bool, Invalid> {
+    fn another(&mut self, close: u8, problem: &'static str) -> Result<bool, InvalidJson> {
         self.skip_space();
         match self.peek() {
             Some(b',') => {
@@ -280,15 +280,15 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads one value of any kind and depth.
-    pub(crate) fn value(&mut self) -> Result<Token<'a>, Invalid> {
+    pub(crate) fn value(&mut self) -> Result<Token<'a>, InvalidJson> {
         self.skip_space();
         let start = self.at;
-        let mut open = Nesting::default();
+        let mut open = NestingStack::default();
         loop {
             self.skip_space();
             if let Some(container) = self.scalar_or_open()? {
                 open.push(container);
-                if container == Container::Object {
+                if container == ContainerKind::Object {
                     self.key()?;
                 }
                 continue;
@@ -300,10 +300,10 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads one value of any kind and, if it is an array, hands out its elements.
-    fn list(&mut self, element: &mut impl FnMut(Token<'a>)) -> Result<Token<'a>, Invalid> {
+    fn list(&mut self, element: &mut impl FnMut(Token<'a>)) -> Result<Token<'a>, InvalidJson> {
         self.skip_space();
         let start = self.at;
-        if self.peek() != Some(b'[') || self.open(b']', Container::Array).is_none() {
+        if self.peek() != Some(b'[') || self.open(b']', ContainerKind::Array).is_none() {
             self.at = start;
             return self.value();
         }
@@ -316,11 +316,11 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a scalar or an empty container whole; of any other container only the opening bracket, and says which.
-    fn scalar_or_open(&mut self) -> Result<Option<Container>, Invalid> {
+    fn scalar_or_open(&mut self) -> Result<Option<ContainerKind>, InvalidJson> {
         match self.peek() {
             Some(b'"') => self.string()?,
-            Some(b'{') => return Ok(self.open(b'}', Container::Object)),
-            Some(b'[') => return Ok(self.open(b']', Container::Array)),
+            Some(b'{') => return Ok(self.open(b'}', ContainerKind::Object)),
+            Some(b'[') => return Ok(self.open(b']', ContainerKind::Array)),
             Some(b't') => self.literal("true")?,
             Some(b'f') => self.literal("false")?,
             Some(b'n') => self.literal("null")?,
@@ -330,7 +330,7 @@ impl<'a> Scanner<'a> {
         Ok(None)
     }
 
-    fn open(&mut self, close: u8, container: Container) -> Option<Container> {
+    fn open(&mut self, close: u8, container: ContainerKind) -> Option<ContainerKind> {
         self.at += 1;
         self.skip_space();
         if self.peek() == Some(close) {
@@ -341,12 +341,12 @@ impl<'a> Scanner<'a> {
     }
 
     /// After a value: closes every container that ends here. True when none is left open.
-    fn close_finished(&mut self, open: &mut Nesting) -> Result<bool, Invalid> {
+    fn close_finished(&mut self, open: &mut NestingStack) -> Result<bool, InvalidJson> {
         loop {
             let another = match open.top() {
                 None => return Ok(true),
-                Some(Container::Array) => self.another_element()?,
-                Some(Container::Object) => {
+                Some(ContainerKind::Array) => self.another_element()?,
+                Some(ContainerKind::Object) => {
                     let another = self.another_member()?;
                     if another {
                         self.key()?;
@@ -361,7 +361,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn literal(&mut self, word: &'static str) -> Result<(), Invalid> {
+    fn literal(&mut self, word: &'static str) -> Result<(), InvalidJson> {
         if !self.text[self.at..].starts_with(word) {
             return self.fail("expected a value");
         }
@@ -369,7 +369,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn digits(&mut self) -> Result<(), Invalid> {
+    fn digits(&mut self) -> Result<(), InvalidJson> {
         if !matches!(self.peek(), Some(b'0'..=b'9')) {
             return self.expected("expected a digit");
         }
@@ -379,7 +379,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn number(&mut self) -> Result<(), Invalid> {
+    fn number(&mut self) -> Result<(), InvalidJson> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
@@ -404,14 +404,14 @@ impl<'a> Scanner<'a> {
 
     /// Reads a string, from its opening to behind its closing quote.
     #[inline]
-    fn string(&mut self) -> Result<(), Invalid> {
+    fn string(&mut self) -> Result<(), InvalidJson> {
         let bytes = self.text.as_bytes();
         let start = self.at + 1;
         self.at = start;
         // Short strings end soon, and setting up for long ones would cost more.
         if let Some(end) = find_near_quote(bytes, start) {
             self.at = end;
-        } else if let Found::End(end) = self.skip_blocks(bytes) {
+        } else if let StringScan::End(end) = self.skip_blocks(bytes) {
             self.at = end;
         } else {
             self.find_end_of_string(bytes)?;
@@ -426,16 +426,16 @@ impl<'a> Scanner<'a> {
     }
 
     #[inline]
-    fn skip_blocks(&mut self, bytes: &[u8]) -> Found {
+    fn skip_blocks(&mut self, bytes: &[u8]) -> StringScan {
         let found = quotes::find_end(bytes, self.at);
-        if let Found::Unknown(at) = found {
+        if let StringScan::Unknown(at) = found {
             self.at = at;
         }
         found
     }
 
     /// The plain way: from escape to escape.
-    fn find_end_of_string(&mut self, bytes: &[u8]) -> Result<(), Invalid> {
+    fn find_end_of_string(&mut self, bytes: &[u8]) -> Result<(), InvalidJson> {
         loop {
             let Some(found) = find_quote_or_escape(bytes, self.at) else {
                 self.at = bytes.len();
@@ -450,7 +450,7 @@ impl<'a> Scanner<'a> {
                 _ => {
                     self.unicode_escape()?;
                     // What comes behind it can again be looked at quickly.
-                    if let Found::End(end) = self.skip_blocks(bytes) {
+                    if let StringScan::End(end) = self.skip_blocks(bytes) {
                         self.at = end;
                         return Ok(());
                     }
@@ -460,7 +460,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads `\uXXXX`. Surrogates need not pair up: JavaScript writes lone ones, and we pass them on.
-    fn unicode_escape(&mut self) -> Result<(), Invalid> {
+    fn unicode_escape(&mut self) -> Result<(), InvalidJson> {
         let escape = self.text.as_bytes()[self.at + 1..].first_chunk::<5>();
         match escape {
             Some([b'u', digits @ ..]) if digits.iter().all(u8::is_ascii_hexdigit) => {
@@ -559,7 +559,7 @@ fn bytes_equal(word: u64, byte: u8) -> u64 {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Container {
+enum ContainerKind {
     Array,
     Object,
 }
@@ -567,26 +567,26 @@ enum Container {
 /// The containers that are open, one bit each. The innermost 64 are in `bits`, so ordinary lines allocate nothing, and no
 /// depth overflows a call stack.
 #[derive(Debug, Default)]
-struct Nesting {
+struct NestingStack {
     depth: usize,
     bits: u64,
     outer: Vec<u64>,
 }
 
-impl Nesting {
-    fn push(&mut self, container: Container) {
+impl NestingStack {
+    fn push(&mut self, container: ContainerKind) {
         if self.depth != 0 && self.depth.is_multiple_of(64) {
             self.outer.push(self.bits);
         }
-        self.bits = (self.bits << 1) | u64::from(container == Container::Object);
+        self.bits = (self.bits << 1) | u64::from(container == ContainerKind::Object);
         self.depth += 1;
     }
 
-    fn top(&self) -> Option<Container> {
+    fn top(&self) -> Option<ContainerKind> {
         match (self.depth, self.bits & 1) {
             (0, _) => None,
-            (_, 0) => Some(Container::Array),
-            _ => Some(Container::Object),
+            (_, 0) => Some(ContainerKind::Array),
+            _ => Some(ContainerKind::Object),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Invalid, Token, compact};
+use crate::{InvalidJson, Token, compact};
 
 /// A text of so many bytes is not worth copying a part of.
 const SHORT_TEXT: usize = 256;
@@ -21,7 +21,7 @@ pub struct SharedToken {
 impl SharedToken {
     /// The token, shared with the text it stands in. A token of another text is copied.
     #[inline]
-    pub fn of(text: &Arc<str>, token: Token<'_>) -> Self {
+    pub fn new(text: &Arc<str>, token: Token<'_>) -> Self {
         let piece = token.as_str();
         let start = (piece.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
         let range = start..start.wrapping_add(piece.len());
@@ -40,7 +40,7 @@ impl SharedToken {
     }
 
     /// Validates a text of one's own as one JSON value.
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
+    pub fn parse(text: &str) -> Result<Self, InvalidJson> {
         Token::parse(text).map(Self::from)
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::scan::{Invalid, Scanner};
+use crate::scan::{InvalidJson, Scanner};
 use crate::string;
 
 /// One valid JSON value, borrowed from the text it stands in, without white space around it.
@@ -23,7 +23,7 @@ pub struct Token<'a>(&'a str);
 /// What sort of value a [`Token`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are JSON's own")]
-pub enum Kind {
+pub enum TokenKind {
     Null,
     Bool,
     Number,
@@ -32,7 +32,7 @@ pub enum Kind {
     Object,
 }
 
-impl Kind {
+impl TokenKind {
     /// The kind as a word for people, with its article.
     pub fn described(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Kind {
 
 impl<'a> Token<'a> {
     /// Validates `text` as exactly one JSON value.
-    pub fn parse(text: &'a str) -> Result<Self, Invalid> {
+    pub fn parse(text: &'a str) -> Result<Self, InvalidJson> {
         let mut scanner = Scanner::untrusted(text);
         let token = scanner.value()?;
         scanner.expect_end()?;
@@ -68,20 +68,20 @@ impl<'a> Token<'a> {
 
     /// What sort of value this is.
     #[inline]
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> TokenKind {
         match self.0.as_bytes().first() {
-            Some(b'"') => Kind::String,
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::Array,
-            Some(b't' | b'f') => Kind::Bool,
-            Some(b'n') => Kind::Null,
-            _ => Kind::Number,
+            Some(b'"') => TokenKind::String,
+            Some(b'{') => TokenKind::Object,
+            Some(b'[') => TokenKind::Array,
+            Some(b't' | b'f') => TokenKind::Bool,
+            Some(b'n') => TokenKind::Null,
+            _ => TokenKind::Number,
         }
     }
 
     /// True for `null`.
     pub fn is_null(self) -> bool {
-        self.kind() == Kind::Null
+        self.kind() == TokenKind::Null
     }
 
     /// This token, unless it is `null`.
@@ -93,36 +93,36 @@ impl<'a> Token<'a> {
     /// JavaScript's idea of a value that counts, as in `a || b`: not `null`, `false`, `""` or a zero.
     pub fn is_truthy(self) -> bool {
         match self.kind() {
-            Kind::Null => false,
-            Kind::Bool => self.0 == "true",
-            Kind::String => self.0 != "\"\"",
-            Kind::Number => self.0.parse::<f64>().is_ok_and(|number| number != 0.0),
-            Kind::Array | Kind::Object => true,
+            TokenKind::Null => false,
+            TokenKind::Bool => self.0 == "true",
+            TokenKind::String => self.0 != "\"\"",
+            TokenKind::Number => self.0.parse::<f64>().is_ok_and(|number| number != 0.0),
+            TokenKind::Array | TokenKind::Object => true,
         }
     }
 
     /// This token, if it is of that kind.
     #[inline]
-    pub fn of(self, kind: Kind) -> Option<Self> {
+    pub fn if_kind(self, kind: TokenKind) -> Option<Self> {
         (self.kind() == kind).then_some(self)
     }
 
     /// The text of a string, its escapes resolved. A lone surrogate, which Rust's strings cannot hold, reads as U+FFFD; the
     /// token itself still has it.
     pub fn string(self) -> Option<Cow<'a, str>> {
-        self.of(Kind::String)
+        self.if_kind(TokenKind::String)
             .map(|token| string::unescape(token.inner()))
     }
 
     /// True if this is a string with half of a surrogate pair in it, so that [`Token::string`] does not say all of it.
     pub fn has_lone_surrogate(self) -> bool {
-        self.kind() == Kind::String && string::has_lone_surrogate(self.inner())
+        self.kind() == TokenKind::String && string::has_lone_surrogate(self.inner())
     }
 
     /// True if this is a string that reads exactly `expected`.
     #[inline]
     pub fn is(self, expected: &str) -> bool {
-        self.kind() == Kind::String && string::reads(self.inner(), expected)
+        self.kind() == TokenKind::String && string::reads(self.inner(), expected)
     }
 
     /// The value of a boolean.
@@ -137,7 +137,7 @@ impl<'a> Token<'a> {
 
     /// The value of a number that is a whole one within 64 bits.
     pub fn u64(self) -> Option<u64> {
-        self.of(Kind::Number)?.0.parse().ok()
+        self.if_kind(TokenKind::Number)?.0.parse().ok()
     }
 
     /// The member called `key`. Where a key stands twice JavaScript takes the last, and so do we.
@@ -149,13 +149,13 @@ impl<'a> Token<'a> {
     }
 
     /// The members of an object in order, duplicates included. Empty for any other kind.
-    pub fn members(self) -> Members<'a> {
-        Members(Inside::of(self, Kind::Object))
+    pub fn members(self) -> ObjectMembers<'a> {
+        ObjectMembers(InnerTokens::new(self, TokenKind::Object))
     }
 
     /// The elements of an array. Empty for any other kind.
-    pub fn elements(self) -> Elements<'a> {
-        Elements(Inside::of(self, Kind::Array))
+    pub fn elements(self) -> ArrayElements<'a> {
+        ArrayElements(InnerTokens::new(self, TokenKind::Array))
     }
 
     /// What stands between the quotes of a string.
@@ -167,13 +167,13 @@ impl<'a> Token<'a> {
 
 /// Iterates over the inside of a container that was found valid before.
 #[derive(Debug, Clone)]
-struct Inside<'a> {
+struct InnerTokens<'a> {
     scanner: Scanner<'a>,
     done: bool,
 }
 
-impl<'a> Inside<'a> {
-    fn of(token: Token<'a>, kind: Kind) -> Self {
+impl<'a> InnerTokens<'a> {
+    fn new(token: Token<'a>, kind: TokenKind) -> Self {
         let mut scanner = Scanner::trusted(token.0);
         scanner.at = 1;
         scanner.skip_space();
@@ -188,7 +188,7 @@ impl<'a> Inside<'a> {
     /// iteration would end rather than panic.
     fn next<T>(
         &mut self,
-        read: impl FnOnce(&mut Scanner<'a>) -> Result<(T, bool), Invalid>,
+        read: impl FnOnce(&mut Scanner<'a>) -> Result<(T, bool), InvalidJson>,
     ) -> Option<T> {
         if self.done {
             return None;
@@ -201,9 +201,9 @@ impl<'a> Inside<'a> {
 
 /// The members of an object: see [`Token::members`].
 #[derive(Debug, Clone)]
-pub struct Members<'a>(Inside<'a>);
+pub struct ObjectMembers<'a>(InnerTokens<'a>);
 
-impl<'a> Iterator for Members<'a> {
+impl<'a> Iterator for ObjectMembers<'a> {
     type Item = (Token<'a>, Token<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -216,9 +216,9 @@ impl<'a> Iterator for Members<'a> {
 
 /// The elements of an array: see [`Token::elements`].
 #[derive(Debug, Clone)]
-pub struct Elements<'a>(Inside<'a>);
+pub struct ArrayElements<'a>(InnerTokens<'a>);
 
-impl<'a> Iterator for Elements<'a> {
+impl<'a> Iterator for ArrayElements<'a> {
     type Item = Token<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {

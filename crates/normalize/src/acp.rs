@@ -26,7 +26,7 @@ mod usage;
 
 use std::sync::Arc;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{DiagnosticKind, Provider, RunEnd};
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::envelope::{Envelope, Message, parse};
@@ -294,7 +294,7 @@ impl AcpNormalizer {
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
-        let Some(params) = params.and_then(|params| params.of(Kind::Object)) else {
+        let Some(params) = params.and_then(|params| params.if_kind(TokenKind::Object)) else {
             let message = "`session/update` without parameters".to_owned();
             return current.complain(DiagnosticKind::InvalidField, message);
         };
@@ -349,7 +349,7 @@ impl AcpNormalizer {
 
     /// The session of the line, and of all its events.
     fn belongs_to(&mut self, session: Option<Token<'_>>) {
-        let Some(id) = session.and_then(|id| id.of(Kind::String)) else {
+        let Some(id) = session.and_then(|id| id.if_kind(TokenKind::String)) else {
             return;
         };
         let is_same = self

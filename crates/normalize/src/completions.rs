@@ -1,6 +1,6 @@
 //! What is derived of a call that has ended: its text, the command that it ran, the file that it changed.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::content::ContentBlock;
 use lapidary_vocab::event::{ToolCompletion, ToolKind};
 use lapidary_vocab::{Json, Text};
@@ -48,7 +48,7 @@ impl CallSummary {
             let mutation = format!("{} {path}: {}", self.tool, completion.status);
             completion.mutation = Some(mutation.into());
         }
-        let is_text = |output: &Json| output.token().kind() == Kind::String;
+        let is_text = |output: &Json| output.token().kind() == TokenKind::String;
         if self.command.is_some() && !completion.output.as_ref().is_some_and(is_text) {
             completion.command_output = text(completion);
         }
@@ -60,7 +60,7 @@ impl CallSummary {
 pub(crate) fn text(completion: &ToolCompletion) -> Option<Text> {
     let output = completion.output.as_ref();
     match output.map(|output| output.token()) {
-        Some(output) if output.kind() == Kind::String => Some(own::text(output)),
+        Some(output) if output.kind() == TokenKind::String => Some(own::text(output)),
         Some(output) if is_shown_otherwise(output) => {
             in_blocks(&completion.content).or_else(|| unified_diff::of_blocks(&completion.content))
         }
@@ -78,8 +78,8 @@ fn is_shown_otherwise(output: Token<'_>) -> bool {
         kind.is_some_and(|kind| kind.is("diff") || kind.is("terminal"))
     };
     match output.kind() {
-        Kind::Object => is(output),
-        Kind::Array => output.elements().any(is),
+        TokenKind::Object => is(output),
+        TokenKind::Array => output.elements().any(is),
         _ => false,
     }
 }
@@ -125,8 +125,8 @@ fn is_claude_content(output: Token<'_>) -> bool {
             || (is("image") && block.get("source").is_some())
     };
     match output.kind() {
-        Kind::String => true,
-        Kind::Array => output.elements().next().is_some() && output.elements().all(is_block),
+        TokenKind::String => true,
+        TokenKind::Array => output.elements().next().is_some() && output.elements().all(is_block),
         _ => false,
     }
 }

@@ -56,7 +56,7 @@ mod tests {
     fn no_line_of_a_joined_chunk_is_kept_alive() {
         let line: Arc<str> = format!(r#"{{"a":"b","c":"{}"}}"#, "0".repeat(300)).into();
         let whole = Token::parse(&line).unwrap();
-        let text = Text::from_token(SharedToken::of(&line, whole.get("a").unwrap()));
+        let text = Text::from_token(SharedToken::new(&line, whole.get("a").unwrap()));
         let mut joined = JoinedText::since(Some(&text));
         for _ in 0..2 {
             joined.push(&text, Some(Raw::line(&line, whole)));

@@ -1,11 +1,11 @@
 //! Tokens copied out of the text they stand in.
 
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::{Json, Text};
 
 /// The token, if it is a string.
 pub(crate) fn string(token: Option<Token<'_>>) -> Option<Token<'_>> {
-    token?.of(Kind::String)
+    token?.if_kind(TokenKind::String)
 }
 
 /// A token as text of its own.

@@ -32,7 +32,7 @@ pub(crate) enum Raw {
 impl Raw {
     /// A line that is JSON: its one value, shared with the line.
     pub(crate) fn line(text: &Arc<str>, whole: Token<'_>) -> Self {
-        Self::Json(Json::from(SharedToken::of(text, whole)))
+        Self::Json(Json::from(SharedToken::new(text, whole)))
     }
 
     /// A value that was found to be JSON, on one line.

@@ -2,7 +2,7 @@
 //!
 //! Each view keeps its own table, as its specification has it: `glob` is a search in events and a file read in ticket mode.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::ToolKind;
 use lapidary_vocab::runtime::Category;
 use lapidary_vocab::{Json, Text};
@@ -204,7 +204,7 @@ pub fn claude_name(name: Token<'_>) -> Text {
 
 /// A call's arguments under Claude's names, for messages. The specification's key first, then what the real CLI sends.
 pub fn claude_input(name: &str, args: Option<Token<'_>>) -> Json {
-    let Some(args) = args.and_then(|args| args.of(Kind::Object)) else {
+    let Some(args) = args.and_then(|args| args.if_kind(TokenKind::Object)) else {
         return args
             .and_then(Token::non_null)
             .map_or_else(Json::empty_object, json);
@@ -266,7 +266,7 @@ pub(crate) fn location<'a>(name: &str, args: Option<Token<'a>>) -> Option<Token<
     let mut found = [None; MOST_KEYS];
     for (key, value) in args.into_iter().flat_map(Token::members) {
         if let Some(place) = keys.iter().position(|known| key.is(known)) {
-            found[place] = value.of(Kind::String);
+            found[place] = value.if_kind(TokenKind::String);
         }
     }
     found.into_iter().flatten().next()

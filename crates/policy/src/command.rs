@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::HashSet;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::ToolKind;
 
 use super::shapes::{
@@ -123,7 +123,7 @@ impl<'a> Found<'a> {
                 let items = value
                     .elements()
                     .chain(value.members().map(|(_, item)| item));
-                let single = value.of(Kind::String);
+                let single = value.if_kind(TokenKind::String);
                 for item in items.chain(single) {
                     self.in_command(item, None, depth);
                 }
@@ -145,8 +145,8 @@ impl<'a> Found<'a> {
             return;
         };
         match value.kind() {
-            Kind::Object => self.in_members(value, depth),
-            Kind::Array => value.elements().for_each(|item| self.inside(item, depth)),
+            TokenKind::Object => self.in_members(value, depth),
+            TokenKind::Array => value.elements().for_each(|item| self.inside(item, depth)),
             _ => {}
         }
     }
@@ -157,13 +157,13 @@ impl<'a> Found<'a> {
             return;
         }
         match command.kind() {
-            Kind::String => {
+            TokenKind::String => {
                 let program = command.string().unwrap_or_default();
                 let line = self.with_args(&program, args);
                 self.lines.push(line);
             }
-            Kind::Array => self.in_list(command, depth),
-            Kind::Object => self.in_object(command, depth),
+            TokenKind::Array => self.in_list(command, depth),
+            TokenKind::Object => self.in_object(command, depth),
             _ => {}
         }
     }
@@ -173,7 +173,7 @@ impl<'a> Found<'a> {
         let is_lists = list
             .elements()
             .next()
-            .is_some_and(|it| it.kind() == Kind::Array);
+            .is_some_and(|it| it.kind() == TokenKind::Array);
         match depth.checked_sub(1) {
             Some(depth) if is_lists => {
                 for words in list.elements() {
@@ -215,8 +215,8 @@ impl<'a> Found<'a> {
             return program.to_owned(); // a line as somebody typed it
         };
         match args.kind() {
-            Kind::String => format!("{program} {}", args.string().unwrap_or_default()),
-            Kind::Array => {
+            TokenKind::String => format!("{program} {}", args.string().unwrap_or_default()),
+            TokenKind::Array => {
                 let words = self.words(args);
                 match words.as_slice() {
                     [] => program.to_owned(),
@@ -231,7 +231,8 @@ impl<'a> Found<'a> {
     }
 
     fn words(&mut self, list: Token<'_>) -> Vec<String> {
-        let is_nested = |word: Token<'_>| matches!(word.kind(), Kind::Array | Kind::Object);
+        let is_nested =
+            |word: Token<'_>| matches!(word.kind(), TokenKind::Array | TokenKind::Object);
         self.is_unclear |= list.elements().any(is_nested);
         let text = |word: Token<'_>| word.string().map(Cow::into_owned);
         let words = list.elements();
@@ -296,9 +297,9 @@ fn words_in(value: Token<'_>, depth: usize, words: &mut Vec<String>) {
 /// Whether a value says nothing. What is too deep to be looked at says something.
 fn is_empty(value: Token<'_>, depth: usize) -> bool {
     match (value.kind(), depth.checked_sub(1)) {
-        (Kind::Null, _) => true,
-        (Kind::String, _) => value.string().is_none_or(|text| text.trim().is_empty()),
-        (Kind::Object | Kind::Array, Some(depth)) => {
+        (TokenKind::Null, _) => true,
+        (TokenKind::String, _) => value.string().is_none_or(|text| text.trim().is_empty()),
+        (TokenKind::Object | TokenKind::Array, Some(depth)) => {
             inside(value).all(|inner| is_empty(inner, depth))
         }
         _ => false,

@@ -1,6 +1,6 @@
 //! The hosts that a call names: in its arguments, its title and its command.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 
 use super::host::{AddressHost, Host, host_like, host_of};
 use super::shell::command_words;
@@ -196,16 +196,16 @@ impl<'a> HostSearch<'a> {
 
     fn of_value(&mut self, value: Token<'a>, depth: usize, name: &str, holds_address: bool) {
         match (value.kind(), depth.checked_sub(1)) {
-            (Kind::String, _) if holds_address => self.of_address(value, name),
-            (Kind::String, _) if name == PROMPT => self.prompts.push(value),
-            (Kind::String, _) => self.texts.push(value),
-            (Kind::Object, Some(depth)) => self.of_members(value, depth),
-            (Kind::Array, Some(depth)) => {
+            (TokenKind::String, _) if holds_address => self.of_address(value, name),
+            (TokenKind::String, _) if name == PROMPT => self.prompts.push(value),
+            (TokenKind::String, _) => self.texts.push(value),
+            (TokenKind::Object, Some(depth)) => self.of_members(value, depth),
+            (TokenKind::Array, Some(depth)) => {
                 for item in value.elements() {
                     self.of_value(item, depth, name, holds_address);
                 }
             }
-            (Kind::Object | Kind::Array, None) => self.found.is_hidden = true,
+            (TokenKind::Object | TokenKind::Array, None) => self.found.is_hidden = true,
             _ => {}
         }
     }

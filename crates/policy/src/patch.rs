@@ -1,6 +1,6 @@
 //! The files that a patch is about: of a unified diff, or of what Codex applies (`*** Begin Patch`).
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 
 /// How deep in arguments a patch is looked for.
 const DEEPEST: usize = 8;
@@ -22,11 +22,11 @@ pub(super) fn files(arguments: Token<'_>) -> Vec<String> {
 
 fn search(value: Token<'_>, depth: usize, found: &mut Vec<String>) {
     match (value.kind(), depth.checked_sub(1)) {
-        (Kind::String, _) if may_be_patch(value.as_str()) => {
+        (TokenKind::String, _) if may_be_patch(value.as_str()) => {
             let text = value.string().unwrap_or_default();
             of_text(&text, found);
         }
-        (Kind::Object | Kind::Array, Some(depth)) => {
+        (TokenKind::Object | TokenKind::Array, Some(depth)) => {
             let members = value.members().map(|(_, inner)| inner);
             for inner in value.elements().chain(members) {
                 search(inner, depth, found);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::ToolKind;
 use lapidary_vocab::{Json, Text};
 
@@ -125,7 +125,7 @@ impl<'a> Paths<'a> {
                 Role::File => self.of_value(value, depth),
                 Role::End if self.has_ends => self.of_value(value, depth),
                 Role::Changes => {
-                    self.is_written |= matches!(value.kind(), Kind::Array | Kind::Object);
+                    self.is_written |= matches!(value.kind(), TokenKind::Array | TokenKind::Object);
                     self.is_shown |= inside(value).next().is_some();
                     self.of_steps(value, depth);
                     self.of_changes(value, depth);
@@ -146,13 +146,13 @@ impl<'a> Paths<'a> {
     fn of_inner(&mut self, value: Token<'_>, depth: usize, may_be_file: bool) {
         match (value.kind(), depth.checked_sub(1)) {
             _ if self.is_full => {}
-            (Kind::String, _) if may_be_file => self.of_text(value),
-            (Kind::Object, Some(depth)) => self.of_members(value, depth),
-            (Kind::Array, Some(depth)) => {
+            (TokenKind::String, _) if may_be_file => self.of_text(value),
+            (TokenKind::Object, Some(depth)) => self.of_members(value, depth),
+            (TokenKind::Array, Some(depth)) => {
                 let items = value.elements();
                 items.for_each(|item| self.of_inner(item, depth, may_be_file));
             }
-            (Kind::Object | Kind::Array, None) => self.is_deep = true,
+            (TokenKind::Object | TokenKind::Array, None) => self.is_deep = true,
             _ => {}
         }
     }
@@ -260,9 +260,9 @@ impl<'a> Paths<'a> {
 
     fn of_value(&mut self, value: Token<'_>, depth: usize) {
         match (value.kind(), depth.checked_sub(1)) {
-            (Kind::String, _) => self.add(&value.string().unwrap_or_default()),
-            (Kind::Object, Some(depth)) => self.of_members(value, depth),
-            (Kind::Array, Some(depth)) => {
+            (TokenKind::String, _) => self.add(&value.string().unwrap_or_default()),
+            (TokenKind::Object, Some(depth)) => self.of_members(value, depth),
+            (TokenKind::Array, Some(depth)) => {
                 for item in value.elements() {
                     if self.is_full {
                         return;
@@ -270,7 +270,7 @@ impl<'a> Paths<'a> {
                     self.of_value(item, depth);
                 }
             }
-            (Kind::Object | Kind::Array, None) => self.is_deep = true,
+            (TokenKind::Object | TokenKind::Array, None) => self.is_deep = true,
             _ => {}
         }
     }
@@ -284,7 +284,7 @@ impl<'a> Paths<'a> {
     /// The files that diffs are about: of a list, or of a piece of one.
     pub(super) fn of_content(&mut self, content: Option<&Json>) {
         let content = content.map(Json::token);
-        let piece = content.filter(|content| content.kind() == Kind::Object);
+        let piece = content.filter(|content| content.kind() == TokenKind::Object);
         let items = content.into_iter().flat_map(Token::elements);
         for item in items.chain(piece) {
             if item.get("type").is_some_and(|kind| kind.is("diff")) {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_wire::acp::envelope::{self, Envelope, Message};
 
 use super::STDIN;
@@ -37,7 +37,7 @@ fn is_greeting(line: &str) -> bool {
         return false;
     };
     let version = params.and_then(|params| params.get("protocolVersion"));
-    method.is("initialize") && version.map(Token::kind) == Some(Kind::Number)
+    method.is("initialize") && version.map(Token::kind) == Some(TokenKind::Number)
 }
 
 #[cfg(test)]

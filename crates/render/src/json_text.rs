@@ -1,6 +1,6 @@
 //! JSON laid out for reading, its tokens as they came.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::Json;
 
 /// Deeper values are written on one line. A hostile value could otherwise nest until the stack ends.
@@ -34,11 +34,11 @@ pub(crate) fn pretty(token: Token<'_>) -> String {
 fn write(token: Token<'_>, depth: usize, text: &mut String) {
     let is_empty = token.members().next().is_none() && token.elements().next().is_none();
     match token.kind() {
-        Kind::Object if depth < DEEPEST && !is_empty => {
+        TokenKind::Object if depth < DEEPEST && !is_empty => {
             let members = token.members().map(|(key, value)| (Some(key), value));
             write_inside(['{', '}'], members, depth, text);
         }
-        Kind::Array if depth < DEEPEST && !is_empty => {
+        TokenKind::Array if depth < DEEPEST && !is_empty => {
             let elements = token.elements().map(|value| (None, value));
             write_inside(['[', ']'], elements, depth, text);
         }

@@ -1,6 +1,6 @@
 //! What a call is about, in a few words.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::{Json, Text};
 
 use crate::plain;
@@ -37,7 +37,7 @@ pub(crate) fn telling_argument(input: &Json) -> Option<String> {
         .members()
         .filter(|(_, value)| !value.is_null());
     let candidates =
-        arguments.filter(|(key, value)| rank(*key).is_some() || value.kind() == Kind::String);
+        arguments.filter(|(key, value)| rank(*key).is_some() || value.kind() == TokenKind::String);
     let (_, value) = candidates.min_by_key(|(key, _)| rank(*key).unwrap_or(TELLING.len()))?;
     let text = value.string().unwrap_or_else(|| value.as_str().into());
     Some(plain::first_line(&text, LONGEST_ARGUMENT)).filter(|line| !line.is_empty())

@@ -39,11 +39,11 @@ fn known(text: &Arc<str>, message: Message<'_>) -> What {
     match message {
         Message::Request { id, method, params } => What::Request {
             id: Id::of_wire(id),
-            method: Text::from_token(SharedToken::of(text, method)),
+            method: Text::from_token(SharedToken::new(text, method)),
             params: params.map(|params| json(text, params)),
         },
         Message::Notification { method, params } => What::Notification {
-            method: Text::from_token(SharedToken::of(text, method)),
+            method: Text::from_token(SharedToken::new(text, method)),
             params: params.map(|params| json(text, params)),
         },
         Message::Result { id, result } => What::Answer {
@@ -61,7 +61,7 @@ fn known(text: &Arc<str>, message: Message<'_>) -> What {
 }
 
 fn json(text: &Arc<str>, token: Token<'_>) -> Json {
-    Json::from(SharedToken::of(text, token))
+    Json::from(SharedToken::new(text, token))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::{Json, Text};
 
 use lapidary_process::Exit;
@@ -130,11 +130,11 @@ impl Refusal {
 
     /// An agent's. Whatever it looks like, it is one.
     pub(super) fn read(line: &Arc<str>, error: Token<'_>) -> Self {
-        let shared = |token| SharedToken::of(line, token);
+        let shared = |token| SharedToken::new(line, token);
         let code = error
             .get("code")
             .and_then(|code| code.as_str().parse().ok());
-        let message = error.get("message").or(error.of(Kind::String));
+        let message = error.get("message").or(error.if_kind(TokenKind::String));
         let without_words = message.is_none().then_some(error);
         let data = error.get("data").or(without_words);
         Self {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::{Json, Text};
 use lapidary_wire::acp::envelope;
 
@@ -125,7 +125,10 @@ pub struct Id(SharedToken);
 impl Id {
     /// What may be an id. It is copied: an id outlives its line.
     pub(super) fn read(token: Token<'_>) -> Option<Self> {
-        let may = matches!(token.kind(), Kind::Number | Kind::String | Kind::Null);
+        let may = matches!(
+            token.kind(),
+            TokenKind::Number | TokenKind::String | TokenKind::Null
+        );
         may.then(|| Self(SharedToken::from(token)))
     }
 

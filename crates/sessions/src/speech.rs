@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_wire::gemini::session::NO_TEXTS;
 
 use lapidary_gemini::js::{is_space, trim};
@@ -39,7 +39,7 @@ pub(super) fn is_of_a_user(text: &str) -> bool {
 
 /// True for a list with something in it. What that is, nobody needs to know.
 fn has_any(list: Option<Token<'_>>) -> bool {
-    let inside = list.and_then(|list| list.of(Kind::Array)?.as_str().strip_prefix('['));
+    let inside = list.and_then(|list| list.if_kind(TokenKind::Array)?.as_str().strip_prefix('['));
     inside.is_some_and(|inside| !inside.trim_ascii_start().starts_with(']'))
 }
 
@@ -75,8 +75,8 @@ fn add_beginning(content: Token<'_>, text: &mut String) {
         return;
     }
     match content.kind() {
-        Kind::String => text.push_str(&start_of(content)),
-        Kind::Array => {
+        TokenKind::String => text.push_str(&start_of(content)),
+        TokenKind::Array => {
             for part in content.elements() {
                 add_beginning(part, text);
                 if is_enough(text) {
@@ -84,8 +84,8 @@ fn add_beginning(content: Token<'_>, text: &mut String) {
                 }
             }
         }
-        Kind::Object => text.push_str(&part(content)),
-        Kind::Null | Kind::Bool | Kind::Number => {}
+        TokenKind::Object => text.push_str(&part(content)),
+        TokenKind::Null | TokenKind::Bool | TokenKind::Number => {}
     }
 }
 
@@ -149,8 +149,8 @@ fn part(part: Token<'_>) -> Cow<'_, str> {
 /// The text of a content: what its text parts say, nothing of the others.
 pub fn says(content: Token<'_>) -> Cow<'_, str> {
     match content.kind() {
-        Kind::String => content.string().unwrap_or_default(),
-        Kind::Array => {
+        TokenKind::String => content.string().unwrap_or_default(),
+        TokenKind::Array => {
             let texts = content
                 .elements()
                 .filter_map(|part| part.get("text")?.string());

@@ -7,7 +7,7 @@ mod body;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -140,10 +140,10 @@ impl Event {
             return false;
         };
         let has = |key, kind| object.get(key).is_some_and(|value| value.kind() == kind);
-        has("event", Kind::String)
-            && has("id", Kind::String)
-            && has("seq", Kind::Number)
-            && has("provider", Kind::String)
+        has("event", TokenKind::String)
+            && has("id", TokenKind::String)
+            && has("seq", TokenKind::Number)
+            && has("provider", TokenKind::String)
     }
 
     /// Where the run is recorded, if this is the `run_end` of a run of ours.

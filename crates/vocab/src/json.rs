@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 
-use lapidary_json::{JoinedString, Kind, SharedToken, Token};
+use lapidary_json::{JoinedString, SharedToken, Token, TokenKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -121,7 +121,7 @@ impl Text {
     /// A text that is a token of the wire. A string stays as it is; any other value reads as its JSON text.
     pub fn from_token(token: SharedToken) -> Self {
         match token.token().kind() {
-            Kind::String => Self(Repr::Token(token)),
+            TokenKind::String => Self(Repr::Token(token)),
             _ => Self::from(token.as_str().to_owned()),
         }
     }
@@ -316,7 +316,7 @@ enum NumberRepr {
 impl Number {
     /// A number that is a token of the wire; none if it is another value.
     pub fn from_token(token: SharedToken) -> Option<Self> {
-        let is_number = token.token().kind() == Kind::Number;
+        let is_number = token.token().kind() == TokenKind::Number;
         is_number.then_some(Self(NumberRepr::Token(token)))
     }
 
@@ -406,7 +406,7 @@ impl Serialize for Number {
 /// Reads a value whole. Works with `serde_json` only, which is the only thing these types are read from.
 fn deserialize_token<'de, D: Deserializer<'de>>(
     deserializer: D,
-    kind: Option<Kind>,
+    kind: Option<TokenKind>,
 ) -> Result<SharedToken, D::Error> {
     let raw = Box::<RawValue>::deserialize(deserializer)?;
     let token = Token::parse(raw.get()).map_err(D::Error::custom)?;
@@ -435,13 +435,14 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize_token(deserializer, Some(Kind::String)).map(|token| Self(Repr::Token(token)))
+        deserialize_token(deserializer, Some(TokenKind::String))
+            .map(|token| Self(Repr::Token(token)))
     }
 }
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize_token(deserializer, Some(Kind::Number))
+        deserialize_token(deserializer, Some(TokenKind::Number))
             .map(|token| Self(NumberRepr::Token(token)))
     }
 }

@@ -58,7 +58,7 @@ pub enum Content {
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let whole = Json::deserialize(deserializer)?;
-        let blocks = whole.token().kind() == lapidary_json::Kind::Array;
+        let blocks = whole.token().kind() == lapidary_json::TokenKind::Array;
         if blocks {
             serde_json::from_str(whole.as_str()).map(Self::Blocks)
         } else {

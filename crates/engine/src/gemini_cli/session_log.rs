@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_normalize::gemini::session_log::{TurnInLog, entry, turn_entry};
 use lapidary_sessions::Store;
 use lapidary_wire::gemini::session::{MessageRecord, Part};
@@ -287,7 +287,7 @@ impl SessionLog {
 
     fn note(&mut self, line: Token<'_>) {
         if let Some(patch) = line.get("$set") {
-            let messages = patch.get("messages").and_then(|it| it.of(Kind::Array));
+            let messages = patch.get("messages").and_then(|it| it.if_kind(TokenKind::Array));
             let messages: Vec<_> = messages.into_iter().flat_map(Token::elements).collect();
             // A history that is written anew has no prompt that is new.
             let (prompts, turn) = (self.prompts, self.turn);

@@ -1,6 +1,6 @@
 //! What a hook's output means, by what Gemini CLI (0.61) was seen to make of it, with one deviation: whoever exits with 2 is heard.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_wire::gemini::hooks::{Object, Output, is_truthy};
 use serde_json::Value;
 
@@ -106,9 +106,9 @@ impl Read {
     fn of(text: &str) -> Option<Self> {
         let token = Token::parse(text).ok()?;
         Some(match token.kind() {
-            Kind::Object => Self::Object(members(token)),
-            Kind::Array => Self::Array,
-            Kind::String => Self::Text(token.string().unwrap_or_default().into_owned()),
+            TokenKind::Object => Self::Object(members(token)),
+            TokenKind::Array => Self::Array,
+            TokenKind::String => Self::Text(token.string().unwrap_or_default().into_owned()),
             _ => Self::Other,
         })
     }

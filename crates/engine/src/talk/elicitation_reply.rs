@@ -1,6 +1,6 @@
 //! The answer to an elicitation: the client's, or ours where no client answers.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::Json;
 use lapidary_vocab::command::ElicitationResponse;
 use lapidary_vocab::event::{DecidedBy, ElicitationAction};
@@ -68,11 +68,11 @@ impl ElicitationReply {
 
 /// Whether an agent can read this as what a user filled in.
 fn is_content(content: Token<'_>) -> bool {
-    let is_text = |token: Token<'_>| token.kind() == Kind::String;
+    let is_text = |token: Token<'_>| token.kind() == TokenKind::String;
     let is_value = |value: Token<'_>| match value.kind() {
-        Kind::String | Kind::Number | Kind::Bool => true,
-        Kind::Array => value.elements().all(is_text),
-        Kind::Object | Kind::Null => false,
+        TokenKind::String | TokenKind::Number | TokenKind::Bool => true,
+        TokenKind::Array => value.elements().all(is_text),
+        TokenKind::Object | TokenKind::Null => false,
     };
-    content.kind() == Kind::Object && content.members().all(|(_, value)| is_value(value))
+    content.kind() == TokenKind::Object && content.members().all(|(_, value)| is_value(value))
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::Json;
 
 use crate::acp::Refusal;
@@ -24,7 +24,7 @@ pub(super) fn bad(words: impl Into<String>) -> Refusal {
 
 impl<'a> Params<'a> {
     pub(super) fn of(params: &'a Json) -> Result<Self, Refusal> {
-        let object = params.token().of(Kind::Object);
+        let object = params.token().if_kind(TokenKind::Object);
         let object = object.ok_or_else(|| bad("the parameters have to be an object"))?;
         Ok(Self(object))
     }
@@ -63,7 +63,7 @@ impl<'a> Params<'a> {
         let Some(list) = self.get(key) else {
             return Ok(Vec::new());
         };
-        let list = list.of(Kind::Array);
+        let list = list.if_kind(TokenKind::Array);
         let list = list.ok_or_else(|| bad(format!("`{key}` has to be an array")))?;
         let each = |value| without_nul(key, text(key, value)?);
         list.elements().map(each).collect()
@@ -75,11 +75,11 @@ impl<'a> Params<'a> {
             return Ok(Vec::new());
         };
         match all.kind() {
-            Kind::Object => all
+            TokenKind::Object => all
                 .members()
                 .map(|(name, value)| variable(key, Some(name), Some(value)))
                 .collect(),
-            Kind::Array => all
+            TokenKind::Array => all
                 .elements()
                 .map(|pair| variable(key, pair.get("name"), pair.get("value")))
                 .collect(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lapidary_json::{
-    Invalid, Kind, ScanError, SharedToken, Token, compact, scan_object, scan_prefix,
+    InvalidJson, ScanError, SharedToken, Token, TokenKind, compact, scan_object, scan_prefix,
 };
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -96,7 +96,7 @@ fn an_error_says_where() {
     let error = |text| Token::parse(text).unwrap_err();
     assert_eq!(
         error("{\"a\":tru}"),
-        Invalid {
+        InvalidJson {
             at: 5,
             problem: "expected a value"
         }
@@ -104,14 +104,14 @@ fn an_error_says_where() {
     assert_eq!(error("{\"a\":1").to_string(), "unexpected end at byte 6");
     assert_eq!(
         error("{} x"),
-        Invalid {
+        InvalidJson {
             at: 3,
             problem: "trailing characters"
         }
     );
     assert_eq!(
         error("\"a\u{1}b\""),
-        Invalid {
+        InvalidJson {
             at: 2,
             problem: "control character in a string"
         }
@@ -167,12 +167,12 @@ fn typed_questions_answer_only_for_their_type() {
         0
     );
     for (text, kind) in [
-        ("null", Kind::Null),
-        ("true", Kind::Bool),
-        ("-1", Kind::Number),
-        ("\"\"", Kind::String),
-        ("[]", Kind::Array),
-        ("{}", Kind::Object),
+        ("null", TokenKind::Null),
+        ("true", TokenKind::Bool),
+        ("-1", TokenKind::Number),
+        ("\"\"", TokenKind::String),
+        ("[]", TokenKind::Array),
+        ("{}", TokenKind::Object),
     ] {
         assert_eq!(token(text).kind(), kind);
         assert!(!kind.described().is_empty());
@@ -192,7 +192,7 @@ fn a_detached_token_lets_go_of_a_text_that_is_much_longer() {
         let (value, around) = ("x".repeat(length), "y".repeat(around));
         let text: Arc<str> = format!(r#"{{"a":"{value}","b":"{around}"}}"#).into();
         let value = Token::parse(&text).unwrap().get("a").unwrap();
-        let shared = SharedToken::of(&text, value);
+        let shared = SharedToken::new(&text, value);
         assert_eq!(shared.detached(), shared);
         std::ptr::eq(shared.detached().as_str(), shared.as_str())
     };
@@ -206,10 +206,10 @@ fn a_detached_token_lets_go_of_a_text_that_is_much_longer() {
 fn a_shared_token_points_into_its_text() {
     let text: Arc<str> = Arc::from(r#"{"a":"x"}"#);
     let value = Token::parse(&text).unwrap().get("a").unwrap();
-    let shared = SharedToken::of(&text, value);
+    let shared = SharedToken::new(&text, value);
     assert_eq!(shared.token(), value);
     assert!(std::ptr::eq(shared.as_str(), value.as_str()));
-    let stranger = SharedToken::of(&text, Token::parse("12").unwrap());
+    let stranger = SharedToken::new(&text, Token::parse("12").unwrap());
     assert_eq!(stranger.as_str(), "12");
     assert!(SharedToken::parse("{").is_err());
     let pretty = Token::parse("[\n1 ]").unwrap();
@@ -328,8 +328,8 @@ proptest! {
     fn members_and_elements_cover_their_container(text in json_text()) {
         let token = Token::parse(&text).unwrap();
         let rebuilt = match token.kind() {
-            Kind::Array => Some(format!("[{}]", token.elements().map(Token::as_str).collect::<Vec<_>>().join(","))),
-            Kind::Object => Some(format!("{{{}}}", token.members().map(|(key, value)| format!("{}:{}", key.as_str(), value.as_str())).collect::<Vec<_>>().join(","))),
+            TokenKind::Array => Some(format!("[{}]", token.elements().map(Token::as_str).collect::<Vec<_>>().join(","))),
+            TokenKind::Object => Some(format!("{{{}}}", token.members().map(|(key, value)| format!("{}:{}", key.as_str(), value.as_str())).collect::<Vec<_>>().join(","))),
             _ => None,
         };
         if let (Some(rebuilt), Ok(value)) = (rebuilt, serde_json::from_str::<serde_json::Value>(&text)) {

@@ -3,7 +3,7 @@
 //! A call may first be heard of in a permission request, in an update, or when it is over already. Whenever something new is
 //! known it is told again; what is not new is not.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::content::{ContentBlock, DiffBlock};
 use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, ToolKind};
 use lapidary_vocab::{Body, Json, Text};
@@ -126,7 +126,7 @@ impl Call {
         let is_rich =
             |input: &Token<'_>| input.as_str() != "{}" && input.members().next().is_some();
         if let Some(input) = patch.raw_input
-            && (self.input.is_none() || is_rich(&input) || input.kind() != Kind::Object)
+            && (self.input.is_none() || is_rich(&input) || input.kind() != TokenKind::Object)
         {
             self.input = Some(own::json(input));
         }
@@ -232,7 +232,7 @@ impl Call {
 
     fn paths(&self) -> Vec<Text> {
         let path = |place: &Json| {
-            if place.token().kind() == Kind::String {
+            if place.token().kind() == TokenKind::String {
                 return Some(place.to_text());
             }
             let mut names = PLACES.iter();
@@ -492,7 +492,7 @@ fn update<T>(known: &mut Option<T>, new: Option<T>) {
 }
 
 fn is_object(value: &Json) -> bool {
-    value.token().kind() == Kind::Object
+    value.token().kind() == TokenKind::Object
 }
 
 /// The tool's name where agents hide it.

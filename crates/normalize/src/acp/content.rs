@@ -1,6 +1,6 @@
 //! Content blocks: the protocol's → ours.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::content::{
     AudioBlock, ContentBlock, DiffBlock, ImageBlock, ResourceBlock, ResourceLinkBlock,
     TerminalBlock, TextBlock,
@@ -12,7 +12,7 @@ use crate::own;
 
 /// The text of a text block, or of a block that is just a string.
 pub(super) fn text(block: Token<'_>) -> Option<Token<'_>> {
-    if block.kind() == Kind::String {
+    if block.kind() == TokenKind::String {
         return Some(block);
     }
     let kind = block.get("type");

@@ -2,7 +2,7 @@
 //!
 //! A client of ours marks them with who decided and why, under `_meta.lapidary` of a result and `data.lapidary` of an error.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::Body;
 use lapidary_vocab::event::{DecidedBy, PermissionDecision, PermissionOutcome};
 
@@ -74,7 +74,7 @@ pub(super) fn mark(answer: Answer<'_>) -> Option<Token<'_>> {
         Ok(result) => result.get("_meta")?.get("lapidary"),
         Err(error) => error.get("data")?.get("lapidary"),
     };
-    mark?.of(Kind::Object)
+    mark?.if_kind(TokenKind::Object)
 }
 
 /// Our own word counts for more than the wire's: where an agent offers no way to refuse, a denial has to look like something else.

@@ -1,7 +1,7 @@
 //! Updates that are in no version of the protocol yet, or only in the draft of the next: messages as a whole, states of a session,
 //! sub-agents, messages between sessions.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{
     SessionState, SessionStatus, SubagentComplete, SubagentSpawn, TextEvent, TextKind, UserInput,
 };
@@ -77,7 +77,7 @@ impl AcpNormalizer {
         let ends = self.handshake.is_of_drafts && is_in_turn && word.is("idle");
         if ends && state.stop_reason.is_some() {
             self.end_message(out);
-            if let Some(error) = state.error.and_then(|error| error.of(Kind::Object)) {
+            if let Some(error) = state.error.and_then(|error| error.if_kind(TokenKind::Object)) {
                 return self.fail_turn(error, true, current, out);
             }
             let prompted = Prompted {
@@ -209,7 +209,9 @@ fn whole(message: &Whole<'_>, current: &Current<'_>) -> Option<(Text, Extra)> {
             .map(|id| ("acp.messageId", current.json(id))),
     );
     if !blocks.iter().all(|block| content::text(*block).is_some()) {
-        let list = message.content.filter(|list| list.kind() == Kind::Array);
+        let list = message
+            .content
+            .filter(|list| list.kind() == TokenKind::Array);
         extra.extend(list.map(|list| ("acp.content", current.json(list))));
     }
     Some((content::joined(&blocks, current), extra))

@@ -1,6 +1,6 @@
 //! The agent asks the user for something: a form to be filled in, a page to be opened.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{DecidedBy, ElicitationAction, ElicitationRequest, ElicitationResult};
 use lapidary_vocab::{Body, Text};
 
@@ -21,7 +21,7 @@ impl AcpNormalizer {
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
-        let Some(params) = params.and_then(|params| params.of(Kind::Object)) else {
+        let Some(params) = params.and_then(|params| params.if_kind(TokenKind::Object)) else {
             return current.lacks("elicitation/create.params", params);
         };
         wish.request_id = self.request_ids.unique(&wish.request_id);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, Text};
 
@@ -43,16 +43,16 @@ impl<'l> Current<'l> {
     }
 
     pub(super) fn text(&self, token: Token<'_>) -> Text {
-        Text::from_token(SharedToken::of(self.text, token))
+        Text::from_token(SharedToken::new(self.text, token))
     }
 
     pub(super) fn json(&self, token: Token<'_>) -> Json {
-        Json::from(SharedToken::of(self.text, token))
+        Json::from(SharedToken::new(self.text, token))
     }
 
     /// The elements of a list, each as it stands. Anything else has none.
     pub(super) fn list(&self, token: Option<Token<'_>>) -> Vec<Json> {
-        let list = token.and_then(|token| token.of(Kind::Array));
+        let list = token.and_then(|token| token.if_kind(TokenKind::Array));
         let elements = list.into_iter().flat_map(Token::elements);
         elements.map(|element| self.json(element)).collect()
     }

@@ -1,6 +1,6 @@
 //! A session begins, or is opened again: what it is, what can be set, which mode it is in.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{ConfigOptions, Provider, SessionInit};
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::results::{Initialized, SessionOpened};
@@ -81,7 +81,7 @@ impl AcpNormalizer {
         if let Some(modes) = opened.modes {
             let list = modes
                 .get("availableModes")
-                .and_then(|it| it.of(Kind::Array));
+                .and_then(|it| it.if_kind(TokenKind::Array));
             let session = self.sessions.of(self.stamp.session_id.as_ref());
             let elements = list.into_iter().flat_map(Token::elements);
             session.modes = elements.map(own::json).collect();
@@ -94,7 +94,7 @@ impl AcpNormalizer {
 
 /// The option of a category.
 fn option<'a>(opened: &SessionOpened<'a>, category: &str) -> Option<Token<'a>> {
-    let options = opened.config_options?.of(Kind::Array)?;
+    let options = opened.config_options?.if_kind(TokenKind::Array)?;
     options
         .elements()
         .find(|option| option.get("category").is_some_and(|word| word.is(category)))
@@ -104,7 +104,7 @@ fn option<'a>(opened: &SessionOpened<'a>, category: &str) -> Option<Token<'a>> {
 fn models(opened: &SessionOpened<'_>, current: &Current<'_>) -> (Option<Text>, Vec<Json>) {
     if let Some(option) = option(opened, "model") {
         let model = own::string(option.get("currentValue")).map(|value| current.text(value));
-        let choices = option.get("options").and_then(|it| it.of(Kind::Array));
+        let choices = option.get("options").and_then(|it| it.if_kind(TokenKind::Array));
         let choices = choices.into_iter().flat_map(Token::elements);
         let flat = choices.flat_map(|choice| match choice.get("options") {
             Some(group) => group.elements().collect(),
@@ -121,7 +121,7 @@ fn models(opened: &SessionOpened<'_>, current: &Current<'_>) -> (Option<Text>, V
     let model = own::string(models.get("currentModelId")).map(|value| current.text(value));
     let list = models
         .get("availableModels")
-        .and_then(|it| it.of(Kind::Array));
+        .and_then(|it| it.if_kind(TokenKind::Array));
     let list = list.into_iter().flat_map(Token::elements);
     (
         model,

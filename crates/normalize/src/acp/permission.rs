@@ -1,6 +1,6 @@
 //! The agent asks whether it may.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::content::ContentBlock;
 use lapidary_vocab::event::{PermissionOption, PermissionRequest, ToolKind};
 use lapidary_vocab::{Body, Json, Text};
@@ -31,7 +31,7 @@ impl AcpNormalizer {
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
-        let Some(params) = params.and_then(|params| params.of(Kind::Object)) else {
+        let Some(params) = params.and_then(|params| params.if_kind(TokenKind::Object)) else {
             return current.lacks("session/request_permission.params", params);
         };
         let asked = PermissionAsked::of(params);
@@ -124,11 +124,13 @@ fn command(kind: &ToolKind, input: &Json) -> Option<Text> {
         .iter()
         .find_map(|name| input.token().get(name))?;
     match command.kind() {
-        Kind::Array => {
+        TokenKind::Array => {
             let words = command.elements().filter_map(Token::string);
             Some(Text::from(words.collect::<Vec<_>>().join(" ")))
         }
-        Kind::String => super::terminals::command_line(input).or_else(|| Some(own::text(command))),
+        TokenKind::String => {
+            super::terminals::command_line(input).or_else(|| Some(own::text(command)))
+        }
         _ => None,
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::event::{StreamDelta, StreamDeltaKind, TextEvent, TextKind};
 use lapidary_vocab::{Body, Json, Number, Text};
 use lapidary_wire::acp::update::{Chunk, PlainChunk};
@@ -90,7 +90,7 @@ impl AcpNormalizer {
         if !chunk.text.is("") {
             self.verdict.did(Activity::Words);
         }
-        let words = Text::from_token(SharedToken::of(text, chunk.text));
+        let words = Text::from_token(SharedToken::new(text, chunk.text));
         let mut raw = self.stamp.keep_raw.then(|| Raw::line(text, chunk.whole));
         let body = delta(StreamDeltaKind::Text, Some(words), Some(index));
         out.push(self.stamp.event(body, &mut raw));
@@ -106,7 +106,7 @@ impl AcpNormalizer {
         out: &mut Events,
     ) {
         let counts = chunk.meta.and_then(|meta| meta.get("usage"));
-        let counts = counts.and_then(|counts| counts.of(Kind::Object));
+        let counts = counts.and_then(|counts| counts.if_kind(TokenKind::Object));
         let Some(block) = chunk.content else {
             return current.lacks("content", None);
         };

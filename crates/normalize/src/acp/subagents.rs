@@ -2,7 +2,7 @@
 //!
 //! ACP 1 has no word for them. Our own agents say it in `_meta.lapidary`, the adapter of Claude in `_meta.claudeCode.parentToolUseId`.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{SubagentComplete, SubagentSpawn};
 use lapidary_vocab::{Body, Text};
 use lapidary_wire::acp::tool_call::ToolCall;
@@ -41,7 +41,7 @@ impl AcpNormalizer {
         let news = call
             .meta
             .and_then(|meta| meta.get("lapidary")?.get("subagent"));
-        let news = news.and_then(|news| news.of(Kind::Object));
+        let news = news.and_then(|news| news.if_kind(TokenKind::Object));
         let (Some(news), Some(id)) = (news, own::string(call.tool_call_id)) else {
             return false;
         };

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::content::{ContentBlock, TerminalBlock};
 use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, ToolKind};
 use lapidary_vocab::{Body, Json, Number, Text};
@@ -39,10 +39,16 @@ impl Terminal {
         if let Some(output) = own::string(shown.get("output")) {
             self.output = Some(own::text(output));
         }
-        if let Some(cut) = shown.get("truncated").and_then(|cut| cut.of(Kind::Bool)) {
+        if let Some(cut) = shown
+            .get("truncated")
+            .and_then(|cut| cut.if_kind(TokenKind::Bool))
+        {
             self.truncated = Some(cut.as_str() == "true");
         }
-        if let Some(status) = shown.get("exitStatus").and_then(|it| it.of(Kind::Object)) {
+        if let Some(status) = shown
+            .get("exitStatus")
+            .and_then(|it| it.if_kind(TokenKind::Object))
+        {
             self.exited(status);
         }
     }
@@ -290,7 +296,7 @@ pub(super) fn input(params: Token<'_>) -> Json {
         .get("env")
         .and_then(Token::non_null)
         .map(|env| match env.kind() {
-            Kind::Object => Json::array(env.members().map(|(name, _)| own::json(name))),
+            TokenKind::Object => Json::array(env.members().map(|(name, _)| own::json(name))),
             _ => Json::array(
                 env.elements()
                     .filter_map(|it| Some(own::json(it.get("name")?))),
@@ -308,7 +314,10 @@ pub(super) fn input(params: Token<'_>) -> Json {
 /// The command with its arguments, for people.
 pub(super) fn command_line(input: &Json) -> Option<Text> {
     let command = own::string(input.token().get("command"))?.string()?;
-    let arguments = input.token().get("args").and_then(|it| it.of(Kind::Array));
+    let arguments = input
+        .token()
+        .get("args")
+        .and_then(|it| it.if_kind(TokenKind::Array));
     let arguments = arguments.into_iter().flat_map(Token::elements);
     let words = std::iter::once(command).chain(arguments.filter_map(Token::string));
     Some(Text::from(words.collect::<Vec<_>>().join(" ")))

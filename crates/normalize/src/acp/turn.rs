@@ -1,6 +1,6 @@
 //! The end of a turn: a stop reason, or an error.
 
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::event::{PermissionDenial, TextEvent, TextKind, TurnComplete};
 use lapidary_vocab::{Body, Json, Number, Text};
 use lapidary_wire::acp::results::Prompted;
@@ -101,7 +101,7 @@ impl AcpNormalizer {
     ) {
         let session = self.sessions.of(self.stamp.session_id.as_ref());
         let quota = prompted.meta.and_then(|meta| meta.get("quota"));
-        let quota = quota.and_then(|quota| quota.of(Kind::Object));
+        let quota = quota.and_then(|quota| quota.if_kind(TokenKind::Object));
         let summed = prompted.usage.and_then(usage::tokens);
         let counted = || usage::tokens(quota?.get("token_count")?);
         turn.usage = summed.or_else(counted).or_else(|| session.steps.usage());
@@ -216,12 +216,12 @@ fn add_counts(logged: &LoggedTurn, turn: &mut TurnComplete, extra: &mut Extra) {
 /// What an agent of our own says of its task in an error.
 fn lapidary_in(error: Token<'_>) -> Option<Token<'_>> {
     let data = error.get("data")?.get("lapidary")?;
-    data.of(Kind::Object)
+    data.if_kind(TokenKind::Object)
 }
 
 /// How the task of an agent of our own ended, for the turn's event.
 fn task_of(task: Option<Token<'_>>, current: &Current<'_>) -> Option<(&'static str, Json)> {
-    let task = task?.of(Kind::Object)?;
+    let task = task?.if_kind(TokenKind::Object)?;
     task.get("terminateReason")?;
     Some((TASK, current.json(task)))
 }

@@ -1,6 +1,6 @@
 //! What an agent tells while it works, kind by kind.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{
     AvailableCommands, CompactionTrigger, ConfigOptions, ContextCompaction, DiagnosticKind,
     SessionState, SessionStatus, StreamDeltaKind, TextEvent, TextKind, UserInput,
@@ -172,7 +172,7 @@ impl AcpNormalizer {
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
-        let Some(update) = update.and_then(|update| update.of(Kind::Object)) else {
+        let Some(update) = update.and_then(|update| update.if_kind(TokenKind::Object)) else {
             return current.lacks("plan", update);
         };
         let words = ["content", "uri"];

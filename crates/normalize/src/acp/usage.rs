@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::event::{Body, UsageUpdate};
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
 use lapidary_vocab::{Json, Number};
@@ -87,7 +87,7 @@ pub(super) fn tokens(counts: Token<'_>) -> Option<TokenUsage> {
 pub(super) fn models(quota: Token<'_>) -> BTreeMap<String, ModelTokenUsage> {
     let list = quota
         .get("model_usage")
-        .and_then(|list| list.of(Kind::Array));
+        .and_then(|list| list.if_kind(TokenKind::Array));
     let models = list.into_iter().flat_map(Token::elements).take(MOST_MODELS);
     let counted = models.filter_map(|entry| {
         let name = entry.get("model")?.string()?.into_owned();

@@ -24,7 +24,7 @@ mod ui;
 pub use client::{Content, TurnRole, client_history};
 pub use ui::{UiItem, UiThought, UiTool, UiToolStatus, ui_history};
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_wire::gemini::session::Log;
 
 /// The messages that the CLI loads. In a log it knows them by their ids: one without, which only a checkpoint can hold, is passed
@@ -37,7 +37,7 @@ fn loaded<'a>(log: &'a Log<'a>) -> impl Iterator<Item = Token<'a>> + 'a {
         is_document
             || message
                 .get("id")
-                .is_some_and(|id| id.kind() == Kind::String)
+                .is_some_and(|id| id.kind() == TokenKind::String)
     })
 }
 
@@ -47,5 +47,5 @@ fn list<'a>(message: Token<'a>, name: &str) -> impl Iterator<Item = Token<'a>> +
         .get(name)
         .into_iter()
         .flat_map(Token::elements)
-        .filter(|item| item.kind() == Kind::Object)
+        .filter(|item| item.kind() == TokenKind::Object)
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{
     DiagnosticKind, SessionState, SessionStatus, TextEvent, TextKind, TurnComplete,
 };
@@ -70,7 +70,7 @@ impl Output<'_> {
 
     fn noise(&mut self, line: &str, out: &mut Events) {
         let (kind, message, raw) = match Token::parse(line) {
-            Ok(token) if token.kind() == Kind::Object => {
+            Ok(token) if token.kind() == TokenKind::Object => {
                 let message = "an object that is not a result";
                 (DiagnosticKind::UnknownType, message, Raw::token(token))
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapidary_json::{Kind, SharedToken, Token, compact};
+use lapidary_json::{SharedToken, Token, TokenKind, compact};
 use lapidary_vocab::content::{ContentBlock, DiffBlock};
 use lapidary_vocab::event::{
     Diagnostic, DiagnosticKind, Provider, TextEvent, TextKind, ToolCallStatus, ToolCompletion,
@@ -52,11 +52,11 @@ struct Current {
 
 impl Current {
     fn text(&self, token: Token<'_>) -> Text {
-        Text::from_token(SharedToken::of(&self.text, token))
+        Text::from_token(SharedToken::new(&self.text, token))
     }
 
     fn json(&self, token: Token<'_>) -> Json {
-        Json::from(SharedToken::of(&self.text, token))
+        Json::from(SharedToken::new(&self.text, token))
     }
 }
 
@@ -100,7 +100,7 @@ impl Session<'_> {
             return;
         };
         let mut current = Current {
-            raw: Some(Raw::Json(Json::from(SharedToken::of(&text, record)))),
+            raw: Some(Raw::Json(Json::from(SharedToken::new(&text, record)))),
             text: Arc::clone(&text),
             message_type: None,
             is_told: false,
@@ -183,7 +183,10 @@ impl Session<'_> {
             self.call(&call, model.clone(), current);
         }
         self.emit_all(text, current);
-        if let Some(tokens) = message.tokens.and_then(|tokens| tokens.of(Kind::Object)) {
+        if let Some(tokens) = message
+            .tokens
+            .and_then(|tokens| tokens.if_kind(TokenKind::Object))
+        {
             self.emit(
                 Body::UsageUpdate(UsageUpdate {
                     parent_call_id: None,
@@ -206,7 +209,7 @@ impl Session<'_> {
         let name = string(call.name)
             .and_then(Token::string)
             .unwrap_or_default();
-        let args = call.args.and_then(|args| args.of(Kind::Object));
+        let args = call.args.and_then(|args| args.if_kind(TokenKind::Object));
         let locations = tools::locations(&name, args);
         let invocation = ToolInvocation {
             call_id: call_id.clone(),

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::content::DiffBlock;
 use lapidary_vocab::{Json, Number, Text};
 use lapidary_wire::gemini::session::{ToolCall, ToolCallResult};
@@ -44,9 +44,9 @@ impl LoggedCall {
             new_text: text("newContent"),
             unified: Some(unified),
         });
-        let args = call.args.and_then(|args| args.of(Kind::Object));
+        let args = call.args.and_then(|args| args.if_kind(TokenKind::Object));
         let said = call.result().map(ToolCallResult::token);
-        let said = said.and_then(|said| said.of(Kind::String));
+        let said = said.and_then(|said| said.if_kind(TokenKind::String));
         Self {
             input: args.map(own::json),
             output: said.filter(|said| !said.is("")).map(own::json),

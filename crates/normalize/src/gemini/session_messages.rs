@@ -1,6 +1,6 @@
 //! A session file → messages: the mapping of `specs/0`.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::Text;
 use lapidary_vocab::content::{TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock};
 use lapidary_vocab::message::{
@@ -36,7 +36,7 @@ pub fn message(record: Token<'_>) -> Message {
         model: string(read.model).map(text),
         usage: read
             .tokens
-            .and_then(|tokens| tokens.of(Kind::Object))
+            .and_then(|tokens| tokens.if_kind(TokenKind::Object))
             .map(usage),
         original: json(record),
     }
@@ -110,7 +110,7 @@ pub(crate) fn is_error(call: &ToolCall<'_>, result: Option<&ToolCallResult<'_>>)
 /// The response names an error even though it has an output, which is what counts as its content.
 fn has_error(call: &ToolCall<'_>) -> bool {
     let first = call.result.and_then(|result| match result.kind() {
-        Kind::Array => result.elements().next(),
+        TokenKind::Array => result.elements().next(),
         _ => Some(result),
     });
     let response = first
@@ -163,7 +163,7 @@ fn image(part: &Part<'_>) -> Option<MessageBlock> {
         source: ImageSource {
             r#type: "base64".into(),
             media_type: text(*mime_type),
-            data: text(data.of(Kind::String)?),
+            data: text(data.if_kind(TokenKind::String)?),
         },
     }))
 }

@@ -8,7 +8,7 @@ pub(crate) use odd::MOST_REPORTED;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::content::ContentBlock;
 use lapidary_vocab::event::{
     DiagnosticKind, Provider, RunEnd, SessionInit, SessionState, SessionStatus, StreamDelta,
@@ -159,7 +159,7 @@ impl StreamNormalizer {
             repeated_keys,
         } = parse(text);
         let mut current = Current::new(text);
-        let timestamp = current.optional("timestamp", timestamp, Kind::String);
+        let timestamp = current.optional("timestamp", timestamp, TokenKind::String);
         self.arrived(timestamp.map(|token| current.text(token)), received);
         current.raw = Some(match whole.or_else(|| Token::parse(text).ok()) {
             Some(whole) => Raw::line(text, whole),
@@ -187,7 +187,7 @@ impl StreamNormalizer {
 
     /// A chunk that is just passed on. It has nothing that could be odd.
     fn plain_chunk(&mut self, text: &Arc<str>, chunk: &Chunk<'_>, out: &mut Events) {
-        let shared = |token| Text::from_token(SharedToken::of(text, token));
+        let shared = |token| Text::from_token(SharedToken::new(text, token));
         self.has_spoken = true;
         self.stamp.timestamp = Some(shared(chunk.timestamp));
         let mut raw = self.stamp.keep_raw.then(|| Raw::line(text, chunk.whole));
@@ -268,7 +268,7 @@ impl StreamNormalizer {
         if !session_id.is_empty() {
             self.stamp.session_id = Some(session_id.detached());
         }
-        let model = current.optional("model", init.model, Kind::String);
+        let model = current.optional("model", init.model, TokenKind::String);
         Ok(Body::SessionInit(Box::new(SessionInit {
             model: model.map(|model| current.text(model)),
             permission_mode: self.is_planning.then(|| Text::from("plan")),
@@ -282,14 +282,14 @@ impl StreamNormalizer {
 
     fn message(message: &Message<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let text = current.required("content", message.content)?;
-        let role = message.role.filter(|role| role.kind() == Kind::String);
+        let role = message.role.filter(|role| role.kind() == TokenKind::String);
         match role {
             Some(role) if role.is("user") => Ok(Body::UserInput(UserInput {
                 text,
                 ..UserInput::default()
             })),
             Some(role) if role.is("assistant") => {
-                current.optional("delta", message.delta, Kind::Bool);
+                current.optional("delta", message.delta, TokenKind::Bool);
                 Ok(whole_text(text))
             }
             _ => Err(Flaw {
@@ -336,7 +336,7 @@ impl StreamNormalizer {
     fn tool_use(&mut self, call: &ToolUse<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let call_id = current.required("tool_id", call.tool_id)?;
         let tool_name = current.required("tool_name", call.tool_name)?;
-        let input = current.optional("parameters", call.parameters, Kind::Object);
+        let input = current.optional("parameters", call.parameters, TokenKind::Object);
         let name = tool_name.to_str();
         let kind = tools::kind(&name);
         let location = tools::location(&name, input);
@@ -371,7 +371,7 @@ impl StreamNormalizer {
             let message = format!("a result for `{}`, which was never called", shortened(&id));
             current.complain(DiagnosticKind::ProtocolViolation, message);
         }
-        let error = current.optional("error", result.error, Kind::Object);
+        let error = current.optional("error", result.error, TokenKind::Object);
         if let Some(error) = error {
             current.extend("error", error);
         }
@@ -410,7 +410,7 @@ impl StreamNormalizer {
 
     fn notice(&mut self, notice: &Notice<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let message = current.required("message", notice.message)?;
-        let severity = current.optional("severity", notice.severity, Kind::String);
+        let severity = current.optional("severity", notice.severity, TokenKind::String);
         if let Some(severity) = severity {
             current.extend("severity", severity);
         }
@@ -424,12 +424,12 @@ impl StreamNormalizer {
 
     fn result(&mut self, outcome: &Outcome<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let status = current.required("status", outcome.status)?;
-        let error = current.optional("error", outcome.error, Kind::Object);
-        let counts = current.optional("stats", outcome.stats, Kind::Object);
+        let error = current.optional("error", outcome.error, TokenKind::Object);
+        let counts = current.optional("stats", outcome.stats, TokenKind::Object);
         let said = |name| {
             error
                 .and_then(|error| error.get(name))
-                .and_then(|token| token.of(Kind::String))
+                .and_then(|token| token.if_kind(TokenKind::String))
         };
         let message = said("message").filter(|message| !message.is(""));
         let message = message.map(|token| current.text(token));

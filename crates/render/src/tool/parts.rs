@@ -1,6 +1,6 @@
 //! The parts of a tool call's story, in the order of reading: what was asked, what changed, what came back.
 
-use lapidary_json::Kind;
+use lapidary_json::TokenKind;
 use lapidary_vocab::content::{ContentBlock, DiffBlock, TerminalBlock};
 use lapidary_vocab::event::ToolKind;
 use lapidary_vocab::{Json, Text};
@@ -90,7 +90,7 @@ fn result(tool: &Tool, command: Option<String>, blocks: &[Part]) -> Option<Part>
 
 /// Content is what an agent made to be shown; its raw output mostly says the same again, only worse.
 fn is_said_by(blocks: &[Part], output: &Json) -> bool {
-    let is_text = output.token().kind() == Kind::String;
+    let is_text = output.token().kind() == TokenKind::String;
     blocks.iter().any(|part| match part {
         Part::Note(_) => false,
         // A change is often accompanied by a sentence.

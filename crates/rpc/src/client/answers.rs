@@ -1,6 +1,6 @@
 //! What the agent answers to the client's methods, as far as the client has to know.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::{Json, Text};
 use lapidary_wire::acp::results;
 
@@ -97,7 +97,9 @@ impl Offered {
         // A mark is `true` in the older groups and an object in the newer ones. Absent, null and false are no.
         let has = |group: Option<Token<'_>>, name: &str| {
             let mark = group.and_then(|group| group.get(name));
-            mark.is_some_and(|mark| mark.bool() == Some(true) || mark.of(Kind::Object).is_some())
+            mark.is_some_and(|mark| {
+                mark.bool() == Some(true) || mark.if_kind(TokenKind::Object).is_some()
+            })
         };
         let sessions = capabilities.get("sessionCapabilities");
         let prompts = capabilities.get("promptCapabilities");

@@ -1,6 +1,6 @@
 //! A session that is one document.
 
-use lapidary_json::{Kind, Token, scan_object_and_list};
+use lapidary_json::{Token, TokenKind, scan_object_and_list};
 
 use super::super::speech;
 use super::Summary;
@@ -17,7 +17,7 @@ pub(super) fn document(text: &str) -> Option<Summary> {
         "messages",
         |message| count(message, &mut counted, &mut is_titled),
         |key, value| {
-            is_session |= key.as_str() == "\"sessionId\"" && value.kind() == Kind::String;
+            is_session |= key.as_str() == "\"sessionId\"" && value.kind() == TokenKind::String;
             reading.metadatum(key, value);
         },
     );

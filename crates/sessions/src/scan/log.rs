@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash as _, Hasher};
 
-use lapidary_json::{Kind, Token, scan_object};
+use lapidary_json::{Token, TokenKind, scan_object};
 
 use super::super::speech;
 use super::glance::{Glance, time_of_touch};
@@ -141,16 +141,19 @@ impl Reading {
     /// In the CLI's own order of precedence.
     fn record(&mut self, fields: &Fields<'_>, record: Token<'_>) {
         let string =
-            |token: Option<Token<'_>>| token.is_some_and(|token| token.kind() == Kind::String);
-        if let Some(id) = fields.rewind.and_then(|id| id.of(Kind::String)) {
+            |token: Option<Token<'_>>| token.is_some_and(|token| token.kind() == TokenKind::String);
+        if let Some(id) = fields.rewind.and_then(|id| id.if_kind(TokenKind::String)) {
             self.rewind(id);
         } else if string(fields.id) {
             self.message(fields);
         } else if let Some(patch) = fields
             .patch
-            .filter(|patch| matches!(patch.kind(), Kind::Object | Kind::Array))
+            .filter(|patch| matches!(patch.kind(), TokenKind::Object | TokenKind::Array))
         {
-            if let Some(messages) = patch.get("messages").and_then(|list| list.of(Kind::Array)) {
+            if let Some(messages) = patch
+                .get("messages")
+                .and_then(|list| list.if_kind(TokenKind::Array))
+            {
                 self.records.clear();
                 self.places = None;
                 self.messages.clear();
@@ -159,7 +162,7 @@ impl Reading {
             self.metadata(patch);
         } else if string(fields.session) && string(fields.project) {
             self.metadata(record);
-            if let Some(messages) = fields.messages.and_then(|list| list.of(Kind::Array)) {
+            if let Some(messages) = fields.messages.and_then(|list| list.if_kind(TokenKind::Array)) {
                 self.all(messages);
             }
         }
@@ -172,7 +175,7 @@ impl Reading {
     }
 
     fn message(&mut self, fields: &Fields<'_>) {
-        let Some(id) = fields.id.and_then(|id| id.of(Kind::String)) else {
+        let Some(id) = fields.id.and_then(|id| id.if_kind(TokenKind::String)) else {
             return;
         };
         let counts = fields.counts();

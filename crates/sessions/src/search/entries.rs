@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_wire::gemini::session::{Glimpse, Log, MessageRecord, Part, ToolCall, ToolCallResult};
 
 use crate::scan::{self, Glance, Summary};
@@ -166,7 +166,7 @@ fn output<'a>(call: &ToolCall<'a>) -> Cow<'a, str> {
     let told = call.result().map(ToolCallResult::token);
     let shown = call.result_display;
     match (told, shown) {
-        (Some(one), None) | (None, Some(one)) if one.kind() == Kind::String => {
+        (Some(one), None) | (None, Some(one)) if one.kind() == TokenKind::String => {
             one.string().unwrap_or_default()
         }
         (Some(told), Some(shown)) if told.as_str() == shown.as_str() => {
@@ -184,15 +184,15 @@ pub(super) fn leaves<'a>(values: impl Iterator<Item = Token<'a>>) -> String {
     rest.reverse();
     while let Some(value) = rest.pop() {
         match value.kind() {
-            Kind::Null => {}
-            Kind::Bool | Kind::Number => add(&mut text, value.as_str()),
-            Kind::String => add(&mut text, &value.string().unwrap_or_default()),
-            Kind::Array => {
+            TokenKind::Null => {}
+            TokenKind::Bool | TokenKind::Number => add(&mut text, value.as_str()),
+            TokenKind::String => add(&mut text, &value.string().unwrap_or_default()),
+            TokenKind::Array => {
                 let from = rest.len();
                 rest.extend(value.elements());
                 rest[from..].reverse();
             }
-            Kind::Object => {
+            TokenKind::Object => {
                 let from = rest.len();
                 rest.extend(said_by(value));
                 rest[from..].reverse();

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
-use lapidary_json::{Kind, Token, scan_object};
+use lapidary_json::{Token, TokenKind, scan_object};
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::stats::TokenCounts;
 
@@ -179,9 +179,9 @@ impl Notes {
         if scan_object(line, |key, value| fields.take(key, value)).is_err() {
             return false;
         }
-        if let Some(id) = fields.id.and_then(|id| id.of(Kind::String)) {
+        if let Some(id) = fields.id.and_then(|id| id.if_kind(TokenKind::String)) {
             self.message(hash(id.as_str()), &fields);
-        } else if let Some(patch) = fields.patch.and_then(|patch| patch.of(Kind::Object)) {
+        } else if let Some(patch) = fields.patch.and_then(|patch| patch.if_kind(TokenKind::Object)) {
             self.metadata(&Fields::of(patch));
         } else {
             self.metadata(&fields);
@@ -196,11 +196,11 @@ impl Notes {
         if let Some(kind) = fields.agent.and_then(Token::string) {
             self.is_subagent = kind == "subagent";
         }
-        let messages = fields.messages.and_then(|list| list.of(Kind::Array));
+        let messages = fields.messages.and_then(|list| list.if_kind(TokenKind::Array));
         for message in messages.into_iter().flat_map(Token::elements) {
             let fields = Fields::of(message);
             // One without an id is itself.
-            let id = fields.id.filter(|id| id.kind() == Kind::String);
+            let id = fields.id.filter(|id| id.kind() == TokenKind::String);
             self.message(hash(id.unwrap_or(message).as_str()), &fields);
         }
     }
@@ -221,11 +221,11 @@ impl Notes {
             model: model.map(|model| self.name(&model)),
             tokens: fields
                 .tokens
-                .and_then(|tokens| tokens.of(Kind::Object))
+                .and_then(|tokens| tokens.if_kind(TokenKind::Object))
                 .map(counts),
         };
         self.put(note);
-        let calls = fields.calls.and_then(|list| list.of(Kind::Array));
+        let calls = fields.calls.and_then(|list| list.if_kind(TokenKind::Array));
         for (place, call) in calls.into_iter().flat_map(Token::elements).enumerate() {
             self.call(id, place, call);
         }
@@ -250,7 +250,7 @@ impl Notes {
         let mut status = None;
         for (key, value) in call.members() {
             match key.as_str() {
-                "\"id\"" => id = value.of(Kind::String),
+                "\"id\"" => id = value.if_kind(TokenKind::String),
                 "\"name\"" => name = value.string(),
                 "\"status\"" => status = value.string(),
                 _ => {}

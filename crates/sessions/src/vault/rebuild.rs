@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 
 use super::blobs::sha256;
 use super::replay::{Message, Replay};
@@ -35,7 +35,7 @@ pub(super) fn log(replay: &Replay<'_>, header: &Header) -> Vec<u8> {
 fn head(replay: &Replay<'_>, header: &Header) -> String {
     let has_hash = replay
         .get("projectHash")
-        .is_some_and(|hash| hash.kind() == Kind::String && !hash.is(""));
+        .is_some_and(|hash| hash.kind() == TokenKind::String && !hash.is(""));
     let mut members = vec![format!("\"sessionId\":{}", quoted(&header.session_id))];
     if !has_hash {
         members.push(format!("\"projectHash\":{}", quoted(&header.project_hash)));
@@ -62,7 +62,7 @@ pub(super) fn line(message: &Message<'_>) -> String {
     let has_id = Token::parse(&record)
         .ok()
         .and_then(|record| record.get("id"))
-        .is_some_and(|id| id.kind() == Kind::String);
+        .is_some_and(|id| id.kind() == TokenKind::String);
     if has_id {
         return record;
     }

@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_wire::gemini::session::Record;
 use serde::Serialize;
 
@@ -172,7 +172,7 @@ impl<'a> Replay<'a> {
             return;
         };
         match Token::parse(text) {
-            Ok(record) if record.kind() == Kind::Object => self.apply(record, true),
+            Ok(record) if record.kind() == TokenKind::Object => self.apply(record, true),
             Ok(_) => self.unknown(text),
             Err(_) => self.torn(text),
         }
@@ -252,7 +252,7 @@ impl<'a> Replay<'a> {
     /// A header's messages are added, not put in place of others.
     fn header(&mut self, header: Token<'a>, is_read: bool) {
         for (key, value) in header.members() {
-            if key.is("messages") && value.kind() == Kind::Array {
+            if key.is("messages") && value.kind() == TokenKind::Array {
                 for record in objects(value) {
                     self.upsert(message(record), is_read);
                 }
@@ -264,7 +264,7 @@ impl<'a> Replay<'a> {
 
     fn patch(&mut self, patch: Token<'a>, is_read: bool) {
         for (key, value) in patch.members() {
-            if key.is("messages") && value.kind() == Kind::Array {
+            if key.is("messages") && value.kind() == TokenKind::Array {
                 let messages: Vec<_> = objects(value).map(message).collect();
                 self.checkpoint(&messages, is_read);
             } else {
@@ -374,11 +374,11 @@ impl<'a> LeftOut<'a> {
 
 fn objects(list: Token<'_>) -> impl Iterator<Item = Token<'_>> {
     list.elements()
-        .filter(|record| record.kind() == Kind::Object)
+        .filter(|record| record.kind() == TokenKind::Object)
 }
 
 fn message(record: Token<'_>) -> Message<'_> {
-    let id = record.get("id").and_then(|id| id.of(Kind::String));
+    let id = record.get("id").and_then(|id| id.if_kind(TokenKind::String));
     Message {
         key: id.unwrap_or(record).as_str(),
         record: Cow::Borrowed(record.as_str()),

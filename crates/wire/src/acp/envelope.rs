@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lapidary_json::{Invalid, Kind, ScanError, Token, scan_object};
+use lapidary_json::{InvalidJson, ScanError, Token, TokenKind, scan_object};
 
 /// The id of a request. `1` and `"1"` are two ids, and either side counts its own.
 #[derive(Debug, Clone, Copy)]
@@ -19,10 +19,10 @@ impl<'a> Id<'a> {
     /// Reads an id. A value of any other type is none.
     pub fn of(token: Token<'a>) -> Option<Self> {
         match token.kind() {
-            Kind::Number => Some(Self::Number(token)),
-            Kind::String => Some(Self::String(token)),
-            Kind::Null => Some(Self::Null),
-            Kind::Bool | Kind::Array | Kind::Object => None,
+            TokenKind::Number => Some(Self::Number(token)),
+            TokenKind::String => Some(Self::String(token)),
+            TokenKind::Null => Some(Self::Null),
+            TokenKind::Bool | TokenKind::Array | TokenKind::Object => None,
         }
     }
 
@@ -98,7 +98,7 @@ pub enum Envelope<'a> {
     /// JSON, but not an object.
     NotAnObject(Token<'a>),
     /// Not JSON at all.
-    NotJson(Invalid),
+    NotJson(InvalidJson),
 }
 
 /// Reads a line. Cannot fail: what is not understood is said in the result.
@@ -139,7 +139,7 @@ impl<'a> Fields<'a> {
     }
 
     fn message(self) -> Message<'a> {
-        let method = self.method.and_then(|method| method.of(Kind::String));
+        let method = self.method.and_then(|method| method.if_kind(TokenKind::String));
         let params = self.params;
         let error = self.error.and_then(Token::non_null);
         match (method, self.id.map(Id::of)) {

@@ -1,6 +1,6 @@
 //! What requests are answered with, and what a permission request asks.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 
 use super::tool_call::ToolCall;
 
@@ -68,9 +68,9 @@ impl<'a> SessionOpened<'a> {
         let field = |name| result.get(name).and_then(Token::non_null);
         Self {
             session_id: field("sessionId"),
-            modes: field("modes").and_then(|modes| modes.of(Kind::Object)),
+            modes: field("modes").and_then(|modes| modes.if_kind(TokenKind::Object)),
             config_options: field("configOptions"),
-            models: field("models").and_then(|models| models.of(Kind::Object)),
+            models: field("models").and_then(|models| models.if_kind(TokenKind::Object)),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! request that is still open. Both sides count their own ids, so one id can be open on both; then the result's members decide, and
 //! where they do not, the later request.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 
 use super::envelope::{Envelope, Id, Message, parse};
 use super::transcript::Author;
@@ -139,24 +139,24 @@ impl SideTracker {
 
 /// Whether a result has what only the answer to this method has.
 fn fits(method: &str, result: Token<'_>) -> bool {
-    let has = |name: &str, kind: Kind| {
+    let has = |name: &str, kind: TokenKind| {
         let member = result.get(name);
         member.is_some_and(|member| member.kind() == kind)
     };
     match method {
         "initialize" => result.get("protocolVersion").is_some(),
-        "session/new" | "session/fork" => has("sessionId", Kind::String),
-        "session/prompt" => has("stopReason", Kind::String),
-        "session/list" => has("sessions", Kind::Array),
-        "session/set_config_option" => has("configOptions", Kind::Array),
-        "session/request_permission" => has("outcome", Kind::Object),
-        "fs/read_text_file" => has("content", Kind::String),
-        "terminal/create" => has("terminalId", Kind::String),
-        "terminal/output" => has("output", Kind::String),
+        "session/new" | "session/fork" => has("sessionId", TokenKind::String),
+        "session/prompt" => has("stopReason", TokenKind::String),
+        "session/list" => has("sessions", TokenKind::Array),
+        "session/set_config_option" => has("configOptions", TokenKind::Array),
+        "session/request_permission" => has("outcome", TokenKind::Object),
+        "fs/read_text_file" => has("content", TokenKind::String),
+        "terminal/create" => has("terminalId", TokenKind::String),
+        "terminal/output" => has("output", TokenKind::String),
         "terminal/wait_for_exit" => ["exitCode", "signal", "exitStatus"]
             .iter()
             .any(|name| result.get(name).is_some()),
-        "elicitation/create" => has("action", Kind::String),
+        "elicitation/create" => has("action", TokenKind::String),
         _ => false,
     }
 }

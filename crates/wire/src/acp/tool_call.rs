@@ -1,6 +1,6 @@
 //! A tool call, or as much of it as an update brings.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 
 /// A tool call. In an update whatever is absent stays as it was; `content` and `locations` replace what they were.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ impl<'a> ToolCall<'a> {
     pub fn of(object: Token<'a>) -> Self {
         let nested = object
             .get("toolCall")
-            .and_then(|call| call.of(Kind::Object));
+            .and_then(|call| call.if_kind(TokenKind::Object));
         Self {
             is_nested: nested.is_some(),
             ..Self::flat(nested.unwrap_or(object))
@@ -75,7 +75,7 @@ impl<'a> ToolCall<'a> {
 /// A value that should be a list: its elements, or itself if it stands alone.
 pub fn listed(token: Option<Token<'_>>) -> Vec<Token<'_>> {
     match token.and_then(Token::non_null) {
-        Some(list) if list.kind() == Kind::Array => list.elements().collect(),
+        Some(list) if list.kind() == TokenKind::Array => list.elements().collect(),
         Some(single) => vec![single],
         None => Vec::new(),
     }

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 
 /// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl<'a> Record<'a> {
     /// True for a message of the protocol.
     pub fn is_message(object: Token<'_>) -> bool {
         let version = object.get("jsonrpc");
-        let is_versioned = version.is_some_and(|version| version.kind() == Kind::String);
+        let is_versioned = version.is_some_and(|version| version.kind() == TokenKind::String);
         is_versioned
             && ["method", "id"]
                 .iter()

@@ -1,6 +1,6 @@
 //! `session/update`: what an agent tells while it works, told apart by `sessionUpdate`.
 
-use lapidary_json::{Kind, Token, scan_template};
+use lapidary_json::{Token, TokenKind, scan_template};
 
 use super::tool_call::ToolCall;
 
@@ -181,10 +181,10 @@ pub struct Compaction<'a> {
 impl<'a> SessionUpdate<'a> {
     /// Reads the parameters of the notification.
     pub fn of(params: Token<'a>) -> Self {
-        let update = params.get("update").and_then(|it| it.of(Kind::Object));
+        let update = params.get("update").and_then(|it| it.if_kind(TokenKind::Object));
         let kind = update
             .and_then(|update| update.get("sessionUpdate"))
-            .and_then(|kind| kind.of(Kind::String));
+            .and_then(|kind| kind.if_kind(TokenKind::String));
         Self {
             session_id: params.get("sessionId"),
             kind,

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use lapidary_json::{Kind, Token, scan_prefix};
+use lapidary_json::{Token, TokenKind, scan_prefix};
 
 /// A document.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ impl<'a> Document<'a> {
             warnings: None,
             unknown_fields: Vec::new(),
         };
-        for (key, value) in token.of(Kind::Object)?.members() {
+        for (key, value) in token.if_kind(TokenKind::Object)?.members() {
             let field = match key.string().as_deref() {
                 Some("session_id") => &mut document.session_id,
                 Some("response") => &mut document.response,
@@ -58,7 +58,7 @@ impl<'a> Document<'a> {
             || document.stats.is_some()
             || document
                 .error
-                .is_some_and(|error| error.kind() == Kind::Object);
+                .is_some_and(|error| error.kind() == TokenKind::Object);
         says_something.then_some(document)
     }
 }

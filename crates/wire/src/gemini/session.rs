@@ -11,7 +11,7 @@ mod write;
 pub use log::{Glimpse, Log, Skipped};
 pub use message::{MessageRecord, NO_TEXTS, Part, Thought, ToolCall, ToolCallResult, parts};
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 
 /// One record of the log.
 #[derive(Debug, Clone, Copy)]
@@ -43,10 +43,10 @@ impl<'a> Record<'a> {
         let mut is_header = false;
         for (key, value) in record.members() {
             match key.string().as_deref() {
-                Some("$rewindTo") => rewind = value.of(Kind::String),
-                Some("id") => id = value.of(Kind::String),
-                Some("$set") => patch = value.of(Kind::Object),
-                Some("sessionId") => is_session = value.kind() == Kind::String,
+                Some("$rewindTo") => rewind = value.if_kind(TokenKind::String),
+                Some("id") => id = value.if_kind(TokenKind::String),
+                Some("$set") => patch = value.if_kind(TokenKind::Object),
+                Some("sessionId") => is_session = value.kind() == TokenKind::String,
                 Some("projectHash" | "messages") => is_header = true,
                 _ => {}
             }

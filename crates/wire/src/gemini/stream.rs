@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use lapidary_json::{Invalid, Kind, ScanError, Token, scan_object, scan_template};
+use lapidary_json::{InvalidJson, ScanError, Token, TokenKind, scan_object, scan_template};
 
 /// One line.
 #[derive(Debug, Clone)]
@@ -156,9 +156,9 @@ pub enum Content<'a> {
     /// An object whose `type` is missing or not a string.
     Untyped,
     /// JSON, but not an object.
-    NotAnObject(Kind),
+    NotAnObject(TokenKind),
     /// Not JSON at all.
-    NotJson(Invalid),
+    NotJson(InvalidJson),
 }
 
 /// A chunk of an answer, as every version so far spells it.
@@ -289,7 +289,7 @@ impl<'a> Fields<'a> {
     fn into_parsed(mut self, whole: Token<'a>) -> Parsed<'a> {
         let timestamp = self.take("timestamp");
         let content = match self.take("type") {
-            Some(name) if name.kind() == Kind::String => match self.line(name) {
+            Some(name) if name.kind() == TokenKind::String => match self.line(name) {
                 Some(line) => Content::Known(line),
                 None => Content::UnknownType(name),
             },

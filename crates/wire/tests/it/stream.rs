@@ -1,6 +1,6 @@
 //! `stream-json`, line by line: exact fields, in the spelling of 0.24 and of 0.61.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_wire::gemini::stream::{Content, Parsed, Stats, StreamLine, parse};
 
 /// A line as a table: its type, then each field with the token it holds.
@@ -368,11 +368,11 @@ fn numbers_keep_every_digit() {
 #[test]
 fn json_that_is_no_object_says_what_it_is() {
     for (line, kind) in [
-        ("null", Kind::Null),
-        ("true", Kind::Bool),
-        (" 12 ", Kind::Number),
-        (r#""text""#, Kind::String),
-        ("[{}]", Kind::Array),
+        ("null", TokenKind::Null),
+        ("true", TokenKind::Bool),
+        (" 12 ", TokenKind::Number),
+        (r#""text""#, TokenKind::String),
+        ("[{}]", TokenKind::Array),
     ] {
         match parse(line).content {
             Content::NotAnObject(found) => assert_eq!(found, kind, "{line}"),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use serde_json::{Map, Value};
 
 use super::{Wanted, readable};
@@ -68,7 +68,8 @@ fn verbatim(token: Token<'_>, given: &Map<String, Value>, known: &Map<String, Va
             own.as_deref() == Some(name)
         });
         let own = own.last().map(|(_, own)| own);
-        let own = own.or_else(|| (name == RAW && token.kind() != Kind::Object).then_some(token));
+        let own =
+            own.or_else(|| (name == RAW && token.kind() != TokenKind::Object).then_some(token));
         let own = own.filter(|_| !known.contains_key(name));
         let text = own.map_or_else(|| value.to_string(), readable::text);
         format!("{}:{text}", Value::from(name.as_str()))

@@ -1,6 +1,6 @@
 //! What the CLI tells the model of a session that it goes on with.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::{Json, Text};
 use lapidary_wire::gemini::session::Log;
 use serde::Serialize;
@@ -101,7 +101,7 @@ fn model_parts(message: Token<'_>) -> Vec<Json> {
 /// The parts of a content; a string is one.
 fn part_list(content: Token<'_>) -> impl Iterator<Item = Json> {
     let (list, single) = match content.kind() {
-        Kind::Array => (Some(content.elements()), None),
+        TokenKind::Array => (Some(content.elements()), None),
         _ => (None, Some(content)),
     };
     list.into_iter().flatten().chain(single).map(part)
@@ -109,7 +109,7 @@ fn part_list(content: Token<'_>) -> impl Iterator<Item = Json> {
 
 fn part(part: Token<'_>) -> Json {
     match part.kind() {
-        Kind::String => Json::object([("text", json(part))]),
+        TokenKind::String => Json::object([("text", json(part))]),
         _ => json(part),
     }
 }
@@ -145,8 +145,8 @@ fn answer(call: Token<'_>) -> Vec<Json> {
         return Vec::new();
     };
     match result.kind() {
-        Kind::Array => part_list(result).collect(),
-        Kind::String => vec![response(call, result)],
+        TokenKind::Array => part_list(result).collect(),
+        TokenKind::String => vec![response(call, result)],
         _ => vec![json(result)],
     }
 }

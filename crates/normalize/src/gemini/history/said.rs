@@ -1,6 +1,6 @@
 //! What a content says, in one text: that of its parts, and a word for each part that has none.
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::Text;
 use lapidary_wire::gemini::session::NO_TEXTS;
 
@@ -17,7 +17,7 @@ pub(super) fn said(content: Token<'_>) -> Text {
     let mut next = Some(content);
     loop {
         match next {
-            Some(part) if part.kind() == Kind::Array => {
+            Some(part) if part.kind() == TokenKind::Array => {
                 if lists.len() < DEEPEST {
                     lists.push(part.elements());
                 }
@@ -61,8 +61,8 @@ pub(super) fn in_text(value: Option<Token<'_>>) -> Text {
 }
 
 fn piece(part: Token<'_>) -> Option<Text> {
-    if part.kind() != Kind::Object {
-        return part.of(Kind::String).map(text);
+    if part.kind() != TokenKind::Object {
+        return part.if_kind(TokenKind::String).map(text);
     }
     let mut marks = [None; NO_TEXTS.len()];
     let mut said = None;

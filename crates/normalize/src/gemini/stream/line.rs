@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapidary_json::{Kind, SharedToken, Token};
+use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, Text};
 
@@ -23,7 +23,7 @@ pub(super) struct Current<'l> {
 /// Why a line of a known type cannot be translated.
 pub(super) struct Flaw {
     pub(super) field: &'static str,
-    pub(super) found: Option<Kind>,
+    pub(super) found: Option<TokenKind>,
 }
 
 impl<'l> Current<'l> {
@@ -37,11 +37,11 @@ impl<'l> Current<'l> {
     }
 
     pub(super) fn text(&self, token: Token<'_>) -> Text {
-        Text::from_token(SharedToken::of(self.text, token))
+        Text::from_token(SharedToken::new(self.text, token))
     }
 
     pub(super) fn json(&self, token: Token<'_>) -> Json {
-        Json::from(SharedToken::of(self.text, token))
+        Json::from(SharedToken::new(self.text, token))
     }
 
     /// A required text. A line without it cannot be translated.
@@ -51,7 +51,7 @@ impl<'l> Current<'l> {
         token: Option<Token<'_>>,
     ) -> Result<Text, Flaw> {
         match token {
-            Some(token) if token.kind() == Kind::String => Ok(self.text(token)),
+            Some(token) if token.kind() == TokenKind::String => Ok(self.text(token)),
             other => Err(Flaw {
                 field,
                 found: other.map(Token::kind),
@@ -64,7 +64,7 @@ impl<'l> Current<'l> {
         &mut self,
         field: &str,
         token: Option<Token<'a>>,
-        kind: Kind,
+        kind: TokenKind,
     ) -> Option<Token<'a>> {
         let token = token?.non_null()?;
         if token.kind() == kind {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_wire::gemini::stream::{Content, StreamLine};
 
@@ -70,7 +70,7 @@ pub(super) fn repeated_keys(keys: &[Cow<'_, str>], current: &mut Current<'_>) {
 pub(super) fn flawed(line: &StreamLine<'_>, flaw: &Flaw) -> String {
     let place = format!("`{}.{}`", type_name(line), flaw.field);
     match flaw.found {
-        Some(Kind::String) => format!("{place} has a value we do not know"),
+        Some(TokenKind::String) => format!("{place} has a value we do not know"),
         Some(kind) => format!("{place} is {}, not a string", kind.described()),
         None => format!("{place} is missing"),
     }

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 use lapidary_wire::acp::transcript::{Author, Record};
 use lapidary_wire::lines::{Line, LineBuffer};
 
@@ -115,7 +115,7 @@ fn step(line: Line<'_>, latest: &mut Duration) -> Result<Option<Step>, ()> {
 /// `t_ms` is in milliseconds, `t` in seconds.
 fn time(object: Token<'_>) -> Option<Duration> {
     let number = |name| -> Option<f64> {
-        let token = object.get(name)?.of(Kind::Number)?;
+        let token = object.get(name)?.if_kind(TokenKind::Number)?;
         token.as_str().parse().ok()
     };
     let seconds = number("t_ms")

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 
 use super::Record;
 use crate::lines::without_mark;
@@ -124,7 +124,7 @@ impl<'a> Log<'a> {
             .ok()
             .and_then(|text| Token::parse(text).ok())
         {
-            Some(record) if record.kind() == Kind::Object => self.apply(record),
+            Some(record) if record.kind() == TokenKind::Object => self.apply(record),
             _ => self.skipped.unreadable += 1,
         }
     }
@@ -138,14 +138,14 @@ impl<'a> Log<'a> {
                 self.header.get_or_insert(header);
                 self.patch(header);
             }
-            Record::Unknown if record.kind() == Kind::Object => self.skipped.unknown += 1,
+            Record::Unknown if record.kind() == TokenKind::Object => self.skipped.unknown += 1,
             Record::Unknown => self.skipped.unreadable += 1,
         }
     }
 
     fn patch(&mut self, patch: Token<'a>) {
         for (key, value) in patch.members() {
-            if key.is("messages") && value.kind() == Kind::Array {
+            if key.is("messages") && value.kind() == TokenKind::Array {
                 self.replace_all(value);
             } else {
                 self.set(key, value);
@@ -169,11 +169,11 @@ impl<'a> Log<'a> {
         self.messages.clear();
         self.places.clear();
         for message in messages.elements() {
-            if message.kind() != Kind::Object {
+            if message.kind() != TokenKind::Object {
                 self.skipped.unreadable += 1;
                 continue;
             }
-            let id = message.get("id").and_then(|id| id.of(Kind::String));
+            let id = message.get("id").and_then(|id| id.if_kind(TokenKind::String));
             self.upsert(id, message);
         }
         let kept = before

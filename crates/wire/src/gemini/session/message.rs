@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lapidary_json::{Kind, Token};
+use lapidary_json::{Token, TokenKind};
 
 /// A message: `user`, `gemini`, `info`, `error` or `warning`.
 #[derive(Debug, Clone, Default)]
@@ -47,29 +47,29 @@ impl<'a> MessageRecord<'a> {
     pub fn flaws(&self) -> Vec<&'static str> {
         let is = |field: Option<Token<'a>>, kind| field.is_none_or(|token| token.kind() == kind);
         let objects = |field: Option<Token<'a>>| {
-            is(field, Kind::Array)
+            is(field, TokenKind::Array)
                 && field
                     .into_iter()
                     .flat_map(Token::elements)
-                    .all(|item| item.kind() == Kind::Object)
+                    .all(|item| item.kind() == TokenKind::Object)
         };
         let scalar = self
             .content
-            .is_some_and(|content| matches!(content.kind(), Kind::Number | Kind::Bool));
+            .is_some_and(|content| matches!(content.kind(), TokenKind::Number | TokenKind::Bool));
         let calls = objects(self.tool_calls)
             && self.tool_calls().iter().all(|call| {
-                is(call.id, Kind::String)
-                    && is(call.name, Kind::String)
-                    && is(call.args, Kind::Object)
+                is(call.id, TokenKind::String)
+                    && is(call.name, TokenKind::String)
+                    && is(call.args, TokenKind::Object)
             });
         let checks = [
-            ("type", is(self.kind, Kind::String)),
-            ("timestamp", is(self.timestamp, Kind::String)),
+            ("type", is(self.kind, TokenKind::String)),
+            ("timestamp", is(self.timestamp, TokenKind::String)),
             ("content", !scalar),
             ("thoughts", objects(self.thoughts)),
             ("toolCalls", calls),
-            ("tokens", is(self.tokens, Kind::Object)),
-            ("model", is(self.model, Kind::String)),
+            ("tokens", is(self.tokens, TokenKind::Object)),
+            ("model", is(self.model, TokenKind::String)),
         ];
         checks
             .into_iter()
@@ -82,7 +82,7 @@ impl<'a> MessageRecord<'a> {
     /// stand in its content.
     pub fn tool_calls(&self) -> Vec<ToolCall<'a>> {
         let listed = self.tool_calls.into_iter().flat_map(Token::elements);
-        let listed = listed.filter(|call| call.kind() == Kind::Object);
+        let listed = listed.filter(|call| call.kind() == TokenKind::Object);
         let listed: Vec<_> = listed.map(ToolCall::of).collect();
         if !listed.is_empty() {
             return listed;
@@ -100,7 +100,7 @@ impl<'a> MessageRecord<'a> {
         self.thoughts
             .into_iter()
             .flat_map(Token::elements)
-            .filter(|thought| thought.kind() == Kind::Object)
+            .filter(|thought| thought.kind() == TokenKind::Object)
             .map(Thought::of)
     }
 
@@ -188,11 +188,11 @@ pub enum ToolCallResult<'a> {
 impl<'a> ToolCallResult<'a> {
     fn of(result: Token<'a>) -> Option<Self> {
         let first = match result.kind() {
-            Kind::Null => return None,
-            Kind::Array => result.elements().next()?.non_null()?,
+            TokenKind::Null => return None,
+            TokenKind::Array => result.elements().next()?.non_null()?,
             _ => result,
         };
-        if first.kind() == Kind::String {
+        if first.kind() == TokenKind::String {
             return Some(Self::Output(first));
         }
         let Some(response) = first
@@ -225,7 +225,7 @@ impl<'a> ToolCallResult<'a> {
 
 /// True if a response is more than an `output` and an `error` that are both empty.
 fn says_more(response: Token<'_>) -> bool {
-    response.kind() != Kind::Object
+    response.kind() != TokenKind::Object
         || response
             .members()
             .any(|(key, _)| !key.is("output") && !key.is("error"))
@@ -268,14 +268,14 @@ pub enum Part<'a> {
 /// The parts of a content, which may be a string, a part or a list of parts.
 pub fn parts(content: Token<'_>) -> Vec<Part<'_>> {
     match content.kind() {
-        Kind::Array => content.elements().map(part).collect(),
-        Kind::Null => Vec::new(),
+        TokenKind::Array => content.elements().map(part).collect(),
+        TokenKind::Null => Vec::new(),
         _ => vec![part(content)],
     }
 }
 
 fn part(part: Token<'_>) -> Part<'_> {
-    if part.kind() == Kind::String {
+    if part.kind() == TokenKind::String {
         return Part::Text(part);
     }
     if let Some(call) = part.get("functionCall") {
@@ -289,7 +289,7 @@ fn part(part: Token<'_>) -> Part<'_> {
     {
         return Part::InlineData { mime_type, data };
     }
-    match part.get("text").and_then(|text| text.of(Kind::String)) {
+    match part.get("text").and_then(|text| text.if_kind(TokenKind::String)) {
         Some(text) if part.get("thought").and_then(Token::bool) == Some(true) => {
             Part::Thought(text)
         }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use lapidary_json::{Kind, compact};
+use lapidary_json::{TokenKind, compact};
 
 use super::Log;
 
@@ -17,7 +17,7 @@ impl Log<'_> {
             let text = compact(message);
             let has_id = message
                 .get("id")
-                .is_some_and(|id| id.kind() == Kind::String);
+                .is_some_and(|id| id.kind() == TokenKind::String);
             match text.strip_prefix('{').filter(|_| !has_id) {
                 Some(rest) => {
                     let is_empty = rest.trim_start().starts_with('}');
@@ -41,7 +41,7 @@ impl Log<'_> {
         for name in ["sessionId", "projectHash"] {
             let is_there = self
                 .get(name)
-                .is_some_and(|value| value.kind() == Kind::String && value.is_truthy());
+                .is_some_and(|value| value.kind() == TokenKind::String && value.is_truthy());
             if !is_there {
                 write!(out, "{comma}\"{name}\":\"unknown\"")?;
                 comma = ",";
