@@ -27,8 +27,8 @@ mod unix {
     use std::time::{Duration, Instant};
 
     use lapidary_engine::hooks::{Surroundings, fire};
-    use lapidary_gemini::hooks::{Event, Hook, Plan, Source};
-    use lapidary_wire::gemini::hooks::{Details, Input, ToolCall};
+    use lapidary_gemini::hooks::{Hook, HookEvent, Plan, Source};
+    use lapidary_wire::gemini::hooks::{EventDetails, HookInput, HookToolCall};
     use nix::sys::resource::{UsageWho, getrusage};
     use nix::sys::time::TimeValLike as _;
     use serde_json::json;
@@ -92,17 +92,17 @@ mod unix {
         })
     }
 
-    fn input(around: &Surroundings) -> Input {
-        around.input(Details::BeforeTool(ToolCall {
+    fn input(around: &Surroundings) -> HookInput {
+        around.input(EventDetails::BeforeTool(HookToolCall {
             name: "read_file".to_owned(),
             input: json!({"file_path": "a.txt"}),
-            ..ToolCall::default()
+            ..HookToolCall::default()
         }))
     }
 
     fn plan(command: &str, timeout: Option<Duration>, count: usize) -> Plan {
         let hook = Hook {
-            event: Event::BeforeTool,
+            event: HookEvent::BeforeTool,
             name: None,
             description: None,
             command: command.to_owned(),

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use lapidary_wire::gemini::hooks::{Event, Matching};
+pub use lapidary_wire::gemini::hooks::{HookEvent, MatcherKind};
 pub use names::{event_meant, nearest};
 pub use notices::notices;
 pub use plan::{Order, PassedOver, Plan};
@@ -54,7 +54,7 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hook {
     /// The event it is for.
-    pub event: Event,
+    pub event: HookEvent,
     /// What its author calls it.
     pub name: Option<String>,
     /// What its author says of it.

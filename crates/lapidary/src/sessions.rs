@@ -28,7 +28,7 @@ use lapidary_normalize::gemini::session_messages;
 use lapidary_normalize::views::messages::MessageFold;
 pub use lapidary_sessions::*;
 use lapidary_vocab::Message;
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 pub use providers::providers;
 
 /// Which session.
@@ -174,7 +174,7 @@ fn of_session_file(request: &LoadRequest) -> Result<Option<Vec<Message>>, LoadEr
     };
     let bytes = fs::read(&path).map_err(|source| LoadError::Unreadable { path, source })?;
     Ok(Some(
-        session_messages::messages(&Log::read(&bytes)).collect(),
+        session_messages::messages(&ReplayedLog::read(&bytes)).collect(),
     ))
 }
 

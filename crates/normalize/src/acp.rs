@@ -29,9 +29,9 @@ use std::sync::Arc;
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{DiagnosticKind, Provider, RunEnd};
 use lapidary_vocab::{Body, Json, Text};
-use lapidary_wire::acp::envelope::{Envelope, Message, parse};
-use lapidary_wire::acp::update::{SessionUpdate, Update, announced_mode, plain_chunk};
-use lapidary_wire::lines::Line;
+use lapidary_wire::acp::envelope::{Envelope, RpcMessage, parse};
+use lapidary_wire::acp::update::{SessionUpdate, UpdateBody, announced_mode, plain_chunk};
+use lapidary_wire::lines::RawLine;
 
 use self::calls::Call;
 use self::line::{Current, Extra};
@@ -128,21 +128,21 @@ impl AcpNormalizer {
     pub fn push(
         &mut self,
         direction: Direction,
-        line: Line<'_>,
+        line: RawLine<'_>,
         received: Option<&str>,
         out: &mut Events,
     ) {
         self.sees_client |= direction == Direction::FromClient;
         self.arrived(received);
         match line {
-            Line::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
-            Line::Whole(bytes) => {
+            RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
+            RawLine::Whole(bytes) => {
                 if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
                     return self.text_line(direction, &on_one_line(text), out);
                 }
                 self.broken_line(direction, bytes, out);
             }
-            Line::TooLong { head, length } => {
+            RawLine::TooLong { head, length } => {
                 let kept = head.len();
                 let message = format!(
                     "a line of {length} bytes is over the limit; its first {kept} bytes were kept"
@@ -220,7 +220,7 @@ impl AcpNormalizer {
     fn message(
         &mut self,
         direction: Direction,
-        message: Message<'_>,
+        message: RpcMessage<'_>,
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
@@ -241,39 +241,49 @@ impl AcpNormalizer {
         }
     }
 
-    fn agent_writes(&mut self, message: Message<'_>, current: &mut Current<'_>, out: &mut Events) {
+    fn agent_writes(
+        &mut self,
+        message: RpcMessage<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
         match message {
-            Message::Notification { method, params } if method.is("session/update") => {
+            RpcMessage::Notification { method, params } if method.is("session/update") => {
                 self.session_update(params, current, out);
             }
-            Message::Request { id, method, params } => {
+            RpcMessage::Request { id, method, params } => {
                 self.agent_asks(id, method, params, current, out);
             }
-            Message::Notification { method, .. } => {
+            RpcMessage::Notification { method, .. } => {
                 current.about = format!("the agent tells `{}`", shown(method));
                 if !is_known(&shown(method)) {
                     let message = format!("unknown method `{}`", shown(method));
                     current.complain(DiagnosticKind::UnknownType, message);
                 }
             }
-            Message::Result { id, result } => {
+            RpcMessage::Result { id, result } => {
                 self.end_block(out);
                 self.answered(id, result, current, out);
             }
-            Message::Error { id, error } => {
+            RpcMessage::Error { id, error } => {
                 self.end_block(out);
                 self.refused(id, error, current, out);
             }
-            Message::Unknown => unknown_object(current),
+            RpcMessage::Unknown => unknown_object(current),
         }
     }
 
-    fn client_writes(&mut self, message: Message<'_>, current: &mut Current<'_>, out: &mut Events) {
+    fn client_writes(
+        &mut self,
+        message: RpcMessage<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
         match message {
-            Message::Request { id, method, params } => {
+            RpcMessage::Request { id, method, params } => {
                 self.client_asks(id, method, params, current, out);
             }
-            Message::Notification { method, params } => {
+            RpcMessage::Notification { method, params } => {
                 current.about = format!("the client tells `{}`", shown(method));
                 if method.is("session/cancel") {
                     self.end_block(out);
@@ -282,9 +292,9 @@ impl AcpNormalizer {
                     self.cancelled(current, out);
                 }
             }
-            Message::Result { id, result } => self.client_answers(id, Ok(result), current, out),
-            Message::Error { id, error } => self.client_answers(id, Err(error), current, out),
-            Message::Unknown => unknown_object(current),
+            RpcMessage::Result { id, result } => self.client_answers(id, Ok(result), current, out),
+            RpcMessage::Error { id, error } => self.client_answers(id, Err(error), current, out),
+            RpcMessage::Unknown => unknown_object(current),
         }
     }
 
@@ -298,12 +308,12 @@ impl AcpNormalizer {
             let message = "`session/update` without parameters".to_owned();
             return current.complain(DiagnosticKind::InvalidField, message);
         };
-        let read = SessionUpdate::of(params);
+        let read = SessionUpdate::from_token(params);
         let kind = read.kind.map_or("nothing".into(), shown);
         current.about = format!("`{kind}` says nothing new");
         let is_chunk = matches!(
             read.update,
-            Update::AgentMessageChunk(_) | Update::AgentThoughtChunk(_)
+            UpdateBody::AgentMessageChunk(_) | UpdateBody::AgentThoughtChunk(_)
         );
         if !is_chunk {
             self.end_block(out);
@@ -328,9 +338,9 @@ impl AcpNormalizer {
     }
 
     /// The mode that a chunk of Gemini's announces instead of being part of an answer.
-    fn announced_mode(&self, update: &Update<'_>) -> Option<&'static str> {
+    fn announced_mode(&self, update: &UpdateBody<'_>) -> Option<&'static str> {
         match update {
-            Update::AgentMessageChunk(chunk) if self.stamp.provider == Provider::Gemini => {
+            UpdateBody::AgentMessageChunk(chunk) if self.stamp.provider == Provider::Gemini => {
                 announced_mode(content::text(chunk.content?)?)
             }
             _ => None,
@@ -338,7 +348,7 @@ impl AcpNormalizer {
     }
 
     /// Says where an update stands, if that is not within a turn.
-    fn tag(&mut self, update: &Update<'_>, current: &mut Current<'_>) {
+    fn tag(&mut self, update: &UpdateBody<'_>, current: &mut Current<'_>) {
         let session = self.sessions.of(self.stamp.session_id.as_ref());
         if session.is_replaying && updates::is_history(update) {
             current.tags.push("acp.replay");
@@ -405,7 +415,7 @@ impl Normalizer for AcpNormalizer {
     fn push_line(
         &mut self,
         from: Direction,
-        line: Line<'_>,
+        line: RawLine<'_>,
         received: Option<&str>,
         out: &mut Events,
     ) {

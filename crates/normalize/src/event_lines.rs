@@ -5,7 +5,7 @@
 
 use lapidary_vocab::event::{Diagnostic, DiagnosticKind, Provider, SCHEMA};
 use lapidary_vocab::{Base, Body, Event, Text};
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 
 use crate::raw::{Raw, on_one_line};
 
@@ -31,17 +31,17 @@ pub enum EventLine {
 
 impl EventReader {
     /// Reads a line. A blank line is nothing.
-    pub fn push(&mut self, line: Line<'_>) -> Option<EventLine> {
+    pub fn push(&mut self, line: RawLine<'_>) -> Option<EventLine> {
         let (kind, message, bytes) = match line {
-            Line::Whole(bytes) if bytes.trim_ascii().is_empty() => return None,
-            Line::Whole(bytes) => match read(bytes) {
+            RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => return None,
+            RawLine::Whole(bytes) => match read(bytes) {
                 Ok(event) => {
                     self.note(&event);
                     return Some(EventLine::Event(event));
                 }
                 Err(message) => (DiagnosticKind::MalformedLine, message, bytes),
             },
-            Line::TooLong { head, length } => {
+            RawLine::TooLong { head, length } => {
                 let kept = head.len();
                 let message = format!(
                     "a line of {length} bytes is over the limit; its first {kept} bytes were kept"

@@ -2,7 +2,7 @@
 
 use lapidary_vocab::event::{Diagnostic, DiagnosticKind, RunEnd};
 use lapidary_vocab::{Body, Event, Text};
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 
 use crate::{Ending, Events};
 
@@ -22,7 +22,7 @@ pub trait Normalizer: std::fmt::Debug {
     fn push_line(
         &mut self,
         from: Direction,
-        line: Line<'_>,
+        line: RawLine<'_>,
         received: Option<&str>,
         out: &mut Events,
     );

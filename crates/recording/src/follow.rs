@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use lapidary_wire::lines::{Line, LineBuffer};
+use lapidary_wire::lines::{LineBuffer, RawLine};
 
 use lapidary_process::platform::{read_at, read_exact_at};
 
@@ -148,8 +148,8 @@ impl FollowedLines {
             self.lines.filled(count);
         }
         Ok(match self.lines.next_line() {
-            Some(Line::Whole(line)) => Some(line),
-            Some(Line::TooLong { .. }) | None => Some(b""),
+            Some(RawLine::Whole(line)) => Some(line),
+            Some(RawLine::TooLong { .. }) | None => Some(b""),
         })
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use lapidary_wire::lines::{DEFAULT_LIMIT, Line, LineBuffer};
+use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer, RawLine};
 
 use super::timing::{Channel, Moment, TimingReader, time_of};
 use super::{STDIN, STDOUT};
@@ -33,7 +33,7 @@ pub struct RecordedLine<'a> {
     /// When, as events carry it, if the recording has times.
     pub at: Option<&'a str>,
     /// The line, without its end.
-    pub line: Line<'a>,
+    pub line: RawLine<'a>,
 }
 
 /// Why a line cannot be read.

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use lapidary_json::{Token, TokenKind};
-use lapidary_wire::acp::envelope::{self, Envelope, Message};
+use lapidary_wire::acp::envelope::{self, Envelope, RpcMessage};
 
 use super::STDIN;
 
@@ -33,7 +33,7 @@ fn is_greeting(line: &str) -> bool {
     let Envelope::Object { message, .. } = envelope::parse(line) else {
         return false;
     };
-    let Message::Request { method, params, .. } = message else {
+    let RpcMessage::Request { method, params, .. } = message else {
         return false;
     };
     let version = params.and_then(|params| params.get("protocolVersion"));

@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use lapidary_json::{SharedToken, Token};
 use lapidary_vocab::{Json, Text};
-use lapidary_wire::acp::envelope::{self, Envelope, Message};
+use lapidary_wire::acp::envelope::{self, Envelope, RpcMessage};
 use lapidary_wire::lines;
 
 use super::error::Refusal;
 use super::message::{Asked, Id, Line, Noise, Received, What};
 
 /// A line of the agent and what it is. Whether an answer is awaited is for others to say; so far it is not.
-pub(super) fn read(line: lines::Line<'_>) -> Received {
+pub(super) fn read(line: lines::RawLine<'_>) -> Received {
     match line {
-        lines::Line::Whole(bytes) => {
+        lines::RawLine::Whole(bytes) => {
             let line = Line::new(bytes);
             let what = classify(&line);
             Received { line, what }
         }
-        lines::Line::TooLong { head, length } => Received {
+        lines::RawLine::TooLong { head, length } => Received {
             line: Line::new(head),
             what: What::Noise(Noise::TooLong(length)),
         },
@@ -35,28 +35,28 @@ fn classify(line: &Line) -> What {
     }
 }
 
-fn known(text: &Arc<str>, message: Message<'_>) -> What {
+fn known(text: &Arc<str>, message: RpcMessage<'_>) -> What {
     match message {
-        Message::Request { id, method, params } => What::Request {
+        RpcMessage::Request { id, method, params } => What::Request {
             id: Id::of_wire(id),
             method: Text::from_token(SharedToken::new(text, method)),
             params: params.map(|params| json(text, params)),
         },
-        Message::Notification { method, params } => What::Notification {
+        RpcMessage::Notification { method, params } => What::Notification {
             method: Text::from_token(SharedToken::new(text, method)),
             params: params.map(|params| json(text, params)),
         },
-        Message::Result { id, result } => What::Answer {
+        RpcMessage::Result { id, result } => What::Answer {
             id: Id::of_wire(id),
             outcome: Ok(json(text, result)),
             asked: Asked::Never,
         },
-        Message::Error { id, error } => What::Answer {
+        RpcMessage::Error { id, error } => What::Answer {
             id: Id::of_wire(id),
             outcome: Err(Refusal::read(text, error)),
             asked: Asked::Never,
         },
-        Message::Unknown => What::Noise(Noise::NotAMessage),
+        RpcMessage::Unknown => What::Noise(Noise::NotAMessage),
     }
 }
 

@@ -132,12 +132,12 @@ impl Id {
         may.then(|| Self(SharedToken::from(token)))
     }
 
-    pub(super) fn of_wire(id: envelope::Id<'_>) -> Self {
+    pub(super) fn of_wire(id: envelope::RpcId<'_>) -> Self {
         match id {
-            envelope::Id::Number(token) | envelope::Id::String(token) => {
+            envelope::RpcId::Number(token) | envelope::RpcId::String(token) => {
                 Self(SharedToken::from(token))
             }
-            envelope::Id::Null => {
+            envelope::RpcId::Null => {
                 let null = SharedToken::parse("null");
                 Self(null.expect("null is a JSON value"))
             }

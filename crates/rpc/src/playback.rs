@@ -128,12 +128,12 @@ impl Playback {
     }
 }
 
-fn sent(line: lines::Line<'_>) -> Traffic {
-    let (lines::Line::Whole(bytes) | lines::Line::TooLong { head: bytes, .. }) = line;
+fn sent(line: lines::RawLine<'_>) -> Traffic {
+    let (lines::RawLine::Whole(bytes) | lines::RawLine::TooLong { head: bytes, .. }) = line;
     Traffic::Sent(Arc::from(String::from_utf8_lossy(bytes)))
 }
 
-fn received(line: lines::Line<'_>, known: Option<Asked>) -> Traffic {
+fn received(line: lines::RawLine<'_>, known: Option<Asked>) -> Traffic {
     let mut received = classify::read(line);
     if let (What::Answer { asked, .. }, Some(known)) = (&mut received.what, known) {
         *asked = known;
@@ -172,7 +172,7 @@ impl Place {
     }
 
     /// The next line, which must have been written. None if it cannot be read.
-    fn line(&mut self, mut file: &File) -> Option<lines::Line<'_>> {
+    fn line(&mut self, mut file: &File) -> Option<lines::RawLine<'_>> {
         while !self.lines.has_line() {
             file.seek(SeekFrom::Start(self.end)).ok()?;
             let count = file.read(self.lines.room()).ok()?;

@@ -46,7 +46,7 @@ pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<Shared>) 
 }
 
 /// Takes a line that stands there in what the agent has written.
-fn take(line: lines::Line<'_>, place: Range<u64>, shared: &Arc<Shared>) {
+fn take(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<Shared>) {
     let Received { line, what } = classify::read(line);
     match &what {
         What::Answer { id, outcome, .. } => {

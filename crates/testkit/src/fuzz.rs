@@ -28,8 +28,8 @@ use lapidary_render::text::{self, TextRenderer};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Base, Body, Event, Message};
 use lapidary_wire::detect;
-use lapidary_wire::gemini::session::Log;
-use lapidary_wire::lines::{DEFAULT_LIMIT, Line, LineBuffer};
+use lapidary_wire::gemini::session::ReplayedLog;
+use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer, RawLine};
 use lapidary_wire::sse::{EventBuffer, EventTooLarge, ServerEvent};
 use serde::Serialize;
 use serde::de::IgnoredAny;
@@ -85,7 +85,7 @@ pub fn line(data: &[u8]) {
 ///
 /// It can always be read; each message of its final state becomes exactly one message of ours, which carries its record.
 pub fn session(data: &[u8]) {
-    let log = Log::read(data);
+    let log = ReplayedLog::read(data);
     let messages: Vec<_> = session_messages::messages(&log).collect();
     assert_eq!(messages.len(), log.messages().count());
     for (message, record) in messages.iter().zip(log.messages()) {
@@ -149,7 +149,7 @@ fn one_line(line: &[u8], keep_raw: bool) -> Vec<Event> {
     let mut options = Options::new("fuzz");
     options.keep_raw = keep_raw;
     let mut events = Vec::new();
-    StreamNormalizer::new(&options).push(Line::Whole(line), None, &mut events);
+    StreamNormalizer::new(&options).push(RawLine::Whole(line), None, &mut events);
     events
 }
 

@@ -3,12 +3,12 @@
 use lapidary_json::Token;
 
 use crate::acp::transcript;
-use crate::gemini::output::{self, Document, Piece};
-use crate::gemini::session::Record;
+use crate::gemini::output::{self, OutputDocument, OutputPiece};
+use crate::gemini::session::SessionRecord;
 
 /// A format this crate reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum InputFormat {
     /// `gemini -o stream-json`.
     StreamJson,
     /// `gemini -o json`, from stdout or stderr.
@@ -21,9 +21,9 @@ pub enum Format {
 
 /// What one line gives away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guess {
+pub enum FormatGuess {
     /// It can only be this.
-    Is(Format),
+    Is(InputFormat),
     /// It is a document or begins one that goes on over several lines: unless a line of a stream follows, the whole text must be
     /// looked at.
     MayBeDocument,
@@ -32,57 +32,61 @@ pub enum Guess {
 }
 
 /// Looks at one line.
-pub fn line(text: &str) -> Guess {
+pub fn line(text: &str) -> FormatGuess {
     let opens = text.trim_start().starts_with(['{', '[']);
     match Token::parse(text) {
         Ok(token) => match of_object(token) {
             // A program may well log an object with an error in it before its stream begins.
-            Some(Format::Json) => Guess::MayBeDocument,
-            Some(format) => Guess::Is(format),
-            None => Guess::Nothing,
+            Some(InputFormat::Json) => FormatGuess::MayBeDocument,
+            Some(format) => FormatGuess::Is(format),
+            None => FormatGuess::Nothing,
         },
-        Err(invalid) if opens && invalid.at >= text.len() => Guess::MayBeDocument,
-        Err(_) => Guess::Nothing,
+        Err(invalid) if opens && invalid.at >= text.len() => FormatGuess::MayBeDocument,
+        Err(_) => FormatGuess::Nothing,
     }
 }
 
 /// Looks at a whole text.
-pub fn document(text: &str) -> Option<Format> {
+pub fn document(text: &str) -> Option<InputFormat> {
     if let Ok(token) = Token::parse(text)
         && let Some(format) = of_object(token)
     {
         return Some(format);
     }
     let certain = text.lines().find_map(|text| match line(text) {
-        Guess::Is(format) => Some(format),
-        Guess::MayBeDocument | Guess::Nothing => None,
+        FormatGuess::Is(format) => Some(format),
+        FormatGuess::MayBeDocument | FormatGuess::Nothing => None,
     });
     certain.or_else(|| {
-        let is_document = |piece: &Piece<'_>| matches!(piece, Piece::Document(_));
+        let is_document = |piece: &OutputPiece<'_>| matches!(piece, OutputPiece::Document(_));
         output::pieces(text)
             .iter()
             .any(is_document)
-            .then_some(Format::Json)
+            .then_some(InputFormat::Json)
     })
 }
 
-fn of_object(object: Token<'_>) -> Option<Format> {
-    if transcript::Record::is_message(object) || transcript::Record::of(object).is_some() {
-        return Some(Format::Acp);
+fn of_object(object: Token<'_>) -> Option<InputFormat> {
+    if transcript::TranscriptRecord::is_message(object)
+        || transcript::TranscriptRecord::from_token(object).is_some()
+    {
+        return Some(InputFormat::Acp);
     }
-    match Record::of(object) {
-        Record::RewindTo(_) | Record::Set(_) | Record::Header(_) => return Some(Format::Session),
-        // `error` is a type in both worlds, but only a session's records have an id.
-        Record::Message { record, .. } if record.get("content").is_some() => {
-            return Some(Format::Session);
+    match SessionRecord::from_token(object) {
+        SessionRecord::RewindTo(_) | SessionRecord::Set(_) | SessionRecord::Header(_) => {
+            return Some(InputFormat::Session);
         }
-        Record::Message { .. } | Record::Unknown => {}
+        // `error` is a type in both worlds, but only a session's records have an id.
+        SessionRecord::Message { record, .. } if record.get("content").is_some() => {
+            return Some(InputFormat::Session);
+        }
+        SessionRecord::Message { .. } | SessionRecord::Unknown => {}
     }
     match object.get("type").and_then(Token::string).as_deref() {
         Some("init" | "message" | "tool_use" | "tool_result" | "error" | "result") => {
-            Some(Format::StreamJson)
+            Some(InputFormat::StreamJson)
         }
         Some(_) => None,
-        None => Document::of(object).map(|_| Format::Json),
+        None => OutputDocument::from_token(object).map(|_| InputFormat::Json),
     }
 }

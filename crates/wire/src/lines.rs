@@ -20,7 +20,7 @@ pub fn without_mark(bytes: &[u8]) -> &[u8] {
 
 /// A line without its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line<'a> {
+pub enum RawLine<'a> {
     /// The whole line.
     Whole(&'a [u8]),
     /// A line over the limit.
@@ -125,7 +125,7 @@ impl LineBuffer {
     }
 
     /// The next line that has ended. None until more bytes come.
-    pub fn next_line(&mut self) -> Option<Line<'_>> {
+    pub fn next_line(&mut self) -> Option<RawLine<'_>> {
         if !self.has_line() {
             return None;
         }
@@ -157,7 +157,7 @@ impl LineBuffer {
     }
 
     /// What is left when there will be no more bytes: a last line without its newline.
-    pub fn last_line(&mut self) -> Option<Line<'_>> {
+    pub fn last_line(&mut self) -> Option<RawLine<'_>> {
         if self.start == self.end && self.dropped == 0 {
             return None;
         }
@@ -167,7 +167,7 @@ impl LineBuffer {
         Some(self.finish_line(line))
     }
 
-    fn finish_line(&mut self, line: std::ops::Range<usize>) -> Line<'_> {
+    fn finish_line(&mut self, line: std::ops::Range<usize>) -> RawLine<'_> {
         let length = self.dropped + line.len() as u64;
         self.taken += length;
         let is_first = std::mem::take(&mut self.at_beginning);
@@ -175,14 +175,14 @@ impl LineBuffer {
             self.keep_head(line);
             self.dropped = 0;
             let head = &self.head;
-            return Line::TooLong { head, length };
+            return RawLine::TooLong { head, length };
         }
         let mut bytes = &self.buffer[line];
         if is_first {
             // A byte order mark is no part of the first line.
             bytes = without_mark(bytes);
         }
-        Line::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes))
+        RawLine::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes))
     }
 
     /// Keeps what is still missing of the head of a line over the limit.

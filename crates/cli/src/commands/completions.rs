@@ -6,7 +6,7 @@ use clap::Command;
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
 use lapidary::engine::agents;
-use lapidary::gemini::hooks::Event;
+use lapidary::gemini::hooks::HookEvent;
 use lapidary::vocab::schema::PUBLISHED;
 
 use super::command_line;
@@ -68,7 +68,7 @@ fn offering(command: Command, argument: &str, names: &[&'static str]) -> Command
 }
 
 fn events() -> Vec<&'static str> {
-    Event::ALL.map(Event::as_str).into()
+    HookEvent::ALL.map(HookEvent::as_str).into()
 }
 
 fn schemas() -> Vec<&'static str> {

@@ -16,8 +16,8 @@ use lapidary::normalize::gemini::{session_events, session_messages};
 use lapidary::normalize::{Direction, Ending, Options};
 use lapidary::render::outline::Outline;
 use lapidary::vocab::line;
-use lapidary::wire::gemini::session::{Log, MessageRecord};
-use lapidary::wire::lines::Line;
+use lapidary::wire::gemini::session::{MessageRecord, ReplayedLog};
+use lapidary::wire::lines::RawLine;
 
 use super::prices::TranscriptPrices;
 use super::runs::common::run_or_path;
@@ -261,11 +261,11 @@ fn written(
     let mut normalizer = dialect.normalizer(&args.options(format));
     let mut sink = args.sink(format, out);
     let mut events = Vec::new();
-    let mut push = |line: Line<'_>, received: Option<&str>, events: &mut Vec<_>| {
+    let mut push = |line: RawLine<'_>, received: Option<&str>, events: &mut Vec<_>| {
         normalizer.push_line(Direction::FromAgent, line, received, events);
     };
     match dialect.speech {
-        Speech::Document => push(Line::Whole(&input.read_all()?), None, &mut events),
+        Speech::Document => push(RawLine::Whole(&input.read_all()?), None, &mut events),
         Speech::Stream => {
             // Line by line: what came is printed before more is waited for.
             let mut lines = input.lines(args.max_line);
@@ -309,7 +309,7 @@ fn session(
         ));
     }
     let bytes = input.read_all()?;
-    let log = Log::read(&bytes);
+    let log = ReplayedLog::read(&bytes);
     if log.is_empty() {
         return Err(Failure::bad_input(anyhow::anyhow!(
             "`{}` holds no record of a session",
@@ -323,7 +323,7 @@ fn session(
     let mut oddities = left_out;
     if format == Format::Messages {
         for record in log.messages() {
-            oddities += MessageRecord::of(record).flaws().len() as u64;
+            oddities += MessageRecord::from_token(record).flaws().len() as u64;
             line::write(out, &session_messages::message(record))?;
         }
         if left_out > 0 {

@@ -14,8 +14,8 @@ use std::time::Duration;
 use lapidary_json::{Token, TokenKind};
 use lapidary_normalize::gemini::session_log::{TurnInLog, entry, turn_entry};
 use lapidary_sessions::Store;
-use lapidary_wire::gemini::session::{MessageRecord, Part};
-use lapidary_wire::lines::{Line, LineBuffer};
+use lapidary_wire::gemini::session::{MessagePart, MessageRecord};
+use lapidary_wire::lines::{LineBuffer, RawLine};
 use tokio::time::{Instant, sleep};
 
 use crate::follow::CHUNK;
@@ -269,7 +269,7 @@ impl SessionLog {
             let most = file.offset + MOST_HISTORY;
             while file.offset < most && file.read_on() {
                 while let Some(line) = file.lines.next_line() {
-                    if let Line::Whole(line) = line
+                    if let RawLine::Whole(line) = line
                         && let Ok(line) = std::str::from_utf8(line)
                         && let Ok(record) = Token::parse(line)
                     {
@@ -287,7 +287,9 @@ impl SessionLog {
 
     fn note(&mut self, line: Token<'_>) {
         if let Some(patch) = line.get("$set") {
-            let messages = patch.get("messages").and_then(|it| it.if_kind(TokenKind::Array));
+            let messages = patch
+                .get("messages")
+                .and_then(|it| it.if_kind(TokenKind::Array));
             let messages: Vec<_> = messages.into_iter().flat_map(Token::elements).collect();
             // A history that is written anew has no prompt that is new.
             let (prompts, turn) = (self.prompts, self.turn);
@@ -326,11 +328,11 @@ impl SessionLog {
     }
 
     fn record(&mut self, record: Token<'_>) {
-        let read = MessageRecord::of(record);
+        let read = MessageRecord::from_token(record);
         let is = |kind| read.kind.is_some_and(|it| it.is(kind));
         if is("user") {
             let parts = read.parts();
-            let is_result = |part: &Part<'_>| matches!(part, Part::FunctionResponse);
+            let is_result = |part: &MessagePart<'_>| matches!(part, MessagePart::FunctionResponse);
             self.is_answered = false;
             if !parts.iter().any(is_result) {
                 self.prompts += 1;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapidary_gemini::hooks::{Entry, Event, LeftOut, Registry, Unusable};
+use lapidary_gemini::hooks::{Entry, HookEvent, LeftOut, Registry, Unusable};
 use lapidary_gemini::settings::{Settings, Workspace};
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Notice, Vars};
@@ -76,9 +76,9 @@ impl Job {
 
 /// Hooks that do not run only because the folder is not trusted are somebody's guard: to go on would be to go on without it.
 fn refuse_distrust(setup: &Setup) -> Result<(), JobError> {
-    let is_in_reach = |event: &Event| !OUT_OF_REACH.contains(event);
+    let is_in_reach = |event: &HookEvent| !OUT_OF_REACH.contains(event);
     let withheld = Registry::withheld(setup);
-    let mut events: Vec<Event> = withheld.iter().map(|hook| hook.event).collect();
+    let mut events: Vec<HookEvent> = withheld.iter().map(|hook| hook.event).collect();
     events.retain(is_in_reach);
     if events.is_empty() {
         return Ok(());
@@ -118,11 +118,11 @@ fn notices(registry: &Registry) -> Vec<String> {
     let warnings = registry.other_warnings().iter().cloned();
     let warnings = registry.announcement().into_iter().chain(warnings);
     let mut notices: Vec<_> = warnings.chain(left_out).chain(off).collect();
-    let is_enabled = |event: Event| {
+    let is_enabled = |event: HookEvent| {
         let mut enabled = registry.hooks.iter().filter(|entry| entry.enabled);
         enabled.any(|entry| entry.hook.event == event)
     };
-    if !Event::ALL.into_iter().any(is_enabled) {
+    if !HookEvent::ALL.into_iter().any(is_enabled) {
         notices.push("there are no hooks to run".to_owned());
     }
     notices

@@ -1,6 +1,6 @@
 //! What the hooks of one event say together, as Gemini CLI (0.61) puts it together.
 
-use lapidary_wire::gemini::hooks::{Event, Object, Output, is_truthy, said};
+use lapidary_wire::gemini::hooks::{HookEvent, HookOutput, JsonObject, is_truthy, said};
 use serde_json::{Value, json};
 
 /// The fields that an aggregate has. Others were for the hook that wrote them.
@@ -18,30 +18,32 @@ const SPECIFIC: &str = "hookSpecificOutput";
 
 /// What the outputs of all hooks come to, in the order of their plan. None if none of them said anything.
 pub fn aggregate<'a>(
-    event: Event,
-    outputs: impl IntoIterator<Item = &'a Output>,
-) -> Option<Output> {
+    event: HookEvent,
+    outputs: impl IntoIterator<Item = &'a HookOutput>,
+) -> Option<HookOutput> {
     let outputs: Vec<_> = outputs.into_iter().collect();
     if outputs.is_empty() {
         return None;
     }
     let mut merged = match event {
-        Event::BeforeTool
-        | Event::AfterTool
-        | Event::BeforeAgent
-        | Event::AfterAgent
-        | Event::SessionStart => decided(&outputs),
-        Event::BeforeModel | Event::AfterModel => replaced(&outputs),
-        Event::BeforeToolSelection => selected(&outputs),
-        Event::SessionEnd | Event::PreCompress | Event::Notification => latest(&outputs),
+        HookEvent::BeforeTool
+        | HookEvent::AfterTool
+        | HookEvent::BeforeAgent
+        | HookEvent::AfterAgent
+        | HookEvent::SessionStart => decided(&outputs),
+        HookEvent::BeforeModel | HookEvent::AfterModel => replaced(&outputs),
+        HookEvent::BeforeToolSelection => selected(&outputs),
+        HookEvent::SessionEnd | HookEvent::PreCompress | HookEvent::Notification => {
+            latest(&outputs)
+        }
     };
     merged.retain(|key, _| FIELDS.contains(&key.as_str()));
-    Some(Output(merged))
+    Some(HookOutput(merged))
 }
 
 /// Whoever objects is heard; what is said is said by all.
-fn decided(outputs: &[&Output]) -> Object {
-    let mut merged = Object::new();
+fn decided(outputs: &[&HookOutput]) -> JsonObject {
+    let mut merged = JsonObject::new();
     let stops = outputs.iter().any(|output| output.is_stopping());
     let mutes = outputs.iter().any(|output| output.is_muted());
     merged.insert("continue".to_owned(), (!stops).into());
@@ -72,19 +74,19 @@ fn decided(outputs: &[&Output]) -> Object {
 }
 
 /// The last refusal, else the last wish to be asked, else a yes; where everything stops anyway, none is needed.
-fn decision(outputs: &[&Output], stops: bool) -> Option<Value> {
-    let last = |is: fn(&Output) -> bool| {
+fn decision(outputs: &[&HookOutput], stops: bool) -> Option<Value> {
+    let last = |is: fn(&HookOutput) -> bool| {
         let found = outputs.iter().rev().find(|output| is(output))?;
         found.0.get("decision").cloned()
     };
-    let decision = last(Output::is_blocking).or_else(|| last(Output::is_asking));
+    let decision = last(HookOutput::is_blocking).or_else(|| last(HookOutput::is_asking));
     decision.or_else(|| (!stops).then(|| "allow".into()))
 }
 
 /// What comes later takes the place of what came before, but contexts are added up, and a context once cleared stays so.
-fn specific(outputs: &[&Output]) -> Option<Object> {
+fn specific(outputs: &[&HookOutput]) -> Option<JsonObject> {
     let all = outputs.iter().filter_map(|output| specific_of(output));
-    let mut merged: Option<Object> = None;
+    let mut merged: Option<JsonObject> = None;
     let (mut contexts, mut clears) = (Vec::new(), false);
     for one in all {
         clears |= one.get("clearContext") == Some(&Value::Bool(true));
@@ -104,13 +106,13 @@ fn specific(outputs: &[&Output]) -> Option<Object> {
     merged
 }
 
-fn specific_of(output: &Output) -> Option<&Object> {
+fn specific_of(output: &HookOutput) -> Option<&JsonObject> {
     output.0.get(SPECIFIC)?.as_object()
 }
 
 /// Field by field the last one, inside what is specific too.
-fn replaced(outputs: &[&Output]) -> Object {
-    let mut specific = Object::new();
+fn replaced(outputs: &[&HookOutput]) -> JsonObject {
+    let mut specific = JsonObject::new();
     for one in outputs.iter().filter_map(|output| specific_of(output)) {
         specific.extend(one.clone());
     }
@@ -120,8 +122,8 @@ fn replaced(outputs: &[&Output]) -> Object {
 }
 
 /// Field by field the last one.
-fn latest(outputs: &[&Output]) -> Object {
-    let mut merged = Object::new();
+fn latest(outputs: &[&HookOutput]) -> JsonObject {
+    let mut merged = JsonObject::new();
     for output in outputs {
         merged.extend(output.0.clone());
     }
@@ -129,7 +131,7 @@ fn latest(outputs: &[&Output]) -> Object {
 }
 
 /// The strictest mode, and the tools that any of them names. It says so even if none of them has said anything about tools.
-fn selected(outputs: &[&Output]) -> Object {
+fn selected(outputs: &[&HookOutput]) -> JsonObject {
     let configs = outputs.iter().filter_map(|it| it.specific("toolConfig"));
     let configs: Vec<_> = configs.collect();
     let has = |mode: &str| configs.iter().any(|it| it["mode"] == mode);
@@ -145,20 +147,20 @@ fn selected(outputs: &[&Output]) -> Object {
         names.dedup();
     }
     let specific = json!({
-        "hookEventName": Event::BeforeToolSelection.as_str(),
+        "hookEventName": HookEvent::BeforeToolSelection.as_str(),
         "toolConfig": {"mode": mode, "allowedFunctionNames": names},
     });
-    Object::from_iter([(SPECIFIC.to_owned(), specific)])
+    JsonObject::from_iter([(SPECIFIC.to_owned(), specific)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(event: Event, outputs: &[Value], expected: &Value) {
+    fn check(event: HookEvent, outputs: &[Value], expected: &Value) {
         let outputs = outputs
             .iter()
-            .map(|it| Output(it.as_object().unwrap().clone()));
+            .map(|it| HookOutput(it.as_object().unwrap().clone()));
         let outputs: Vec<_> = outputs.collect();
         let merged = aggregate(event, &outputs).map_or(Value::Null, |it| it.0.into());
         assert_eq!(merged, *expected);
@@ -166,20 +168,20 @@ mod tests {
 
     #[test]
     fn nobody_said_anything() {
-        check(Event::BeforeTool, &[], &Value::Null);
+        check(HookEvent::BeforeTool, &[], &Value::Null);
     }
 
     #[test]
     fn whoever_objects_is_heard() {
         let yes = json!({"continue": true, "suppressOutput": false, "decision": "allow"});
-        check(Event::BeforeTool, &[json!({})], &yes);
+        check(HookEvent::BeforeTool, &[json!({})], &yes);
         check(
-            Event::BeforeTool,
+            HookEvent::BeforeTool,
             &[json!({"decision": "Deny", "other": 1})],
             &yes,
         );
         check(
-            Event::BeforeAgent,
+            HookEvent::BeforeAgent,
             &[
                 json!({"decision": "block", "reason": "a", "systemMessage": "x"}),
                 json!({"decision": "deny", "reason": "b", "suppressOutput": 1}),
@@ -192,12 +194,12 @@ mod tests {
             }),
         );
         check(
-            Event::BeforeTool,
+            HookEvent::BeforeTool,
             &[json!({"decision": "ask"}), json!({"decision": "allow"})],
             &json!({"continue": true, "suppressOutput": false, "decision": "ask"}),
         );
         check(
-            Event::AfterTool,
+            HookEvent::AfterTool,
             &[
                 json!({"continue": false, "stopReason": "s"}),
                 json!({"continue": 0}),
@@ -210,7 +212,7 @@ mod tests {
     fn contexts_are_added_up() {
         let specific = |specific: Value| json!({"hookSpecificOutput": specific});
         check(
-            Event::AfterAgent,
+            HookEvent::AfterAgent,
             &[
                 specific(json!({"additionalContext": "a", "x": 1, "clearContext": true})),
                 specific(json!({"additionalContext": "b", "x": 2, "clearContext": false})),
@@ -227,7 +229,7 @@ mod tests {
     #[test]
     fn for_the_model_the_last_one_counts() {
         check(
-            Event::BeforeModel,
+            HookEvent::BeforeModel,
             &[
                 json!({"decision": "deny", "reason": "a", "hookSpecificOutput": {"x": 1, "y": 1}}),
                 json!({"decision": "allow", "hookSpecificOutput": {"y": 2}}),
@@ -235,7 +237,7 @@ mod tests {
             &json!({"decision": "allow", "reason": "a", "hookSpecificOutput": {"x": 1, "y": 2}}),
         );
         check(
-            Event::SessionEnd,
+            HookEvent::SessionEnd,
             &[
                 json!({"systemMessage": "a", "other": 1, "hookSpecificOutput": {"x": 1}}),
                 json!({"systemMessage": "b", "hookSpecificOutput": {"y": 1}}),
@@ -256,7 +258,7 @@ mod tests {
         let any = config(json!({"mode": "ANY", "allowedFunctionNames": ["b", "a"]}));
         let auto = config(json!({"mode": "AUTO", "allowedFunctionNames": ["c", "a"]}));
         let none = config(json!({"mode": "NONE"}));
-        let event = Event::BeforeToolSelection;
+        let event = HookEvent::BeforeToolSelection;
         check(event, &[json!({})], &said("AUTO", &[]));
         check(
             event,

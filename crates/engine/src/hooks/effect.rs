@@ -1,6 +1,6 @@
 //! What is to be done about what hooks said.
 
-use lapidary_wire::gemini::hooks::{Event, Object, Output, is_truthy};
+use lapidary_wire::gemini::hooks::{HookEvent, HookOutput, JsonObject, is_truthy};
 use serde_json::Value;
 
 /// Something that is to be done.
@@ -13,11 +13,11 @@ pub enum Effect {
     /// The user is asked, and shown this.
     Ask(Option<String>),
     /// The tool gets these arguments instead.
-    ReplaceToolInput(Object),
+    ReplaceToolInput(JsonObject),
     /// This is added for the model. Nothing in it can leave its frame.
     AddContext(String),
     /// This tool runs now, and its result takes the place of the one before.
-    RunAnotherTool(Object),
+    RunAnotherTool(JsonObject),
     /// The agent goes on, with this as its prompt.
     GoOn(String),
     /// The conversation so far is forgotten.
@@ -33,41 +33,41 @@ pub enum Effect {
 }
 
 /// What is to be done about what the hooks of an event said together, in this order.
-pub fn effects(event: Event, output: &Output) -> Vec<Effect> {
+pub fn effects(event: HookEvent, output: &HookOutput) -> Vec<Effect> {
     let mut effects: Vec<_> = output
         .system_message()
         .map(Effect::Tell)
         .into_iter()
         .collect();
     match event {
-        Event::BeforeTool => effects.extend(before_tool(output)),
-        Event::AfterTool => effects.extend(after_tool(output)),
-        Event::BeforeAgent => effects.extend(objection(output).or_else(|| context(output))),
-        Event::AfterAgent => effects.extend(after_agent(output)),
-        Event::SessionStart => effects.extend(context(output)),
-        Event::BeforeModel => effects.extend(before_model(output)),
-        Event::AfterModel => effects.extend(after_model(output)),
-        Event::BeforeToolSelection => {
+        HookEvent::BeforeTool => effects.extend(before_tool(output)),
+        HookEvent::AfterTool => effects.extend(after_tool(output)),
+        HookEvent::BeforeAgent => effects.extend(objection(output).or_else(|| context(output))),
+        HookEvent::AfterAgent => effects.extend(after_agent(output)),
+        HookEvent::SessionStart => effects.extend(context(output)),
+        HookEvent::BeforeModel => effects.extend(before_model(output)),
+        HookEvent::AfterModel => effects.extend(after_model(output)),
+        HookEvent::BeforeToolSelection => {
             effects.extend(said(output, "toolConfig").map(Effect::SelectTools));
         }
-        Event::SessionEnd | Event::PreCompress | Event::Notification => {}
+        HookEvent::SessionEnd | HookEvent::PreCompress | HookEvent::Notification => {}
     }
     effects
 }
 
 /// Stopping comes before blocking.
-fn objection(output: &Output) -> Option<Effect> {
+fn objection(output: &HookOutput) -> Option<Effect> {
     let reason = || output.effective_reason();
     let stops = output.is_stopping().then(|| Effect::Stop(reason()));
     stops.or_else(|| output.is_blocking().then(|| Effect::Block(reason())))
 }
 
-fn context(output: &Output) -> Option<Effect> {
+fn context(output: &HookOutput) -> Option<Effect> {
     let context = output.additional_context();
     context.filter(|it| !it.is_empty()).map(Effect::AddContext)
 }
 
-fn before_tool(output: &Output) -> Vec<Effect> {
+fn before_tool(output: &HookOutput) -> Vec<Effect> {
     if let Some(objection) = objection(output) {
         return vec![objection];
     }
@@ -77,7 +77,7 @@ fn before_tool(output: &Output) -> Vec<Effect> {
     ask.into_iter().chain(input).collect()
 }
 
-fn after_tool(output: &Output) -> Vec<Effect> {
+fn after_tool(output: &HookOutput) -> Vec<Effect> {
     if let Some(objection) = objection(output) {
         return vec![objection];
     }
@@ -87,7 +87,7 @@ fn after_tool(output: &Output) -> Vec<Effect> {
 }
 
 /// Blocking means that it is not done yet.
-fn after_agent(output: &Output) -> Vec<Effect> {
+fn after_agent(output: &HookOutput) -> Vec<Effect> {
     let Some(objection) = objection(output) else {
         return Vec::new(); // only who stops or blocks can have anything forgotten
     };
@@ -99,7 +99,7 @@ fn after_agent(output: &Output) -> Vec<Effect> {
     forgets.into_iter().chain([objection]).collect()
 }
 
-fn before_model(output: &Output) -> Vec<Effect> {
+fn before_model(output: &HookOutput) -> Vec<Effect> {
     let response = || said(output, "llm_response").map(Effect::ReplaceResponse);
     match objection(output) {
         Some(stop @ Effect::Stop(_)) => vec![stop],
@@ -111,7 +111,7 @@ fn before_model(output: &Output) -> Vec<Effect> {
     }
 }
 
-fn after_model(output: &Output) -> Option<Effect> {
+fn after_model(output: &HookOutput) -> Option<Effect> {
     let has_parts = |response: &Value| {
         let parts = response.pointer("/candidates/0/content/parts");
         parts
@@ -122,7 +122,7 @@ fn after_model(output: &Output) -> Option<Effect> {
     objection(output).or_else(|| response().map(Effect::ReplaceResponse))
 }
 
-fn said(output: &Output, key: &str) -> Option<Value> {
+fn said(output: &HookOutput, key: &str) -> Option<Value> {
     output.specific(key).filter(|it| is_truthy(it)).cloned()
 }
 
@@ -132,18 +132,18 @@ mod tests {
 
     use super::*;
 
-    fn check(event: Event, output: &Value, expected: &[Effect]) {
-        let output = Output(output.as_object().unwrap().clone());
+    fn check(event: HookEvent, output: &Value, expected: &[Effect]) {
+        let output = HookOutput(output.as_object().unwrap().clone());
         assert_eq!(effects(event, &output), expected, "{event} {output:?}");
     }
 
-    fn object(value: &Value) -> Object {
+    fn object(value: &Value) -> JsonObject {
         value.as_object().unwrap().clone()
     }
 
     #[test]
     fn tools() {
-        let event = Event::BeforeTool;
+        let event = HookEvent::BeforeTool;
         let stop = json!({"continue": false, "decision": "deny", "reason": "r", "stopReason": "s"});
         check(event, &stop, &[Effect::Stop("s".into())]);
         let block = json!({"decision": "block", "hookSpecificOutput": {"tool_input": {}}});
@@ -163,30 +163,30 @@ mod tests {
             Effect::AddContext("&lt;b&gt;".into()),
             Effect::RunAnotherTool(object(&json!({"name": "x"}))),
         ];
-        check(Event::AfterTool, &tail, &expected);
+        check(HookEvent::AfterTool, &tail, &expected);
         let empty = json!({"hookSpecificOutput": {"additionalContext": ""}});
-        check(Event::AfterTool, &empty, &[]);
+        check(HookEvent::AfterTool, &empty, &[]);
         let mut hidden = tail;
         hidden["decision"] = "deny".into();
         hidden["reason"] = "r".into();
-        check(Event::AfterTool, &hidden, &[Effect::Block("r".into())]);
+        check(HookEvent::AfterTool, &hidden, &[Effect::Block("r".into())]);
     }
 
     #[test]
     fn prompts() {
         let clear = json!({"clearContext": true, "additionalContext": "c"});
         let block = json!({"decision": "deny", "reason": "r", "hookSpecificOutput": clear});
-        check(Event::BeforeAgent, &block, &[Effect::Block("r".into())]);
+        check(HookEvent::BeforeAgent, &block, &[Effect::Block("r".into())]);
         let go_on = [Effect::ForgetContext, Effect::GoOn("r".into())];
-        check(Event::AfterAgent, &block, &go_on);
+        check(HookEvent::AfterAgent, &block, &go_on);
         let allow = json!({"hookSpecificOutput": clear});
         let context = [Effect::AddContext("c".into())];
-        check(Event::BeforeAgent, &allow, &context);
-        check(Event::AfterAgent, &allow, &[]);
-        check(Event::SessionStart, &block, &context);
-        check(Event::SessionEnd, &block, &[]);
+        check(HookEvent::BeforeAgent, &allow, &context);
+        check(HookEvent::AfterAgent, &allow, &[]);
+        check(HookEvent::SessionStart, &block, &context);
+        check(HookEvent::SessionEnd, &block, &[]);
         let stop = json!({"continue": false, "decision": "deny", "stopReason": "s"});
-        for event in [Event::BeforeAgent, Event::AfterAgent] {
+        for event in [HookEvent::BeforeAgent, HookEvent::AfterAgent] {
             check(event, &stop, &[Effect::Stop("s".into())]);
         }
     }
@@ -200,25 +200,25 @@ mod tests {
             Effect::Block("r".into()),
             Effect::ReplaceResponse(response.clone()),
         ];
-        check(Event::BeforeModel, &block, &expected);
-        check(Event::AfterModel, &block, &[Effect::Block("r".into())]);
+        check(HookEvent::BeforeModel, &block, &expected);
+        check(HookEvent::AfterModel, &block, &[Effect::Block("r".into())]);
         let mut stop = block;
         stop["continue"] = false.into();
-        for event in [Event::BeforeModel, Event::AfterModel] {
+        for event in [HookEvent::BeforeModel, HookEvent::AfterModel] {
             check(event, &stop, &[Effect::Stop("r".into())]);
         }
         let allow = json!({"hookSpecificOutput": both});
         let request = [Effect::ReplaceRequest(json!({"model": "m"}))];
-        check(Event::BeforeModel, &allow, &request);
+        check(HookEvent::BeforeModel, &allow, &request);
         check(
-            Event::AfterModel,
+            HookEvent::AfterModel,
             &allow,
             &[Effect::ReplaceResponse(response)],
         );
         let empty = json!({"hookSpecificOutput": {"llm_response": {"candidates": []}}});
-        check(Event::AfterModel, &empty, &[]);
+        check(HookEvent::AfterModel, &empty, &[]);
         let tools = json!({"hookSpecificOutput": {"toolConfig": {"mode": "NONE"}}});
         let expected = [Effect::SelectTools(json!({"mode": "NONE"}))];
-        check(Event::BeforeToolSelection, &tools, &expected);
+        check(HookEvent::BeforeToolSelection, &tools, &expected);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary_gemini::hooks::{Hook, Order, Plan, Source};
-use lapidary_wire::gemini::hooks::{Event, Input, Output};
+use lapidary_wire::gemini::hooks::{HookEvent, HookInput, HookOutput};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -27,11 +27,11 @@ static AFTERWARDS: Semaphore = Semaphore::const_new(32);
 #[derive(Debug)]
 pub struct Fired {
     /// The event.
-    pub event: Event,
+    pub event: HookEvent,
     /// What each of them did, in the order of the plan.
     pub runs: Vec<Ran>,
     /// What they say together. None if none of them said anything.
-    pub aggregate: Option<Output>,
+    pub aggregate: Option<HookOutput>,
 }
 
 /// What a hook did.
@@ -40,7 +40,7 @@ pub struct Ran {
     /// The hook.
     pub hook: Hook,
     /// What it was told.
-    pub input: Arc<Input>,
+    pub input: Arc<HookInput>,
     /// How it ended, if it was started at all.
     pub exit: Option<Exit>,
     /// How long it took.
@@ -157,7 +157,7 @@ impl Ran {
 /// Runs the hooks of a plan. Dropping this kills those that run, with everything that they started.
 pub async fn fire(
     plan: &Plan,
-    input: Input,
+    input: HookInput,
     around: &Surroundings,
     cancel: &CancellationToken,
 ) -> Fired {
@@ -177,18 +177,18 @@ pub async fn fire(
 /// Each is told what the one before it has changed, if that is what happens then. A refusal does not keep the next from running.
 async fn in_turn(
     hooks: &[Hook],
-    input: Input,
+    input: HookInput,
     around: &Surroundings,
     cancel: &CancellationToken,
 ) -> Vec<Ran> {
-    let is_fixed = around.arguments_are_fixed && input.event() == Event::BeforeTool;
+    let is_fixed = around.arguments_are_fixed && input.event() == HookEvent::BeforeTool;
     let mut told = Told::of(input);
     let mut runs = Vec::with_capacity(hooks.len());
     for hook in hooks {
         let ran = run(hook.clone(), told.clone(), around, cancel).await;
         let is_heard = ran.is_success() && !is_fixed;
         if let Some(output) = ran.answer.output.as_ref().filter(|_| is_heard) {
-            let next = Input::clone(&told.input).after(output);
+            let next = HookInput::clone(&told.input).after(output);
             if next != *told.input {
                 told = Told::of(next);
             }
@@ -200,7 +200,7 @@ async fn in_turn(
 
 async fn at_once(
     hooks: &[Hook],
-    input: Input,
+    input: HookInput,
     around: &Surroundings,
     cancel: &CancellationToken,
 ) -> Vec<Ran> {
@@ -220,12 +220,12 @@ async fn at_once(
 /// What hooks are told, and the same as they read it.
 #[derive(Debug, Clone)]
 struct Told {
-    input: Arc<Input>,
+    input: Arc<HookInput>,
     bytes: Arc<[u8]>,
 }
 
 impl Told {
-    fn of(input: Input) -> Self {
+    fn of(input: HookInput) -> Self {
         Self {
             bytes: input.to_json().into_bytes().into(),
             input: Arc::new(input),
@@ -247,7 +247,7 @@ async fn run(hook: Hook, told: Told, around: &Surroundings, cancel: &Cancellatio
     };
     let _going = around.running.begin(&hook);
     let _place = match hook.event {
-        Event::AfterTool => cancel.run_until_cancelled(AFTERWARDS.acquire()).await,
+        HookEvent::AfterTool => cancel.run_until_cancelled(AFTERWARDS.acquire()).await,
         _ => None,
     };
     match brief.run(cancel).await {
@@ -257,7 +257,7 @@ async fn run(hook: Hook, told: Told, around: &Surroundings, cancel: &Cancellatio
 }
 
 impl Ran {
-    fn failed(hook: Hook, input: Arc<Input>, error: HookError) -> Self {
+    fn failed(hook: Hook, input: Arc<HookInput>, error: HookError) -> Self {
         Self {
             hook,
             input,
@@ -270,7 +270,7 @@ impl Ran {
         }
     }
 
-    fn finished(hook: Hook, input: Arc<Input>, finished: Finished) -> Self {
+    fn finished(hook: Hook, input: Arc<HookInput>, finished: Finished) -> Self {
         let (answer, error) = judged(&finished, hook.deadline());
         Self {
             hook,

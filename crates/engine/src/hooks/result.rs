@@ -1,7 +1,7 @@
 //! What a hook's output means, by what Gemini CLI (0.61) was seen to make of it, with one deviation: whoever exits with 2 is heard.
 
 use lapidary_json::{Token, TokenKind};
-use lapidary_wire::gemini::hooks::{Object, Output, is_truthy};
+use lapidary_wire::gemini::hooks::{HookOutput, JsonObject, is_truthy};
 use serde_json::Value;
 
 use super::shell::is_space;
@@ -17,7 +17,7 @@ const MOST_REASON: usize = 1000;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
     /// What it answered, if anything.
-    pub output: Option<Output>,
+    pub output: Option<HookOutput>,
     /// How it said so.
     pub format: Option<Format>,
     /// Whether Gemini CLI (0.61) would have taken it for less than a refusal: it exited with 2 and did not say what to do.
@@ -55,13 +55,13 @@ pub fn answer(stdout: &str, stderr: &str, exit: Option<Exit>) -> Answer {
 
 fn read(heard: &str, code: i32) -> Answer {
     let json = |object| Answer {
-        output: Some(Output(object)),
+        output: Some(HookOutput(object)),
         format: Some(Format::Json),
         is_stricter: false,
     };
     match Read::of(heard).and_then(Read::again) {
         Some(Read::Object(object)) => json(object),
-        Some(Read::Array) => json(Object::new()),
+        Some(Read::Array) => json(JsonObject::new()),
         Some(Read::Text(_) | Read::Other) => Answer::default(),
         None => Answer {
             output: Some(of_text(heard, code)),
@@ -95,7 +95,7 @@ fn code_of(exit: Option<Exit>) -> i32 {
 
 /// A JSON value, as far as it matters.
 enum Read {
-    Object(Object),
+    Object(JsonObject),
     Array,
     Text(String),
     Other,
@@ -123,7 +123,7 @@ impl Read {
 }
 
 /// A member that nothing here can hold (half a character, a number out of range, nested without end) does not spoil the others.
-fn members(object: Token<'_>) -> Object {
+fn members(object: Token<'_>) -> JsonObject {
     let value = |token: Token<'_>| {
         let whole = serde_json::from_str(token.as_str()).ok();
         let text = || Some(Value::String(token.string()?.into_owned()));
@@ -138,14 +138,14 @@ fn members(object: Token<'_>) -> Object {
         .collect()
 }
 
-fn of_text(text: &str, code: i32) -> Output {
+fn of_text(text: &str, code: i32) -> HookOutput {
     let said = match code {
         0 => ("allow", "systemMessage", text.to_owned()),
         1 => ("allow", "systemMessage", format!("Warning: {text}")),
         _ => ("deny", "reason", text.to_owned()),
     };
     let (decision, key, text) = said;
-    let mut output = Output::decided(decision, None);
+    let mut output = HookOutput::decided(decision, None);
     output.0.insert(key.to_owned(), text.into());
     output
 }
@@ -153,7 +153,7 @@ fn of_text(text: &str, code: i32) -> Output {
 impl Answer {
     /// Whether it says no, or stop.
     pub(super) fn refuses(&self) -> bool {
-        let refuses = |output: &Output| output.is_blocking() || output.is_stopping();
+        let refuses = |output: &HookOutput| output.is_blocking() || output.is_stopping();
         self.output.as_ref().is_some_and(refuses)
     }
 
@@ -179,7 +179,7 @@ impl Answer {
 }
 
 /// Whether it says in so many words what is to happen.
-fn decides(output: &Output) -> bool {
+fn decides(output: &HookOutput) -> bool {
     let words = ["allow", "approve", "ask", "block", "deny"];
     output.is_stopping() || output.decision().is_some_and(|word| words.contains(&word))
 }

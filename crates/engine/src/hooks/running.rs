@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lapidary_gemini::hooks::{Event, Hook};
+use lapidary_gemini::hooks::{Hook, HookEvent};
 
 /// A name is cut here: it may be a whole script.
 const LONGEST_NAME: usize = 60;
@@ -16,7 +16,7 @@ pub struct Running(Arc<Mutex<State>>);
 struct State {
     next: u64,
     /// The oldest first.
-    going: BTreeMap<u64, (Event, String)>,
+    going: BTreeMap<u64, (HookEvent, String)>,
 }
 
 /// A hook that runs, for as long as this lives.
@@ -46,7 +46,7 @@ impl Running {
     }
 
     /// The one of these events that has run for longest, in words.
-    pub(crate) fn describe(&self, counts: impl Fn(Event) -> bool) -> Option<String> {
+    pub(crate) fn describe(&self, counts: impl Fn(HookEvent) -> bool) -> Option<String> {
         let state = self.state();
         let mut going = state.going.values().filter(|(event, _)| counts(*event));
         let (event, name) = going.next()?;
@@ -78,7 +78,7 @@ mod tests {
 
     fn hook(command: &str) -> Hook {
         Hook {
-            event: Event::BeforeTool,
+            event: HookEvent::BeforeTool,
             name: None,
             description: None,
             command: command.to_owned(),
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn the_oldest_is_named_for_as_long_as_it_runs() {
         let running = Running::default();
-        let describe = || running.describe(|event| event == Event::BeforeTool);
+        let describe = || running.describe(|event| event == HookEvent::BeforeTool);
         assert_eq!(describe(), None);
         let first = running.begin(&hook("first"));
         let second = running.begin(&hook(&"x".repeat(100)));
@@ -106,7 +106,10 @@ mod tests {
         drop(first);
         let only = format!("the `BeforeTool` hook `{}`", "x".repeat(LONGEST_NAME));
         assert_eq!(describe(), Some(only));
-        assert_eq!(running.describe(|event| event == Event::AfterTool), None);
+        assert_eq!(
+            running.describe(|event| event == HookEvent::AfterTool),
+            None
+        );
         drop(second);
         assert_eq!(describe(), None);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use lapidary_gemini::setup::Setup;
 use lapidary_sessions::Store;
-use lapidary_wire::gemini::hooks::{Base, Details, Input};
+use lapidary_wire::gemini::hooks::{EventDetails, HookInput, HookInputBase};
 use serde_json::Value;
 
 use super::Running;
@@ -60,18 +60,18 @@ impl Surroundings {
     }
 
     /// What a hook is told now.
-    pub fn input(&self, details: Details) -> Input {
-        let base = Base {
+    pub fn input(&self, details: EventDetails) -> HookInput {
+        let base = HookInputBase {
             session_id: self.session_id.clone(),
             transcript_path: self.transcript_path.clone(),
             cwd: lossy(self.session_cwd.as_ref().unwrap_or(&self.cwd)),
             timestamp: format!("{:.3}", Timestamp::now()),
         };
-        Input { base, details }
+        HookInput { base, details }
     }
 
     /// What runs a hook's command.
-    pub(super) fn command(&self, hook: &Hook, base: &Base) -> Command {
+    pub(super) fn command(&self, hook: &Hook, base: &HookInputBase) -> Command {
         let plans = lossy(&self.plans_dir);
         let project = match self.session_cwd {
             Some(_) => lossy(&self.cwd),

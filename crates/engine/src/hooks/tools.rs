@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use lapidary_gemini::hooks::Plan;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::{ToolCompletion, ToolKind};
-use lapidary_wire::gemini::hooks::{Details, ToolCall};
+use lapidary_wire::gemini::hooks::{EventDetails, HookToolCall};
 use serde_json::{Value, json};
 
 use crate::policy::ToolAction;
@@ -83,18 +83,18 @@ impl<'a> Wanted<'a> {
     }
 
     /// The call under one of its names, about one of its files.
-    pub fn call(self, name: &str, file: Option<&Path>) -> ToolCall {
+    pub fn call(self, name: &str, file: Option<&Path>) -> HookToolCall {
         let arguments = arguments::of(self, file);
-        ToolCall {
+        HookToolCall {
             name: name.to_owned(),
             input: arguments.value,
             verbatim: arguments.verbatim,
-            ..ToolCall::default()
+            ..HookToolCall::default()
         }
     }
 
     /// What Gemini CLI says when it asks, as far as an agent tells.
-    pub fn notice(self) -> Details {
+    pub fn notice(self) -> EventDetails {
         let action = self.action;
         let title = action.title.as_deref().or(action.tool.as_deref());
         let title = title.unwrap_or("tool");
@@ -104,7 +104,7 @@ impl<'a> Wanted<'a> {
             all.append(details);
             all.retain(|_, value| !value.is_null());
         }
-        Details::Notification {
+        EventDetails::Notification {
             notification_type: "ToolPermission".to_owned(),
             message: format!("Tool {title} requires {what}"),
             details: all,
@@ -187,7 +187,7 @@ mod tests {
             action: &action,
             input,
         };
-        let Details::Notification { details, .. } = wanted.notice() else {
+        let EventDetails::Notification { details, .. } = wanted.notice() else {
             panic!("it is a notification");
         };
         assert_eq!(details, json!({"type": "edit", "title": "my_edit"}));

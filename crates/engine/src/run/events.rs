@@ -9,7 +9,7 @@ use std::sync::Arc;
 use lapidary_normalize::{Direction, Ending, Events, Normalizer};
 use lapidary_vocab::event::{DiagnosticKind, RECORDING, RunEnd};
 use lapidary_vocab::{Body, Json, Text};
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 use tokio::sync::{Notify, watch};
 
 use super::dialect::BoxedNormalizer;
@@ -74,7 +74,7 @@ impl RunEvents {
     pub(crate) fn push(
         &mut self,
         from: Direction,
-        line: Line<'_>,
+        line: RawLine<'_>,
         at: Option<&str>,
         out: &mut Events,
     ) {
@@ -178,7 +178,7 @@ pub(crate) fn read_document(
     out: &mut Events,
 ) {
     let mut read = |document: &[u8]| {
-        normalizer.push_line(Direction::FromAgent, Line::Whole(document), None, out);
+        normalizer.push_line(Direction::FromAgent, RawLine::Whole(document), None, out);
         normalizer.has_result()
     };
     if !read(stdout) {

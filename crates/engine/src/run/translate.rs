@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use lapidary_normalize::Direction::FromAgent;
 use lapidary_vocab::Event;
 use lapidary_vocab::event::DiagnosticKind;
-use lapidary_wire::lines::{Line, LineBuffer};
+use lapidary_wire::lines::{LineBuffer, RawLine};
 use tokio::sync::{mpsc, watch};
 
 use super::call_watch::CallWatch;
@@ -186,7 +186,7 @@ impl<'a> Translator<'a> {
             let Some(line) = self.lines.next_line() else {
                 break;
             };
-            if let (Some(completion), Line::Whole(line)) = (&mut self.completion, line) {
+            if let (Some(completion), RawLine::Whole(line)) = (&mut self.completion, line) {
                 let was_known = completion.session().is_some();
                 if let Some(entry) = completion.before(line).await {
                     self.made.session_log(&entry);

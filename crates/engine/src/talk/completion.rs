@@ -6,9 +6,9 @@ use std::io::Write as _;
 use std::path::Path;
 
 use lapidary_json::Token;
-use lapidary_wire::acp::envelope::{Envelope, Message, parse};
-use lapidary_wire::acp::tool_call::ToolCall;
-use lapidary_wire::acp::update::{SessionUpdate, Update};
+use lapidary_wire::acp::envelope::{Envelope, RpcMessage, parse};
+use lapidary_wire::acp::tool_call::AcpToolCall;
+use lapidary_wire::acp::update::{SessionUpdate, UpdateBody};
 
 use crate::acp::Traffic;
 use crate::gemini_cli::{FoundInLog, LogPlace, SessionLogs};
@@ -62,7 +62,7 @@ impl Completion {
         if !line.contains("\"session/") {
             return;
         }
-        let Some(Message::Request { id, method, params }) = message(line) else {
+        let Some(RpcMessage::Request { id, method, params }) = message(line) else {
             return;
         };
         let text = |name| params.and_then(|params| params.get(name)?.string());
@@ -84,11 +84,11 @@ impl Completion {
             return Vec::new();
         }
         match message(line) {
-            Some(Message::Notification {
+            Some(RpcMessage::Notification {
                 params: Some(params),
                 ..
-            }) if ends_call => self.update(&SessionUpdate::of(params)).await,
-            Some(Message::Result { id, result }) => {
+            }) if ends_call => self.update(&SessionUpdate::from_token(params)).await,
+            Some(RpcMessage::Result { id, result }) => {
                 let Some(session) = self.prompts.remove(&*id.key()) else {
                     return Vec::new();
                 };
@@ -100,7 +100,7 @@ impl Completion {
     }
 
     async fn update(&mut self, update: &SessionUpdate<'_>) -> Vec<Added> {
-        let (Update::ToolCall(call) | Update::ToolCallUpdate(call)) = &update.update else {
+        let (UpdateBody::ToolCall(call) | UpdateBody::ToolCallUpdate(call)) = &update.update else {
             return Vec::new();
         };
         let text = |token: Option<Token<'_>>| token?.string().map(std::borrow::Cow::into_owned);
@@ -150,14 +150,14 @@ impl Completion {
     }
 }
 
-fn message(line: &str) -> Option<Message<'_>> {
+fn message(line: &str) -> Option<RpcMessage<'_>> {
     match parse(line) {
         Envelope::Object { message, .. } => Some(message),
         Envelope::NotAnObject(_) | Envelope::NotJson(_) => None,
     }
 }
 
-fn is_over(call: &ToolCall<'_>) -> bool {
+fn is_over(call: &AcpToolCall<'_>) -> bool {
     let is = |word| call.status.is_some_and(|status| status.is(word));
     is("completed") || is("failed")
 }

@@ -14,11 +14,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use lapidary_gemini::hooks::{Event, Plan, Registry};
+use lapidary_gemini::hooks::{HookEvent, Plan, Registry};
 use lapidary_sessions::Store;
 use lapidary_vocab::event::{DiagnosticKind, HookRun};
 use lapidary_vocab::{Body, Number, Text};
-use lapidary_wire::gemini::hooks::{Details, Output};
+use lapidary_wire::gemini::hooks::{EventDetails, HookOutput};
 use tokio::sync::Semaphore;
 
 use self::running_hooks::RunningHooks;
@@ -51,7 +51,7 @@ pub(super) struct HookRunner {
     hooks: Hooks,
     say: Say,
     /// The events whose hooks the agent runs itself, once it has said who it is.
-    own: OnceLock<&'static [Event]>,
+    own: OnceLock<&'static [HookEvent]>,
     /// What was said once and need not be again.
     said: Mutex<BTreeSet<&'static str>>,
     /// The sessions that have begun, and what they begin with.
@@ -107,7 +107,7 @@ impl HookRunner {
     }
 
     /// Fires the hooks of an event. Dropping this ends them; what became of them is told all the same.
-    async fn fire(&self, details: Details, place: HookPlace<'_>) -> Fired {
+    async fn fire(&self, details: EventDetails, place: HookPlace<'_>) -> Fired {
         self.fire_around(self.around(place.session), details, place)
             .await
     }
@@ -115,7 +115,7 @@ impl HookRunner {
     async fn fire_around(
         &self,
         around: Surroundings,
-        details: Details,
+        details: EventDetails,
         place: HookPlace<'_>,
     ) -> Fired {
         let input = around.input(details);
@@ -127,7 +127,7 @@ impl HookRunner {
     /// What is waited for, if it is a hook. Those that come after a tool hold up nobody as long as the agent is at work.
     pub(super) fn waited_for(&self, is_at_work: bool) -> Option<String> {
         let running = &self.hooks.around.running;
-        let holds_up = |event| event != Event::AfterTool;
+        let holds_up = |event| event != HookEvent::AfterTool;
         let first = running.describe(holds_up);
         first.or_else(|| running.describe(|event| !is_at_work && !holds_up(event)))
     }
@@ -137,7 +137,7 @@ impl HookRunner {
         self.running.end().await;
     }
 
-    fn plan(&self, event: Event, context: Option<&str>, place: HookPlace<'_>) -> Plan {
+    fn plan(&self, event: HookEvent, context: Option<&str>, place: HookPlace<'_>) -> Plan {
         if !self.is_ours(event) {
             return Plan::default();
         }
@@ -149,7 +149,7 @@ impl HookRunner {
     }
 
     /// Whether there are hooks for this that we run.
-    fn has(&self, event: Event, context: Option<&str>) -> bool {
+    fn has(&self, event: HookEvent, context: Option<&str>) -> bool {
         let plan = self.hooks.registry.plan(event, context);
         self.is_ours(event) && !plan.hooks.is_empty()
     }
@@ -200,7 +200,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What a hook that wants everything to stop has said.
-fn stop(event: Event, ran: &Ran) -> Option<String> {
+fn stop(event: HookEvent, ran: &Ran) -> Option<String> {
     let output = ran.answer.output.as_ref();
     let reason = output.filter(|it| it.is_stopping())?.effective_reason();
     let (name, reason) = (named(&ran.hook), cut(&reason));
@@ -210,7 +210,7 @@ fn stop(event: Event, ran: &Ran) -> Option<String> {
 }
 
 /// A hook as events tell of it.
-fn told(event: Event, ran: &Ran) -> HookRun {
+fn told(event: HookEvent, ran: &Ran) -> HookRun {
     let text = |text: &str| Text::from(text.to_owned());
     let output = ran.answer.output.as_ref();
     let reason = output.filter(|it| it.0.contains_key("reason") || it.is_stopping());
@@ -228,10 +228,10 @@ fn told(event: Event, ran: &Ran) -> HookRun {
         duration_ms: Some(Number::from(
             u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
         )),
-        decision: output.and_then(Output::decision).map(text),
+        decision: output.and_then(HookOutput::decision).map(text),
         reason: reason.map(|it| Text::from(cut(&it.effective_reason()))),
         message: output
-            .and_then(Output::system_message)
+            .and_then(HookOutput::system_message)
             .map(|message| Text::from(cut(&message))),
         timed_out: matches!(ran.error, Some(HookError::TimedOut { .. })),
         error: ran.error.as_ref().map(|error| text(&error.to_string())),

@@ -9,7 +9,7 @@ use lapidary_normalize::{Events, Normalizer as _, Options};
 use lapidary_vocab::event::{DiagnosticKind, PermissionRequest, PermissionViolation, TextKind};
 use lapidary_vocab::{Body, Event, Text};
 use lapidary_wire::acp::update::{PlainChunk, plain_chunk};
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -132,7 +132,7 @@ impl LineObserver {
                 }
             }
             Traffic::Sent(line) => {
-                let line = Line::Whole(line.as_bytes());
+                let line = RawLine::Whole(line.as_bytes());
                 let from = Direction::FromClient;
                 state.normalizer.push(from, line, None, &mut events);
             }
@@ -274,7 +274,7 @@ impl ObserverState {
         }
         self.is_speaking = is_chunk;
         self.has_spoken |= is_chunk || matches!(&received.what, What::Request { .. });
-        let line = Line::Whole(text.as_bytes());
+        let line = RawLine::Whole(text.as_bytes());
         let from = Direction::FromAgent;
         self.normalizer.push(from, line, None, events);
         true

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use lapidary_normalize::Direction;
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Body, Text};
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -266,7 +266,7 @@ impl<'a> Translation<'a> {
         let events = &mut self.batch.events;
         match &observed.traffic {
             Traffic::Sent(line) => {
-                let sent = Line::Whole(line.as_bytes());
+                let sent = RawLine::Whole(line.as_bytes());
                 self.made
                     .push(Direction::FromClient, sent, Some(&at), events);
                 line.len()
@@ -388,13 +388,13 @@ async fn send(batch: Batch, batches: &mpsc::Sender<Batch>) {
     }
 }
 
-fn line(received: &Received) -> Line<'_> {
+fn line(received: &Received) -> RawLine<'_> {
     match received.what {
-        What::Noise(Noise::TooLong(length)) => Line::TooLong {
+        What::Noise(Noise::TooLong(length)) => RawLine::TooLong {
             head: received.line.bytes(),
             length,
         },
-        _ => Line::Whole(received.line.bytes()),
+        _ => RawLine::Whole(received.line.bytes()),
     }
 }
 

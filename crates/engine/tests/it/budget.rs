@@ -7,7 +7,7 @@ use lapidary_sessions::Prices;
 use lapidary_testkit::captures::fixtures;
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Cause, Event};
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 use serde_json::{Value, json};
 
 fn event(mut value: Value) -> Event {
@@ -174,7 +174,7 @@ fn spent(lines: &[(Direction, Value)]) -> Option<String> {
     let mut events = Vec::new();
     for (from, line) in lines {
         let line = line.to_string();
-        normalizer.push(*from, Line::Whole(line.as_bytes()), None, &mut events);
+        normalizer.push(*from, RawLine::Whole(line.as_bytes()), None, &mut events);
     }
     let notes = events.iter().map(|event| meter.note(event));
     notes.last().flatten().map(|exceeded| exceeded.used)

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use lapidary_engine::hooks::{Fired, Surroundings, fire};
 use lapidary_engine::process::marked;
-use lapidary_gemini::hooks::{Event, Hook, Order, Plan, Source};
+use lapidary_gemini::hooks::{Hook, HookEvent, Order, Plan, Source};
 use lapidary_testkit::patience::HANG;
-use lapidary_wire::gemini::hooks::{Details, Input, ToolCall};
+use lapidary_wire::gemini::hooks::{EventDetails, HookInput, HookToolCall};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -71,7 +71,7 @@ impl Scene {
     }
 
     /// Fires these hooks, one after the other.
-    async fn fire_in_turn(&self, hooks: Vec<Hook>, input: Input) -> Fired {
+    async fn fire_in_turn(&self, hooks: Vec<Hook>, input: HookInput) -> Fired {
         let plan = Plan {
             hooks,
             order: Order::Sequential,
@@ -80,16 +80,16 @@ impl Scene {
         self.fire_plan(&plan, input).await
     }
 
-    async fn fire_plan(&self, plan: &Plan, input: Input) -> Fired {
+    async fn fire_plan(&self, plan: &Plan, input: HookInput) -> Fired {
         fire(plan, input, &self.around(), &CancellationToken::new()).await
     }
 
     /// What is about to happen: a file is read.
-    fn call(&self) -> Input {
-        self.around().input(Details::BeforeTool(ToolCall {
+    fn call(&self) -> HookInput {
+        self.around().input(EventDetails::BeforeTool(HookToolCall {
             name: "read_file".to_owned(),
             input: json!({"file_path": "a.txt"}),
-            ..ToolCall::default()
+            ..HookToolCall::default()
         }))
     }
 
@@ -111,7 +111,7 @@ impl Scene {
 /// A hook that may take as long as it likes.
 fn hook(command: &str) -> Hook {
     Hook {
-        event: Event::BeforeTool,
+        event: HookEvent::BeforeTool,
         name: None,
         description: None,
         command: command.to_owned(),

@@ -7,7 +7,7 @@ use std::path::Path;
 use lapidary_engine::recording::Side;
 use lapidary_engine::replay::Past;
 use lapidary_vocab::event::Provider;
-use lapidary_wire::lines::{KEPT_OF_TOO_LONG, Line};
+use lapidary_wire::lines::{KEPT_OF_TOO_LONG, RawLine};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -62,8 +62,8 @@ fn read(directory: &Path) -> Vec<(Said, Option<String>)> {
     let mut all = Vec::new();
     while let Some(spoken) = lines.next_line().unwrap() {
         let line = match spoken.line {
-            Line::Whole(line) => line.to_vec(),
-            Line::TooLong { head, length } => {
+            RawLine::Whole(line) => line.to_vec(),
+            RawLine::TooLong { head, length } => {
                 assert_eq!(head.len(), KEPT_OF_TOO_LONG);
                 vec![head[0]; usize::try_from(length).unwrap()]
             }

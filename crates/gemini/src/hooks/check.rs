@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::{Entry, Event, Misfit, Registry};
+use super::{Entry, HookEvent, Misfit, Registry};
 use crate::notice::Place;
 use crate::settings::Scope;
 use crate::setup::Setup;
@@ -129,7 +129,7 @@ struct Report<'a> {
     spots: Spots,
     findings: Vec<Finding>,
     /// Those that have been read, each for an event.
-    scripts: HashSet<(PathBuf, Event)>,
+    scripts: HashSet<(PathBuf, HookEvent)>,
     /// What has been told: one script may serve many hooks, and one matcher many hooks.
     told: HashSet<(PathBuf, Option<Place>, &'static str, String)>,
     /// How many findings there are beyond those that are told, and how bad the worst of them is.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::registry::{LeftOut, Misfit};
-use super::{Event, Hook, Matching, Source};
+use super::{Hook, HookEvent, MatcherKind, Source};
 use crate::settings::{Scope, is_truthy, kind};
 
 /// The longest that Node's timers wait. Whatever is longer, negative or no number ends at once.
@@ -29,7 +29,7 @@ pub(super) struct Read {
 }
 
 /// Reads one definition.
-pub(super) fn read(event: Event, value: &Value, origin: Origin<'_>, place: &[String]) -> Read {
+pub(super) fn read(event: HookEvent, value: &Value, origin: Origin<'_>, place: &[String]) -> Read {
     let mut read = Read::default();
     let hooks = match hooks(value) {
         Ok(hooks) => hooks,
@@ -102,11 +102,11 @@ fn hooks(definition: &Value) -> Result<&Vec<Value>, String> {
 }
 
 /// A matcher. What JavaScript takes for false is none; what is no text breaks Gemini CLI where it is looked at.
-fn matcher(event: Event, value: Option<&Value>) -> Result<Option<String>, String> {
+fn matcher(event: HookEvent, value: Option<&Value>) -> Result<Option<String>, String> {
     match value {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(odd) if !is_truthy(odd) || event.matching() == Matching::Ignored => Ok(None),
+        Some(odd) if !is_truthy(odd) || event.matching() == MatcherKind::Ignored => Ok(None),
         Some(odd) => Err(format!(
             "its `matcher` is {}, not a text; Gemini CLI then runs no hook at all for {event}",
             kind(odd)
@@ -116,7 +116,7 @@ fn matcher(event: Event, value: Option<&Value>) -> Result<Option<String>, String
 
 /// What the hooks of a definition have in common.
 struct Frame<'a> {
-    event: Event,
+    event: HookEvent,
     matcher: Option<String>,
     sequential: bool,
     origin: Origin<'a>,

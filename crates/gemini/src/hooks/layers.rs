@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::Event;
+use super::HookEvent;
 use super::definition::under;
 use super::registry::{LeftOut, Misfit};
 use crate::settings::{SettingsFile, kind};
@@ -16,7 +16,7 @@ pub(super) const SWITCHES: [&str; 3] = ["enabled", "disabled", "notifications"];
 /// Definitions by event.
 #[derive(Debug)]
 pub(super) struct Layers<'a> {
-    pub(super) events: Vec<(Event, Vec<Written<'a>>)>,
+    pub(super) events: Vec<(HookEvent, Vec<Written<'a>>)>,
     /// Names that are no event's, and the file that has each first.
     pub(super) unknown: Vec<(&'a str, &'a Path)>,
     pub(super) left_out: Vec<LeftOut>,
@@ -35,7 +35,7 @@ pub(super) struct Written<'a> {
 /// Puts files over one another, the weakest first.
 pub(super) fn merge<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> Layers<'a> {
     let mut layers = Layers {
-        events: Event::ALL.map(|event| (event, Vec::new())).into(),
+        events: HookEvent::ALL.map(|event| (event, Vec::new())).into(),
         unknown: Vec::new(),
         left_out: Vec::new(),
         seen: HashSet::new(),
@@ -75,7 +75,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    fn definitions(&mut self, file: &'a SettingsFile, event: Event, value: &'a Value) {
+    fn definitions(&mut self, file: &'a SettingsFile, event: HookEvent, value: &'a Value) {
         let place = vec!["hooks".to_owned(), event.to_string()];
         let found = self.events.iter().position(|(known, _)| *known == event);
         let index = match (found, value) {

@@ -3,7 +3,7 @@
 //! Gemini CLI makes a JavaScript regular expression of a tool's matcher ([`crate::js::regex`]). A hook whose matcher cannot be
 //! decided runs: the hook may exist to say no.
 
-use super::{Hook, Matching};
+use super::{Hook, MatcherKind};
 use crate::js;
 use crate::js::regex::{PatternMatch, search};
 
@@ -34,9 +34,9 @@ pub(super) fn judge(hook: &Hook, context: Option<&str>) -> Judged {
         return true.into();
     }
     match hook.event.matching() {
-        Matching::Ignored => true.into(),
-        Matching::Exact(_) => (matcher == context).into(),
-        Matching::ToolName => match search(matcher, context) {
+        MatcherKind::Ignored => true.into(),
+        MatcherKind::Exact(_) => (matcher == context).into(),
+        MatcherKind::ToolName => match search(matcher, context) {
             PatternMatch::Certain(found) | PatternMatch::Literal(found) => found.into(),
             PatternMatch::Unknown(why) => Judged {
                 matches: true,

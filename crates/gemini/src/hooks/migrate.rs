@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::names::claude_event;
-use super::{Event, Matching};
+use super::{HookEvent, MatcherKind};
 use crate::file::{self, ReadError};
 use crate::settings::kind;
 
@@ -36,7 +36,7 @@ pub struct Claude {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
     /// The event.
-    pub event: Event,
+    pub event: HookEvent,
     /// When it holds.
     pub matcher: Option<String>,
     /// Its hooks, as they go into settings.
@@ -152,7 +152,7 @@ impl Claude {
         }
     }
 
-    fn definition(&mut self, spot: &Spot<'_>, event: Event, definition: &Value) {
+    fn definition(&mut self, spot: &Spot<'_>, event: HookEvent, definition: &Value) {
         let matcher = match definition.get("matcher") {
             None | Some(Value::Null) => "",
             Some(Value::String(matcher)) => matcher,
@@ -178,9 +178,9 @@ impl Claude {
         }
         self.remarks.extend(lost::subagents(spot, matcher));
         let translated = match event.matching() {
-            Matching::ToolName => matchers::tool(matcher),
-            Matching::Exact(_) => matchers::words(event, matcher),
-            Matching::Ignored => matchers::ignored(event, matcher),
+            MatcherKind::ToolName => matchers::tool(matcher),
+            MatcherKind::Exact(_) => matchers::words(event, matcher),
+            MatcherKind::Ignored => matchers::ignored(event, matcher),
         };
         for (what, why) in translated.lost {
             self.skip(spot.path, &what, why);
@@ -197,7 +197,12 @@ impl Claude {
     }
 
     /// A hook in Gemini CLI's words. Of what Claude Code knows only the command and the timeout mean the same.
-    fn hook(&mut self, spot: &Spot<'_>, event: Event, hook: &Value) -> Option<Map<String, Value>> {
+    fn hook(
+        &mut self,
+        spot: &Spot<'_>,
+        event: HookEvent,
+        hook: &Value,
+    ) -> Option<Map<String, Value>> {
         let word = hook.get("type").and_then(Value::as_str).unwrap_or_default();
         let command = hook
             .get("command")
@@ -265,7 +270,7 @@ impl Spot<'_> {
 }
 
 /// The event that Claude Code's is here. One that has Gemini CLI's name already stays.
-fn event_of(name: &str) -> Result<Event, String> {
+fn event_of(name: &str) -> Result<HookEvent, String> {
     match claude_event(name) {
         Ok(Some(event)) => Ok(event),
         Ok(None) => Err(lost::event(name).to_owned()),

@@ -1,6 +1,6 @@
 //! Names that people write in hooks: of tools, of events, and those of Claude Code for the same things.
 
-use super::Event;
+use super::HookEvent;
 
 /// The tools of Gemini CLI 0.61. Those of MCP servers begin with `mcp_`.
 pub(super) const TOOLS: [&str; 28] = [
@@ -36,18 +36,18 @@ pub(super) const TOOLS: [&str; 28] = [
 
 /// The events of Claude Code, and what they are here. One that is only like ours is none: a hook that denies must not become
 /// one that is not asked, nor one for failures one for everything.
-const CLAUDE_EVENTS: [(&str, Option<Event>); 15] = [
-    ("PreToolUse", Some(Event::BeforeTool)),
-    ("PostToolUse", Some(Event::AfterTool)),
+const CLAUDE_EVENTS: [(&str, Option<HookEvent>); 15] = [
+    ("PreToolUse", Some(HookEvent::BeforeTool)),
+    ("PostToolUse", Some(HookEvent::AfterTool)),
     ("PostToolUseFailure", None),
-    ("UserPromptSubmit", Some(Event::BeforeAgent)),
-    ("Stop", Some(Event::AfterAgent)),
-    ("SubagentStop", Some(Event::AfterAgent)),
-    ("SubAgentStop", Some(Event::AfterAgent)), // never its name, but Gemini CLI thought so
-    ("SessionStart", Some(Event::SessionStart)),
-    ("SessionEnd", Some(Event::SessionEnd)),
-    ("PreCompact", Some(Event::PreCompress)),
-    ("Notification", Some(Event::Notification)),
+    ("UserPromptSubmit", Some(HookEvent::BeforeAgent)),
+    ("Stop", Some(HookEvent::AfterAgent)),
+    ("SubagentStop", Some(HookEvent::AfterAgent)),
+    ("SubAgentStop", Some(HookEvent::AfterAgent)), // never its name, but Gemini CLI thought so
+    ("SessionStart", Some(HookEvent::SessionStart)),
+    ("SessionEnd", Some(HookEvent::SessionEnd)),
+    ("PreCompact", Some(HookEvent::PreCompress)),
+    ("Notification", Some(HookEvent::Notification)),
     ("PermissionRequest", None),
     ("SubagentStart", None),
     ("TeammateIdle", None),
@@ -89,7 +89,7 @@ const OTHER_TOOLS: [(&str, &str); 12] = [
 ];
 
 /// What Claude Code calls an event, here: none if there is nothing like it. `Err` if Claude Code has no such event.
-pub(super) fn claude_event(name: &str) -> Result<Option<Event>, ()> {
+pub(super) fn claude_event(name: &str) -> Result<Option<HookEvent>, ()> {
     let found = CLAUDE_EVENTS.iter().find(|(claude, _)| *claude == name);
     found.map(|(_, event)| *event).ok_or(())
 }
@@ -105,7 +105,7 @@ pub fn event_meant(name: &str) -> String {
 
 /// The same for a name that Claude Code does not know either.
 pub(super) fn other_event(name: &str) -> String {
-    let events = || Event::ALL.into_iter().map(Event::as_str);
+    let events = || HookEvent::ALL.into_iter().map(HookEvent::as_str);
     match nearest(name, events()) {
         Some(event) => format!("did you mean `{event}`?"),
         None => format!("there are {}", events().collect::<Vec<_>>().join(", ")),
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_word_that_is_close_is_found_and_no_other() {
-        let events = || Event::ALL.into_iter().map(Event::as_str);
+        let events = || HookEvent::ALL.into_iter().map(HookEvent::as_str);
         assert_eq!(nearest("beforeTool", events()), Some("BeforeTool"));
         assert_eq!(nearest("BeforeTools", events()), Some("BeforeTool"));
         assert_eq!(nearest("SesionStart", events()), Some("SessionStart"));

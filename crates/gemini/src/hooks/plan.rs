@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Entry, Event, Hook, Matching, matcher};
+use super::{Entry, Hook, HookEvent, MatcherKind, matcher};
 
 /// The hooks that run at an event.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,7 +36,7 @@ pub struct PassedOver {
 
 /// The hooks of an event that [`plan`] leaves out.
 pub(super) fn passed_over<'a>(
-    event: Event,
+    event: HookEvent,
     context: Option<&str>,
     entries: impl Iterator<Item = &'a Entry>,
 ) -> Vec<PassedOver> {
@@ -54,8 +54,8 @@ pub(super) fn passed_over<'a>(
         } else if !matcher::judge(hook, context).matches {
             let matcher = hook.matcher.as_deref().unwrap_or_default();
             let verb = match event.matching() {
-                Matching::ToolName => "does not match",
-                Matching::Exact(_) | Matching::Ignored => "is not",
+                MatcherKind::ToolName => "does not match",
+                MatcherKind::Exact(_) | MatcherKind::Ignored => "is not",
             };
             format!(
                 "matcher \"{matcher}\" {verb} \"{}\"",
@@ -74,7 +74,7 @@ pub(super) fn passed_over<'a>(
 
 /// Plans hooks that are switched on, in the order in which they were found.
 pub(super) fn plan<'a>(
-    event: Event,
+    event: HookEvent,
     context: Option<&str>,
     hooks: impl Iterator<Item = &'a Hook>,
 ) -> Plan {

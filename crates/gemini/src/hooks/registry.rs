@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::definition::{self, Origin, Read};
 use super::layers::{self, SWITCHES};
 use super::switches::Switches;
-use super::{Event, Hook, PassedOver, Plan, Source, TrustedHooks, plan};
+use super::{Hook, HookEvent, PassedOver, Plan, Source, TrustedHooks, plan};
 use crate::extensions::Extension;
 use crate::file;
 use crate::settings::{Scope, SettingsFile, kind};
@@ -107,13 +107,13 @@ impl Registry {
 
     /// The hooks that run at an event. The context is what matchers are compared with: a tool's name, or the word of a
     /// session's event (`startup`, `exit`, `auto`, …).
-    pub fn plan(&self, event: Event, context: Option<&str>) -> Plan {
+    pub fn plan(&self, event: HookEvent, context: Option<&str>) -> Plan {
         let enabled = self.hooks.iter().filter(|entry| entry.enabled);
         plan::plan(event, context, enabled.map(|entry| &entry.hook))
     }
 
     /// The hooks of an event that do not run, and why.
-    pub fn passed_over(&self, event: Event, context: Option<&str>) -> Vec<PassedOver> {
+    pub fn passed_over(&self, event: HookEvent, context: Option<&str>) -> Vec<PassedOver> {
         plan::passed_over(event, context, self.hooks.iter())
     }
 

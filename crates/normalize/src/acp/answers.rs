@@ -3,8 +3,8 @@
 use lapidary_json::Token;
 use lapidary_vocab::event::{ConfigOptions, DiagnosticKind, SessionState};
 use lapidary_vocab::{Body, Text};
-use lapidary_wire::acp::envelope::Id;
-use lapidary_wire::acp::results::{Initialized, Prompted, SessionOpened};
+use lapidary_wire::acp::envelope::RpcId;
+use lapidary_wire::acp::results::{InitializeResult, PromptResult, SessionOpened};
 
 use super::line::Current;
 use super::peers::{self, Asked};
@@ -16,7 +16,7 @@ use crate::{Events, own};
 impl AcpNormalizer {
     pub(super) fn answered(
         &mut self,
-        id: Id<'_>,
+        id: RpcId<'_>,
         result: Token<'_>,
         current: &mut Current<'_>,
         out: &mut Events,
@@ -29,10 +29,10 @@ impl AcpNormalizer {
         current.about = format!("the agent answers `{}`", asked.method);
         self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
         match asked.method.as_str() {
-            "initialize" => self.introduced(&Initialized::of(result)),
+            "initialize" => self.introduced(&InitializeResult::from_token(result)),
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
                 self.end_message(out);
-                self.opened(&SessionOpened::of(result), asked, current, out);
+                self.opened(&SessionOpened::from_token(result), asked, current, out);
             }
             // The next protocol only acknowledges a prompt here, and says later that the turn is over.
             "session/prompt"
@@ -42,7 +42,7 @@ impl AcpNormalizer {
                 let logged = self
                     .logged
                     .take_turn(self.stamp.session_id.as_ref(), &id.shown());
-                let prompted = Prompted::of(result);
+                let prompted = PromptResult::from_token(result);
                 self.end_turn(&prompted, logged.as_ref(), decides, current, out);
             }
             "session/set_mode" => {
@@ -63,7 +63,7 @@ impl AcpNormalizer {
 
     pub(super) fn refused(
         &mut self,
-        id: Id<'_>,
+        id: RpcId<'_>,
         error: Token<'_>,
         current: &mut Current<'_>,
         out: &mut Events,
@@ -111,7 +111,7 @@ impl AcpNormalizer {
     fn asked(
         &mut self,
         key: &str,
-        id: Id<'_>,
+        id: RpcId<'_>,
         guess: &str,
         current: &mut Current<'_>,
     ) -> Option<Asked> {

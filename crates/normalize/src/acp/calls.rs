@@ -7,7 +7,7 @@ use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::content::{ContentBlock, DiffBlock};
 use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, ToolKind};
 use lapidary_vocab::{Body, Json, Text};
-use lapidary_wire::acp::tool_call::{ToolCall, listed};
+use lapidary_wire::acp::tool_call::{AcpToolCall, listed};
 
 use super::line::{Current, Extra};
 use super::subagents::parent_in;
@@ -78,7 +78,7 @@ impl Call {
     }
 
     /// What a message says of a call that it does not name.
-    pub(super) fn nameless(patch: &ToolCall<'_>) -> Self {
+    pub(super) fn nameless(patch: &AcpToolCall<'_>) -> Self {
         let mut call = Self::default();
         call.patch(patch);
         call
@@ -103,7 +103,7 @@ impl Call {
     }
 
     /// Takes in what a message says.
-    fn patch(&mut self, patch: &ToolCall<'_>) {
+    fn patch(&mut self, patch: &AcpToolCall<'_>) {
         let name = own::string(patch.name).or_else(|| name_in(patch.meta?));
         let copy = |token| own::string(token).map(own::text);
         // The first mention counts: later ones may be titles, or anything.
@@ -182,7 +182,7 @@ impl Call {
 
     /// Whether a message speaks of another call than of the one that has ended under the same id: it says that something begins, and
     /// what. `self` is the ended one with what the message says.
-    fn is_another(&self, ended: &Self, patch: &ToolCall<'_>, moment: Moment) -> bool {
+    fn is_another(&self, ended: &Self, patch: &AcpToolCall<'_>, moment: Moment) -> bool {
         let begins = moment != Moment::Told || !self.is_over;
         let shows_more = || self.content != ended.content && !Self::nameless(patch).is_over;
         ended.has_ended && begins && (!self.is_invoked_as(ended) || shows_more())
@@ -370,7 +370,7 @@ impl AcpNormalizer {
     /// nothing of a call that has ended is known of the next: whoever is asked about `rm` would be told of the `ls` before it.
     pub(super) fn call(
         &mut self,
-        patch: &ToolCall<'_>,
+        patch: &AcpToolCall<'_>,
         moment: Moment,
         current: &mut Current<'_>,
         out: &mut Events,

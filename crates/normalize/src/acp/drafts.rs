@@ -6,9 +6,11 @@ use lapidary_vocab::event::{
     SessionState, SessionStatus, SubagentComplete, SubagentSpawn, TextEvent, TextKind, UserInput,
 };
 use lapidary_vocab::{Body, Json, Text};
-use lapidary_wire::acp::results::Prompted;
+use lapidary_wire::acp::results::PromptResult;
 use lapidary_wire::acp::tool_call::listed;
-use lapidary_wire::acp::update::{Chunk, SessionMessage, State, Subagent, Whole};
+use lapidary_wire::acp::update::{
+    MessageChunk, SessionMessage, SessionPhase, SubagentStart, WholeMessage,
+};
 
 use super::line::{Current, Extra};
 use super::{AcpNormalizer, content};
@@ -19,7 +21,7 @@ impl AcpNormalizer {
     pub(super) fn whole_message(
         &mut self,
         kind: TextKind,
-        message: &Whole<'_>,
+        message: &WholeMessage<'_>,
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
@@ -43,7 +45,7 @@ impl AcpNormalizer {
     /// What the user said, as the agent took it.
     pub(super) fn user_message(
         &mut self,
-        message: &Whole<'_>,
+        message: &WholeMessage<'_>,
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
@@ -65,7 +67,7 @@ impl AcpNormalizer {
     /// The session is at work, or at rest: in the next protocol a turn ends here and not with the answer to its prompt.
     pub(super) fn session_state(
         &mut self,
-        state: &State<'_>,
+        state: &SessionPhase<'_>,
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
@@ -77,10 +79,13 @@ impl AcpNormalizer {
         let ends = self.handshake.is_of_drafts && is_in_turn && word.is("idle");
         if ends && state.stop_reason.is_some() {
             self.end_message(out);
-            if let Some(error) = state.error.and_then(|error| error.if_kind(TokenKind::Object)) {
+            if let Some(error) = state
+                .error
+                .and_then(|error| error.if_kind(TokenKind::Object))
+            {
                 return self.fail_turn(error, true, current, out);
             }
-            let prompted = Prompted {
+            let prompted = PromptResult {
                 stop_reason: state.stop_reason,
                 usage: state.usage,
                 meta: state.meta,
@@ -94,7 +99,7 @@ impl AcpNormalizer {
     /// A sub-agent is heard of. It is known by its session.
     pub(super) fn subagent(
         &mut self,
-        news: &Subagent<'_>,
+        news: &SubagentStart<'_>,
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
@@ -158,7 +163,7 @@ impl AcpNormalizer {
 
     pub(super) fn session_message_chunk(
         &mut self,
-        chunk: &Chunk<'_>,
+        chunk: &MessageChunk<'_>,
         current: &mut Current<'_>,
         out: &mut Events,
     ) {
@@ -197,7 +202,7 @@ impl AcpNormalizer {
 }
 
 /// The words of a message, and what else is to be said of it. None if only something else about it is new.
-fn whole(message: &Whole<'_>, current: &Current<'_>) -> Option<(Text, Extra)> {
+fn whole(message: &WholeMessage<'_>, current: &Current<'_>) -> Option<(Text, Extra)> {
     let blocks = listed(message.content);
     if blocks.is_empty() {
         return None;

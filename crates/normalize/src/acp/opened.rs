@@ -3,7 +3,7 @@
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{ConfigOptions, Provider, SessionInit};
 use lapidary_vocab::{Body, Json, Text};
-use lapidary_wire::acp::results::{Initialized, SessionOpened};
+use lapidary_wire::acp::results::{InitializeResult, SessionOpened};
 
 use super::AcpNormalizer;
 use super::family::family;
@@ -20,7 +20,7 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    pub(super) fn keep(&mut self, said: &Initialized<'_>) {
+    pub(super) fn keep(&mut self, said: &InitializeResult<'_>) {
         let members = [
             // The specification's name, and the one that programs in the field read.
             ("acp.capabilities", said.agent_capabilities),
@@ -40,7 +40,7 @@ impl Handshake {
 
 impl AcpNormalizer {
     /// The agent has said who it is.
-    pub(super) fn introduced(&mut self, said: &Initialized<'_>) {
+    pub(super) fn introduced(&mut self, said: &InitializeResult<'_>) {
         self.handshake.keep(said);
         self.verdict.greeted();
         let name = said.agent_info.and_then(|info| info.get("name")?.string());
@@ -104,7 +104,9 @@ fn option<'a>(opened: &SessionOpened<'a>, category: &str) -> Option<Token<'a>> {
 fn models(opened: &SessionOpened<'_>, current: &Current<'_>) -> (Option<Text>, Vec<Json>) {
     if let Some(option) = option(opened, "model") {
         let model = own::string(option.get("currentValue")).map(|value| current.text(value));
-        let choices = option.get("options").and_then(|it| it.if_kind(TokenKind::Array));
+        let choices = option
+            .get("options")
+            .and_then(|it| it.if_kind(TokenKind::Array));
         let choices = choices.into_iter().flat_map(Token::elements);
         let flat = choices.flat_map(|choice| match choice.get("options") {
             Some(group) => group.elements().collect(),

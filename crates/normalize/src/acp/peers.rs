@@ -6,7 +6,7 @@ use lapidary_vocab::event::{
     DiagnosticKind, PermissionOption, SessionState, SessionStatus, ToolKind, UserInput,
 };
 use lapidary_vocab::{Body, Json, Text};
-use lapidary_wire::acp::envelope::Id;
+use lapidary_wire::acp::envelope::RpcId;
 
 use super::decision::Answer;
 use super::elicitation::ELICITATION;
@@ -158,7 +158,7 @@ fn names_of(servers: Option<Token<'_>>) -> Vec<Json> {
 }
 
 /// Either side counts its own ids, so the direction belongs to them.
-pub(super) fn key(asking: Direction, id: Id<'_>) -> String {
+pub(super) fn key(asking: Direction, id: RpcId<'_>) -> String {
     let side = match asking {
         Direction::FromAgent => 'a',
         Direction::FromClient => 'c',
@@ -168,7 +168,7 @@ pub(super) fn key(asking: Direction, id: Id<'_>) -> String {
 
 impl AcpNormalizer {
     /// Remembers a request until it is answered.
-    fn remember(&mut self, asking: Direction, id: Id<'_>, asked: Asked) {
+    fn remember(&mut self, asking: Direction, id: RpcId<'_>, asked: Asked) {
         let texts = [asked.session.as_ref(), asked.detail.as_ref()];
         let size = texts.into_iter().flatten().map(Text::size).sum::<usize>()
             + asked.method.len()
@@ -182,7 +182,7 @@ impl AcpNormalizer {
 
     pub(super) fn agent_asks(
         &mut self,
-        id: Id<'_>,
+        id: RpcId<'_>,
         method: Token<'_>,
         params: Option<Token<'_>>,
         current: &mut Current<'_>,
@@ -239,7 +239,7 @@ impl AcpNormalizer {
 
     pub(super) fn client_asks(
         &mut self,
-        id: Id<'_>,
+        id: RpcId<'_>,
         method: Token<'_>,
         params: Option<Token<'_>>,
         current: &mut Current<'_>,
@@ -341,7 +341,7 @@ impl AcpNormalizer {
     /// The client answers: it lets the agent do what it wants, or does not, or could not.
     pub(super) fn client_answers(
         &mut self,
-        id: Id<'_>,
+        id: RpcId<'_>,
         answer: Answer<'_>,
         current: &mut Current<'_>,
         out: &mut Events,

@@ -34,7 +34,7 @@ impl AcpNormalizer {
         let Some(params) = params.and_then(|params| params.if_kind(TokenKind::Object)) else {
             return current.lacks("session/request_permission.params", params);
         };
-        let asked = PermissionAsked::of(params);
+        let asked = PermissionAsked::from_token(params);
         let call = asked
             .call
             .tool_call_id

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::event::{StreamDelta, StreamDeltaKind, TextEvent, TextKind};
 use lapidary_vocab::{Body, Json, Number, Text};
-use lapidary_wire::acp::update::{Chunk, PlainChunk};
+use lapidary_wire::acp::update::{MessageChunk, PlainChunk};
 
 use super::line::{Current, Extra};
 use super::{AcpNormalizer, content, usage};
@@ -101,7 +101,7 @@ impl AcpNormalizer {
     pub(super) fn chunk(
         &mut self,
         kind: StreamDeltaKind,
-        chunk: &Chunk<'_>,
+        chunk: &MessageChunk<'_>,
         current: &mut Current<'_>,
         out: &mut Events,
     ) {

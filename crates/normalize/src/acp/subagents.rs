@@ -5,20 +5,20 @@
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{SubagentComplete, SubagentSpawn};
 use lapidary_vocab::{Body, Text};
-use lapidary_wire::acp::tool_call::ToolCall;
-use lapidary_wire::acp::update::Update;
+use lapidary_wire::acp::tool_call::AcpToolCall;
+use lapidary_wire::acp::update::UpdateBody;
 
 use super::AcpNormalizer;
 use super::line::Current;
 use crate::{Events, own};
 
 /// The call that an update of a sub-agent belongs to.
-pub(super) fn parent_of(update: &Update<'_>) -> Option<Text> {
+pub(super) fn parent_of(update: &UpdateBody<'_>) -> Option<Text> {
     match update {
-        Update::AgentMessageChunk(chunk) | Update::AgentThoughtChunk(chunk) => {
+        UpdateBody::AgentMessageChunk(chunk) | UpdateBody::AgentThoughtChunk(chunk) => {
             parent_in(chunk.meta?)
         }
-        Update::ToolCall(call) | Update::ToolCallUpdate(call) => parent_in(call.meta?),
+        UpdateBody::ToolCall(call) | UpdateBody::ToolCallUpdate(call) => parent_in(call.meta?),
         _ => None,
     }
 }
@@ -34,7 +34,7 @@ impl AcpNormalizer {
     /// Tells that a sub-agent begins or has ended, if that is all that an update of a call is about.
     pub(super) fn subagent_news(
         &mut self,
-        call: &ToolCall<'_>,
+        call: &AcpToolCall<'_>,
         current: &mut Current<'_>,
         out: &mut Events,
     ) -> bool {

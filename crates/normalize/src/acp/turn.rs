@@ -3,7 +3,7 @@
 use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::event::{PermissionDenial, TextEvent, TextKind, TurnComplete};
 use lapidary_vocab::{Body, Json, Number, Text};
-use lapidary_wire::acp::results::Prompted;
+use lapidary_wire::acp::results::PromptResult;
 
 use super::line::{Current, Extra};
 use super::{AcpNormalizer, usage};
@@ -42,7 +42,7 @@ impl AcpNormalizer {
     /// A prompt was answered.
     pub(super) fn end_turn(
         &mut self,
-        prompted: &Prompted<'_>,
+        prompted: &PromptResult<'_>,
         logged: Option<&LoggedTurn>,
         decides: bool,
         current: &mut Current<'_>,
@@ -94,7 +94,7 @@ impl AcpNormalizer {
     /// What the turn took: as the agent sums it up, else as it counted on the way.
     fn account(
         &mut self,
-        prompted: &Prompted<'_>,
+        prompted: &PromptResult<'_>,
         turn: &mut TurnComplete,
         extra: &mut Extra,
         current: &Current<'_>,

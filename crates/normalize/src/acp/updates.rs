@@ -7,7 +7,9 @@ use lapidary_vocab::event::{
 };
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::tool_call::listed;
-use lapidary_wire::acp::update::{Chunk, Compaction, Notice, SessionUpdate, Update, Usage};
+use lapidary_wire::acp::update::{
+    CompactionUpdate, ContextUsage, MessageChunk, SessionNotice, SessionUpdate, UpdateBody,
+};
 
 use super::calls::Moment;
 use super::line::Current;
@@ -16,46 +18,50 @@ use crate::verdict::Activity;
 use crate::{Events, own};
 
 /// True for what can be a piece of a conversation's history.
-pub(super) fn is_history(update: &Update<'_>) -> bool {
+pub(super) fn is_history(update: &UpdateBody<'_>) -> bool {
     matches!(
         update,
-        Update::UserMessageChunk(_)
-            | Update::AgentMessageChunk(_)
-            | Update::AgentThoughtChunk(_)
-            | Update::ToolCall(_)
-            | Update::ToolCallUpdate(_)
-            | Update::Plan { .. }
-            | Update::PlanUpdate { .. }
-            | Update::PlanRemoved { .. }
-            | Update::UserMessage(_)
-            | Update::AgentMessage(_)
-            | Update::AgentThought(_)
-            | Update::ToolCallContentChunk { .. }
-            | Update::Terminal { .. }
-            | Update::TerminalOutputChunk { .. }
+        UpdateBody::UserMessageChunk(_)
+            | UpdateBody::AgentMessageChunk(_)
+            | UpdateBody::AgentThoughtChunk(_)
+            | UpdateBody::ToolCall(_)
+            | UpdateBody::ToolCallUpdate(_)
+            | UpdateBody::Plan { .. }
+            | UpdateBody::PlanUpdate { .. }
+            | UpdateBody::PlanRemoved { .. }
+            | UpdateBody::UserMessage(_)
+            | UpdateBody::AgentMessage(_)
+            | UpdateBody::AgentThought(_)
+            | UpdateBody::ToolCallContentChunk { .. }
+            | UpdateBody::Terminal { .. }
+            | UpdateBody::TerminalOutputChunk { .. }
     )
 }
 
 /// True for what an agent says or does, and the user does not.
-pub(super) fn is_work(update: &Update<'_>) -> bool {
-    is_history(update) && !matches!(update, Update::UserMessageChunk(_) | Update::UserMessage(_))
+pub(super) fn is_work(update: &UpdateBody<'_>) -> bool {
+    is_history(update)
+        && !matches!(
+            update,
+            UpdateBody::UserMessageChunk(_) | UpdateBody::UserMessage(_)
+        )
 }
 
 /// What kind of work an update is. A chunk without text is none.
-pub(super) fn activity(update: &Update<'_>) -> Option<Activity> {
+pub(super) fn activity(update: &UpdateBody<'_>) -> Option<Activity> {
     Some(match update {
-        Update::AgentMessageChunk(chunk) => {
+        UpdateBody::AgentMessageChunk(chunk) => {
             let words = chunk.content.and_then(content::text);
             if words.is_some_and(|words| words.is("")) {
                 return None;
             }
             Activity::Words
         }
-        Update::AgentMessage(_) => Activity::Words,
-        Update::AgentThoughtChunk(_) | Update::AgentThought(_) => Activity::Thought,
-        Update::ToolCall(_) | Update::ToolCallUpdate(_) | Update::ToolCallContentChunk { .. } => {
-            Activity::Call
-        }
+        UpdateBody::AgentMessage(_) => Activity::Words,
+        UpdateBody::AgentThoughtChunk(_) | UpdateBody::AgentThought(_) => Activity::Thought,
+        UpdateBody::ToolCall(_)
+        | UpdateBody::ToolCallUpdate(_)
+        | UpdateBody::ToolCallContentChunk { .. } => Activity::Call,
         _ => Activity::Other,
     })
 }
@@ -68,64 +74,66 @@ impl AcpNormalizer {
         out: &mut Events,
     ) {
         match &read.update {
-            Update::UserMessageChunk(chunk) => self.user_chunk(chunk, current, out),
-            Update::AgentMessageChunk(chunk) => {
+            UpdateBody::UserMessageChunk(chunk) => self.user_chunk(chunk, current, out),
+            UpdateBody::AgentMessageChunk(chunk) => {
                 self.chunk(StreamDeltaKind::Text, chunk, current, out);
             }
-            Update::AgentThoughtChunk(chunk) => {
+            UpdateBody::AgentThoughtChunk(chunk) => {
                 self.chunk(StreamDeltaKind::Thinking, chunk, current, out);
             }
-            Update::ToolCall(call) => drop(self.call(call, Moment::Announced, current, out)),
-            Update::ToolCallUpdate(call) => {
+            UpdateBody::ToolCall(call) => drop(self.call(call, Moment::Announced, current, out)),
+            UpdateBody::ToolCallUpdate(call) => {
                 if !self.subagent_news(call, current, out) {
                     self.call(call, Moment::Told, current, out);
                 }
             }
-            Update::Plan { entries } => self.plan(*entries, current, out),
-            Update::PlanUpdate { plan } => self.plan_update(*plan, current, out),
-            Update::AvailableCommands { available_commands } => {
+            UpdateBody::Plan { entries } => self.plan(*entries, current, out),
+            UpdateBody::PlanUpdate { plan } => self.plan_update(*plan, current, out),
+            UpdateBody::AvailableCommands { available_commands } => {
                 let available_commands = current.list(*available_commands);
                 let body = Body::AvailableCommands(AvailableCommands { available_commands });
                 self.tell(body, Vec::new(), current, out);
             }
-            Update::CurrentMode { current_mode_id } => match own::string(*current_mode_id) {
+            UpdateBody::CurrentMode { current_mode_id } => match own::string(*current_mode_id) {
                 Some(mode) => self.mode(current.text(mode), current, out),
                 None => current.lacks("currentModeId", *current_mode_id),
             },
-            Update::ConfigOptions { config_options } => {
+            UpdateBody::ConfigOptions { config_options } => {
                 let config_options = current.list(*config_options);
                 let body = Body::ConfigOptions(ConfigOptions { config_options });
                 self.tell(body, Vec::new(), current, out);
             }
-            Update::SessionInfo { title, updated_at } => {
+            UpdateBody::SessionInfo { title, updated_at } => {
                 self.session_info(*title, *updated_at, current, out);
             }
-            Update::Usage(usage) => self.usage(usage, current, out),
-            Update::Notice(notice) => self.notice(notice, current, out),
-            Update::Compaction(compaction) => self.compaction(compaction, current, out),
-            Update::CompactionSummaryChunk {
+            UpdateBody::Usage(usage) => self.usage(usage, current, out),
+            UpdateBody::Notice(notice) => self.notice(notice, current, out),
+            UpdateBody::Compaction(compaction) => self.compaction(compaction, current, out),
+            UpdateBody::CompactionSummaryChunk {
                 compaction_id,
                 content,
             } => self.summary_chunk(*compaction_id, *content, current, out),
-            Update::PlanRemoved { plan_id } => self.plan_removed(*plan_id, current, out),
-            Update::Subagent(news) => self.subagent(news, current, out),
-            Update::SessionMessage(message) => self.session_message(message, current, out),
-            Update::SessionMessageChunk(chunk) => self.session_message_chunk(chunk, current, out),
-            Update::UserMessage(message) => self.user_message(message, current, out),
-            Update::AgentMessage(message) => {
+            UpdateBody::PlanRemoved { plan_id } => self.plan_removed(*plan_id, current, out),
+            UpdateBody::Subagent(news) => self.subagent(news, current, out),
+            UpdateBody::SessionMessage(message) => self.session_message(message, current, out),
+            UpdateBody::SessionMessageChunk(chunk) => {
+                self.session_message_chunk(chunk, current, out)
+            }
+            UpdateBody::UserMessage(message) => self.user_message(message, current, out),
+            UpdateBody::AgentMessage(message) => {
                 self.whole_message(TextKind::Text, message, current, out);
             }
-            Update::AgentThought(message) => {
+            UpdateBody::AgentThought(message) => {
                 self.whole_message(TextKind::Thinking, message, current, out);
             }
-            Update::State(state) => self.session_state(state, current, out),
-            Update::ToolCallContentChunk {
+            UpdateBody::State(state) => self.session_state(state, current, out),
+            UpdateBody::ToolCallContentChunk {
                 tool_call_id,
                 content,
             } => self.content_chunk(*tool_call_id, *content, current, out),
-            Update::Terminal { update } => self.terminal_update(*update, current, out),
-            Update::TerminalOutputChunk { update } => self.terminal_chunk(*update, current),
-            Update::Unknown => current.complain(
+            UpdateBody::Terminal { update } => self.terminal_update(*update, current, out),
+            UpdateBody::TerminalOutputChunk { update } => self.terminal_chunk(*update, current),
+            UpdateBody::Unknown => current.complain(
                 DiagnosticKind::UnknownType,
                 match read.kind {
                     Some(kind) => format!("unknown update `{}`", shown(kind)),
@@ -135,7 +143,12 @@ impl AcpNormalizer {
         }
     }
 
-    fn user_chunk(&mut self, chunk: &Chunk<'_>, current: &mut Current<'_>, out: &mut Events) {
+    fn user_chunk(
+        &mut self,
+        chunk: &MessageChunk<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
         let Some(block) = chunk.content else {
             return current.lacks("content", None);
         };
@@ -204,7 +217,7 @@ impl AcpNormalizer {
         self.tell(body, extra, current, out);
     }
 
-    fn usage(&mut self, report: &Usage<'_>, current: &mut Current<'_>, out: &mut Events) {
+    fn usage(&mut self, report: &ContextUsage<'_>, current: &mut Current<'_>, out: &mut Events) {
         let counts = [("used", report.used), ("size", report.size)];
         let present = counts.into_iter();
         let window =
@@ -219,7 +232,7 @@ impl AcpNormalizer {
         self.tell(body, extra, current, out);
     }
 
-    fn notice(&mut self, notice: &Notice<'_>, current: &mut Current<'_>, out: &mut Events) {
+    fn notice(&mut self, notice: &SessionNotice<'_>, current: &mut Current<'_>, out: &mut Events) {
         let is_error = notice.severity.is_some_and(|word| word.is("error"));
         let words = |token| own::string(token).map(|token| current.text(token));
         let message = match (words(notice.title), words(notice.description)) {
@@ -264,7 +277,12 @@ impl AcpNormalizer {
         self.tell(body, id.into_iter().collect(), current, out);
     }
 
-    fn compaction(&mut self, news: &Compaction<'_>, current: &mut Current<'_>, out: &mut Events) {
+    fn compaction(
+        &mut self,
+        news: &CompactionUpdate<'_>,
+        current: &mut Current<'_>,
+        out: &mut Events,
+    ) {
         let status = own::string(news.status).and_then(Token::string);
         let message = own::string(news.error).map(|error| current.text(error));
         match status.as_deref() {

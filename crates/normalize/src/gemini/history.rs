@@ -25,11 +25,11 @@ pub use client::{Content, TurnRole, client_history};
 pub use ui::{UiItem, UiThought, UiTool, UiToolStatus, ui_history};
 
 use lapidary_json::{Token, TokenKind};
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 
 /// The messages that the CLI loads. In a log it knows them by their ids: one without, which only a checkpoint can hold, is passed
 /// over. A session of one document may do without.
-fn loaded<'a>(log: &'a Log<'a>) -> impl Iterator<Item = Token<'a>> + 'a {
+fn loaded<'a>(log: &'a ReplayedLog<'a>) -> impl Iterator<Item = Token<'a>> + 'a {
     let is_document = log
         .header
         .is_some_and(|header| header.get("messages").is_some());

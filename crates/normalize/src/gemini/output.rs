@@ -7,7 +7,7 @@ use lapidary_vocab::event::{
     DiagnosticKind, SessionState, SessionStatus, TextEvent, TextKind, TurnComplete,
 };
 use lapidary_vocab::{Body, Json};
-use lapidary_wire::gemini::output::{Document, Piece, pieces};
+use lapidary_wire::gemini::output::{OutputDocument, OutputPiece, pieces};
 use lapidary_wire::lines::without_mark;
 
 use super::stream::{MOST_REPORTED, StreamNormalizer};
@@ -50,11 +50,11 @@ impl Output<'_> {
         }
         for piece in pieces(&text) {
             match piece {
-                Piece::Document(document) => self.document(&document, out),
+                OutputPiece::Document(document) => self.document(&document, out),
                 // The CLI prints its error twice; the second time says nothing new.
-                Piece::Repetition => {}
-                Piece::Noise(_) if self.noise == Noise::Ignore => {}
-                Piece::Noise(line) => self.noise(line, out),
+                OutputPiece::Repetition => {}
+                OutputPiece::Noise(_) if self.noise == Noise::Ignore => {}
+                OutputPiece::Noise(line) => self.noise(line, out),
             }
         }
     }
@@ -83,7 +83,7 @@ impl Output<'_> {
             .diagnostic(kind, message.to_owned(), &mut Some(raw), out);
     }
 
-    fn document(&mut self, document: &Document<'_>, out: &mut Events) {
+    fn document(&mut self, document: &OutputDocument<'_>, out: &mut Events) {
         let mut raw = Some(Raw::token(document.token));
         self.stamp.session_id = string(document.session_id)
             .map(text)
@@ -117,7 +117,7 @@ impl Output<'_> {
         self.turn(document, out);
     }
 
-    fn warnings(&mut self, document: &Document<'_>, out: &mut Events) {
+    fn warnings(&mut self, document: &OutputDocument<'_>, out: &mut Events) {
         for warning in document.warnings.into_iter().flat_map(Token::elements) {
             let message = text(warning);
             self.verdict.notice(false, &message);
@@ -134,7 +134,7 @@ impl Output<'_> {
         }
     }
 
-    fn turn(&mut self, document: &Document<'_>, out: &mut Events) {
+    fn turn(&mut self, document: &OutputDocument<'_>, out: &mut Events) {
         let error = document.error.and_then(Token::non_null);
         let said = |name| string(error?.get(name)).map(text);
         let status = if error.is_none() { "success" } else { "error" };

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use lapidary_vocab::session_document::{DocumentInfo, SCHEMA};
 use lapidary_vocab::{Json, Text, line};
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 
 use super::session_messages;
 use crate::own::{json, string, text};
 
 /// Writes a session as a [`SessionDocument`](lapidary_vocab::session_document::SessionDocument), message by message: a large one is never
 /// held whole.
-pub fn write(log: &Log<'_>, redacted: bool, out: &mut impl Write) -> io::Result<()> {
+pub fn write(log: &ReplayedLog<'_>, redacted: bool, out: &mut impl Write) -> io::Result<()> {
     let skipped = &log.skipped;
     let left_out = skipped.superseded
         + skipped.removed
@@ -31,7 +31,7 @@ pub fn write(log: &Log<'_>, redacted: bool, out: &mut impl Write) -> io::Result<
     out.write_all(b"]}\n")
 }
 
-fn info(log: &Log<'_>) -> DocumentInfo {
+fn info(log: &ReplayedLog<'_>) -> DocumentInfo {
     let said = |name| string(log.get(name)).map(text);
     let metadata = log.metadata().map(|(key, value)| {
         let key = key.string().unwrap_or_default().into_owned();

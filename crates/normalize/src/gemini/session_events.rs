@@ -10,7 +10,8 @@ use lapidary_vocab::event::{
 };
 use lapidary_vocab::{Body, Event, Json, Text};
 use lapidary_wire::gemini::session::{
-    Log, MessageRecord, Part, Skipped, Thought, ToolCall, ToolCallResult,
+    MessagePart, MessageRecord, ModelThought, ReplayedLog, SessionToolCall, SkippedRecords,
+    ToolCallResult,
 };
 
 use super::session_messages::{content_text, is_error, is_image, thought_text};
@@ -21,7 +22,7 @@ use crate::stamp::Stamp;
 use crate::{Options, RecordOrder, tools};
 
 /// Hands each event to `sink` as it is made, so that only one record's events exist at a time.
-pub fn events(log: &Log<'_>, options: &Options, mut sink: impl FnMut(Event)) {
+pub fn events(log: &ReplayedLog<'_>, options: &Options, mut sink: impl FnMut(Event)) {
     let mut session = Session {
         stamp: Stamp::new(options, Provider::Gemini),
         order: options.record_order,
@@ -80,7 +81,7 @@ impl Session<'_> {
     }
 
     /// The header, with all that patched it since.
-    fn header(&mut self, log: &Log<'_>) {
+    fn header(&mut self, log: &ReplayedLog<'_>) {
         self.stamp.session_id = string(log.get("sessionId")).map(own::text);
         let Some(header) = log.header else { return };
         self.stamp.timestamp = string(log.get("startTime")).map(own::text);
@@ -105,7 +106,7 @@ impl Session<'_> {
             message_type: None,
             is_told: false,
         };
-        let message = MessageRecord::of(record);
+        let message = MessageRecord::from_token(record);
         self.at(message.timestamp, &current);
         // First, so that they carry a record of which nothing else can be told.
         for field in message.flaws() {
@@ -151,12 +152,14 @@ impl Session<'_> {
             || said.trim_start().starts_with("<hook_context>");
         let answers = parts
             .iter()
-            .any(|part| matches!(part, Part::FunctionResponse));
+            .any(|part| matches!(part, MessagePart::FunctionResponse));
         let images = parts.iter().filter_map(|part| match part {
-            Part::InlineData { mime_type, data } if is_image(*mime_type) => Some(Json::object([
-                ("mediaType", current.json(*mime_type)),
-                ("data", current.json(*data)),
-            ])),
+            MessagePart::InlineData { mime_type, data } if is_image(*mime_type) => {
+                Some(Json::object([
+                    ("mediaType", current.json(*mime_type)),
+                    ("data", current.json(*data)),
+                ]))
+            }
             _ => None,
         });
         let input = UserInput {
@@ -202,7 +205,7 @@ impl Session<'_> {
         }
     }
 
-    fn call(&mut self, call: &ToolCall<'_>, model: Option<Text>, current: &mut Current) {
+    fn call(&mut self, call: &SessionToolCall<'_>, model: Option<Text>, current: &mut Current) {
         let call_id = string(call.id)
             .map(|id| current.text(id))
             .unwrap_or_default();
@@ -253,11 +256,11 @@ impl Session<'_> {
         }
     }
 
-    fn skipped(&mut self, skipped: &Skipped) {
+    fn skipped(&mut self, skipped: &SkippedRecords) {
         if skipped.is_nothing() {
             return;
         }
-        let Skipped {
+        let SkippedRecords {
             superseded,
             removed,
             rewound,
@@ -287,7 +290,7 @@ impl Session<'_> {
 }
 
 /// The records that are not in the session's final state, by why.
-fn skipped_words(skipped: &Skipped) -> String {
+fn skipped_words(skipped: &SkippedRecords) -> String {
     let counts = [
         (
             skipped.superseded,
@@ -333,16 +336,16 @@ fn header_raw(header: Token<'_>) -> Option<Raw> {
 }
 
 /// The record's thoughts; else the parts of its content that are marked as such.
-fn thinking(message: &MessageRecord<'_>, parts: &[Part<'_>]) -> Vec<Text> {
+fn thinking(message: &MessageRecord<'_>, parts: &[MessagePart<'_>]) -> Vec<Text> {
     let thoughts: Vec<_> = message
         .thoughts()
-        .map(|thought: Thought<'_>| thought_text(&thought))
+        .map(|thought: ModelThought<'_>| thought_text(&thought))
         .collect();
     if !thoughts.is_empty() {
         return thoughts;
     }
     let marked = parts.iter().filter_map(|part| match part {
-        Part::Thought(text) => Some(own::text(*text)),
+        MessagePart::Thought(text) => Some(own::text(*text)),
         _ => None,
     });
     marked.collect()
@@ -358,7 +361,7 @@ fn text_event(text: Text, kind: TextKind, model: Option<Text>) -> Body {
 }
 
 /// How a call ended, if it did: a status that says so, or a result whatever the status says.
-fn ended<'a>(call: &ToolCall<'a>) -> Option<(ToolCallStatus, Option<ToolCallResult<'a>>)> {
+fn ended<'a>(call: &SessionToolCall<'a>) -> Option<(ToolCallStatus, Option<ToolCallResult<'a>>)> {
     let result = call.result();
     let status = call.status.and_then(Token::string);
     let status = match status.as_deref() {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::content::DiffBlock;
 use lapidary_vocab::{Json, Number, Text};
-use lapidary_wire::gemini::session::{ToolCall, ToolCallResult};
+use lapidary_wire::gemini::session::{SessionToolCall, ToolCallResult};
 
 use crate::own;
 
@@ -33,7 +33,7 @@ pub(crate) struct LoggedCall {
 }
 
 impl LoggedCall {
-    fn of(call: &ToolCall<'_>, response: Option<u64>) -> Self {
+    fn of(call: &SessionToolCall<'_>, response: Option<u64>) -> Self {
         let text = |name| {
             let value = call.result_display.and_then(|display| display.get(name));
             own::string(value).map(own::text)
@@ -96,7 +96,7 @@ impl LoggedCalls {
             return;
         };
         if let Some(call) = entry.get("toolCall") {
-            let call = ToolCall::of(call);
+            let call = SessionToolCall::from_token(call);
             if let Some(id) = own::string(call.id).and_then(Token::string) {
                 let key = (session.into_owned(), id.into_owned());
                 let response = entry.get("response").and_then(Token::u64);

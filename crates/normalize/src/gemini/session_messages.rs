@@ -6,20 +6,22 @@ use lapidary_vocab::content::{TextBlock, ThinkingBlock, ToolResultBlock, ToolUse
 use lapidary_vocab::message::{
     Content, ImageSource, Message, MessageBlock, MessageImage, MessageUsage, Role,
 };
-use lapidary_wire::gemini::session::{Log, MessageRecord, Part, Thought, ToolCall, ToolCallResult};
+use lapidary_wire::gemini::session::{
+    MessagePart, MessageRecord, ModelThought, ReplayedLog, SessionToolCall, ToolCallResult,
+};
 
 use super::turn::number;
 use crate::own::{json, string, text};
 use crate::{time, tools};
 
 /// The messages of a session, one for each record of its final state.
-pub fn messages<'a>(log: &'a Log<'a>) -> impl Iterator<Item = Message> + 'a {
+pub fn messages<'a>(log: &'a ReplayedLog<'a>) -> impl Iterator<Item = Message> + 'a {
     log.messages().map(message)
 }
 
 /// One record as a message.
 pub fn message(record: Token<'_>) -> Message {
-    let read = MessageRecord::of(record);
+    let read = MessageRecord::from_token(record);
     let role = if read.kind.is_some_and(|kind| kind.is("user")) {
         Role::User
     } else {
@@ -50,7 +52,7 @@ fn content(message: &MessageRecord<'_>) -> Content {
     blocks.extend(thoughts.iter().map(thought_text).map(thinking));
     if thoughts.is_empty() {
         blocks.extend(parts.iter().filter_map(|part| match part {
-            Part::Thought(thought) => Some(thinking(text(*thought))),
+            MessagePart::Thought(thought) => Some(thinking(text(*thought))),
             _ => None,
         }));
     }
@@ -70,11 +72,11 @@ fn content(message: &MessageRecord<'_>) -> Content {
 }
 
 /// All text of a content, its parts joined as they stand.
-pub(crate) fn content_text(parts: &[Part<'_>]) -> Text {
+pub(crate) fn content_text(parts: &[MessagePart<'_>]) -> Text {
     let texts: Vec<_> = parts
         .iter()
         .filter_map(|part| match part {
-            Part::Text(token) => Some(text(*token)),
+            MessagePart::Text(token) => Some(text(*token)),
             _ => None,
         })
         .collect();
@@ -86,7 +88,7 @@ pub(crate) fn content_text(parts: &[Part<'_>]) -> Text {
 }
 
 /// A thought in one line: its subject, then what it says.
-pub(crate) fn thought_text(thought: &Thought<'_>) -> Text {
+pub(crate) fn thought_text(thought: &ModelThought<'_>) -> Text {
     match (
         string(thought.subject).map(text),
         string(thought.description).map(text),
@@ -100,7 +102,7 @@ pub(crate) fn thought_text(thought: &Thought<'_>) -> Text {
 }
 
 /// True if a call went wrong: by its status, or because its response is an error. A cancelled call is one.
-pub(crate) fn is_error(call: &ToolCall<'_>, result: Option<&ToolCallResult<'_>>) -> bool {
+pub(crate) fn is_error(call: &SessionToolCall<'_>, result: Option<&ToolCallResult<'_>>) -> bool {
     let status = call.status.and_then(Token::string);
     matches!(status.as_deref(), Some("error" | "cancelled"))
         || matches!(result, Some(ToolCallResult::Error(_)))
@@ -108,7 +110,7 @@ pub(crate) fn is_error(call: &ToolCall<'_>, result: Option<&ToolCallResult<'_>>)
 }
 
 /// The response names an error even though it has an output, which is what counts as its content.
-fn has_error(call: &ToolCall<'_>) -> bool {
+fn has_error(call: &SessionToolCall<'_>) -> bool {
     let first = call.result.and_then(|result| match result.kind() {
         TokenKind::Array => result.elements().next(),
         _ => Some(result),
@@ -120,7 +122,7 @@ fn has_error(call: &ToolCall<'_>) -> bool {
     error.is_some_and(lapidary_json::Token::is_truthy)
 }
 
-fn call_blocks(call: &ToolCall<'_>) -> Vec<MessageBlock> {
+fn call_blocks(call: &SessionToolCall<'_>) -> Vec<MessageBlock> {
     let id = string(call.id).map(text).unwrap_or_default();
     let mut blocks = vec![MessageBlock::ToolUse(tool_use(
         id.clone(),
@@ -152,8 +154,8 @@ pub(crate) fn is_image(mime_type: Token<'_>) -> bool {
         .is_some_and(|name| name.starts_with("image/"))
 }
 
-fn image(part: &Part<'_>) -> Option<MessageBlock> {
-    let Part::InlineData { mime_type, data } = part else {
+fn image(part: &MessagePart<'_>) -> Option<MessageBlock> {
+    let MessagePart::InlineData { mime_type, data } = part else {
         return None;
     };
     if !is_image(*mime_type) {

@@ -17,10 +17,10 @@ use lapidary_vocab::event::{
 };
 use lapidary_vocab::{Body, Event, Json, Text};
 use lapidary_wire::gemini::stream::{
-    Chunk, Content, Init, Message, Notice, Outcome, Parsed, StreamLine, ToolResult, ToolUse, chunk,
-    parse,
+    AnswerChunk, LineContent, ParsedLine, StreamInit, StreamLine, StreamMessage, StreamNotice,
+    StreamResult, ToolResult, ToolUse, chunk, parse,
 };
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 
 use self::line::{Current, Flaw};
 use self::odd::Reported;
@@ -103,14 +103,14 @@ impl StreamNormalizer {
     }
 
     /// Translates one line. `received` is when it came, for lines that do not say so themselves.
-    pub fn push(&mut self, line: Line<'_>, received: Option<&str>, out: &mut Events) {
+    pub fn push(&mut self, line: RawLine<'_>, received: Option<&str>, out: &mut Events) {
         match line {
-            Line::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
-            Line::Whole(bytes) => match simdutf8::basic::from_utf8(bytes) {
+            RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
+            RawLine::Whole(bytes) => match simdutf8::basic::from_utf8(bytes) {
                 Ok(text) => self.text_line(&on_one_line(text), received, out),
                 Err(_) => self.not_utf8(bytes, received, out),
             },
-            Line::TooLong { head, length } => {
+            RawLine::TooLong { head, length } => {
                 self.arrived(None, received);
                 let kept = head.len();
                 let message = format!(
@@ -150,7 +150,7 @@ impl StreamNormalizer {
         {
             return self.plain_chunk(text, &chunk, out);
         }
-        let Parsed {
+        let ParsedLine {
             whole,
             content,
             timestamp,
@@ -166,7 +166,7 @@ impl StreamNormalizer {
             None => Raw::text(text.as_bytes()),
         });
         match &content {
-            Content::Known(line) => {
+            LineContent::Known(line) => {
                 self.reported
                     .unknown_fields(line, &unknown_fields, &mut current);
                 odd::more_unknown(more_unknown, &mut current);
@@ -175,7 +175,8 @@ impl StreamNormalizer {
             }
             other => {
                 // Noise is no action of the agent. An object may be the call of a tool, in words that are not known yet.
-                self.has_spoken |= matches!(other, Content::UnknownType(_) | Content::Untyped);
+                self.has_spoken |=
+                    matches!(other, LineContent::UnknownType(_) | LineContent::Untyped);
                 let (kind, message) = odd::untranslatable(other, text);
                 self.stamp.diagnostic(kind, message, &mut current.raw, out);
             }
@@ -186,7 +187,7 @@ impl StreamNormalizer {
     }
 
     /// A chunk that is just passed on. It has nothing that could be odd.
-    fn plain_chunk(&mut self, text: &Arc<str>, chunk: &Chunk<'_>, out: &mut Events) {
+    fn plain_chunk(&mut self, text: &Arc<str>, chunk: &AnswerChunk<'_>, out: &mut Events) {
         let shared = |token| Text::from_token(SharedToken::new(text, token));
         self.has_spoken = true;
         self.stamp.timestamp = Some(shared(chunk.timestamp));
@@ -263,7 +264,7 @@ impl StreamNormalizer {
         }
     }
 
-    fn init(&mut self, init: &Init<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
+    fn init(&mut self, init: &StreamInit<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let session_id = current.required("session_id", init.session_id)?;
         if !session_id.is_empty() {
             self.stamp.session_id = Some(session_id.detached());
@@ -280,7 +281,7 @@ impl StreamNormalizer {
         })))
     }
 
-    fn message(message: &Message<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
+    fn message(message: &StreamMessage<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
         let text = current.required("content", message.content)?;
         let role = message.role.filter(|role| role.kind() == TokenKind::String);
         match role {
@@ -408,7 +409,11 @@ impl StreamNormalizer {
         Ok(Body::ToolCompletion(Box::new(completion)))
     }
 
-    fn notice(&mut self, notice: &Notice<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
+    fn notice(
+        &mut self,
+        notice: &StreamNotice<'_>,
+        current: &mut Current<'_>,
+    ) -> Result<Body, Flaw> {
         let message = current.required("message", notice.message)?;
         let severity = current.optional("severity", notice.severity, TokenKind::String);
         if let Some(severity) = severity {
@@ -422,7 +427,11 @@ impl StreamNormalizer {
         }))
     }
 
-    fn result(&mut self, outcome: &Outcome<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
+    fn result(
+        &mut self,
+        outcome: &StreamResult<'_>,
+        current: &mut Current<'_>,
+    ) -> Result<Body, Flaw> {
         let status = current.required("status", outcome.status)?;
         let error = current.optional("error", outcome.error, TokenKind::Object);
         let counts = current.optional("stats", outcome.stats, TokenKind::Object);
@@ -468,13 +477,13 @@ impl Normalizer for StreamNormalizer {
     fn push_line(
         &mut self,
         from: Direction,
-        line: Line<'_>,
+        line: RawLine<'_>,
         received: Option<&str>,
         out: &mut Events,
     ) {
         match (from, self.document, line) {
             (Direction::FromClient, ..) => {}
-            (Direction::FromAgent, Some(noise), Line::Whole(bytes)) => {
+            (Direction::FromAgent, Some(noise), RawLine::Whole(bytes)) => {
                 self.document = Some(Noise::Ignore);
                 self.document(bytes, noise, out);
             }
@@ -574,7 +583,7 @@ fn completed(
 }
 
 /// True for a chunk of the assistant's answer.
-fn is_chunk(message: &Message<'_>) -> bool {
+fn is_chunk(message: &StreamMessage<'_>) -> bool {
     let delta = message.delta.and_then(Token::bool) == Some(true);
     delta && message.role.is_some_and(|role| role.is("assistant"))
 }

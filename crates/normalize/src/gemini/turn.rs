@@ -7,7 +7,7 @@ use lapidary_vocab::Number;
 use lapidary_vocab::event::TurnComplete;
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
 use lapidary_wire::gemini::output::ModelTokens;
-use lapidary_wire::gemini::stream::Stats;
+use lapidary_wire::gemini::stream::StreamStats;
 
 /// How many models' counts are taken out of the statistics, which are kept whole beside them.
 const MOST_MODELS: usize = 1024;
@@ -18,7 +18,7 @@ pub(crate) fn number(token: Option<Token<'_>>) -> Option<Number> {
 
 /// Fills in the statistics of a stream's result.
 pub(crate) fn stream_stats(stats: Token<'_>, turn: &mut TurnComplete) {
-    let read = Stats::of(stats);
+    let read = StreamStats::from_token(stats);
     turn.duration_ms = number(read.duration_ms);
     let models = read
         .models
@@ -37,7 +37,7 @@ pub(crate) fn stream_stats(stats: Token<'_>, turn: &mut TurnComplete) {
         });
     }
     turn.model_usage = by_model(models, |model| {
-        let read = Stats::of(model);
+        let read = StreamStats::from_token(model);
         ModelTokenUsage {
             input_tokens: number(read.input_tokens),
             output_tokens: number(read.output_tokens),
@@ -54,7 +54,7 @@ pub(crate) fn output_stats(stats: Token<'_>, turn: &mut TurnComplete) {
     let entries: Vec<_> = models
         .into_iter()
         .flat_map(Token::members)
-        .map(|(_, model)| ModelTokens::of(model))
+        .map(|(_, model)| ModelTokens::from_token(model))
         .collect();
     let sum = |count: fn(&ModelTokens<'_>) -> Option<u64>| {
         let counts: Vec<u64> = entries.iter().filter_map(count).collect();
@@ -77,7 +77,7 @@ pub(crate) fn output_stats(stats: Token<'_>, turn: &mut TurnComplete) {
         });
     }
     turn.model_usage = by_model(models, |model| {
-        let read = ModelTokens::of(model);
+        let read = ModelTokens::from_token(model);
         ModelTokenUsage {
             input_tokens: number(read.prompt),
             output_tokens: number(read.candidates),

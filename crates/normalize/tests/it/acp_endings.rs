@@ -5,7 +5,7 @@ use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::{Departure, Ending, Options, TurnLimit};
 use lapidary_vocab::event::{CommandResult, Provider, RunEnd};
 use lapidary_vocab::{Body, Cause, Text};
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 
 use crate::support::{ACP_PROMPT, acp_update, body};
 
@@ -19,7 +19,7 @@ fn heard(provider: Provider, lines: &[&str]) -> AcpNormalizer {
             b'<' => Direction::FromAgent,
             _ => Direction::FromClient,
         };
-        let line = Line::Whole(&line.as_bytes()[1..]);
+        let line = RawLine::Whole(&line.as_bytes()[1..]);
         normalizer.push(direction, line, None, &mut Vec::new());
     }
     normalizer
@@ -156,10 +156,10 @@ fn the_family_is_told_by_the_name_unless_it_was_given() {
     ] {
         let mut events = Vec::new();
         let mut normalizer = AcpNormalizer::new(&Options::new("run"), given.clone());
-        let client = Line::Whole(&INITIALIZE.as_bytes()[1..]);
+        let client = RawLine::Whole(&INITIALIZE.as_bytes()[1..]);
         normalizer.push(Direction::FromClient, client, None, &mut events);
         let hello = hello(name);
-        let agent = Line::Whole(&hello.as_bytes()[1..]);
+        let agent = RawLine::Whole(&hello.as_bytes()[1..]);
         normalizer.push(Direction::FromAgent, agent, None, &mut events);
         let end = normalizer.judge(&exited(52));
         normalizer.finish(&exited(52), &mut events);

@@ -6,8 +6,8 @@ use lapidary_normalize::{Deltas, Ending, Options};
 use lapidary_testkit::captures::{self, Kind};
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Body, Event};
-use lapidary_wire::acp::transcript::{Author, Record};
-use lapidary_wire::lines::Line;
+use lapidary_wire::acp::transcript::{LineAuthor, TranscriptRecord};
+use lapidary_wire::lines::RawLine;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -21,7 +21,7 @@ fn normalize(lines: &[Written], deltas: Deltas) -> Vec<Event> {
     let mut normalizer = AcpNormalizer::new(&options, Provider::Acp);
     let mut events = Vec::new();
     for (direction, line) in lines {
-        normalizer.push(*direction, Line::Whole(line), None, &mut events);
+        normalizer.push(*direction, RawLine::Whole(line), None, &mut events);
     }
     normalizer.finish(&Ending::default(), &mut events);
     events
@@ -35,12 +35,14 @@ fn real() -> Vec<Written> {
     let lines: Vec<Written> = transcripts
         .flat_map(|capture| {
             let bytes = capture.bytes();
-            let records = bytes.split(|&byte| byte == b'\n').filter_map(Record::read);
+            let records = bytes
+                .split(|&byte| byte == b'\n')
+                .filter_map(TranscriptRecord::read);
             let written = records.filter_map(|record| {
                 let direction = match record.author {
-                    Author::Agent => Direction::FromAgent,
-                    Author::Client => Direction::FromClient,
-                    Author::Stderr | Author::Recorder => return None,
+                    LineAuthor::Agent => Direction::FromAgent,
+                    LineAuthor::Client => Direction::FromClient,
+                    LineAuthor::Stderr | LineAuthor::Recorder => return None,
                 };
                 Some((direction, record.line.into_owned().into_bytes()))
             });

@@ -9,7 +9,7 @@ use lapidary_normalize::views::runtime::RuntimeFold;
 use lapidary_normalize::{Ending, Options};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 use serde_json::{Value, json};
 
 const CALL: &str = "replace__replace_1_0";
@@ -61,7 +61,7 @@ fn over_acp(entries: &[String]) -> Vec<Event> {
     }
     for (from, line) in lines {
         let line = line.to_string();
-        normalizer.push(from, Line::Whole(line.as_bytes()), None, &mut events);
+        normalizer.push(from, RawLine::Whole(line.as_bytes()), None, &mut events);
     }
     normalizer.finish(
         &Ending {
@@ -89,7 +89,7 @@ fn in_stream(entries: &[String]) -> Vec<Event> {
     }
     for line in lines {
         let line = line.to_string();
-        normalizer.push(Line::Whole(line.as_bytes()), None, &mut events);
+        normalizer.push(RawLine::Whole(line.as_bytes()), None, &mut events);
     }
     normalizer.finish(
         &Ending {
@@ -233,7 +233,7 @@ fn calls_of_one_response_are_one_message_over_acp() {
             ("tool_call_update", "completed"),
         ] {
             let line = update(kind, id, status).to_string();
-            let line = Line::Whole(line.as_bytes());
+            let line = RawLine::Whole(line.as_bytes());
             normalizer.push(Direction::FromAgent, line, None, &mut events);
         }
     }

@@ -6,7 +6,7 @@ use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{Ending, Events, OnDenied, Options};
 use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Body, Event};
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 use serde_json::{Value, json};
 
 use crate::support::{ACP_PROMPT, body, connection, exit, options};
@@ -42,7 +42,7 @@ fn stream(calls: &[[String; 2]], options: &Options) -> Vec<Event> {
     let said = r#"{"type":"message","role":"assistant","content":"done","delta":true}"#;
     let lines = calls.iter().flatten().map(String::as_str);
     for line in [init].into_iter().chain(lines).chain([said, SUCCESS]) {
-        normalizer.push(Line::Whole(line.as_bytes()), None, &mut events);
+        normalizer.push(RawLine::Whole(line.as_bytes()), None, &mut events);
     }
     normalizer.finish(&exit(0), &mut events);
     events
@@ -238,7 +238,7 @@ fn what_geminis_own_policy_denies_over_acp_is_known_by_its_sentence() {
             } else {
                 Direction::FromClient
             };
-            normalizer.push(from, Line::Whole(text.as_bytes()), None, &mut events);
+            normalizer.push(from, RawLine::Whole(text.as_bytes()), None, &mut events);
         }
         normalizer.finish(&Ending::default(), &mut events);
         denials(&events)
@@ -298,7 +298,7 @@ fn a_failure_of_the_agent_stays_what_it_is() {
     let mut normalizer = StreamNormalizer::new(&options());
     let mut events = Events::new();
     for line in &denied {
-        normalizer.push(Line::Whole(line.as_bytes()), None, &mut events);
+        normalizer.push(RawLine::Whole(line.as_bytes()), None, &mut events);
     }
     let crashed = normalizer.judge(&exit(1));
     assert_eq!(crashed.cause.as_str(), "agent_crashed");
@@ -313,7 +313,7 @@ fn a_turn_lists_its_own_denials_and_not_those_of_the_turns_before() {
     let prompt = r#"{"type":"message","role":"user","content":"go"}"#;
     let denied = called("write_file", &json!({}), Some("tool_not_registered"));
     for line in [prompt, &denied[0], &denied[1], SUCCESS, prompt, SUCCESS] {
-        normalizer.push(Line::Whole(line.as_bytes()), None, &mut events);
+        normalizer.push(RawLine::Whole(line.as_bytes()), None, &mut events);
     }
     let listed = events.iter().filter_map(|event| match &event.body {
         Body::TurnComplete(turn) => Some(turn.permission_denials.len()),

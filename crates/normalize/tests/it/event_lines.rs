@@ -10,7 +10,7 @@ use lapidary_normalize::views::runtime::RuntimeFold;
 use lapidary_testkit::captures::{self, Kind};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Body, Event, line};
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 use serde::Serialize;
 
 fn golden(capture: &str, file: &str) -> PathBuf {
@@ -22,7 +22,7 @@ fn read_back(lines: &str) -> Vec<Event> {
     let mut reader = EventReader::default();
     let read = lines
         .lines()
-        .map(|line| reader.push(Line::Whole(line.as_bytes())));
+        .map(|line| reader.push(RawLine::Whole(line.as_bytes())));
     let event = |read| match read {
         Some(EventLine::Event(event)) => event,
         other => panic!("{other:?}"),
@@ -91,10 +91,10 @@ fn every_event_of_a_golden_file_is_written_again_as_it_was_read() {
 fn a_line_that_is_not_an_event_takes_its_place_as_a_diagnostic_that_carries_it() {
     let event = r#"{"event":"text","text":"x","kind":"text","id":"a-b-7","seq":7,"provider":"acp","sessionId":"s"}"#;
     let mut reader = EventReader::default();
-    reader.push(Line::Whole(event.as_bytes())).unwrap();
+    reader.push(RawLine::Whole(event.as_bytes())).unwrap();
     assert_eq!(reader.run(), Some("a-b"));
     for (seq, line) in [(8, &b"{\"event\":\"te"[..]), (9, b"\xff"), (10, b"[]")] {
-        let Some(EventLine::NotAnEvent(event)) = reader.push(Line::Whole(line)) else {
+        let Some(EventLine::NotAnEvent(event)) = reader.push(RawLine::Whole(line)) else {
             panic!("{line:?} is no event");
         };
         assert_eq!((event.base.seq, event.base.id), (seq, format!("a-b-{seq}")));
@@ -104,7 +104,7 @@ fn a_line_that_is_not_an_event_takes_its_place_as_a_diagnostic_that_carries_it()
             matches!(event.body, Body::Diagnostic(it) if it.kind == DiagnosticKind::MalformedLine)
         );
     }
-    assert!(reader.push(Line::Whole(b" \r")).is_none());
+    assert!(reader.push(RawLine::Whole(b" \r")).is_none());
     assert!(!reader.has_run_end());
 }
 
@@ -112,7 +112,7 @@ fn a_line_that_is_not_an_event_takes_its_place_as_a_diagnostic_that_carries_it()
 fn events_of_another_version_are_read_and_known_as_such() {
     let later = r#"{"event":"hologram","schema":"lapidary.events/9","id":"r-0","seq":0,"provider":"x","n":1.50}"#;
     let mut reader = EventReader::default();
-    let read = reader.push(Line::Whole(later.as_bytes()));
+    let read = reader.push(RawLine::Whole(later.as_bytes()));
     assert!(matches!(read, Some(EventLine::Event(event)) if event.to_json() == later));
     assert_eq!(reader.other_schema(), Some("lapidary.events/9"));
 }

@@ -9,7 +9,7 @@ use lapidary_standin::api::{FakeApi, Kind as Asked, Script};
 use lapidary_testkit::captures::{self, Kind};
 use lapidary_testkit::gemini::{Version, World};
 use lapidary_testkit::golden::Goldens;
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn histories_of_every_session_file() {
             continue;
         }
         let bytes = capture.bytes();
-        let log = Log::read(&bytes);
+        let log = ReplayedLog::read(&bytes);
         let folder = captures::fixtures().join("../golden").join(&capture.name);
         let ui = lines(&ui_history(&log));
         goldens.check(&folder.join("ui-history.jsonl"), ui.as_bytes());
@@ -102,7 +102,7 @@ fn without_prefix(mut turn: Value) -> Value {
 
 /// Our history as the CLI sends it: its own context first, the prompt last, and nobody says two things in a row.
 fn as_sent(session: &[u8], context: &Value) -> Value {
-    let log = Log::read(session);
+    let log = ReplayedLog::read(session);
     let history = serde_json::to_value(client_history(&log)).unwrap();
     let mut turns = vec![json!({"role": "user", "parts": [context]})];
     turns.extend(history.as_array().unwrap().iter().cloned());
@@ -136,7 +136,10 @@ fn check(name: &str, session: &[u8]) {
     assert!(text.starts_with("<session_context>"), "{name}: {told:#}");
     let ours = as_sent(session, context);
     assert_eq!(ours, told, "{name}: ours {ours:#}\ntheirs {told:#}");
-    assert!(!client_history(&Log::read(session)).is_empty(), "{name}");
+    assert!(
+        !client_history(&ReplayedLog::read(session)).is_empty(),
+        "{name}"
+    );
 }
 
 const HEADER: &str = r#"{"sessionId":"0e0f8f5c-1111-4222-8333-abcdefabcdef","projectHash":"0","startTime":"2026-11-15T18:00:00.000Z","lastUpdated":"2026-11-15T18:00:09.000Z","kind":"main"}"#;

@@ -1,14 +1,14 @@
 //! Each form of a record, as the screen shows it and as the model is told.
 
 use lapidary_normalize::gemini::history::{client_history, ui_history};
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 use serde_json::{Value, json};
 
 /// A message with these members is shown so, and told so.
 #[track_caller]
 fn check(members: &str, shown: &Value, told: &Value) {
     let text = format!(r#"{{"id":"m-1",{members}}}"#);
-    let log = Log::read(text.as_bytes());
+    let log = ReplayedLog::read(text.as_bytes());
     let ui = serde_json::to_value(ui_history(&log)).unwrap();
     assert_eq!(ui, *shown, "{text}");
     let client = serde_json::to_value(client_history(&log)).unwrap();
@@ -152,7 +152,7 @@ fn thoughts_come_before_text_and_calls_after_it_with_their_results() {
 #[test]
 fn what_passes_through_keeps_every_token() {
     let text = r#"{"id":"m","type":"gemini","content":[{"functionCall":{"id":"1","name":"x","args":{"n":9007199254740993.10,"s":"\ud83d","n":1}},"thoughtSignature":"s","new":{}}]}"#;
-    let log = Log::read(text.as_bytes());
+    let log = ReplayedLog::read(text.as_bytes());
     let turns = client_history(&log);
     let part = &text[text.find("[{").unwrap() + 1..text.len() - 2];
     assert_eq!(turns[0].parts[0].as_str(), part);
@@ -166,7 +166,7 @@ fn lists_in_lists_are_read_down_to_a_bound_and_in_no_time() {
             "[".repeat(depth),
             "]".repeat(depth)
         );
-        let log = Log::read(text.as_bytes());
+        let log = ReplayedLog::read(text.as_bytes());
         assert_eq!(serde_json::to_value(ui_history(&log)).unwrap(), expected);
         let is_told = expected != json!([]);
         assert_eq!(client_history(&log).len(), usize::from(is_told));

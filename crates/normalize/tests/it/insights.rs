@@ -267,14 +267,18 @@ fn events_are_numbered_and_only_the_first_names_the_schema() {
 #[test]
 fn the_time_is_the_lines_own_else_when_it_came_else_the_last_one_known() {
     use lapidary_normalize::gemini::stream::StreamNormalizer;
-    use lapidary_wire::lines::Line;
+    use lapidary_wire::lines::RawLine;
     let mut normalizer = StreamNormalizer::new(&options());
     let mut events = Vec::new();
     let notice = br#"{"type":"error","message":"m"}"#;
-    normalizer.push(Line::Whole(notice), None, &mut events);
-    normalizer.push(Line::Whole(INIT.as_bytes()), Some("received"), &mut events);
-    normalizer.push(Line::Whole(notice), Some("later"), &mut events);
-    normalizer.push(Line::Whole(b"noise"), None, &mut events);
+    normalizer.push(RawLine::Whole(notice), None, &mut events);
+    normalizer.push(
+        RawLine::Whole(INIT.as_bytes()),
+        Some("received"),
+        &mut events,
+    );
+    normalizer.push(RawLine::Whole(notice), Some("later"), &mut events);
+    normalizer.push(RawLine::Whole(b"noise"), None, &mut events);
     normalizer.finish(&Ending::default(), &mut events);
     let times: Vec<_> = events
         .iter()

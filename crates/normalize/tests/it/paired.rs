@@ -8,7 +8,7 @@ use lapidary_normalize::views::messages::MessageFold;
 use lapidary_testkit::captures::{self, Capture, Kind};
 use lapidary_vocab::message::{Content, Message, MessageBlock};
 use lapidary_vocab::{Body, Cause};
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 
 use crate::support::{options, translate};
 
@@ -116,7 +116,7 @@ fn sessions() -> BTreeMap<String, Vec<File>> {
         .filter(|capture| capture.kind == Kind::Session)
     {
         let bytes = capture.bytes();
-        let log = Log::read(&bytes);
+        let log = ReplayedLog::read(&bytes);
         let Some(id) = log.get("sessionId").and_then(lapidary_json::Token::string) else {
             continue;
         };

@@ -3,7 +3,7 @@
 use lapidary_normalize::RecordOrder;
 use lapidary_normalize::gemini::{session_events, session_messages};
 use lapidary_vocab::Event;
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 use serde_json::{Value, json};
 
 use crate::support::{body, message, names, options, record, session, whole};
@@ -433,7 +433,7 @@ fn in_reading_order_a_records_text_comes_before_its_calls() {
     );
     let mut reading = options();
     reading.record_order = RecordOrder::Reading;
-    let log = Log::read(text.as_bytes());
+    let log = ReplayedLog::read(text.as_bytes());
     let mut events = Vec::new();
     session_events::events(&log, &reading, |event| events.push(event));
     let found: Vec<_> = events.iter().map(body).collect();
@@ -469,7 +469,7 @@ fn calls_that_stand_in_the_content_only_are_uses_without_results() {
 fn the_original_survives_with_every_digit_and_half_character() {
     let text =
         r#"{"id":"m-1","type":"gemini","content":"\ud83d","n":9007199254740993,"x":1.10,"x":2}"#;
-    let log = Log::read(text.as_bytes());
+    let log = ReplayedLog::read(text.as_bytes());
     let message = session_messages::messages(&log).next().unwrap();
     assert_eq!(message.original.as_str(), text);
     let events = session(text.as_bytes());
@@ -530,7 +530,7 @@ fn one_message_alone_is_a_session_of_one() {
         record(&text),
         [json!({"event": "user_input", "text": "hi"})]
     );
-    let log = Log::read(text.as_bytes());
+    let log = ReplayedLog::read(text.as_bytes());
     assert_eq!(session_messages::messages(&log).count(), 1);
 }
 
@@ -583,7 +583,7 @@ fn leaving_out_raw_changes_nothing_else() {
         gemini(r#""content":"""#)
     );
     let text = text.replacen("m-1", "m-0", 1);
-    let log = Log::read(text.as_bytes());
+    let log = ReplayedLog::read(text.as_bytes());
     let mut events = Vec::new();
     session_events::events(&log, &without, |event| events.push(event));
     let mut with = session(text.as_bytes());
@@ -668,6 +668,6 @@ fn what_is_not_what_it_should_be_is_reported() {
 
 #[test]
 fn messages_that_are_no_objects_are_counted_as_unreadable() {
-    let log = Log::read(br#"{"sessionId":"s","messages":[1,"x",null,[]]}"#);
+    let log = ReplayedLog::read(br#"{"sessionId":"s","messages":[1,"x",null,[]]}"#);
     assert_eq!((log.messages().count(), log.skipped.unreadable), (0, 4));
 }

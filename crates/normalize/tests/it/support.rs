@@ -11,8 +11,8 @@ use lapidary_normalize::views::runtime::RuntimeFold;
 use lapidary_normalize::{Ending, Options};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
-use lapidary_wire::gemini::session::Log;
-use lapidary_wire::lines::{Line, LineBuffer};
+use lapidary_wire::gemini::session::ReplayedLog;
+use lapidary_wire::lines::{LineBuffer, RawLine};
 use serde_json::Value;
 
 pub(crate) const INIT: &str =
@@ -166,7 +166,7 @@ pub(crate) fn message(record: &str) -> Value {
 /// The events of a session file.
 pub(crate) fn session(text: &[u8]) -> Vec<Event> {
     let mut events = Vec::new();
-    let log = Log::read(text);
+    let log = ReplayedLog::read(text);
     session_events::events(&log, &options(), |event| events.push(event));
     events
 }
@@ -199,7 +199,12 @@ pub(crate) fn connection(lines: &[&str], options: &Options) -> Vec<Event> {
             ("<", text) => (Direction::FromAgent, text),
             _ => panic!("whose line is {line}"),
         };
-        normalizer.push(direction, Line::Whole(text.as_bytes()), None, &mut events);
+        normalizer.push(
+            direction,
+            RawLine::Whole(text.as_bytes()),
+            None,
+            &mut events,
+        );
     }
     normalizer.finish(&Ending::default(), &mut events);
     events

@@ -5,7 +5,7 @@ use lapidary_normalize::extract;
 use lapidary_normalize::gemini::session_messages;
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_vocab::{Event, Json};
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -342,7 +342,7 @@ fn u26_the_original_is_the_record_to_the_last_byte() {
     let record = record(
         r#""content":"caf\u00e9 \ud83d \/","n":9007199254740993,"x":1.10e2,"x":-0,"deep":{ "a" : [ ] }"#,
     );
-    let log = Log::read(record.as_bytes());
+    let log = ReplayedLog::read(record.as_bytes());
     let message = session_messages::messages(&log).next().unwrap();
     assert_eq!(message.original.as_str(), record);
     let written = serde_json::to_string(&message).unwrap();
@@ -359,7 +359,7 @@ fn u26_the_original_is_the_record_to_the_last_byte() {
 #[test]
 fn u26_of_a_pretty_original_only_the_white_space_between_tokens_goes() {
     let pretty = "{\n  \"id\": \"a\",\n  \"content\": \"x  \\n y\",\n  \"n\": 1.10\n}";
-    let log = Log::read(pretty.as_bytes());
+    let log = ReplayedLog::read(pretty.as_bytes());
     let message = session_messages::messages(&log).next().unwrap();
     assert_eq!(
         message.original.as_str(),
@@ -376,7 +376,7 @@ fn u27_a_session_of_n_records_is_n_messages_in_order() {
         r#"{{"sessionId":"s","projectHash":"h","messages":[{}]}}"#,
         records.join(",")
     );
-    let log = Log::read(text.as_bytes());
+    let log = ReplayedLog::read(text.as_bytes());
     let ids: Vec<_> = session_messages::messages(&log)
         .map(|message| message.id.to_string())
         .collect();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use lapidary_json::Token;
-use lapidary_wire::acp::envelope::{self, Envelope, Message};
+use lapidary_wire::acp::envelope::{self, Envelope, RpcMessage};
 
 /// Longer ids and methods are no client's: they would have to be kept.
 const LONGEST_NAME: usize = 4096;
@@ -66,13 +66,13 @@ impl Said {
             return Self::Noise;
         };
         let said = match message {
-            Message::Request { id, method, .. } => request(id, method),
-            Message::Notification { method, .. } => notification(method),
-            Message::Result { id, result } => answer(id, decision(result)),
-            Message::Error { id, .. } => answer(id, Decision::Refused),
+            RpcMessage::Request { id, method, .. } => request(id, method),
+            RpcMessage::Notification { method, .. } => notification(method),
+            RpcMessage::Result { id, result } => answer(id, decision(result)),
+            RpcMessage::Error { id, .. } => answer(id, Decision::Refused),
             // JavaScript leaves out a result that is `undefined`.
-            Message::Unknown => whole.get("jsonrpc").and_then(|_| {
-                let id = whole.get("id").and_then(envelope::Id::of)?;
+            RpcMessage::Unknown => whole.get("jsonrpc").and_then(|_| {
+                let id = whole.get("id").and_then(envelope::RpcId::from_token)?;
                 answer(id, Decision::Answered)
             }),
         };
@@ -80,7 +80,7 @@ impl Said {
     }
 }
 
-fn request(id: envelope::Id<'_>, method: Token<'_>) -> Option<Said> {
+fn request(id: envelope::RpcId<'_>, method: Token<'_>) -> Option<Said> {
     let (id, method) = (read_id(id)?, name(method)?);
     Some(Said::Request { id, method })
 }
@@ -89,7 +89,7 @@ fn notification(method: Token<'_>) -> Option<Said> {
     name(method).map(|method| Said::Notification { method })
 }
 
-fn answer(id: envelope::Id<'_>, decision: Decision) -> Option<Said> {
+fn answer(id: envelope::RpcId<'_>, decision: Decision) -> Option<Said> {
     read_id(id).map(|id| Said::Answer { id, decision })
 }
 
@@ -98,11 +98,11 @@ fn name(method: Token<'_>) -> Option<String> {
     short.string().map(Cow::into_owned)
 }
 
-fn read_id(id: envelope::Id<'_>) -> Option<Id> {
+fn read_id(id: envelope::RpcId<'_>) -> Option<Id> {
     let (token, key) = match id {
-        envelope::Id::Number(token) => (token.as_str(), number(token.as_str()).into()),
-        envelope::Id::String(token) => (token.as_str(), id.key()),
-        envelope::Id::Null => ("null", id.key()),
+        envelope::RpcId::Number(token) => (token.as_str(), number(token.as_str()).into()),
+        envelope::RpcId::String(token) => (token.as_str(), id.key()),
+        envelope::RpcId::Null => ("null", id.key()),
     };
     (token.len() <= LONGEST_NAME).then(|| Id {
         token: token.to_owned(),

@@ -63,7 +63,7 @@ pub struct AuthMethod {
 
 impl Initialized {
     pub(super) fn of(result: &Json) -> Self {
-        let read = results::Initialized::of(result.token());
+        let read = results::InitializeResult::from_token(result.token());
         let methods = read.auth_methods.into_iter();
         Self {
             protocol_version: read.protocol_version.and_then(Token::u64).unwrap_or(0),
@@ -178,7 +178,7 @@ impl OpenedSession {
 
     /// An answer to opening a session. One that was opened again is not named there.
     pub(super) fn of(answer: &Answer, known: Option<&str>) -> Self {
-        let read = results::SessionOpened::of(answer.result.token());
+        let read = results::SessionOpened::from_token(answer.result.token());
         let named = read.session_id.and_then(Token::string);
         let named = named.map(std::borrow::Cow::into_owned);
         let json = |token: Token<'_>| Json::from(lapidary_json::SharedToken::from(token));

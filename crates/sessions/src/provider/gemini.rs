@@ -6,7 +6,7 @@ use std::fs;
 use lapidary_normalize::gemini::session_events;
 use lapidary_normalize::{Deltas, Options};
 use lapidary_vocab::Event;
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 
 use super::{
     ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility, SessionProvider,
@@ -61,7 +61,7 @@ impl SessionProvider for GeminiSessions<'_> {
         let mut options = Options::new(session.id());
         options.keep_raw = false;
         options.deltas = Deltas::Final;
-        session_events::events(&Log::read(&bytes), &options, take);
+        session_events::events(&ReplayedLog::read(&bytes), &options, take);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 
 /// Where the messages of a session's final state stand in its file.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn of(file: &[u8]) -> Self {
-        let log = Log::read(file);
+        let log = ReplayedLog::read(file);
         let base = file.as_ptr() as usize;
         let ranges = log.messages().zip(1..).map(|(message, number)| {
             let text = message.as_str();

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use lapidary_json::{Token, TokenKind};
-use lapidary_wire::gemini::session::{Glimpse, Log, MessageRecord, Part, ToolCall, ToolCallResult};
+use lapidary_wire::gemini::session::{
+    LinePreview, MessagePart, MessageRecord, ReplayedLog, SessionToolCall, ToolCallResult,
+};
 
 use crate::scan::{self, Glance, Summary};
 
@@ -70,12 +72,12 @@ pub(crate) fn each<'a>(
         return;
     }
     let glance = Glance::default();
-    let log = Log::read_glancing(bytes, |line| glimpse(&glance, line, &is_worth_it));
+    let log = ReplayedLog::read_glancing(bytes, |line| glimpse(&glance, line, &is_worth_it));
     for (place, record) in log.messages().enumerate() {
         if !is_worth_it(record.as_str().as_bytes()) {
             continue;
         }
-        for entry in of_message(place as u64 + 1, &MessageRecord::of(record)) {
+        for entry in of_message(place as u64 + 1, &MessageRecord::from_token(record)) {
             if !entry.text.is_empty() && !take(&entry) {
                 return;
             }
@@ -88,15 +90,15 @@ fn glimpse<'a>(
     glance: &Glance,
     line: &'a [u8],
     is_worth_it: impl Fn(&[u8]) -> bool,
-) -> Glimpse<'a> {
+) -> LinePreview<'a> {
     if scan::time_of_touch(line).is_some() {
-        return Glimpse::Nothing;
+        return LinePreview::Nothing;
     }
     let seen = glance.at(line).filter(|_| !is_worth_it(line));
     // A line that is no text is no record, however it begins.
     let seen = seen.filter(|_| simdutf8::basic::from_utf8(line).is_ok());
     let id = seen.and_then(|seen| Token::parse(seen.id).ok());
-    id.map_or(Glimpse::Unclear, Glimpse::Message)
+    id.map_or(LinePreview::Unclear, LinePreview::Message)
 }
 
 fn title(summary: &Summary) -> Entry<'_> {
@@ -131,14 +133,14 @@ fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<Entry<'a>> {
     let mut entries = Vec::new();
     for part in message.parts() {
         match part {
-            Part::Text(text) | Part::Thought(text) => {
+            MessagePart::Text(text) | MessagePart::Thought(text) => {
                 let text = text.string().filter(|text| !is_context(role, text));
                 entries.extend(text.map(|text| entry(role, None, text)));
             }
-            Part::FunctionCall(_)
-            | Part::FunctionResponse
-            | Part::InlineData { .. }
-            | Part::Other(_) => {}
+            MessagePart::FunctionCall(_)
+            | MessagePart::FunctionResponse
+            | MessagePart::InlineData { .. }
+            | MessagePart::Other(_) => {}
         }
     }
     for thought in message.thoughts() {
@@ -162,7 +164,7 @@ pub(super) fn is_context(role: Role, text: &str) -> bool {
 }
 
 /// What a tool answered: to the model, and to the user where that is something else.
-fn output<'a>(call: &ToolCall<'a>) -> Cow<'a, str> {
+fn output<'a>(call: &SessionToolCall<'a>) -> Cow<'a, str> {
     let told = call.result().map(ToolCallResult::token);
     let shown = call.result_display;
     match (told, shown) {

@@ -1,7 +1,7 @@
 //! What Gemini CLI would make of a session file.
 
 use lapidary_json::Token;
-use lapidary_wire::gemini::session::{Log, MessageRecord, Part};
+use lapidary_wire::gemini::session::{MessagePart, MessageRecord, ReplayedLog};
 use serde::{Deserialize, Serialize};
 
 use crate::speech;
@@ -25,7 +25,7 @@ pub struct Facts {
 impl Facts {
     /// Reads them from a whole file.
     pub fn of(bytes: &[u8]) -> Self {
-        let log = Log::read(bytes);
+        let log = ReplayedLog::read(bytes);
         let text = |name: &str| log.get(name).and_then(Token::string).map(String::from);
         let session_id = text("sessionId").filter(|id| !id.is_empty());
         // Without both the CLI reads the file as one document, which needs no `projectHash`.
@@ -47,7 +47,7 @@ fn is_one(bytes: &[u8]) -> bool {
 
 /// True if a message gives a session something to resume: the CLI hides, and deletes, sessions without any.
 pub(super) fn is_resumable(record: Token<'_>) -> bool {
-    let message = MessageRecord::of(record);
+    let message = MessageRecord::from_token(record);
     let kind = message.kind.and_then(Token::string);
     speech::is_resumable(
         kind.as_deref(),
@@ -61,7 +61,7 @@ pub(super) fn is_resumable(record: Token<'_>) -> bool {
 pub(super) fn text_of(message: &MessageRecord<'_>) -> String {
     let parts = message.parts().into_iter();
     let texts = parts.filter_map(|part| match part {
-        Part::Text(text) | Part::Thought(text) => text.string(),
+        MessagePart::Text(text) | MessagePart::Thought(text) => text.string(),
         _ => None,
     });
     texts.collect()

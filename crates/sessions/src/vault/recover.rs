@@ -264,7 +264,9 @@ pub(super) fn new_id(path: &Path, source: &[u8]) -> String {
 }
 
 fn found(message: &Message<'_>) -> Found {
-    let record = Token::parse(&message.record).ok().map(MessageRecord::of);
+    let record = Token::parse(&message.record)
+        .ok()
+        .map(MessageRecord::from_token);
     let record = record.unwrap_or_default();
     let text = |token: Option<Token<'_>>| token.and_then(Token::string).map(String::from);
     let words = content::text_of(&record);

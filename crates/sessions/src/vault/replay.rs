@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use lapidary_json::{Token, TokenKind};
-use lapidary_wire::gemini::session::Record;
+use lapidary_wire::gemini::session::SessionRecord;
 use serde::Serialize;
 
 use super::content::is_resumable;
@@ -233,12 +233,12 @@ impl<'a> Replay<'a> {
 
     /// Takes in a record, which the CLI reads as well or does not.
     fn apply(&mut self, record: Token<'a>, is_read: bool) {
-        match Record::of(record) {
-            Record::RewindTo(id) => self.rewind(id.as_str(), is_read),
-            Record::Message { record, .. } => self.upsert(message(record), is_read),
-            Record::Set(patch) => self.patch(patch, is_read),
-            Record::Header(header) => self.header(header, is_read),
-            Record::Unknown => self.unknown(record.as_str()),
+        match SessionRecord::from_token(record) {
+            SessionRecord::RewindTo(id) => self.rewind(id.as_str(), is_read),
+            SessionRecord::Message { record, .. } => self.upsert(message(record), is_read),
+            SessionRecord::Set(patch) => self.patch(patch, is_read),
+            SessionRecord::Header(header) => self.header(header, is_read),
+            SessionRecord::Unknown => self.unknown(record.as_str()),
         }
     }
 
@@ -378,7 +378,9 @@ fn objects(list: Token<'_>) -> impl Iterator<Item = Token<'_>> {
 }
 
 fn message(record: Token<'_>) -> Message<'_> {
-    let id = record.get("id").and_then(|id| id.if_kind(TokenKind::String));
+    let id = record
+        .get("id")
+        .and_then(|id| id.if_kind(TokenKind::String));
     Message {
         key: id.unwrap_or(record).as_str(),
         record: Cow::Borrowed(record.as_str()),
@@ -407,9 +409,9 @@ fn last_record(line: &str) -> Option<Token<'_>> {
 }
 
 fn is_record(record: Token<'_>) -> bool {
-    match Record::of(record) {
-        Record::Message { record, .. } => record.get("type").is_some(),
-        Record::Unknown => false,
+    match SessionRecord::from_token(record) {
+        SessionRecord::Message { record, .. } => record.get("type").is_some(),
+        SessionRecord::Unknown => false,
         _ => true,
     }
 }

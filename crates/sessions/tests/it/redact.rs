@@ -4,7 +4,7 @@ use lapidary_sessions::redact::{Redactor, Report, SecretKind, Whose};
 use lapidary_testkit::captures::{self, Kind};
 use lapidary_testkit::secrets;
 use lapidary_testkit::work::{assert_linear, cost};
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 use serde_json::{Value, json};
 
 fn redactor() -> Redactor {
@@ -210,7 +210,7 @@ fn session(text: &str) -> Vec<u8> {
 #[track_caller]
 fn check(kind: SecretKind, text: &str, secret: &str) {
     let file = session(text);
-    let before = Log::read(&file);
+    let before = ReplayedLog::read(&file);
     let (after, report) = redacted(&file);
     for line in secret.lines().filter(|line| !line.starts_with("--")) {
         assert!(!after.contains(line), "{text} stays in {after}");
@@ -224,7 +224,7 @@ fn check(kind: SecretKind, text: &str, secret: &str) {
         "{after}"
     );
     // It still reads, message by message, and only the secret is gone.
-    let read = Log::read(after.as_bytes());
+    let read = ReplayedLog::read(after.as_bytes());
     assert_eq!(read.messages().count(), before.messages().count());
     assert_eq!(read.skipped, before.skipped);
     let (again, nothing) = redacted(after.as_bytes());
@@ -515,7 +515,10 @@ fn nothing_in_the_captures_is_taken_for_a_secret_but_homes() {
             .collect();
         assert!(others.is_empty(), "{}: {others:?}", capture.name);
         assert!(!after.contains("/home/user"), "{}", capture.name);
-        let (before, after) = (Log::read(&file), Log::read(after.as_bytes()));
+        let (before, after) = (
+            ReplayedLog::read(&file),
+            ReplayedLog::read(after.as_bytes()),
+        );
         assert_eq!(before.messages().count(), after.messages().count());
         assert_eq!(before.skipped, after.skipped);
     }

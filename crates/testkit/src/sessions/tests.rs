@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use lapidary_wire::gemini::session::{Log, MessageRecord};
+use lapidary_wire::gemini::session::{MessageRecord, ReplayedLog};
 use serde_json::Value;
 
 use super::*;
@@ -37,10 +37,10 @@ fn files(corpus: &Corpus) -> Vec<(Session, Counts, String)> {
 fn every_file_reads_as_the_session_it_should_be() {
     for corpus in both() {
         for (session, expected, text) in files(&corpus) {
-            let log = Log::read(text.as_bytes());
+            let log = ReplayedLog::read(text.as_bytes());
             let calls = log
                 .messages()
-                .map(|message| MessageRecord::of(message).tool_calls().len() as u64);
+                .map(|message| MessageRecord::from_token(message).tool_calls().len() as u64);
             let counts = Counts {
                 messages: log.messages().count() as u64,
                 superseded: log.skipped.superseded,
@@ -53,7 +53,7 @@ fn every_file_reads_as_the_session_it_should_be() {
             assert_eq!(log.get("summary").is_some(), session.has_summary);
             let flaws: Vec<_> = log
                 .messages()
-                .flat_map(|message| MessageRecord::of(message).flaws())
+                .flat_map(|message| MessageRecord::from_token(message).flaws())
                 .collect();
             assert!(flaws.is_empty(), "{flaws:?}");
         }

@@ -6,7 +6,7 @@ use lapidary_json::{InvalidJson, ScanError, Token, TokenKind, scan_object};
 
 /// The id of a request. `1` and `"1"` are two ids, and either side counts its own.
 #[derive(Debug, Clone, Copy)]
-pub enum Id<'a> {
+pub enum RpcId<'a> {
     /// A number, as it is written.
     Number(Token<'a>),
     /// A string.
@@ -15,9 +15,9 @@ pub enum Id<'a> {
     Null,
 }
 
-impl<'a> Id<'a> {
+impl<'a> RpcId<'a> {
     /// Reads an id. A value of any other type is none.
-    pub fn of(token: Token<'a>) -> Option<Self> {
+    pub fn from_token(token: Token<'a>) -> Option<Self> {
         match token.kind() {
             TokenKind::Number => Some(Self::Number(token)),
             TokenKind::String => Some(Self::String(token)),
@@ -50,11 +50,11 @@ impl<'a> Id<'a> {
 
 /// What a line is.
 #[derive(Debug, Clone, Copy)]
-pub enum Message<'a> {
+pub enum RpcMessage<'a> {
     /// Wants an answer.
     Request {
         /// Under which the answer comes.
-        id: Id<'a>,
+        id: RpcId<'a>,
         /// What is asked.
         method: Token<'a>,
         /// With what.
@@ -70,14 +70,14 @@ pub enum Message<'a> {
     /// The answer to a request.
     Result {
         /// The request's id.
-        id: Id<'a>,
+        id: RpcId<'a>,
         /// The answer, which may be null, and is if there is none.
         result: Token<'a>,
     },
     /// The refusal of a request.
     Error {
         /// The request's id; null where it could not be read.
-        id: Id<'a>,
+        id: RpcId<'a>,
         /// `code`, `message` and `data`.
         error: Token<'a>,
     },
@@ -93,7 +93,7 @@ pub enum Envelope<'a> {
         /// All of it.
         whole: Token<'a>,
         /// What it is.
-        message: Message<'a>,
+        message: RpcMessage<'a>,
     },
     /// JSON, but not an object.
     NotAnObject(Token<'a>),
@@ -103,7 +103,7 @@ pub enum Envelope<'a> {
 
 /// Reads a line. Cannot fail: what is not understood is said in the result.
 pub fn parse(text: &str) -> Envelope<'_> {
-    let mut fields = Fields::default();
+    let mut fields = EnvelopeFields::default();
     match scan_object(text, |key, value| fields.take_in(key, value)) {
         Ok(whole) => Envelope::Object {
             whole,
@@ -115,7 +115,7 @@ pub fn parse(text: &str) -> Envelope<'_> {
 }
 
 #[derive(Default)]
-struct Fields<'a> {
+struct EnvelopeFields<'a> {
     jsonrpc: Option<Token<'a>>,
     id: Option<Token<'a>>,
     method: Option<Token<'a>>,
@@ -124,7 +124,7 @@ struct Fields<'a> {
     error: Option<Token<'a>>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> EnvelopeFields<'a> {
     fn take_in(&mut self, key: Token<'a>, value: Token<'a>) {
         let field = match key.string().as_deref() {
             Some("jsonrpc") => &mut self.jsonrpc,
@@ -138,28 +138,30 @@ impl<'a> Fields<'a> {
         *field = Some(value);
     }
 
-    fn message(self) -> Message<'a> {
-        let method = self.method.and_then(|method| method.if_kind(TokenKind::String));
+    fn message(self) -> RpcMessage<'a> {
+        let method = self
+            .method
+            .and_then(|method| method.if_kind(TokenKind::String));
         let params = self.params;
         let error = self.error.and_then(Token::non_null);
-        match (method, self.id.map(Id::of)) {
-            (Some(method), Some(Some(id))) => Message::Request { id, method, params },
-            (Some(method), None) => Message::Notification { method, params },
+        match (method, self.id.map(RpcId::from_token)) {
+            (Some(method), Some(Some(id))) => RpcMessage::Request { id, method, params },
+            (Some(method), None) => RpcMessage::Notification { method, params },
             (None, Some(Some(id))) => match (error, self.result) {
-                (Some(error), _) => Message::Error { id, error },
-                (None, Some(result)) => Message::Result { id, result },
+                (Some(error), _) => RpcMessage::Error { id, error },
+                (None, Some(result)) => RpcMessage::Result { id, result },
                 // JavaScript leaves out a result that is `undefined`. Without the mark it could be anything that has an id.
                 (None, None) => match (self.jsonrpc, Token::parse("null")) {
-                    (Some(_), Ok(result)) => Message::Result { id, result },
-                    _ => Message::Unknown,
+                    (Some(_), Ok(result)) => RpcMessage::Result { id, result },
+                    _ => RpcMessage::Unknown,
                 },
             },
             // Some agents leave out the id of a request that they could not read.
-            (None, None) if error.is_some() => error.map_or(Message::Unknown, |error| {
-                let id = Id::Null;
-                Message::Error { id, error }
+            (None, None) if error.is_some() => error.map_or(RpcMessage::Unknown, |error| {
+                let id = RpcId::Null;
+                RpcMessage::Error { id, error }
             }),
-            _ => Message::Unknown,
+            _ => RpcMessage::Unknown,
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use lapidary_json::{Token, TokenKind};
 
-use super::tool_call::ToolCall;
+use super::tool_call::AcpToolCall;
 
 /// The answer to `initialize`. The draft of protocol v2 has `capabilities` and `info` in place of what is the agent's.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
-pub struct Initialized<'a> {
+pub struct InitializeResult<'a> {
     pub protocol_version: Option<Token<'a>>,
     pub agent_capabilities: Option<Token<'a>>,
     pub agent_info: Option<Token<'a>>,
@@ -29,7 +29,7 @@ pub struct SessionOpened<'a> {
 
 /// The answer to `session/prompt`.
 #[derive(Debug, Clone, Copy)]
-pub struct Prompted<'a> {
+pub struct PromptResult<'a> {
     /// Five words, and others in the field.
     pub stop_reason: Option<Token<'a>>,
     /// Tokens of the turn: `inputTokens`, `outputTokens`, `totalTokens`, …
@@ -44,14 +44,14 @@ pub struct PermissionAsked<'a> {
     /// The session.
     pub session_id: Option<Token<'a>>,
     /// What the agent wants to do, or what is new about it.
-    pub call: ToolCall<'a>,
+    pub call: AcpToolCall<'a>,
     /// `optionId`, `name` and `kind` of each answer.
     pub options: Option<Token<'a>>,
 }
 
-impl<'a> Initialized<'a> {
+impl<'a> InitializeResult<'a> {
     /// Reads the result.
-    pub fn of(result: Token<'a>) -> Self {
+    pub fn from_token(result: Token<'a>) -> Self {
         let field = |name| result.get(name).and_then(Token::non_null);
         Self {
             protocol_version: field("protocolVersion"),
@@ -64,7 +64,7 @@ impl<'a> Initialized<'a> {
 
 impl<'a> SessionOpened<'a> {
     /// Reads the result.
-    pub fn of(result: Token<'a>) -> Self {
+    pub fn from_token(result: Token<'a>) -> Self {
         let field = |name| result.get(name).and_then(Token::non_null);
         Self {
             session_id: field("sessionId"),
@@ -75,9 +75,9 @@ impl<'a> SessionOpened<'a> {
     }
 }
 
-impl<'a> Prompted<'a> {
+impl<'a> PromptResult<'a> {
     /// Reads the result.
-    pub fn of(result: Token<'a>) -> Self {
+    pub fn from_token(result: Token<'a>) -> Self {
         let field = |name| result.get(name).and_then(Token::non_null);
         Self {
             stop_reason: field("stopReason"),
@@ -89,10 +89,10 @@ impl<'a> Prompted<'a> {
 
 impl<'a> PermissionAsked<'a> {
     /// Reads the parameters.
-    pub fn of(params: Token<'a>) -> Self {
+    pub fn from_token(params: Token<'a>) -> Self {
         Self {
             session_id: params.get("sessionId"),
-            call: ToolCall::of(params),
+            call: AcpToolCall::from_token(params),
             options: params.get("options").and_then(Token::non_null),
         }
     }

@@ -6,8 +6,8 @@
 
 use lapidary_json::{Token, TokenKind};
 
-use super::envelope::{Envelope, Id, Message, parse};
-use super::transcript::Author;
+use super::envelope::{Envelope, RpcId, RpcMessage, parse};
+use super::transcript::LineAuthor;
 
 /// So many requests of a side may be open. Of more, the oldest is forgotten.
 const MOST_OPEN: usize = 1024;
@@ -48,44 +48,44 @@ pub struct SideTracker {
 
 #[derive(Debug)]
 struct OpenRequest {
-    author: Author,
+    author: LineAuthor,
     id: String,
     method: String,
 }
 
 impl SideTracker {
     /// Which side wrote a line: the agent, if nothing tells.
-    pub fn author(&mut self, line: &str) -> Author {
+    pub fn author(&mut self, line: &str) -> LineAuthor {
         let Envelope::Object { message, .. } = parse(line) else {
-            return Author::Agent;
+            return LineAuthor::Agent;
         };
         match message {
-            Message::Request { id, method, .. } => {
+            RpcMessage::Request { id, method, .. } => {
                 let author = self.caller(method);
                 self.opens(author, id, method);
                 author
             }
-            Message::Notification { method, params } if method.is("$/cancel_request") => {
+            RpcMessage::Notification { method, params } if method.is("$/cancel_request") => {
                 let id = params.and_then(|params| params.get("requestId"));
                 self.canceller(id)
             }
-            Message::Notification { method, .. } => self.caller(method),
-            Message::Result { id, result } => self.answerer(id, Some(result)),
-            Message::Error { id, .. } => self.answerer(id, None),
-            Message::Unknown => Author::Agent,
+            RpcMessage::Notification { method, .. } => self.caller(method),
+            RpcMessage::Result { id, result } => self.answerer(id, Some(result)),
+            RpcMessage::Error { id, .. } => self.answerer(id, None),
+            RpcMessage::Unknown => LineAuthor::Agent,
         }
     }
 
-    fn caller(&mut self, method: Token<'_>) -> Author {
+    fn caller(&mut self, method: Token<'_>) -> LineAuthor {
         if OF_CLIENT.iter().any(|known| method.is(known)) {
             self.has_client = true;
-            Author::Client
+            LineAuthor::Client
         } else {
-            Author::Agent
+            LineAuthor::Agent
         }
     }
 
-    fn opens(&mut self, author: Author, id: Id<'_>, method: Token<'_>) {
+    fn opens(&mut self, author: LineAuthor, id: RpcId<'_>, method: Token<'_>) {
         if self.open.len() >= MOST_OPEN {
             self.open.remove(0);
         }
@@ -97,19 +97,22 @@ impl SideTracker {
     }
 
     /// Whoever asked may say that the answer is not wanted any more.
-    fn canceller(&self, id: Option<Token<'_>>) -> Author {
-        let key = id.and_then(Id::of).map(Id::key).unwrap_or_default();
+    fn canceller(&self, id: Option<Token<'_>>) -> LineAuthor {
+        let key = id
+            .and_then(RpcId::from_token)
+            .map(RpcId::key)
+            .unwrap_or_default();
         let asked = self.open.iter().rev().find(|request| request.id == key);
-        asked.map_or(Author::Agent, |request| request.author)
+        asked.map_or(LineAuthor::Agent, |request| request.author)
     }
 
-    fn answerer(&mut self, id: Id<'_>, result: Option<Token<'_>>) -> Author {
+    fn answerer(&mut self, id: RpcId<'_>, result: Option<Token<'_>>) -> LineAuthor {
         let key = id.key();
         let latest = |author| {
             let mut open = self.open.iter();
             open.rposition(|request| request.author == author && request.id == key)
         };
-        let answered = match (latest(Author::Client), latest(Author::Agent)) {
+        let answered = match (latest(LineAuthor::Client), latest(LineAuthor::Agent)) {
             (Some(client), Some(agent)) => {
                 let fits =
                     |place: usize| result.is_some_and(|it| fits(&self.open[place].method, it));
@@ -124,15 +127,15 @@ impl SideTracker {
             (None, Some(agent)) => {
                 let is_fitting = result.is_some_and(|it| fits(&self.open[agent].method, it));
                 if !self.has_client && !is_fitting {
-                    return Author::Agent;
+                    return LineAuthor::Agent;
                 }
                 agent
             }
-            (None, None) => return Author::Agent,
+            (None, None) => return LineAuthor::Agent,
         };
         match self.open.remove(answered).author {
-            Author::Client => Author::Agent,
-            _ => Author::Client,
+            LineAuthor::Client => LineAuthor::Agent,
+            _ => LineAuthor::Client,
         }
     }
 }

@@ -5,7 +5,7 @@ use lapidary_json::{Token, TokenKind};
 /// A tool call. In an update whatever is absent stays as it was; `content` and `locations` replace what they were.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
-pub struct ToolCall<'a> {
+pub struct AcpToolCall<'a> {
     pub tool_call_id: Option<Token<'a>>,
     /// For people.
     pub title: Option<Token<'a>>,
@@ -26,9 +26,9 @@ pub struct ToolCall<'a> {
     pub is_nested: bool,
 }
 
-impl<'a> ToolCall<'a> {
+impl<'a> AcpToolCall<'a> {
     /// Reads the call of an update or of a permission request: nested under `toolCall`, or flat.
-    pub fn of(object: Token<'a>) -> Self {
+    pub fn from_token(object: Token<'a>) -> Self {
         let nested = object
             .get("toolCall")
             .and_then(|call| call.if_kind(TokenKind::Object));

@@ -10,7 +10,7 @@ use lapidary_json::{Token, TokenKind};
 
 /// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Author {
+pub enum LineAuthor {
     /// The agent, on its stdout.
     Agent,
     /// The client, to the agent's stdin.
@@ -23,27 +23,27 @@ pub enum Author {
 
 /// A record.
 #[derive(Debug, Clone)]
-pub struct Record<'a> {
+pub struct TranscriptRecord<'a> {
     /// Who wrote it.
-    pub author: Author,
+    pub author: LineAuthor,
     /// What was written.
     pub line: Cow<'a, str>,
 }
 
-impl<'a> Record<'a> {
+impl<'a> TranscriptRecord<'a> {
     /// Reads a line that is a record. Any other is none.
     pub fn read(line: &'a [u8]) -> Option<Self> {
         let text = std::str::from_utf8(line).ok()?;
-        Self::of(Token::parse(text).ok()?)
+        Self::from_token(Token::parse(text).ok()?)
     }
 
     /// Reads a record. Anything else is none.
-    pub fn of(object: Token<'a>) -> Option<Self> {
+    pub fn from_token(object: Token<'a>) -> Option<Self> {
         let author = match object.get("dir")?.string()?.as_ref() {
-            "agent" | "agent->client" | "agent-truncated" => Author::Agent,
-            "client" | "client->agent" => Author::Client,
-            "stderr" => Author::Stderr,
-            "note" => Author::Recorder,
+            "agent" | "agent->client" | "agent-truncated" => LineAuthor::Agent,
+            "client" | "client->agent" => LineAuthor::Client,
+            "stderr" => LineAuthor::Stderr,
+            "note" => LineAuthor::Recorder,
             _ => return None,
         };
         let text = |name| object.get(name).and_then(Token::string);

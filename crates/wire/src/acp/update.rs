@@ -2,7 +2,7 @@
 
 use lapidary_json::{Token, TokenKind, scan_template};
 
-use super::tool_call::ToolCall;
+use super::tool_call::AcpToolCall;
 
 /// The parameters of `session/update`.
 #[derive(Debug, Clone)]
@@ -12,20 +12,20 @@ pub struct SessionUpdate<'a> {
     /// The kind in the agent's own word, if it is a string.
     pub kind: Option<Token<'a>>,
     /// What is told.
-    pub update: Update<'a>,
+    pub update: UpdateBody<'a>,
 }
 
 /// What is told.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
-pub enum Update<'a> {
-    UserMessageChunk(Chunk<'a>),
-    AgentMessageChunk(Chunk<'a>),
-    AgentThoughtChunk(Chunk<'a>),
+pub enum UpdateBody<'a> {
+    UserMessageChunk(MessageChunk<'a>),
+    AgentMessageChunk(MessageChunk<'a>),
+    AgentThoughtChunk(MessageChunk<'a>),
     /// A call begins; also one that is over already.
-    ToolCall(ToolCall<'a>),
+    ToolCall(AcpToolCall<'a>),
     /// A call goes on; also one that was never begun.
-    ToolCallUpdate(ToolCall<'a>),
+    ToolCallUpdate(AcpToolCall<'a>),
     Plan {
         /// All entries: `content`, `priority`, `status`; `text` in `specs/2`.
         entries: Option<Token<'a>>,
@@ -47,9 +47,9 @@ pub enum Update<'a> {
         title: Option<Token<'a>>,
         updated_at: Option<Token<'a>>,
     },
-    Usage(Usage<'a>),
-    Notice(Notice<'a>),
-    Compaction(Compaction<'a>),
+    Usage(ContextUsage<'a>),
+    Notice(SessionNotice<'a>),
+    Compaction(CompactionUpdate<'a>),
     /// A piece of the summary that a compaction leaves.
     CompactionSummaryChunk {
         compaction_id: Option<Token<'a>>,
@@ -60,16 +60,16 @@ pub enum Update<'a> {
         plan_id: Option<Token<'a>>,
     },
     /// Unstable.
-    Subagent(Subagent<'a>),
+    Subagent(SubagentStart<'a>),
     /// Unstable.
     SessionMessage(SessionMessage<'a>),
     /// Unstable.
-    SessionMessageChunk(Chunk<'a>),
+    SessionMessageChunk(MessageChunk<'a>),
     /// Draft of protocol v2, like all that follow.
-    UserMessage(Whole<'a>),
-    AgentMessage(Whole<'a>),
-    AgentThought(Whole<'a>),
-    State(State<'a>),
+    UserMessage(WholeMessage<'a>),
+    AgentMessage(WholeMessage<'a>),
+    AgentThought(WholeMessage<'a>),
+    State(SessionPhase<'a>),
     ToolCallContentChunk {
         tool_call_id: Option<Token<'a>>,
         /// One item of a call's content.
@@ -89,7 +89,7 @@ pub enum Update<'a> {
 
 /// A piece of a message.
 #[derive(Debug, Clone, Copy)]
-pub struct Chunk<'a> {
+pub struct MessageChunk<'a> {
     /// One content block.
     pub content: Option<Token<'a>>,
     /// The message it belongs to.
@@ -100,7 +100,7 @@ pub struct Chunk<'a> {
 
 /// A message as a whole.
 #[derive(Debug, Clone, Copy)]
-pub struct Whole<'a> {
+pub struct WholeMessage<'a> {
     /// A list of content blocks.
     pub content: Option<Token<'a>>,
     /// Which message.
@@ -109,7 +109,7 @@ pub struct Whole<'a> {
 
 /// What a session is doing.
 #[derive(Debug, Clone, Copy)]
-pub struct State<'a> {
+pub struct SessionPhase<'a> {
     /// `running`, `idle`, `requires_action` or another word.
     pub state: Option<Token<'a>>,
     /// Why the turn is over, if it is.
@@ -125,7 +125,7 @@ pub struct State<'a> {
 /// A session that another has started.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
-pub struct Subagent<'a> {
+pub struct SubagentStart<'a> {
     /// All of it.
     pub whole: Token<'a>,
     pub session_id: Option<Token<'a>>,
@@ -149,7 +149,7 @@ pub struct SessionMessage<'a> {
 /// How full the context is, and what the session has cost so far.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
-pub struct Usage<'a> {
+pub struct ContextUsage<'a> {
     pub used: Option<Token<'a>>,
     pub size: Option<Token<'a>>,
     /// `amount` and `currency`.
@@ -159,7 +159,7 @@ pub struct Usage<'a> {
 /// Something the user should know.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
-pub struct Notice<'a> {
+pub struct SessionNotice<'a> {
     /// `info`, `warning`, `error` or another word.
     pub severity: Option<Token<'a>>,
     pub title: Option<Token<'a>>,
@@ -169,7 +169,7 @@ pub struct Notice<'a> {
 /// The conversation is being shortened.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
-pub struct Compaction<'a> {
+pub struct CompactionUpdate<'a> {
     pub compaction_id: Option<Token<'a>>,
     /// `in_progress`, `completed`, `failed`, `cancelled` or another word.
     pub status: Option<Token<'a>>,
@@ -180,8 +180,10 @@ pub struct Compaction<'a> {
 
 impl<'a> SessionUpdate<'a> {
     /// Reads the parameters of the notification.
-    pub fn of(params: Token<'a>) -> Self {
-        let update = params.get("update").and_then(|it| it.if_kind(TokenKind::Object));
+    pub fn from_token(params: Token<'a>) -> Self {
+        let update = params
+            .get("update")
+            .and_then(|it| it.if_kind(TokenKind::Object));
         let kind = update
             .and_then(|update| update.get("sessionUpdate"))
             .and_then(|kind| kind.if_kind(TokenKind::String));
@@ -189,17 +191,17 @@ impl<'a> SessionUpdate<'a> {
             session_id: params.get("sessionId"),
             kind,
             update: match (update, kind) {
-                (Some(update), Some(kind)) => Update::of(kind, update),
-                _ => Update::Unknown,
+                (Some(update), Some(kind)) => UpdateBody::from_parts(kind, update),
+                _ => UpdateBody::Unknown,
             },
         }
     }
 }
 
-impl<'a> Update<'a> {
-    fn of(kind: Token<'a>, update: Token<'a>) -> Self {
+impl<'a> UpdateBody<'a> {
+    fn from_parts(kind: Token<'a>, update: Token<'a>) -> Self {
         let field = |name| update.get(name).and_then(Token::non_null);
-        let chunk = || Chunk {
+        let chunk = || MessageChunk {
             content: field("content"),
             message_id: field("messageId"),
             meta: field("_meta"),
@@ -208,8 +210,8 @@ impl<'a> Update<'a> {
             Some("user_message_chunk") => Self::UserMessageChunk(chunk()),
             Some("agent_message_chunk") => Self::AgentMessageChunk(chunk()),
             Some("agent_thought_chunk") => Self::AgentThoughtChunk(chunk()),
-            Some("tool_call") => Self::ToolCall(ToolCall::of(update)),
-            Some("tool_call_update") => Self::ToolCallUpdate(ToolCall::of(update)),
+            Some("tool_call") => Self::ToolCall(AcpToolCall::from_token(update)),
+            Some("tool_call_update") => Self::ToolCallUpdate(AcpToolCall::from_token(update)),
             Some("plan") => Self::Plan {
                 entries: field("entries"),
             },
@@ -229,17 +231,17 @@ impl<'a> Update<'a> {
                 title: field("title"),
                 updated_at: field("updatedAt"),
             },
-            Some("usage_update") => Self::Usage(Usage {
+            Some("usage_update") => Self::Usage(ContextUsage {
                 used: field("used"),
                 size: field("size"),
                 cost: field("cost"),
             }),
-            Some("notice") => Self::Notice(Notice {
+            Some("notice") => Self::Notice(SessionNotice {
                 severity: field("severity"),
                 title: field("title"),
                 description: field("description"),
             }),
-            Some("compaction_update") => Self::Compaction(Compaction {
+            Some("compaction_update") => Self::Compaction(CompactionUpdate {
                 compaction_id: field("compactionId"),
                 status: field("status"),
                 summary: field("summary"),
@@ -251,7 +253,7 @@ impl<'a> Update<'a> {
 
     fn draft(kind: &str, update: Token<'a>) -> Self {
         let field = |name| update.get(name).and_then(Token::non_null);
-        let whole = || Whole {
+        let whole = || WholeMessage {
             content: field("content"),
             message_id: field("messageId"),
         };
@@ -263,7 +265,7 @@ impl<'a> Update<'a> {
             "plan_removed" => Self::PlanRemoved {
                 plan_id: field("planId"),
             },
-            "subagent_update" => Self::Subagent(Subagent {
+            "subagent_update" => Self::Subagent(SubagentStart {
                 whole: update,
                 session_id: field("sessionId"),
                 title: field("title"),
@@ -275,7 +277,7 @@ impl<'a> Update<'a> {
                 recipient_session_id: field("recipientSessionId"),
                 content: field("content"),
             }),
-            "session_message_chunk" => Self::SessionMessageChunk(Chunk {
+            "session_message_chunk" => Self::SessionMessageChunk(MessageChunk {
                 content: field("content"),
                 message_id: field("messageId"),
                 meta: field("_meta"),
@@ -283,7 +285,7 @@ impl<'a> Update<'a> {
             "user_message" => Self::UserMessage(whole()),
             "agent_message" => Self::AgentMessage(whole()),
             "agent_thought" => Self::AgentThought(whole()),
-            "state_update" => Self::State(State {
+            "state_update" => Self::State(SessionPhase {
                 state: field("state"),
                 stop_reason: field("stopReason"),
                 usage: field("usage"),

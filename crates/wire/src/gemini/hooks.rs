@@ -8,11 +8,11 @@ mod model;
 mod output;
 mod tools;
 
-pub use event::{Event, Matching, UnknownEvent};
-pub use input::{Base, Details, Input, ToolCall};
+pub use event::{HookEvent, MatcherKind, UnknownEvent};
+pub use input::{EventDetails, HookInput, HookInputBase, HookToolCall};
 pub use model::{apply_request, from_response, to_request, to_response};
-pub use output::{Output, is_truthy, said};
+pub use output::{HookOutput, is_truthy, said};
 pub use tools::{apply_tool_config, from_tool_config, to_tool_config};
 
 /// A JSON object, in the order in which it was written.
-pub type Object = serde_json::Map<String, serde_json::Value>;
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -9,7 +9,7 @@ use lapidary_json::{Token, TokenKind, scan_prefix};
 
 /// A document.
 #[derive(Debug, Clone)]
-pub struct Document<'a> {
+pub struct OutputDocument<'a> {
     /// The whole of it.
     pub token: Token<'a>,
     /// The session's id.
@@ -26,9 +26,9 @@ pub struct Document<'a> {
     pub unknown_fields: Vec<(Token<'a>, Token<'a>)>,
 }
 
-impl<'a> Document<'a> {
+impl<'a> OutputDocument<'a> {
     /// Reads a document; none if the token is something else.
-    pub fn of(token: Token<'a>) -> Option<Self> {
+    pub fn from_token(token: Token<'a>) -> Option<Self> {
         let mut document = Self {
             token,
             session_id: None,
@@ -79,7 +79,7 @@ pub struct ModelTokens<'a> {
 
 impl<'a> ModelTokens<'a> {
     /// Reads one entry of `stats.models`.
-    pub fn of(model: Token<'a>) -> Self {
+    pub fn from_token(model: Token<'a>) -> Self {
         let tokens = model.get("tokens");
         let count = |name| tokens.and_then(|tokens| tokens.get(name));
         Self {
@@ -94,9 +94,9 @@ impl<'a> ModelTokens<'a> {
 
 /// A piece of a text that may hold documents.
 #[derive(Debug, Clone)]
-pub enum Piece<'a> {
+pub enum OutputPiece<'a> {
     /// A document.
-    Document(Document<'a>),
+    Document(OutputDocument<'a>),
     /// The same document again.
     Repetition,
     /// A line of something else.
@@ -108,7 +108,7 @@ pub enum Piece<'a> {
 const PATIENCE: usize = 16;
 
 /// Takes a text apart into documents and noise. A document begins at the start of a line, or behind `[ERROR] `.
-pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub fn pieces(text: &str) -> Vec<OutputPiece<'_>> {
     let mut pieces = Vec::new();
     let mut seen = HashSet::new();
     let mut patience = text.len().saturating_mul(PATIENCE);
@@ -118,19 +118,19 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
         let within = if patience > 0 { rest } else { line };
         let body = within.strip_prefix("[ERROR] ").unwrap_or(within);
         match look(body) {
-            Look::Document { document, length } => {
+            TextStart::Document { document, length } => {
                 pieces.push(if seen.insert(document.token.as_str()) {
-                    Piece::Document(document)
+                    OutputPiece::Document(document)
                 } else {
-                    Piece::Repetition
+                    OutputPiece::Repetition
                 });
                 let behind = &rest[within.len() - body.len() + length..];
                 rest = behind.strip_prefix('\n').unwrap_or(behind);
             }
-            Look::InVain { at } => {
+            TextStart::InVain { at } => {
                 patience = patience.saturating_sub(at);
                 if !line.trim().is_empty() {
-                    pieces.push(Piece::Noise(line.strip_suffix('\r').unwrap_or(line)));
+                    pieces.push(OutputPiece::Noise(line.strip_suffix('\r').unwrap_or(line)));
                 }
                 rest = behind;
             }
@@ -140,29 +140,28 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
 }
 
 /// What a text begins with.
-enum Look<'a> {
+enum TextStart<'a> {
     /// A document, and how long it is.
     Document {
-        document: Document<'a>,
+        document: OutputDocument<'a>,
         length: usize,
     },
     /// Something else, and how far one had to read to know.
     InVain { at: usize },
 }
 
-fn look(text: &str) -> Look<'_> {
+fn look(text: &str) -> TextStart<'_> {
     if !text.starts_with('{') {
-        return Look::InVain { at: 0 };
+        return TextStart::InVain { at: 0 };
     }
     match scan_prefix(text) {
         Ok((token, behind)) => {
             let length = text.len() - behind.len();
-            Document::of(token).map_or(Look::InVain { at: length }, |document| Look::Document {
-                document,
-                length,
+            OutputDocument::from_token(token).map_or(TextStart::InVain { at: length }, |document| {
+                TextStart::Document { document, length }
             })
         }
-        Err(invalid) => Look::InVain { at: invalid.at },
+        Err(invalid) => TextStart::InVain { at: invalid.at },
     }
 }
 
@@ -171,10 +170,10 @@ mod tests {
     use super::*;
 
     fn outline(text: &str) -> Vec<String> {
-        let described = |piece: &Piece<'_>| match piece {
-            Piece::Document(document) => format!("document {}", document.token.as_str()),
-            Piece::Repetition => "repetition".to_owned(),
-            Piece::Noise(line) => format!("noise {line}"),
+        let described = |piece: &OutputPiece<'_>| match piece {
+            OutputPiece::Document(document) => format!("document {}", document.token.as_str()),
+            OutputPiece::Repetition => "repetition".to_owned(),
+            OutputPiece::Noise(line) => format!("noise {line}"),
         };
         pieces(text).iter().map(described).collect()
     }

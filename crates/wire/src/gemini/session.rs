@@ -8,14 +8,16 @@ mod log;
 mod message;
 mod write;
 
-pub use log::{Glimpse, Log, Skipped};
-pub use message::{MessageRecord, NO_TEXTS, Part, Thought, ToolCall, ToolCallResult, parts};
+pub use log::{LinePreview, ReplayedLog, SkippedRecords};
+pub use message::{
+    MessagePart, MessageRecord, ModelThought, NO_TEXTS, SessionToolCall, ToolCallResult, parts,
+};
 
 use lapidary_json::{Token, TokenKind};
 
 /// One record of the log.
 #[derive(Debug, Clone, Copy)]
-pub enum Record<'a> {
+pub enum SessionRecord<'a> {
     /// `{"$rewindTo": id}`: that message and all after it are gone; with an unknown id, all are.
     RewindTo(Token<'a>),
     /// A message, told by its string `id`.
@@ -33,9 +35,9 @@ pub enum Record<'a> {
     Unknown,
 }
 
-impl<'a> Record<'a> {
+impl<'a> SessionRecord<'a> {
     /// Tells what a record is, in the CLI's own order of precedence.
-    pub fn of(record: Token<'a>) -> Self {
+    pub fn from_token(record: Token<'a>) -> Self {
         let mut rewind = None;
         let mut id = None;
         let mut patch = None;

@@ -12,17 +12,17 @@ use lapidary_json::{InvalidJson, ScanError, Token, TokenKind, scan_object, scan_
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "each variant's struct says what it is")]
 pub enum StreamLine<'a> {
-    Init(Init<'a>),
-    Message(Message<'a>),
+    Init(StreamInit<'a>),
+    Message(StreamMessage<'a>),
     ToolUse(ToolUse<'a>),
     ToolResult(ToolResult<'a>),
-    Error(Notice<'a>),
-    Result(Outcome<'a>),
+    Error(StreamNotice<'a>),
+    Result(StreamResult<'a>),
 }
 
 /// The first line: the stream begins.
 #[derive(Debug, Clone)]
-pub struct Init<'a> {
+pub struct StreamInit<'a> {
     /// The session's id.
     pub session_id: Option<Token<'a>>,
     /// The model that was *asked for*; `auto` where the CLI chooses. The real ones are in the result's statistics.
@@ -31,7 +31,7 @@ pub struct Init<'a> {
 
 /// The user's prompt, once, or a chunk of the assistant's answer.
 #[derive(Debug, Clone)]
-pub struct Message<'a> {
+pub struct StreamMessage<'a> {
     /// `user` or `assistant`.
     pub role: Option<Token<'a>>,
     /// The text. Thoughts never appear.
@@ -66,7 +66,7 @@ pub struct ToolResult<'a> {
 
 /// A warning or an error that does not end the stream.
 #[derive(Debug, Clone)]
-pub struct Notice<'a> {
+pub struct StreamNotice<'a> {
     /// `warning` or `error`.
     pub severity: Option<Token<'a>>,
     /// In words.
@@ -75,19 +75,19 @@ pub struct Notice<'a> {
 
 /// The last line: how it went.
 #[derive(Debug, Clone)]
-pub struct Outcome<'a> {
+pub struct StreamResult<'a> {
     /// `success` or `error`.
     pub status: Option<Token<'a>>,
     /// `type` and `message`; absent in some results of status `error`.
     pub error: Option<Token<'a>>,
-    /// Token counts and timing: see [`Stats`].
+    /// Token counts and timing: see [`StreamStats`].
     pub stats: Option<Token<'a>>,
 }
 
 /// The statistics of a result.
 #[derive(Debug, Clone, Default)]
 #[expect(missing_docs, reason = "the names are Gemini's own")]
-pub struct Stats<'a> {
+pub struct StreamStats<'a> {
     pub total_tokens: Option<Token<'a>>,
     pub input_tokens: Option<Token<'a>>,
     pub output_tokens: Option<Token<'a>>,
@@ -101,9 +101,9 @@ pub struct Stats<'a> {
     pub models: Option<Token<'a>>,
 }
 
-impl<'a> Stats<'a> {
+impl<'a> StreamStats<'a> {
     /// Reads the statistics, or those of one model.
-    pub fn of(token: Token<'a>) -> Self {
+    pub fn from_token(token: Token<'a>) -> Self {
         let mut stats = Self::default();
         for (key, value) in token.members() {
             let field = match key.string().as_deref() {
@@ -125,11 +125,11 @@ impl<'a> Stats<'a> {
 
 /// A line, read.
 #[derive(Debug, Clone)]
-pub struct Parsed<'a> {
+pub struct ParsedLine<'a> {
     /// All of it, if it is an object.
     pub whole: Option<Token<'a>>,
     /// What it is.
-    pub content: Content<'a>,
+    pub content: LineContent<'a>,
     /// When, in the CLI's own words.
     pub timestamp: Option<Token<'a>>,
     /// Fields that this type of line does not have: the first [`MOST_UNKNOWN`] of them.
@@ -148,7 +148,7 @@ const MOST_REPEATED: usize = 64;
 
 /// What a line is, if we know.
 #[derive(Debug, Clone)]
-pub enum Content<'a> {
+pub enum LineContent<'a> {
     /// One of the six types.
     Known(StreamLine<'a>),
     /// An object of a type we do not know.
@@ -163,7 +163,7 @@ pub enum Content<'a> {
 
 /// A chunk of an answer, as every version so far spells it.
 #[derive(Debug, Clone, Copy)]
-pub struct Chunk<'a> {
+pub struct AnswerChunk<'a> {
     /// All of it.
     pub whole: Token<'a>,
     /// When.
@@ -175,7 +175,7 @@ pub struct Chunk<'a> {
 /// Reads a line that is a chunk of an answer in the exact spelling of the CLI, which is nearly every line there is. Comparing is
 /// several times cheaper than parsing; whatever is spelt in another way is left to [`parse`].
 #[inline]
-pub fn chunk(text: &str) -> Option<Chunk<'_>> {
+pub fn chunk(text: &str) -> Option<AnswerChunk<'_>> {
     let (whole, [timestamp, content]) = scan_template(
         text,
         [
@@ -184,7 +184,7 @@ pub fn chunk(text: &str) -> Option<Chunk<'_>> {
             r#","delta":true}"#,
         ],
     )?;
-    Some(Chunk {
+    Some(AnswerChunk {
         whole,
         timestamp,
         content,
@@ -192,18 +192,20 @@ pub fn chunk(text: &str) -> Option<Chunk<'_>> {
 }
 
 /// Reads a line. Cannot fail: what is not understood is said in the content.
-pub fn parse(text: &str) -> Parsed<'_> {
-    let mut fields = Fields::default();
+pub fn parse(text: &str) -> ParsedLine<'_> {
+    let mut fields = LineFields::default();
     let scanned = scan_object(text, |key, value| fields.take_in(key, value));
     match scanned {
         Ok(whole) => fields.into_parsed(whole),
-        Err(ScanError::NotAnObject(token)) => Parsed::nothing(Content::NotAnObject(token.kind())),
-        Err(ScanError::Invalid(invalid)) => Parsed::nothing(Content::NotJson(invalid)),
+        Err(ScanError::NotAnObject(token)) => {
+            ParsedLine::nothing(LineContent::NotAnObject(token.kind()))
+        }
+        Err(ScanError::Invalid(invalid)) => ParsedLine::nothing(LineContent::NotJson(invalid)),
     }
 }
 
-impl<'a> Parsed<'a> {
-    fn nothing(content: Content<'a>) -> Self {
+impl<'a> ParsedLine<'a> {
+    fn nothing(content: LineContent<'a>) -> Self {
         Self {
             whole: None,
             content,
@@ -237,7 +239,7 @@ const FIELDS: [&str; 16] = [
 
 /// The values of a line, one place for each of [`FIELDS`].
 #[derive(Debug, Default)]
-struct Fields<'a> {
+struct LineFields<'a> {
     known: [Option<Token<'a>>; FIELDS.len()],
     unknown: Vec<(Cow<'a, str>, Token<'a>)>,
     /// The names of the unknown ones, to notice those that stand twice.
@@ -246,7 +248,7 @@ struct Fields<'a> {
     repeated: Vec<Cow<'a, str>>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> LineFields<'a> {
     #[inline]
     fn take_in(&mut self, key: Token<'a>, value: Token<'a>) {
         match place_of(key) {
@@ -286,17 +288,17 @@ impl<'a> Fields<'a> {
         self.known[place].take()
     }
 
-    fn into_parsed(mut self, whole: Token<'a>) -> Parsed<'a> {
+    fn into_parsed(mut self, whole: Token<'a>) -> ParsedLine<'a> {
         let timestamp = self.take("timestamp");
         let content = match self.take("type") {
             Some(name) if name.kind() == TokenKind::String => match self.line(name) {
-                Some(line) => Content::Known(line),
-                None => Content::UnknownType(name),
+                Some(line) => LineContent::Known(line),
+                None => LineContent::UnknownType(name),
             },
-            _ => Content::Untyped,
+            _ => LineContent::Untyped,
         };
         // Fields of a line we know that belong to another type are as unknown as any. Of other lines all is in `raw`.
-        if let Content::Known(_) = content {
+        if let LineContent::Known(_) = content {
             for (name, value) in FIELDS.iter().zip(&mut self.known) {
                 self.unknown
                     .extend(value.take().map(|value| (Cow::Borrowed(*name), value)));
@@ -305,7 +307,7 @@ impl<'a> Fields<'a> {
             self.unknown.clear();
             self.more_unknown = 0;
         }
-        Parsed {
+        ParsedLine {
             whole: Some(whole),
             content,
             timestamp,
@@ -317,7 +319,7 @@ impl<'a> Fields<'a> {
 
     fn line(&mut self, name: Token<'a>) -> Option<StreamLine<'a>> {
         Some(match name.string().as_deref()? {
-            "message" => StreamLine::Message(Message {
+            "message" => StreamLine::Message(StreamMessage {
                 role: self.take("role"),
                 content: self.take("content"),
                 delta: self.take("delta"),
@@ -333,15 +335,15 @@ impl<'a> Fields<'a> {
                 output: self.take("output"),
                 error: self.take("error"),
             }),
-            "init" => StreamLine::Init(Init {
+            "init" => StreamLine::Init(StreamInit {
                 session_id: self.take("session_id"),
                 model: self.take("model"),
             }),
-            "error" => StreamLine::Error(Notice {
+            "error" => StreamLine::Error(StreamNotice {
                 severity: self.take("severity"),
                 message: self.take("message"),
             }),
-            "result" => StreamLine::Result(Outcome {
+            "result" => StreamLine::Result(StreamResult {
                 status: self.take("status"),
                 error: self.take("error"),
                 stats: self.take("stats"),

@@ -1,20 +1,24 @@
 //! Lines of the Agent Client Protocol.
 
 use lapidary_json::Token;
-use lapidary_wire::acp::envelope::{Envelope, Id, Message, parse};
+use lapidary_wire::acp::envelope::{Envelope, RpcId, RpcMessage, parse};
 use lapidary_wire::acp::sides::SideTracker;
-use lapidary_wire::acp::tool_call::ToolCall;
-use lapidary_wire::acp::transcript::{Author, Record};
-use lapidary_wire::acp::update::{SessionUpdate, Update, plain_chunk};
+use lapidary_wire::acp::tool_call::AcpToolCall;
+use lapidary_wire::acp::transcript::{LineAuthor, TranscriptRecord};
+use lapidary_wire::acp::update::{SessionUpdate, UpdateBody, plain_chunk};
 
 fn described(line: &str) -> String {
     match parse(line) {
         Envelope::Object { message, .. } => match message {
-            Message::Request { id, method, .. } => format!("asks {} {}", id.key(), method.as_str()),
-            Message::Notification { method, .. } => format!("tells {}", method.as_str()),
-            Message::Result { id, result } => format!("answers {} {}", id.key(), result.as_str()),
-            Message::Error { id, error } => format!("refuses {} {}", id.key(), error.as_str()),
-            Message::Unknown => "unknown".to_owned(),
+            RpcMessage::Request { id, method, .. } => {
+                format!("asks {} {}", id.key(), method.as_str())
+            }
+            RpcMessage::Notification { method, .. } => format!("tells {}", method.as_str()),
+            RpcMessage::Result { id, result } => {
+                format!("answers {} {}", id.key(), result.as_str())
+            }
+            RpcMessage::Error { id, error } => format!("refuses {} {}", id.key(), error.as_str()),
+            RpcMessage::Unknown => "unknown".to_owned(),
         },
         Envelope::NotAnObject(token) => format!("is {}", token.kind().described()),
         Envelope::NotJson(_) => "is not JSON".to_owned(),
@@ -48,7 +52,7 @@ fn a_line_is_classified_by_what_it_has_not_by_its_order() {
 #[test]
 fn an_id_is_shown_without_its_quotation_marks() {
     let shown = ["7", r#""a\"b""#, "null"].map(|id| {
-        let id = Id::of(Token::parse(id).unwrap()).unwrap();
+        let id = RpcId::from_token(Token::parse(id).unwrap()).unwrap();
         id.shown().into_owned()
     });
     assert_eq!(shown, ["7", "a\"b", "null"]);
@@ -60,7 +64,7 @@ fn a_call_is_read_flat_and_nested() {
         (r#"{"toolCallId":"c","title":null,"kind":"read"}"#, false),
         (r#"{"toolCall":{"toolCallId":"c","kind":"read"}}"#, true),
     ] {
-        let call = ToolCall::of(Token::parse(line).unwrap());
+        let call = AcpToolCall::from_token(Token::parse(line).unwrap());
         let read = [call.tool_call_id, call.kind, call.title];
         let read = read.map(|token| token.map(Token::as_str));
         assert_eq!(read, [Some("\"c\""), Some("\"read\""), None], "{line}");
@@ -71,8 +75,8 @@ fn a_call_is_read_flat_and_nested() {
 #[test]
 fn an_update_of_an_unknown_kind_keeps_its_name() {
     let params = r#"{"sessionId":"s","update":{"sessionUpdate":"invented_later"}}"#;
-    let read = SessionUpdate::of(Token::parse(params).unwrap());
-    assert!(matches!(read.update, Update::Unknown));
+    let read = SessionUpdate::from_token(Token::parse(params).unwrap());
+    assert!(matches!(read.update, UpdateBody::Unknown));
     assert_eq!(read.kind.map(Token::as_str), Some("\"invented_later\""));
 }
 
@@ -97,33 +101,33 @@ fn both_spellings_of_a_transcript_are_read() {
     for (line, expected) in [
         (
             r#"{"t_ms":1,"dir":"client","line":"{\"id\":1}"}"#,
-            Some((Author::Client, r#"{"id":1}"#)),
+            Some((LineAuthor::Client, r#"{"id":1}"#)),
         ),
         (
             r#"{"t_ms":1,"dir":"agent","line":"hello"}"#,
-            Some((Author::Agent, "hello")),
+            Some((LineAuthor::Agent, "hello")),
         ),
         (
             r#"{"t_ms":1,"dir":"stderr","line":"oh"}"#,
-            Some((Author::Stderr, "oh")),
+            Some((LineAuthor::Stderr, "oh")),
         ),
         (
             r#"{"t":1,"dir":"agent->client","msg":{"id": 1}}"#,
-            Some((Author::Agent, r#"{"id": 1}"#)),
+            Some((LineAuthor::Agent, r#"{"id": 1}"#)),
         ),
         (
             r#"{"t":1,"dir":"client->agent","raw":"x"}"#,
-            Some((Author::Client, "x")),
+            Some((LineAuthor::Client, "x")),
         ),
         (
             r#"{"t":1,"dir":"note","msg":{"note":"n"}}"#,
-            Some((Author::Recorder, r#"{"note":"n"}"#)),
+            Some((LineAuthor::Recorder, r#"{"note":"n"}"#)),
         ),
         (r#"{"dir":"agent"}"#, None),
         (r#"{"dir":"elsewhere","line":"x"}"#, None),
         (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, None),
     ] {
-        let read = Record::read(line.as_bytes());
+        let read = TranscriptRecord::read(line.as_bytes());
         let read = read.as_ref().map(|record| (record.author, &*record.line));
         assert_eq!(read, expected, "{line}");
     }
@@ -135,7 +139,7 @@ fn sides(lines: &[&str]) -> String {
     let authors = lines.iter().map(|line| tracker.author(line));
     authors
         .map(|author| match author {
-            Author::Client => '>',
+            LineAuthor::Client => '>',
             _ => '<',
         })
         .collect()
@@ -260,5 +264,5 @@ fn requests_that_are_never_answered_use_up_no_memory() {
     }
     assert!(format!("{tracker:?}").len() < 200_000);
     let newest = answers("4999", r#"{"stopReason":"end_turn"}"#);
-    assert_eq!(tracker.author(&newest), Author::Agent);
+    assert_eq!(tracker.author(&newest), LineAuthor::Agent);
 }

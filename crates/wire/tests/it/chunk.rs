@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lapidary_json::Token;
-use lapidary_wire::gemini::stream::{Content, StreamLine, chunk, parse};
+use lapidary_wire::gemini::stream::{LineContent, StreamLine, chunk, parse};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 
@@ -18,8 +18,8 @@ enum Reading {
 fn ours(line: &str) -> Reading {
     let parsed = parse(line);
     let message = match parsed.content {
-        Content::Known(StreamLine::Message(message)) => message,
-        Content::NotJson(_) | Content::NotAnObject(_) => return Reading::NoObject,
+        LineContent::Known(StreamLine::Message(message)) => message,
+        LineContent::NotJson(_) | LineContent::NotAnObject(_) => return Reading::NoObject,
         _ => return Reading::Object,
     };
     let known = [

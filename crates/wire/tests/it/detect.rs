@@ -3,24 +3,24 @@
 use std::fs;
 use std::path::Path;
 
-use lapidary_wire::detect::{Format, Guess, document, line};
+use lapidary_wire::detect::{FormatGuess, InputFormat, document, line};
 
 use crate::output::fixtures;
 
 /// The format that a capture's name promises; none for one without a line of JSON.
-fn promised(path: &Path, text: &str) -> Option<Format> {
+fn promised(path: &Path, text: &str) -> Option<InputFormat> {
     let name = path.file_name().unwrap().to_str().unwrap();
     let in_sessions = path.parent().unwrap().ends_with("sessions");
     if !text.contains('{') {
         None
     } else if in_sessions {
-        Some(Format::Session)
+        Some(InputFormat::Session)
     } else if name.ends_with(".acp.jsonl") {
-        Some(Format::Acp)
+        Some(InputFormat::Acp)
     } else if name.ends_with(".stdout.jsonl") {
-        Some(Format::StreamJson)
+        Some(InputFormat::StreamJson)
     } else {
-        Some(Format::Json)
+        Some(InputFormat::Json)
     }
 }
 
@@ -49,12 +49,18 @@ fn every_capture_is_told_by_its_content() {
 #[test]
 fn a_stderr_with_a_document_is_json_and_one_without_is_unknown() {
     for (name, expected) in [
-        ("gemini-0.24.0/json-api-400.stderr.txt", Some(Format::Json)),
+        (
+            "gemini-0.24.0/json-api-400.stderr.txt",
+            Some(InputFormat::Json),
+        ),
         (
             "gemini-0.61.0/json-max-turns.stderr.txt",
-            Some(Format::Json),
+            Some(InputFormat::Json),
         ),
-        ("gemini-0.61.0/json-no-auth.stderr.txt", Some(Format::Json)),
+        (
+            "gemini-0.61.0/json-no-auth.stderr.txt",
+            Some(InputFormat::Json),
+        ),
         ("gemini-0.61.0/json-simple.stderr.txt", None),
     ] {
         let text = fs::read_to_string(fixtures().join(name)).unwrap();
@@ -65,55 +71,73 @@ fn a_stderr_with_a_document_is_json_and_one_without_is_unknown() {
 #[test]
 fn one_line_gives_its_format_away() {
     for (text, expected) in [
-        (r#"{"type":"init"}"#, Guess::Is(Format::StreamJson)),
+        (
+            r#"{"type":"init"}"#,
+            FormatGuess::Is(InputFormat::StreamJson),
+        ),
         (
             r#"{"role":"user","type":"message"}"#,
-            Guess::Is(Format::StreamJson),
+            FormatGuess::Is(InputFormat::StreamJson),
         ),
-        (r#"{"type":"tool_use"}"#, Guess::Is(Format::StreamJson)),
-        (r#"{"type":"tool_result"}"#, Guess::Is(Format::StreamJson)),
+        (
+            r#"{"type":"tool_use"}"#,
+            FormatGuess::Is(InputFormat::StreamJson),
+        ),
+        (
+            r#"{"type":"tool_result"}"#,
+            FormatGuess::Is(InputFormat::StreamJson),
+        ),
         (
             r#"{"type":"error","message":"m"}"#,
-            Guess::Is(Format::StreamJson),
+            FormatGuess::Is(InputFormat::StreamJson),
         ),
         (
             r#"{"type":"result","stats":{}}"#,
-            Guess::Is(Format::StreamJson),
+            FormatGuess::Is(InputFormat::StreamJson),
         ),
         (
             r#"{"t\u0079pe":"\u0069nit"}"#,
-            Guess::Is(Format::StreamJson),
+            FormatGuess::Is(InputFormat::StreamJson),
         ),
         (
             r#"{"id":"a","type":"error","content":"c"}"#,
-            Guess::Is(Format::Session),
+            FormatGuess::Is(InputFormat::Session),
         ),
-        (r#"{"id":"a","content":"c"}"#, Guess::Is(Format::Session)),
+        (
+            r#"{"id":"a","content":"c"}"#,
+            FormatGuess::Is(InputFormat::Session),
+        ),
         (
             r#"{"sessionId":"s","projectHash":"h"}"#,
-            Guess::Is(Format::Session),
+            FormatGuess::Is(InputFormat::Session),
         ),
-        (r#"{"$set":{}}"#, Guess::Is(Format::Session)),
-        (r#"{"$rewindTo":"a"}"#, Guess::Is(Format::Session)),
+        (r#"{"$set":{}}"#, FormatGuess::Is(InputFormat::Session)),
+        (
+            r#"{"$rewindTo":"a"}"#,
+            FormatGuess::Is(InputFormat::Session),
+        ),
         (
             r#"{"jsonrpc":"2.0","id":0,"error":{}}"#,
-            Guess::Is(Format::Acp),
+            FormatGuess::Is(InputFormat::Acp),
         ),
-        (r#"{"dir":"agent","line":"hello"}"#, Guess::Is(Format::Acp)),
-        (r#"{"dir":"agent"}"#, Guess::Nothing),
-        (r#"{"response":"r","stats":{}}"#, Guess::MayBeDocument),
-        (r#"{"error":{"type":"Error"}}"#, Guess::MayBeDocument),
-        ("{", Guess::MayBeDocument),
-        ("  [", Guess::MayBeDocument),
-        (r#"{"response": "r","#, Guess::MayBeDocument),
-        ("", Guess::Nothing),
-        ("YOLO mode is enabled.", Guess::Nothing),
-        ("{}", Guess::Nothing),
-        ("[1]", Guess::Nothing),
-        (r#"{"type":"thought"}"#, Guess::Nothing),
-        (r#"{"type":"gemini","id":"a"}"#, Guess::Nothing),
-        (r#"{"type":7}"#, Guess::Nothing),
-        ("{'a':1}", Guess::Nothing),
+        (
+            r#"{"dir":"agent","line":"hello"}"#,
+            FormatGuess::Is(InputFormat::Acp),
+        ),
+        (r#"{"dir":"agent"}"#, FormatGuess::Nothing),
+        (r#"{"response":"r","stats":{}}"#, FormatGuess::MayBeDocument),
+        (r#"{"error":{"type":"Error"}}"#, FormatGuess::MayBeDocument),
+        ("{", FormatGuess::MayBeDocument),
+        ("  [", FormatGuess::MayBeDocument),
+        (r#"{"response": "r","#, FormatGuess::MayBeDocument),
+        ("", FormatGuess::Nothing),
+        ("YOLO mode is enabled.", FormatGuess::Nothing),
+        ("{}", FormatGuess::Nothing),
+        ("[1]", FormatGuess::Nothing),
+        (r#"{"type":"thought"}"#, FormatGuess::Nothing),
+        (r#"{"type":"gemini","id":"a"}"#, FormatGuess::Nothing),
+        (r#"{"type":7}"#, FormatGuess::Nothing),
+        ("{'a':1}", FormatGuess::Nothing),
     ] {
         assert_eq!(line(text), expected, "{text}");
     }
@@ -124,14 +148,20 @@ fn noise_before_the_first_line_does_not_matter() {
     for (text, expected) in [
         (
             "noise\n\n{}\n{\"type\":\"init\"}\n",
-            Some(Format::StreamJson),
+            Some(InputFormat::StreamJson),
         ),
-        ("noise\r\n{\"response\":\"r\"}\r\n", Some(Format::Json)),
-        ("noise\n{\n \"response\": \"r\"\n}\n", Some(Format::Json)),
-        ("noise\n[ERROR] {\n \"error\": {}\n}\n", Some(Format::Json)),
+        ("noise\r\n{\"response\":\"r\"}\r\n", Some(InputFormat::Json)),
+        (
+            "noise\n{\n \"response\": \"r\"\n}\n",
+            Some(InputFormat::Json),
+        ),
+        (
+            "noise\n[ERROR] {\n \"error\": {}\n}\n",
+            Some(InputFormat::Json),
+        ),
         (
             "torn\",\"x\":1}\n{\"id\":\"a\",\"content\":\"c\"}\n",
-            Some(Format::Session),
+            Some(InputFormat::Session),
         ),
     ] {
         assert_eq!(document(text), expected, "{text:?}");
@@ -143,17 +173,17 @@ fn a_pretty_document_is_told_as_a_whole() {
     for (text, expected) in [
         (
             "{\n \"sessionId\": \"s\",\n \"messages\": []\n}\n",
-            Some(Format::Session),
+            Some(InputFormat::Session),
         ),
         (
             "{\n \"id\": \"a\",\n \"content\": []\n}\n",
-            Some(Format::Session),
+            Some(InputFormat::Session),
         ),
         (
             "{\n \"session_id\": \"s\",\n \"response\": \"r\"\n}\n",
-            Some(Format::Json),
+            Some(InputFormat::Json),
         ),
-        ("{\n \"type\": \"init\"\n}\n", Some(Format::StreamJson)),
+        ("{\n \"type\": \"init\"\n}\n", Some(InputFormat::StreamJson)),
     ] {
         assert_eq!(document(text), expected, "{text:?}");
     }

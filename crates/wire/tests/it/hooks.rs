@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use lapidary_wire::gemini::hooks::{
-    Details, Event, Input, Object, Output, apply_request, apply_tool_config, from_response,
-    from_tool_config, to_request, to_response, to_tool_config,
+    EventDetails, HookEvent, HookInput, HookOutput, JsonObject, apply_request, apply_tool_config,
+    from_response, from_tool_config, to_request, to_response, to_tool_config,
 };
 use serde_json::{Value, json};
 
@@ -22,15 +22,15 @@ fn captures() -> Vec<(String, String)> {
     inputs.map(|name| (name.clone(), capture(&name))).collect()
 }
 
-fn object(value: Value) -> Object {
+fn object(value: Value) -> JsonObject {
     match value {
         Value::Object(object) => object,
         other => panic!("{other} is no object"),
     }
 }
 
-fn input(text: &str) -> Input {
-    Input::from_object(&serde_json::from_str(text).unwrap()).unwrap()
+fn input(text: &str) -> HookInput {
+    HookInput::from_object(&serde_json::from_str(text).unwrap()).unwrap()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn every_captured_input_is_written_again_byte_for_byte() {
         assert_eq!(&input.to_json(), text, "{name}");
         assert!(name.starts_with(input.event().as_str()), "{name}");
     }
-    for event in Event::ALL {
+    for event in HookEvent::ALL {
         let seen = captures
             .iter()
             .any(|(name, _)| name.starts_with(&format!("{event}.")));
@@ -90,14 +90,14 @@ fn inputs_that_lack_something_are_none() {
     for key in whole.keys() {
         let mut part = whole.clone();
         part.shift_remove(key);
-        assert_eq!(Input::from_object(&part), None, "without {key}");
+        assert_eq!(HookInput::from_object(&part), None, "without {key}");
     }
 }
 
 #[test]
 fn the_next_of_a_sequence_is_told_what_the_last_one_changed() {
     let check = |name: &str, said: Value, key: &str, expected: Value| {
-        let output = Output(object(json!({ "hookSpecificOutput": said })));
+        let output = HookOutput(object(json!({ "hookSpecificOutput": said })));
         let next = input(&capture(name)).after(&output).to_object();
         assert_eq!(next[key], expected, "{name}");
     };
@@ -133,7 +133,8 @@ fn the_next_of_a_sequence_is_told_what_the_last_one_changed() {
     );
     let request = input(&capture("BeforeModel.stdin.json"));
     let output = json!({"hookSpecificOutput": {"llm_request": {"model": "m", "config": {}}}});
-    let Details::BeforeModel { llm_request } = request.after(&Output(object(output))).details
+    let EventDetails::BeforeModel { llm_request } =
+        request.after(&HookOutput(object(output))).details
     else {
         panic!("another event");
     };
@@ -144,7 +145,7 @@ fn the_next_of_a_sequence_is_told_what_the_last_one_changed() {
 
 #[test]
 fn answers_are_judged_as_javascript_judges_them() {
-    let said = |value: Value| Output(object(value));
+    let said = |value: Value| HookOutput(object(value));
     assert!(said(json!({"decision": "deny"})).is_blocking());
     assert!(said(json!({"decision": "block"})).is_blocking());
     assert!(!said(json!({"decision": "Deny"})).is_blocking());
@@ -227,7 +228,7 @@ fn a_changed_request_keeps_what_is_no_text() {
     check(json!({"messages": [null]}), None);
     check(json!({"messages": "no list"}), None);
     let said = object(json!({"messages": [{"role": "user", "content": "x"}]}));
-    let made = apply_request(&said, &Object::new()).unwrap();
+    let made = apply_request(&said, &JsonObject::new()).unwrap();
     assert_eq!(
         Value::Object(made),
         json!({"model": "", "contents": [{"role": "user", "parts": [{"text": "x"}]}]})
@@ -297,13 +298,13 @@ fn tools_may_be_limited_and_the_limits_taken_away() {
     );
     let back = json!({"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["f"]}});
     assert_eq!(Value::Object(from_tool_config(&seen)), back);
-    assert_eq!(from_tool_config(&Object::new()), Object::new());
+    assert_eq!(from_tool_config(&JsonObject::new()), JsonObject::new());
     let target = object(json!({"tools": [1], "toolConfig": limited}));
-    let said = |value: Value| Output(object(json!({"hookSpecificOutput": value})));
+    let said = |value: Value| HookOutput(object(json!({"hookSpecificOutput": value})));
     assert_eq!(apply_tool_config(&said(json!({})), &target), target);
     let none = said(json!({"toolConfig": {"mode": "NONE"}}));
     assert_eq!(
-        Value::Object(apply_tool_config(&none, &Object::new())),
+        Value::Object(apply_tool_config(&none, &JsonObject::new())),
         json!({"tools": [], "toolConfig": {"functionCallingConfig": {"mode": "NONE"}}})
     );
 }

@@ -1,6 +1,6 @@
 //! Bytes into lines, however they come.
 
-use lapidary_wire::lines::{DEFAULT_LIMIT, KEPT_OF_TOO_LONG, Line, LineBuffer};
+use lapidary_wire::lines::{DEFAULT_LIMIT, KEPT_OF_TOO_LONG, LineBuffer, RawLine};
 use proptest::prelude::*;
 
 /// A line that owns itself.
@@ -10,10 +10,10 @@ enum Owned {
     TooLong { head: Vec<u8>, length: u64 },
 }
 
-fn own(line: Line<'_>) -> Owned {
+fn own(line: RawLine<'_>) -> Owned {
     match line {
-        Line::Whole(bytes) => Owned::Whole(bytes.to_vec()),
-        Line::TooLong { head, length } => Owned::TooLong {
+        RawLine::Whole(bytes) => Owned::Whole(bytes.to_vec()),
+        RawLine::TooLong { head, length } => Owned::TooLong {
             head: head.to_vec(),
             length,
         },
@@ -206,7 +206,7 @@ fn a_line_that_never_ends_does_not_fill_the_memory() {
     }
     assert!(matches!(
         buffer.last_line(),
-        Some(Line::TooLong { length, .. }) if length > 10_000_000
+        Some(RawLine::TooLong { length, .. }) if length > 10_000_000
     ));
 }
 
@@ -226,7 +226,7 @@ fn no_more_can_be_filled_in_than_there_was_room() {
     room.fill(b'x');
     let count = room.len();
     buffer.filled(count + 1);
-    assert!(matches!(buffer.last_line(), Some(Line::Whole(line)) if line.len() == count));
+    assert!(matches!(buffer.last_line(), Some(RawLine::Whole(line)) if line.len() == count));
 }
 
 /// Bytes in which everything that matters here is frequent.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lapidary_json::Token;
-use lapidary_wire::gemini::output::{Document, ModelTokens, Piece, pieces};
+use lapidary_wire::gemini::output::{ModelTokens, OutputDocument, OutputPiece, pieces};
 
 pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
@@ -16,13 +16,14 @@ fn capture(name: &str) -> String {
 
 /// Each piece in one word: `document <type of error>`, `again`, or the beginning of the noise.
 fn outline(text: &str) -> Vec<String> {
-    let describe = |piece: Piece<'_>| match piece {
-        Piece::Document(document) => match document.error.and_then(|error| error.get("type")) {
+    let describe = |piece: OutputPiece<'_>| match piece {
+        OutputPiece::Document(document) => match document.error.and_then(|error| error.get("type"))
+        {
             Some(name) => format!("document {}", name.string().unwrap()),
             None => "document".to_owned(),
         },
-        Piece::Repetition => "again".to_owned(),
-        Piece::Noise(line) => line.trim().chars().take(12).collect(),
+        OutputPiece::Repetition => "again".to_owned(),
+        OutputPiece::Noise(line) => line.trim().chars().take(12).collect(),
     };
     pieces(text).into_iter().map(describe).collect()
 }
@@ -87,7 +88,7 @@ fn a_stderr_of_warnings_has_no_document() {
 #[test]
 fn a_real_document_is_read_field_for_field() {
     let text = capture("gemini-0.61.0/json-no-auth.stderr.txt");
-    let [Piece::Document(document)] = &pieces(&text)[..] else {
+    let [OutputPiece::Document(document)] = &pieces(&text)[..] else {
         panic!("one document expected");
     };
     let id = document.session_id.unwrap();
@@ -106,7 +107,7 @@ fn a_real_document_is_read_field_for_field() {
 fn a_document_has_response_statistics_warnings_and_what_nobody_knows() {
     let text = r#"{"session_id":"s","response":"r","stats":{"models":{"flash":{"api":{"totalLatencyMs":12},"tokens":{"prompt":5,"candidates":3,"total":9,"cached":1}}}},"warnings":["w"],"error":null,"later":1}"#;
     let token = Token::parse(text).unwrap();
-    let document = Document::of(token).unwrap();
+    let document = OutputDocument::from_token(token).unwrap();
     assert_eq!(document.token, token);
     assert_eq!(document.session_id.unwrap().as_str(), r#""s""#);
     assert_eq!(document.response.unwrap().as_str(), r#""r""#);
@@ -119,7 +120,7 @@ fn a_document_has_response_statistics_warnings_and_what_nobody_knows() {
         .collect();
     assert_eq!(unknown, [(r#""later""#, "1")]);
     let models = document.stats.unwrap().get("models").unwrap();
-    let model = ModelTokens::of(models.get("flash").unwrap());
+    let model = ModelTokens::from_token(models.get("flash").unwrap());
     let counts = [
         model.prompt,
         model.candidates,
@@ -131,7 +132,7 @@ fn a_document_has_response_statistics_warnings_and_what_nobody_knows() {
         counts.map(|count| count.and_then(Token::u64)),
         [Some(5), Some(3), Some(1), Some(9), Some(12)]
     );
-    let nothing = ModelTokens::of(Token::parse("[]").unwrap());
+    let nothing = ModelTokens::from_token(Token::parse("[]").unwrap());
     assert!(nothing.prompt.is_none() && nothing.latency_ms.is_none());
 }
 
@@ -149,7 +150,11 @@ fn a_document_says_something_and_has_no_type() {
         ("[]", false),
     ] {
         let token = Token::parse(text).unwrap();
-        assert_eq!(Document::of(token).is_some(), is_document, "{text}");
+        assert_eq!(
+            OutputDocument::from_token(token).is_some(),
+            is_document,
+            "{text}"
+        );
     }
 }
 

@@ -2,7 +2,8 @@
 
 use lapidary_json::Token;
 use lapidary_wire::gemini::session::{
-    Log, MessageRecord, Part, Record, Skipped, ToolCall, ToolCallResult, parts,
+    MessagePart, MessageRecord, ReplayedLog, SessionRecord, SessionToolCall, SkippedRecords,
+    ToolCallResult, parts,
 };
 
 const HEADER: &str =
@@ -13,7 +14,7 @@ fn message(id: &str, text: &str) -> String {
 }
 
 /// `id:content` of each message of the final state, in order.
-fn outline(log: &Log<'_>) -> String {
+fn outline(log: &ReplayedLog<'_>) -> String {
     let describe = |message: Token<'_>| {
         let word = |name| {
             message
@@ -28,18 +29,21 @@ fn outline(log: &Log<'_>) -> String {
 }
 
 #[track_caller]
-fn check(lines: &[&str], messages: &str, skipped: Skipped) {
+fn check(lines: &[&str], messages: &str, skipped: SkippedRecords) {
     let text = lines.join("\n");
-    let log = Log::read(text.as_bytes());
+    let log = ReplayedLog::read(text.as_bytes());
     assert_eq!(outline(&log), messages, "{text}");
     assert_eq!(log.skipped, skipped, "{text}");
-    assert_eq!(log.skipped.is_nothing(), skipped == Skipped::default());
+    assert_eq!(
+        log.skipped.is_nothing(),
+        skipped == SkippedRecords::default()
+    );
 }
 
 #[test]
 fn a_log_is_its_header_and_its_messages_in_order() {
     let text = [HEADER, &message("a", "1"), &message("b", "2"), ""].join("\n");
-    let log = Log::read(text.as_bytes());
+    let log = ReplayedLog::read(text.as_bytes());
     assert_eq!(outline(&log), "a:1 b:2");
     assert_eq!(log.header.unwrap().as_str(), HEADER);
     assert_eq!(log.get("sessionId").unwrap().as_str(), r#""s-1""#);
@@ -59,9 +63,9 @@ fn a_later_record_of_the_same_id_replaces_the_earlier_in_its_place() {
             &message("a", "4"),
         ],
         "a:4 b:2",
-        Skipped {
+        SkippedRecords {
             superseded: 2,
-            ..Skipped::default()
+            ..SkippedRecords::default()
         },
     );
 }
@@ -74,7 +78,7 @@ fn set_patches_the_metadata_and_keeps_the_order_of_its_keys() {
         r#"{"$set":{"lastUpdated":"t3"}}"#,
     ]
     .join("\n");
-    let log = Log::read(text.as_bytes());
+    let log = ReplayedLog::read(text.as_bytes());
     let metadata: Vec<_> = log
         .metadata()
         .map(|(key, value)| format!("{}={}", key.string().unwrap(), value.string().unwrap()))
@@ -112,10 +116,10 @@ fn set_with_messages_is_a_checkpoint_that_replaces_the_conversation() {
             &message("b", "again"),
         ],
         "b:again d:4 e:5",
-        Skipped {
+        SkippedRecords {
             superseded: 2,
             removed: 2,
-            ..Skipped::default()
+            ..SkippedRecords::default()
         },
     );
 }
@@ -130,9 +134,9 @@ fn messages_without_an_id_live_in_checkpoints_and_are_counted_when_they_go() {
             r#"{"$set":{"messages":[]}}"#,
         ],
         "",
-        Skipped {
+        SkippedRecords {
             removed: 3,
-            ..Skipped::default()
+            ..SkippedRecords::default()
         },
     );
 }
@@ -142,7 +146,7 @@ fn messages_that_are_no_list_are_metadata() {
     check(
         &[HEADER, &message("a", "1"), r#"{"$set":{"messages":null}}"#],
         "a:1",
-        Skipped::default(),
+        SkippedRecords::default(),
     );
 }
 
@@ -159,9 +163,9 @@ fn a_rewind_cuts_off_its_message_and_all_later_ones() {
             &message("b", "5"),
         ],
         "a:1 d:4 b:5",
-        Skipped {
+        SkippedRecords {
             rewound: 2,
-            ..Skipped::default()
+            ..SkippedRecords::default()
         },
     );
 }
@@ -177,9 +181,9 @@ fn a_rewind_to_an_unknown_id_cuts_off_everything() {
             &message("c", "3"),
         ],
         "c:3",
-        Skipped {
+        SkippedRecords {
             rewound: 2,
-            ..Skipped::default()
+            ..SkippedRecords::default()
         },
     );
 }
@@ -203,24 +207,24 @@ fn a_record_is_told_in_the_clis_own_order() {
         (r#"{"sessionId":7,"projectHash":"h"}"#, "unknown"),
         ("[]", "unknown"),
     ] {
-        let found = match Record::of(Token::parse(text).unwrap()) {
-            Record::RewindTo(id) => {
+        let found = match SessionRecord::from_token(Token::parse(text).unwrap()) {
+            SessionRecord::RewindTo(id) => {
                 assert_eq!(id.as_str(), r#""b""#);
                 "rewind"
             }
-            Record::Message { id, record } => {
+            SessionRecord::Message { id, record } => {
                 assert_eq!((id.as_str(), record.as_str()), (r#""a""#, text));
                 "message"
             }
-            Record::Set(patch) => {
+            SessionRecord::Set(patch) => {
                 assert_eq!(patch.as_str(), "{}");
                 "set"
             }
-            Record::Header(header) => {
+            SessionRecord::Header(header) => {
                 assert_eq!(header.as_str(), text);
                 "header"
             }
-            Record::Unknown => "unknown",
+            SessionRecord::Unknown => "unknown",
         };
         assert_eq!(found, expected, "{text}");
     }
@@ -230,7 +234,7 @@ fn a_record_is_told_in_the_clis_own_order() {
 fn a_second_header_patches_the_first() {
     let second = r#"{"sessionId":"s-2","projectHash":"h","startTime":"t5"}"#;
     let text = [HEADER, &message("a", "1"), second].join("\n");
-    let log = Log::read(text.as_bytes());
+    let log = ReplayedLog::read(text.as_bytes());
     assert_eq!(outline(&log), "a:1");
     assert_eq!(log.header.unwrap().as_str(), HEADER);
     assert_eq!(log.get("sessionId").unwrap().as_str(), r#""s-2""#);
@@ -247,9 +251,9 @@ fn a_second_header_with_messages_replaces_the_conversation() {
     check(
         &[HEADER, &message("a", "1"), &second],
         "b:2",
-        Skipped {
+        SkippedRecords {
             removed: 1,
-            ..Skipped::default()
+            ..SkippedRecords::default()
         },
     );
 }
@@ -268,7 +272,7 @@ fn a_whole_session_may_stand_on_one_line_or_on_many() {
         pretty,
         format!("\u{feff}{one}"),
     ] {
-        let log = Log::read(text.as_bytes());
+        let log = ReplayedLog::read(text.as_bytes());
         assert_eq!(outline(&log), "a:1 b:2", "{text}");
         assert_eq!(log.get("lastUpdated").unwrap().as_str(), r#""t""#);
         assert_eq!(log.get("messages"), None);
@@ -279,16 +283,16 @@ fn a_whole_session_may_stand_on_one_line_or_on_many() {
 #[test]
 fn one_message_alone_is_a_session_of_one() {
     let pretty = "{\n \"id\": \"a\",\n \"type\": \"user\",\n \"content\": \"1\"\n}\n";
-    let log = Log::read(pretty.as_bytes());
+    let log = ReplayedLog::read(pretty.as_bytes());
     assert_eq!(outline(&log), "a:1");
     assert!(log.header.is_none() && !log.is_empty() && log.skipped.is_nothing());
 }
 
 #[test]
 fn bad_lines_are_counted_and_the_rest_is_read() {
-    let unreadable = |unreadable| Skipped {
+    let unreadable = |unreadable| SkippedRecords {
         unreadable,
-        ..Skipped::default()
+        ..SkippedRecords::default()
     };
     let (a, b) = (message("a", "1"), message("b", "2"));
     // A torn last line, a bad line in the middle, JSON that is no object.
@@ -308,9 +312,9 @@ fn objects_that_are_no_record_are_counted_apart() {
     check(
         &[HEADER, r#"{"foo":1}"#, &message("a", "1"), "{}"],
         "a:1",
-        Skipped {
+        SkippedRecords {
             unknown: 2,
-            ..Skipped::default()
+            ..SkippedRecords::default()
         },
     );
 }
@@ -320,13 +324,13 @@ fn a_line_that_is_not_utf_8_is_counted_and_the_rest_is_read() {
     let mut bytes = format!("{HEADER}\n{}\n", message("a", "1")).into_bytes();
     bytes.extend_from_slice(b"{\"id\":\"b\",\"content\":\"\xff\"}\n");
     bytes.extend_from_slice(message("c", "3").as_bytes());
-    let log = Log::read(&bytes);
+    let log = ReplayedLog::read(&bytes);
     assert_eq!(outline(&log), "a:1 c:3");
     assert_eq!(
         log.skipped,
-        Skipped {
+        SkippedRecords {
             unreadable: 1,
-            ..Skipped::default()
+            ..SkippedRecords::default()
         }
     );
 }
@@ -334,10 +338,10 @@ fn a_line_that_is_not_utf_8_is_counted_and_the_rest_is_read() {
 #[test]
 fn an_empty_file_is_an_empty_log() {
     for bytes in [&b""[..], b"\n\n", b"\xEF\xBB\xBF", b" \r\n"] {
-        let log = Log::read(bytes);
+        let log = ReplayedLog::read(bytes);
         assert!(log.is_empty() && log.skipped.is_nothing() && log.header.is_none());
     }
-    let only = Log::read(b"7");
+    let only = ReplayedLog::read(b"7");
     assert!(only.is_empty());
     assert_eq!(only.skipped.unreadable, 1);
 }
@@ -345,7 +349,7 @@ fn an_empty_file_is_an_empty_log() {
 #[test]
 fn a_record_is_read_field_for_field_and_null_is_absent() {
     let text = r#"{"id":"a","timestamp":"t","type":"gemini","content":"c","displayContent":"d","toolCalls":[{"id":"c-1","name":"read_file","args":{},"result":null,"status":"success","timestamp":"t2","agentId":"g","displayName":"ReadFile","description":"a.txt","resultDisplay":"r","other":1}],"thoughts":[{"subject":"s","description":"d"}],"tokens":null,"model":"m","other":1}"#;
-    let record = MessageRecord::of(Token::parse(text).unwrap());
+    let record = MessageRecord::from_token(Token::parse(text).unwrap());
     let fields = [
         record.id,
         record.timestamp,
@@ -373,7 +377,7 @@ fn a_record_is_read_field_for_field_and_null_is_absent() {
         .map(|(subject, description)| (subject.as_str(), description.as_str()))
         .collect();
     assert_eq!(thoughts, [(r#""s""#, r#""d""#)]);
-    let calls: Vec<ToolCall<'_>> = record.tool_calls();
+    let calls: Vec<SessionToolCall<'_>> = record.tool_calls();
     let [call] = &calls[..] else {
         panic!("one call expected");
     };
@@ -410,7 +414,7 @@ fn a_record_is_read_field_for_field_and_null_is_absent() {
 /// What a call sent back, as `kind token`.
 fn result_of(result: &str) -> String {
     let text = format!(r#"{{"result":{result}}}"#);
-    let call = ToolCall::of(Token::parse(&text).unwrap());
+    let call = SessionToolCall::from_token(Token::parse(&text).unwrap());
     match call.result() {
         None => "nothing".to_owned(),
         Some(found) => {
@@ -468,18 +472,18 @@ fn a_response_that_says_nothing_is_an_empty_output() {
 #[test]
 fn a_content_is_a_string_a_part_or_a_list_of_parts() {
     let outline = |content: &str| {
-        let describe = |part: &Part<'_>| match part {
-            Part::Text(text) => {
+        let describe = |part: &MessagePart<'_>| match part {
+            MessagePart::Text(text) => {
                 assert_eq!(part.text().unwrap(), text.string().unwrap());
                 format!("text {}", text.as_str())
             }
-            Part::Thought(text) => format!("thought {}", text.as_str()),
-            Part::FunctionCall(call) => format!("call {}", call.as_str()),
-            Part::FunctionResponse => "response".to_owned(),
-            Part::InlineData { mime_type, data } => {
+            MessagePart::Thought(text) => format!("thought {}", text.as_str()),
+            MessagePart::FunctionCall(call) => format!("call {}", call.as_str()),
+            MessagePart::FunctionResponse => "response".to_owned(),
+            MessagePart::InlineData { mime_type, data } => {
                 format!("data {} {}", mime_type.as_str(), data.as_str())
             }
-            Part::Other(other) => {
+            MessagePart::Other(other) => {
                 assert_eq!(part.text(), None);
                 format!("other {}", other.as_str())
             }

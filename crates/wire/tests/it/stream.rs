@@ -1,16 +1,16 @@
 //! `stream-json`, line by line: exact fields, in the spelling of 0.24 and of 0.61.
 
 use lapidary_json::{Token, TokenKind};
-use lapidary_wire::gemini::stream::{Content, Parsed, Stats, StreamLine, parse};
+use lapidary_wire::gemini::stream::{LineContent, ParsedLine, StreamLine, StreamStats, parse};
 
 /// A line as a table: its type, then each field with the token it holds.
-fn table(parsed: &Parsed<'_>) -> Vec<(String, String)> {
+fn table(parsed: &ParsedLine<'_>) -> Vec<(String, String)> {
     let mut rows = vec![("type".to_owned(), type_of(&parsed.content))];
     let mut row = |name: &str, token: Option<Token<'_>>| {
         rows.extend(token.map(|token| (name.to_owned(), token.as_str().to_owned())));
     };
     row("timestamp", parsed.timestamp);
-    if let Content::Known(line) = &parsed.content {
+    if let LineContent::Known(line) = &parsed.content {
         match line {
             StreamLine::Init(init) => {
                 row("session_id", init.session_id);
@@ -52,18 +52,18 @@ fn table(parsed: &Parsed<'_>) -> Vec<(String, String)> {
     rows
 }
 
-fn type_of(content: &Content<'_>) -> String {
+fn type_of(content: &LineContent<'_>) -> String {
     match content {
-        Content::Known(StreamLine::Init(_)) => "init".to_owned(),
-        Content::Known(StreamLine::Message(_)) => "message".to_owned(),
-        Content::Known(StreamLine::ToolUse(_)) => "tool_use".to_owned(),
-        Content::Known(StreamLine::ToolResult(_)) => "tool_result".to_owned(),
-        Content::Known(StreamLine::Error(_)) => "error".to_owned(),
-        Content::Known(StreamLine::Result(_)) => "result".to_owned(),
-        Content::UnknownType(name) => format!("unknown: {}", name.as_str()),
-        Content::Untyped => "untyped".to_owned(),
-        Content::NotAnObject(kind) => format!("not an object: {}", kind.described()),
-        Content::NotJson(invalid) => format!("not JSON: {invalid}"),
+        LineContent::Known(StreamLine::Init(_)) => "init".to_owned(),
+        LineContent::Known(StreamLine::Message(_)) => "message".to_owned(),
+        LineContent::Known(StreamLine::ToolUse(_)) => "tool_use".to_owned(),
+        LineContent::Known(StreamLine::ToolResult(_)) => "tool_result".to_owned(),
+        LineContent::Known(StreamLine::Error(_)) => "error".to_owned(),
+        LineContent::Known(StreamLine::Result(_)) => "result".to_owned(),
+        LineContent::UnknownType(name) => format!("unknown: {}", name.as_str()),
+        LineContent::Untyped => "untyped".to_owned(),
+        LineContent::NotAnObject(kind) => format!("not an object: {}", kind.described()),
+        LineContent::NotJson(invalid) => format!("not JSON: {invalid}"),
     }
 }
 
@@ -199,7 +199,7 @@ fn a_failed_result_has_its_error() {
 }
 
 /// The counts of a result's statistics, absent ones as `-`.
-fn counts(stats: &Stats<'_>) -> String {
+fn counts(stats: &StreamStats<'_>) -> String {
     let fields = [
         stats.total_tokens,
         stats.input_tokens,
@@ -214,9 +214,11 @@ fn counts(stats: &Stats<'_>) -> String {
         .join(" ")
 }
 
-fn stats_of(line: &str) -> Stats<'_> {
+fn stats_of(line: &str) -> StreamStats<'_> {
     match parse(line).content {
-        Content::Known(StreamLine::Result(outcome)) => Stats::of(outcome.stats.unwrap()),
+        LineContent::Known(StreamLine::Result(outcome)) => {
+            StreamStats::from_token(outcome.stats.unwrap())
+        }
         other => panic!("not a result: {other:?}"),
     }
 }
@@ -240,7 +242,13 @@ fn the_statistics_of_0_61_have_the_same_counts_for_each_model() {
         .models
         .unwrap()
         .members()
-        .map(|(name, model)| format!("{}: {}", name.as_str(), counts(&Stats::of(model))))
+        .map(|(name, model)| {
+            format!(
+                "{}: {}",
+                name.as_str(),
+                counts(&StreamStats::from_token(model))
+            )
+        })
         .collect();
     assert_eq!(
         models,
@@ -251,9 +259,12 @@ fn the_statistics_of_0_61_have_the_same_counts_for_each_model() {
 #[test]
 fn statistics_ignore_what_they_do_not_know_and_take_the_last_of_two() {
     let token = Token::parse(r#"{"new":1,"total_tokens":1,"total_tokens":2}"#).unwrap();
-    assert_eq!(counts(&Stats::of(token)), "2 - - - - - -");
+    assert_eq!(counts(&StreamStats::from_token(token)), "2 - - - - - -");
     let not_an_object = Token::parse("[1]").unwrap();
-    assert_eq!(counts(&Stats::of(not_an_object)), "- - - - - - -");
+    assert_eq!(
+        counts(&StreamStats::from_token(not_an_object)),
+        "- - - - - - -"
+    );
 }
 
 #[test]
@@ -375,7 +386,7 @@ fn json_that_is_no_object_says_what_it_is() {
         ("[{}]", TokenKind::Array),
     ] {
         match parse(line).content {
-            Content::NotAnObject(found) => assert_eq!(found, kind, "{line}"),
+            LineContent::NotAnObject(found) => assert_eq!(found, kind, "{line}"),
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -397,7 +408,7 @@ fn what_is_not_json_says_where_it_stops_making_sense() {
     ] {
         let parsed = parse(line);
         match parsed.content {
-            Content::NotJson(invalid) => assert_eq!(invalid.at, at, "{line:?}"),
+            LineContent::NotJson(invalid) => assert_eq!(invalid.at, at, "{line:?}"),
             other => panic!("{line:?}: {other:?}"),
         }
         assert!(parsed.unknown_fields.is_empty() && parsed.repeated_keys.is_empty());

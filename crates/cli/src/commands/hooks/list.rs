@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use lapidary::gemini::hooks::{Entry, Event, Hook, LeftOut, Registry, Source, event_meant};
+use lapidary::gemini::hooks::{Entry, Hook, HookEvent, LeftOut, Registry, Source, event_meant};
 use lapidary::gemini::settings::Scope;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::hooks::{HookInfo, HookList, HookScope, LIST_SCHEMA, LeftOutHook};
@@ -29,14 +29,14 @@ pub(crate) struct Args {
     workspace: Workspace,
     /// Only those of an event
     #[arg(long, value_name = "EVENT", value_parser = event)]
-    event: Option<Event>,
+    event: Option<HookEvent>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
 
 /// Reads the name of an event.
-fn event(name: &str) -> Result<Event, String> {
+fn event(name: &str) -> Result<HookEvent, String> {
     name.parse().map_err(|_| event_meant(name))
 }
 
@@ -58,11 +58,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 }
 
 /// Whether what is left out is of a known event, and not of this one.
-pub(super) fn is_of_another(left: &LeftOut, event: Event) -> bool {
+pub(super) fn is_of_another(left: &LeftOut, event: HookEvent) -> bool {
     let named = left
         .place
         .get(1)
-        .and_then(|name| name.parse::<Event>().ok());
+        .and_then(|name| name.parse::<HookEvent>().ok());
     named.is_some_and(|named| named != event)
 }
 
@@ -132,7 +132,7 @@ fn left_out(left: LeftOut) -> LeftOutHook {
 fn text(
     place: &Place,
     registry: &Registry,
-    wanted: Option<Event>,
+    wanted: Option<HookEvent>,
     out: &mut Printer,
 ) -> Result<(), Failure> {
     let mut event = None;

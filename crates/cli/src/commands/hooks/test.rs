@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::hooks::{Fired, Surroundings, fire, once_each};
 use lapidary::engine::recording::STDOUT;
-use lapidary::gemini::hooks::{Event, Hook, PassedOver, Plan, Registry, Unusable, event_meant};
+use lapidary::gemini::hooks::{Hook, HookEvent, PassedOver, Plan, Registry, Unusable, event_meant};
 use lapidary::gemini::setup::Setup;
 use lapidary::gemini::trust::Trust;
 use lapidary::vocab::hook_test::{HookTest, SCHEMA};
 use lapidary::vocab::line;
-use lapidary::wire::gemini::hooks::Input;
+use lapidary::wire::gemini::hooks::HookInput;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 }
 
 /// Why hooks of the event did not run, if that is because the folder is not trusted.
-fn untrusted(setup: &Setup, event: Event) -> Option<String> {
+fn untrusted(setup: &Setup, event: HookEvent) -> Option<String> {
     let is_of_event = |hook: &Hook| hook.event == event;
     if !Registry::withheld(setup).iter().any(is_of_event) {
         return None;
@@ -176,7 +176,7 @@ fn remarks(registry: &Registry, notices: &[String]) {
 
 /// What hooks are told, which of them run, and which do not.
 struct Planned {
-    input: Input,
+    input: HookInput,
     plan: Plan,
     /// Nobody can change a tool's arguments there.
     is_fixed: bool,
@@ -212,7 +212,7 @@ fn planned(moment: Moment, registry: &Registry) -> Vec<Planned> {
 }
 
 /// A tool may go by several names: of those for which there are no more hooks, only the first is shown.
-fn plans(moment: Moment, registry: &Registry) -> Vec<(Input, Plan)> {
+fn plans(moment: Moment, registry: &Registry) -> Vec<(HookInput, Plan)> {
     let mut first = None;
     let mut all = Vec::new();
     for round in moment.rounds {
@@ -234,7 +234,7 @@ fn plans(moment: Moment, registry: &Registry) -> Vec<(Input, Plan)> {
 /// Hooks have groups of their own, which a Ctrl-C that is typed at us does not reach: whoever interrupts us ends them, too.
 async fn fired(
     plan: &Plan,
-    input: Input,
+    input: HookInput,
     around: &Surroundings,
     cancel: &CancellationToken,
 ) -> Fired {
@@ -258,7 +258,7 @@ fn runtime() -> Result<Runtime, Failure> {
     runtime.map_err(Failure::internal)
 }
 
-fn event(name: &str) -> Result<Event, Failure> {
+fn event(name: &str) -> Result<HookEvent, Failure> {
     name.parse().map_err(|_| {
         let failure = Failure::usage(anyhow!("unknown hook event `{name}`"));
         failure.with_hint(event_meant(name))

@@ -20,7 +20,7 @@ use lapidary::render::outline::Outline;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::redact::{Redactor, Report, Whose};
 use lapidary::sessions::{Listed, Listing, OtherSessions, SelectError, Selection, select};
-use lapidary::wire::gemini::session::Log;
+use lapidary::wire::gemini::session::ReplayedLog;
 
 use removed::RedactedSource;
 use source::{ExportSource, read};
@@ -228,8 +228,8 @@ pub(super) fn markdown(from: &Path, to: &Path) -> Result<(), Failure> {
     })
 }
 
-fn log<'b>(path: &Path, bytes: &'b [u8]) -> Result<Log<'b>, Failure> {
-    let log = Log::read(bytes);
+fn log<'b>(path: &Path, bytes: &'b [u8]) -> Result<ReplayedLog<'b>, Failure> {
+    let log = ReplayedLog::read(bytes);
     if log.is_empty() {
         let error = anyhow!("`{}` holds no record of a session", path.display());
         return Err(Failure::bad_input(error));
@@ -244,7 +244,7 @@ fn options() -> Options {
     options
 }
 
-fn outline(log: &Log<'_>) -> Outline {
+fn outline(log: &ReplayedLog<'_>) -> Outline {
     let mut outline = Outline::default();
     let prices = TranscriptPrices::default();
     session_events::events(log, &options(), |event| {
@@ -253,7 +253,11 @@ fn outline(log: &Log<'_>) -> Outline {
     outline
 }
 
-fn render(log: &Log<'_>, renderer: &mut dyn Renderer, out: &mut impl Write) -> io::Result<()> {
+fn render(
+    log: &ReplayedLog<'_>,
+    renderer: &mut dyn Renderer,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let mut result = Ok(());
     let prices = TranscriptPrices::default();
     session_events::events(log, &options(), |event| {

@@ -6,8 +6,8 @@ use std::io::Write as _;
 use lapidary::normalize::acp::{AcpNormalizer, Direction};
 use lapidary::vocab::event::{Event, Provider};
 use lapidary::wire::acp::sides::SideTracker;
-use lapidary::wire::acp::transcript::{Author, Record};
-use lapidary::wire::lines::Line;
+use lapidary::wire::acp::transcript::{LineAuthor, TranscriptRecord};
+use lapidary::wire::lines::RawLine;
 
 use super::input::Input;
 use super::{Args, Format, Sink};
@@ -71,37 +71,37 @@ impl Reading {
     }
 
     /// A record of a transcript, or a line of one of the sides as it stands.
-    pub(super) fn line(&mut self, line: Line<'_>, received: Option<&str>) {
+    pub(super) fn line(&mut self, line: RawLine<'_>, received: Option<&str>) {
         let record = match line {
-            Line::Whole(bytes) => Record::read(bytes),
-            Line::TooLong { .. } => None,
+            RawLine::Whole(bytes) => TranscriptRecord::read(bytes),
+            RawLine::TooLong { .. } => None,
         };
         let Some(record) = record else {
             let direction = self.direction(&line);
             return self.push(direction, line, received);
         };
-        let written = Line::Whole(record.line.as_bytes());
+        let written = RawLine::Whole(record.line.as_bytes());
         match record.author {
-            Author::Agent => self.push(Direction::FromAgent, written, received),
-            Author::Client => self.push(Direction::FromClient, written, received),
-            Author::Stderr => self.complained(&record.line),
+            LineAuthor::Agent => self.push(Direction::FromAgent, written, received),
+            LineAuthor::Client => self.push(Direction::FromClient, written, received),
+            LineAuthor::Stderr => self.complained(&record.line),
             // A remark of the recorder is no action of the agent or the client.
-            Author::Recorder => {}
+            LineAuthor::Recorder => {}
         }
     }
 
-    fn direction(&mut self, line: &Line<'_>) -> Direction {
+    fn direction(&mut self, line: &RawLine<'_>) -> Direction {
         let text = match line {
-            Line::Whole(bytes) => std::str::from_utf8(bytes).ok(),
-            Line::TooLong { .. } => None,
+            RawLine::Whole(bytes) => std::str::from_utf8(bytes).ok(),
+            RawLine::TooLong { .. } => None,
         };
         match text.map(|text| self.sides.author(text)) {
-            Some(Author::Client) => Direction::FromClient,
+            Some(LineAuthor::Client) => Direction::FromClient,
             _ => Direction::FromAgent,
         }
     }
 
-    fn push(&mut self, direction: Direction, line: Line<'_>, received: Option<&str>) {
+    fn push(&mut self, direction: Direction, line: RawLine<'_>, received: Option<&str>) {
         self.normalizer
             .push(direction, line, received, &mut self.events);
     }

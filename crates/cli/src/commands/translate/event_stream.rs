@@ -5,7 +5,7 @@ use std::io::Write as _;
 use anyhow::anyhow;
 use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::vocab::{Body, Event};
-use lapidary::wire::lines::Line;
+use lapidary::wire::lines::RawLine;
 
 use super::input::Input;
 use super::{Args, DeltasArg, Format, Sink, TRANSLATED};
@@ -69,7 +69,7 @@ fn refuse_other_chunks(args: &Args) -> Result<(), Failure> {
 }
 
 impl EventStream<'_> {
-    fn line(&mut self, line: Line<'_>, out: &mut Printer) -> Result<(), Failure> {
+    fn line(&mut self, line: RawLine<'_>, out: &mut Printer) -> Result<(), Failure> {
         let Some(read) = self.reader.push(line) else {
             return Ok(());
         };
@@ -77,7 +77,7 @@ impl EventStream<'_> {
             self.open(out)?;
         }
         match (&mut self.sink, read, line) {
-            (Some(sink), EventLine::Event(event), Line::Whole(bytes)) if !self.args.no_raw => {
+            (Some(sink), EventLine::Event(event), RawLine::Whole(bytes)) if !self.args.no_raw => {
                 sink.take_as_written(&event, bytes, out)
             }
             (Some(sink), EventLine::Event(event), _) => {

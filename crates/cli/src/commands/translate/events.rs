@@ -12,8 +12,8 @@ use lapidary::normalize::gemini::session_events;
 use lapidary::normalize::{Direction, Ending, Normalizer as _, Options};
 use lapidary::vocab::event::{Provider, TextKind};
 use lapidary::vocab::{Body, Event};
-use lapidary::wire::gemini::session::Log;
-use lapidary::wire::lines::{DEFAULT_LIMIT, Line};
+use lapidary::wire::gemini::session::ReplayedLog;
+use lapidary::wire::lines::{DEFAULT_LIMIT, RawLine};
 
 use super::acp::Reading;
 use super::input::{Input, shown};
@@ -68,7 +68,7 @@ pub(crate) fn each_event(
     match source {
         Source::Written(dialect) => {
             let mut normalizer = dialect.normalizer(&options);
-            let mut push = |line: Line<'_>, events: &mut Vec<_>| {
+            let mut push = |line: RawLine<'_>, events: &mut Vec<_>| {
                 normalizer.push_line(Direction::FromAgent, line, None, events);
             };
             match dialect.speech {
@@ -76,7 +76,7 @@ pub(crate) fn each_event(
                     push(line, &mut events);
                     events.drain(..).for_each(&mut take);
                 })?,
-                Speech::Document => push(Line::Whole(&input.read_all()?), &mut events),
+                Speech::Document => push(RawLine::Whole(&input.read_all()?), &mut events),
             }
             normalizer.finish(&Ending::default(), &mut events);
         }
@@ -97,7 +97,7 @@ pub(crate) fn each_event(
         }
         Source::Session => {
             let bytes = input.read_all()?;
-            let log = Log::read(&bytes);
+            let log = ReplayedLog::read(&bytes);
             session_events::events(&log, &options, &mut take);
         }
     }
@@ -130,7 +130,7 @@ fn no_recording(path: &Path) -> Failure {
     ))
 }
 
-fn each_line(input: &mut Input, mut take: impl FnMut(Line<'_>)) -> Result<(), Failure> {
+fn each_line(input: &mut Input, mut take: impl FnMut(RawLine<'_>)) -> Result<(), Failure> {
     let mut lines = input.lines(DEFAULT_LIMIT);
     loop {
         while let Some(line) = lines.next_line() {

@@ -2,7 +2,7 @@
 
 use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, Speech, StreamDialect};
 use lapidary::vocab::Event;
-use lapidary::wire::detect::{self, Format, Guess};
+use lapidary::wire::detect::{self, FormatGuess, InputFormat};
 
 /// What an input holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,13 +28,13 @@ impl Source {
     }
 }
 
-impl From<Format> for Source {
-    fn from(format: Format) -> Self {
+impl From<InputFormat> for Source {
+    fn from(format: InputFormat) -> Self {
         match format {
-            Format::StreamJson => Self::Written(&GEMINI_STREAM),
-            Format::Json => Self::Written(&GEMINI_DOCUMENT),
-            Format::Session => Self::Session,
-            Format::Acp => Self::Acp,
+            InputFormat::StreamJson => Self::Written(&GEMINI_STREAM),
+            InputFormat::Json => Self::Written(&GEMINI_DOCUMENT),
+            InputFormat::Session => Self::Session,
+            InputFormat::Acp => Self::Acp,
         }
     }
 }
@@ -57,9 +57,9 @@ impl LineGuess {
             return Self::Is(Source::Events);
         }
         match detect::line(line) {
-            Guess::Is(format) => Self::Is(format.into()),
-            Guess::MayBeDocument => Self::MayBeDocument,
-            Guess::Nothing => Self::Nothing,
+            FormatGuess::Is(format) => Self::Is(format.into()),
+            FormatGuess::MayBeDocument => Self::MayBeDocument,
+            FormatGuess::Nothing => Self::Nothing,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Prompts and sessions: what hooks add to them, and whether they are given at all.
 
-use lapidary_gemini::hooks::Event;
+use lapidary_gemini::hooks::HookEvent;
 use lapidary_json::Token;
 use lapidary_vocab::Json;
-use lapidary_wire::gemini::hooks::Details;
+use lapidary_wire::gemini::hooks::EventDetails;
 
 use super::words::cut;
 use super::{BegunSession, HookPlace, HookRunner, locked};
@@ -29,7 +29,9 @@ impl HookRunner {
             begun.push(begins);
         }
         let source = source.to_owned();
-        let fired = self.fire(Details::SessionStart { source }, place).await;
+        let fired = self
+            .fire(EventDetails::SessionStart { source }, place)
+            .await;
         let mut begun = self.begun();
         if let Some(begun) = begun.iter_mut().find(|begun| begun.session == session) {
             begun.context = context(&fired);
@@ -51,7 +53,7 @@ impl HookRunner {
                 after: self.say.latest(),
             };
             let reason = "exit".to_owned();
-            let details = Details::SessionEnd { reason };
+            let details = EventDetails::SessionEnd { reason };
             self.fire_around(around, details, place).await;
         }
     }
@@ -74,7 +76,7 @@ impl HookRunner {
         };
         let said = text_of(prompt);
         let fired = self
-            .fire(Details::BeforeAgent { prompt: said }, place)
+            .fire(EventDetails::BeforeAgent { prompt: said }, place)
             .await;
         if self.running.is_over() {
             return Err("the run ended before it had answered".to_owned());
@@ -107,10 +109,10 @@ impl HookRunner {
                 "the agent said nothing: perhaps a `BeforeAgent` hook has blocked the prompt, which Gemini CLI does not say over ACP".to_owned()
             });
         }
-        if !self.has(Event::AfterAgent, None) {
+        if !self.has(HookEvent::AfterAgent, None) {
             return None;
         }
-        let details = Details::AfterAgent {
+        let details = EventDetails::AfterAgent {
             prompt: text_of(prompt),
             prompt_response: if answer.is_empty() {
                 SILENCE.to_owned()
@@ -135,7 +137,7 @@ impl HookRunner {
 
     /// Says that hooks are not asked any more whether the agent is to go on.
     pub(in crate::talk) fn gives_up(&self, session: &str, rounds: u32) {
-        if self.has(Event::AfterAgent, None) {
+        if self.has(HookEvent::AfterAgent, None) {
             let message = format!(
                 "`AfterAgent` hooks have made the agent go on {rounds} times in session `{session}`, and are not asked again"
             );

@@ -1,7 +1,7 @@
 //! Hooks that run. A caller that drops the answer ends the hook; what became of it is told all the same.
 
 use lapidary_gemini::hooks::Plan;
-use lapidary_wire::gemini::hooks::Input;
+use lapidary_wire::gemini::hooks::HookInput;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +22,7 @@ impl RunningHooks {
     pub(super) async fn fire(
         &self,
         plan: Plan,
-        input: Input,
+        input: HookInput,
         around: Surroundings,
         tell: impl FnOnce(&Fired) + Send + 'static,
     ) -> Fired {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use lapidary_gemini::hooks::{Event, Plan};
+use lapidary_gemini::hooks::{HookEvent, Plan};
 use lapidary_vocab::event::DecidedBy;
-use lapidary_wire::gemini::hooks::{Details, ToolCall};
+use lapidary_wire::gemini::hooks::{EventDetails, HookToolCall};
 
 use super::words::{MOST_WORDS, cut};
 use super::{FinishedCall, HookPlace, HookRunner};
@@ -74,14 +74,14 @@ impl HookRunner {
         wanted: Wanted<'_>,
         place: HookPlace<'_>,
     ) -> Option<HookVerdict> {
-        let rounds = self.rounds(Event::BeforeTool, wanted, place);
+        let rounds = self.rounds(HookEvent::BeforeTool, wanted, place);
         if rounds.is_empty() {
             return (!self.running.is_over()).then_some(HookVerdict::Silent);
         }
         let _turn = self.turns.acquire().await;
         let mut verdict = HookVerdict::Silent;
         for round in &rounds {
-            let fired = self.fire_round(round, wanted, place, Details::BeforeTool);
+            let fired = self.fire_round(round, wanted, place, EventDetails::BeforeTool);
             let fired = fired.await;
             verdict = verdict.and(self.judged(&fired, place));
             if let Some(unheard) = fired.runs.iter().find_map(Ran::unheard) {
@@ -106,8 +106,8 @@ impl HookRunner {
         if done.is_denied {
             return false;
         }
-        let details = |call| Details::AfterTool(call, done.response.clone());
-        let rounds = self.rounds(Event::AfterTool, done.wanted(), place);
+        let details = |call| EventDetails::AfterTool(call, done.response.clone());
+        let rounds = self.rounds(HookEvent::AfterTool, done.wanted(), place);
         let mut stops = false;
         for round in &rounds {
             let fired = self.fire_round(round, done.wanted(), place, details).await;
@@ -125,7 +125,7 @@ impl HookRunner {
         let enabled = self.hooks.registry.hooks.iter().filter(|it| it.enabled);
         let is_any = enabled
             .into_iter()
-            .any(|it| it.hook.event == Event::AfterTool);
+            .any(|it| it.hook.event == HookEvent::AfterTool);
         if calls > 0 && is_any {
             let message = format!("no `AfterTool` hook was run for {calls} calls: {why}");
             self.note(self.say.latest(), message);
@@ -136,12 +136,12 @@ impl HookRunner {
     pub(in crate::talk) fn comes_after(&self, done: &FinishedCall) -> bool {
         let sides = done.wanted().sides();
         let mut names = sides.into_iter().flat_map(|side| side.names);
-        !done.is_denied && names.any(|name| self.has(Event::AfterTool, Some(&name)))
+        !done.is_denied && names.any(|name| self.has(HookEvent::AfterTool, Some(&name)))
     }
 
     /// A prompt is about to be put.
     pub(in crate::talk) async fn notify(&self, wanted: Wanted<'_>, place: HookPlace<'_>) {
-        if !self.has(Event::Notification, None) {
+        if !self.has(HookEvent::Notification, None) {
             return;
         }
         let _turn = self.turns.acquire().await;
@@ -152,7 +152,7 @@ impl HookRunner {
     fn unasked(&self, done: &FinishedCall, place: HookPlace<'_>) {
         let sides = done.wanted().sides();
         let mut names = sides.into_iter().flat_map(|side| side.names);
-        let Some(name) = names.find(|name| self.has(Event::BeforeTool, Some(name))) else {
+        let Some(name) = names.find(|name| self.has(HookEvent::BeforeTool, Some(name))) else {
             return;
         };
         self.once("unasked", place, || {
@@ -165,7 +165,7 @@ impl HookRunner {
     /// The hooks that are told of a call: of each side and each file, those that are for any of its names.
     fn rounds<'a>(
         &self,
-        event: Event,
+        event: HookEvent,
         wanted: Wanted<'a>,
         place: HookPlace<'_>,
     ) -> Vec<HookRound<'a>> {
@@ -190,7 +190,7 @@ impl HookRunner {
         round: &HookRound<'_>,
         wanted: Wanted<'_>,
         place: HookPlace<'_>,
-        details: impl Fn(ToolCall) -> Details,
+        details: impl Fn(HookToolCall) -> EventDetails,
     ) -> Fired {
         let around = self.around(place.session);
         let input = around.input(details(wanted.call(&round.name, round.file)));

@@ -7,7 +7,7 @@ use lapidary_engine::hooks::{Effect, Fired, HookError, MOST_COMPLAINTS, MOST_OUT
 use lapidary_engine::process::Exit;
 use lapidary_gemini::hooks::Plan;
 use lapidary_testkit::patience::{HANG, wait_until};
-use lapidary_wire::gemini::hooks::{Details, Output, ToolCall};
+use lapidary_wire::gemini::hooks::{EventDetails, HookOutput, HookToolCall};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -195,10 +195,10 @@ async fn too_much_to_be_understood_is_no_yes() {
 #[tokio::test]
 async fn it_does_not_read_what_it_is_told() {
     let scene = Scene::new();
-    let input = scene.around().input(Details::BeforeTool(ToolCall {
+    let input = scene.around().input(EventDetails::BeforeTool(HookToolCall {
         name: "write_file".into(),
         input: json!({"content": "x".repeat(5 << 20)}),
-        ..ToolCall::default()
+        ..HookToolCall::default()
     }));
     let plan = |command| Plan {
         hooks: vec![hook(command)],
@@ -309,7 +309,12 @@ async fn complaints_without_end_do_not_drown_a_refusal() {
     let [refused, said_so] = &fired.runs[..] else {
         panic!("{:?}", fired.runs)
     };
-    let denies = |ran: &Ran| ran.answer.output.as_ref().is_some_and(Output::is_blocking);
+    let denies = |ran: &Ran| {
+        ran.answer
+            .output
+            .as_ref()
+            .is_some_and(HookOutput::is_blocking)
+    };
     assert!(denies(refused) && denies(said_so));
     assert!(matches!(refused.error, Some(HookError::TooMuch { .. })));
     assert!(said_so.error.is_none(), "{:?}", said_so.error);

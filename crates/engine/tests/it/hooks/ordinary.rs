@@ -5,7 +5,7 @@ use std::time::Duration;
 use lapidary_engine::hooks::{Effect, HookError};
 use lapidary_engine::process::Exit;
 use lapidary_gemini::hooks::Hook;
-use lapidary_wire::gemini::hooks::Details;
+use lapidary_wire::gemini::hooks::EventDetails;
 use serde_json::{Value, json};
 
 use super::{Scene, hook};
@@ -75,7 +75,7 @@ async fn in_turn_each_hears_what_the_one_before_has_changed() {
         say(&json!({"decision": "deny", "reason": "no"}), 0),
         say(&context("two"), 0),
     ];
-    let input = scene.around().input(Details::BeforeAgent {
+    let input = scene.around().input(EventDetails::BeforeAgent {
         prompt: "hi".into(),
     });
     let fired = scene.fire_in_turn(hooks, input).await;
@@ -88,7 +88,7 @@ async fn in_turn_each_hears_what_the_one_before_has_changed() {
     assert_eq!(prompts.collect::<Vec<_>>(), ["hi", one, one, one]);
     assert_eq!(fired.effects(), [Effect::Block("no".into())]);
     let told = &fired.runs[3].input.details;
-    assert_eq!(*told, Details::BeforeAgent { prompt: one.into() });
+    assert_eq!(*told, EventDetails::BeforeAgent { prompt: one.into() });
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn nothing_that_others_choose_is_run() {
             ..Default::default()
         };
         let cancel = tokio_util::sync::CancellationToken::new();
-        let input = around.input(Details::SessionEnd {
+        let input = around.input(EventDetails::SessionEnd {
             reason: "exit".to_owned(),
         });
         let fired = lapidary_engine::hooks::fire(&plan, input, &around, &cancel).await;

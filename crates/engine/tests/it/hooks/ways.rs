@@ -11,7 +11,7 @@ use lapidary_normalize::acp::{AcpNormalizer, Direction};
 use lapidary_normalize::{Events, Options};
 use lapidary_vocab::Body;
 use lapidary_vocab::event::Provider;
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
@@ -57,7 +57,7 @@ fn is_held(dir: &Path, messages: &[Value]) -> bool {
         };
         let mut events = Events::new();
         let line = line.to_string();
-        let line = Line::Whole(line.as_bytes());
+        let line = RawLine::Whole(line.as_bytes());
         normalizer.push(Direction::FromAgent, line, None, &mut events);
         for event in &events {
             let action = actions.note(event);
@@ -237,7 +237,7 @@ fn what_is_told_bit_by_bit_is_what_it_has_become() {
         let line = line.to_string();
         normalizer.push(
             Direction::FromAgent,
-            Line::Whole(line.as_bytes()),
+            RawLine::Whole(line.as_bytes()),
             None,
             &mut events,
         );

@@ -6,7 +6,7 @@ use lapidary_normalize::{Events, Options};
 use lapidary_testkit::ways::{Way, ways};
 use lapidary_vocab::Body;
 use lapidary_vocab::event::Provider;
-use lapidary_wire::lines::Line;
+use lapidary_wire::lines::RawLine;
 use serde_json::{Value, json};
 
 use super::*;
@@ -19,7 +19,7 @@ fn decided(policy: &Policy, way: &Way, number: usize) -> Effect {
     for line in lines(way, number) {
         let mut events = Events::new();
         let line = line.to_string().replace("CWD", ROOT);
-        let line = Line::Whole(line.as_bytes());
+        let line = RawLine::Whole(line.as_bytes());
         normalizer.push(Direction::FromAgent, line, None, &mut events);
         for event in &events {
             let action = actions.note(event);

@@ -1,7 +1,7 @@
 //! Keys that Gemini CLI passes over without a word, where hooks are written, and what was probably meant.
 
 use super::super::names::nearest;
-use super::super::{Event, Registry};
+use super::super::{HookEvent, Registry};
 use super::spots::Text;
 use super::{Found, Report, Severity};
 use crate::jsonc::Node;
@@ -111,7 +111,7 @@ fn unknown(text: &Text) -> Vec<Unknown> {
         keys(&config.node, "hooksConfig", Within::Config, &mut found);
     }
     for event in root.child("hooks").iter().flat_map(|it| &it.node.children) {
-        if event.key.parse::<Event>().is_ok() {
+        if event.key.parse::<HookEvent>().is_ok() {
             for definition in items(text, &event.node) {
                 definition_keys(text, definition, &event.key, &mut found);
             }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::names::{TOOLS, nearest, tool_meant};
-use super::super::{Entry, Event, Hook, Matching};
+use super::super::{Entry, Hook, HookEvent, MatcherKind};
 use super::{Found, Report, Severity};
 use crate::js;
 use crate::js::regex::{self, PatternMatch};
@@ -41,7 +41,7 @@ pub(in crate::hooks) fn never_matches(hook: &Hook) -> Option<String> {
     let (severity, code, sentence, _) = about(hook).into_iter().next()?;
     let is_dead = code == "bad_matcher" || code == "dead_matcher";
     let is_all_of_it =
-        severity == Severity::Error || matches!(hook.event.matching(), Matching::Exact(_));
+        severity == Severity::Error || matches!(hook.event.matching(), MatcherKind::Exact(_));
     (is_dead && is_all_of_it).then_some(sentence)
 }
 
@@ -51,9 +51,9 @@ fn about(hook: &Hook) -> Vec<About> {
         return Vec::new();
     };
     match hook.event.matching() {
-        Matching::ToolName => tool(pattern),
-        Matching::Exact(words) => word(hook.event, pattern, words).into_iter().collect(),
-        Matching::Ignored => vec![ignored(hook.event)],
+        MatcherKind::ToolName => tool(pattern),
+        MatcherKind::Exact(words) => word(hook.event, pattern, words).into_iter().collect(),
+        MatcherKind::Ignored => vec![ignored(hook.event)],
     }
 }
 
@@ -65,7 +65,7 @@ fn shown(pattern: &str) -> String {
     }
 }
 
-fn ignored(event: Event) -> About {
+fn ignored(event: HookEvent) -> About {
     (
         Severity::Warning,
         "ignored_matcher",
@@ -75,7 +75,7 @@ fn ignored(event: Event) -> About {
 }
 
 /// Session events compare letter for letter.
-fn word(event: Event, pattern: &str, words: &[&'static str]) -> Option<About> {
+fn word(event: HookEvent, pattern: &str, words: &[&'static str]) -> Option<About> {
     if NEVER_SENT.contains(&pattern) && words.contains(&pattern) {
         let sentence =
             format!("nothing ends with `{pattern}` in Gemini CLI 0.61, so the hook never runs");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::{Entry, Event};
+use super::super::{Entry, HookEvent};
 use super::scripts::simple_command;
 use super::{Found, Report, Severity};
 use crate::file;
@@ -12,7 +12,7 @@ const LOOKED_AT: u64 = 4096;
 
 pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
     let hook = &entry.hook;
-    let is_asked = matches!(hook.event, Event::BeforeAgent | Event::SessionStart);
+    let is_asked = matches!(hook.event, HookEvent::BeforeAgent | HookEvent::SessionStart);
     if !is_asked || !prints_text(&hook.command, &report.setup.workspace) {
         return;
     }

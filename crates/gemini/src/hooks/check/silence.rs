@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::{Entry, Event};
+use super::super::{Entry, HookEvent};
 use super::{Found, Report, Severity};
 use crate::file;
 use crate::notice::Place;
@@ -99,7 +99,7 @@ fn silent<'a>(subject: &'a str, what: &str) -> Found<'a> {
 }
 
 /// A script that looks as if it cannot say no at all.
-fn mute<'a>(subject: &'a str, event: Event, text: &str) -> Option<Found<'a>> {
+fn mute<'a>(subject: &'a str, event: HookEvent, text: &str) -> Option<Found<'a>> {
     if exits_with_one(text) {
         return Some(only_warns(subject, event, "script"));
     }
@@ -113,7 +113,7 @@ fn mute<'a>(subject: &'a str, event: Event, text: &str) -> Option<Found<'a>> {
     })
 }
 
-fn only_warns<'a>(subject: &'a str, event: Event, what: &str) -> Found<'a> {
+fn only_warns<'a>(subject: &'a str, event: HookEvent, what: &str) -> Found<'a> {
     Found {
         severity: Severity::Warning,
         code: "exit_one",
@@ -152,19 +152,19 @@ fn exits(text: &str, code: &str) -> bool {
 }
 
 /// The events at which an objection changes anything, if only that a result is hidden or that the agent goes on.
-pub(super) fn can_object(event: Event) -> bool {
+pub(super) fn can_object(event: HookEvent) -> bool {
     can_block(event)
         || matches!(
             event,
-            Event::AfterTool | Event::AfterAgent | Event::AfterModel
+            HookEvent::AfterTool | HookEvent::AfterAgent | HookEvent::AfterModel
         )
 }
 
 /// The events at which a hook can say no.
-fn can_block(event: Event) -> bool {
+fn can_block(event: HookEvent) -> bool {
     matches!(
         event,
-        Event::BeforeTool | Event::BeforeAgent | Event::BeforeModel
+        HookEvent::BeforeTool | HookEvent::BeforeAgent | HookEvent::BeforeModel
     )
 }
 

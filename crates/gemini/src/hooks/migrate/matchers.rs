@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::names::CLAUDE_TOOLS;
-use super::super::{Event, Matching};
+use super::super::{HookEvent, MatcherKind};
 use crate::js::regex::{self, PatternMatch};
 
 /// What becomes of a matcher: as many as it takes, and what is lost.
@@ -16,17 +16,17 @@ pub(super) struct Translated {
 }
 
 /// The words of Claude Code's sessions, and what they are here.
-const SESSION_WORDS: [(Event, &str, Option<&str>); 10] = [
-    (Event::SessionStart, "startup", Some("startup")),
-    (Event::SessionStart, "resume", Some("resume")),
-    (Event::SessionStart, "clear", Some("clear")),
-    (Event::SessionStart, "compact", None),
-    (Event::SessionEnd, "clear", Some("clear")),
-    (Event::SessionEnd, "logout", None),
-    (Event::SessionEnd, "prompt_input_exit", Some("exit")),
-    (Event::SessionEnd, "other", Some("exit")),
-    (Event::PreCompress, "manual", Some("manual")),
-    (Event::PreCompress, "auto", Some("auto")),
+const SESSION_WORDS: [(HookEvent, &str, Option<&str>); 10] = [
+    (HookEvent::SessionStart, "startup", Some("startup")),
+    (HookEvent::SessionStart, "resume", Some("resume")),
+    (HookEvent::SessionStart, "clear", Some("clear")),
+    (HookEvent::SessionStart, "compact", None),
+    (HookEvent::SessionEnd, "clear", Some("clear")),
+    (HookEvent::SessionEnd, "logout", None),
+    (HookEvent::SessionEnd, "prompt_input_exit", Some("exit")),
+    (HookEvent::SessionEnd, "other", Some("exit")),
+    (HookEvent::PreCompress, "manual", Some("manual")),
+    (HookEvent::PreCompress, "auto", Some("auto")),
 ];
 
 /// Claude Code's notification that Gemini CLI has too.
@@ -102,7 +102,7 @@ fn pieces(text: &str) -> Vec<&str> {
 }
 
 /// Session events compare letter for letter here: one matcher for each word that Claude Code's pattern matches.
-pub(super) fn words(event: Event, matcher: &str) -> Translated {
+pub(super) fn words(event: HookEvent, matcher: &str) -> Translated {
     let mut translated = Translated::default();
     if is_all(matcher) {
         translated.matchers.push(None);
@@ -130,7 +130,7 @@ pub(super) fn words(event: Event, matcher: &str) -> Translated {
         }
     }
     if translated.matchers.is_empty() && translated.lost.is_empty() {
-        let Matching::Exact(known) = event.matching() else {
+        let MatcherKind::Exact(known) = event.matching() else {
             return translated;
         };
         let known = known.join(", ");
@@ -143,9 +143,9 @@ pub(super) fn words(event: Event, matcher: &str) -> Translated {
 }
 
 /// Where nothing is matched, a matcher only says whether it is worth having.
-pub(super) fn ignored(event: Event, matcher: &str) -> Translated {
+pub(super) fn ignored(event: HookEvent, matcher: &str) -> Translated {
     let mut translated = Translated::default();
-    let is_lost = event == Event::Notification
+    let is_lost = event == HookEvent::Notification
         && !is_all(matcher)
         && regex::search(matcher, PERMISSION) == PatternMatch::Certain(false);
     if is_lost {
@@ -194,7 +194,7 @@ mod tests {
                 .map(|word| Some((*word).to_owned()))
                 .collect::<Vec<_>>()
         };
-        let translated = words(Event::SessionStart, "startup|resume|compact");
+        let translated = words(HookEvent::SessionStart, "startup|resume|compact");
         assert_eq!(translated.matchers, some(&["startup", "resume"]));
         assert_eq!(
             translated.lost,
@@ -204,11 +204,11 @@ mod tests {
             )]
         );
         assert_eq!(
-            words(Event::SessionEnd, "other|prompt_input_exit").matchers,
+            words(HookEvent::SessionEnd, "other|prompt_input_exit").matchers,
             some(&["exit"])
         );
-        assert_eq!(words(Event::PreCompress, "").matchers, [None]);
-        assert_eq!(words(Event::PreCompress, "never").matchers, []);
-        assert_eq!(words(Event::PreCompress, "never").lost.len(), 1);
+        assert_eq!(words(HookEvent::PreCompress, "").matchers, [None]);
+        assert_eq!(words(HookEvent::PreCompress, "never").matchers, []);
+        assert_eq!(words(HookEvent::PreCompress, "never").lost.len(), 1);
     }
 }

@@ -170,7 +170,7 @@ fn what_comes_out_runs_without_a_complaint() {
     let registry = Registry::of(&machine.setup());
     assert_eq!(registry.left_out, []);
     for tool in ["replace", "run_shell_command", "mcp_x_y"] {
-        let plan = registry.plan(lapidary_gemini::hooks::Event::BeforeTool, Some(tool));
+        let plan = registry.plan(lapidary_gemini::hooks::HookEvent::BeforeTool, Some(tool));
         assert_eq!(plan.hooks.len(), 1, "{tool}");
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use lapidary_gemini::hooks::{Entry, Event, Hook, Order, Plan, Registry, Source};
+use lapidary_gemini::hooks::{Entry, Hook, HookEvent, Order, Plan, Registry, Source};
 use serde_json::json;
 
 use super::{WORKSPACE, trusted};
 
-pub(super) fn hook(event: Event, name: &str, matcher: Option<&str>) -> Hook {
+pub(super) fn hook(event: HookEvent, name: &str, matcher: Option<&str>) -> Hook {
     Hook {
         event,
         name: None,
@@ -47,7 +47,7 @@ fn commands(plan: &Plan) -> Vec<&str> {
 
 #[test]
 fn a_matcher_is_a_regex_for_tools_a_word_for_sessions_and_nothing_elsewhere() {
-    let check = |event: Event, matcher: Option<&str>, context: Option<&str>, runs: bool| {
+    let check = |event: HookEvent, matcher: Option<&str>, context: Option<&str>, runs: bool| {
         let plan = registry(vec![hook(event, "x", matcher)]).plan(event, context);
         assert_eq!(
             !plan.hooks.is_empty(),
@@ -67,28 +67,38 @@ fn a_matcher_is_a_regex_for_tools_a_word_for_sessions_and_nothing_elsewhere() {
         Some("ite_f"),
         Some(" write_file\u{feff}"),
     ] {
-        check(Event::BeforeTool, matcher, tool, true);
-        check(Event::AfterTool, matcher, tool, true);
+        check(HookEvent::BeforeTool, matcher, tool, true);
+        check(HookEvent::AfterTool, matcher, tool, true);
     }
-    check(Event::BeforeTool, Some("Write_File"), tool, false);
-    check(Event::BeforeTool, Some("write_file("), tool, false);
-    check(Event::SessionStart, Some("startup"), Some("startup"), true);
+    check(HookEvent::BeforeTool, Some("Write_File"), tool, false);
+    check(HookEvent::BeforeTool, Some("write_file("), tool, false);
     check(
-        Event::SessionStart,
+        HookEvent::SessionStart,
+        Some("startup"),
+        Some("startup"),
+        true,
+    );
+    check(
+        HookEvent::SessionStart,
         Some("startup|resume"),
         Some("startup"),
         false,
     );
-    check(Event::SessionStart, Some("start"), Some("startup"), false);
-    check(Event::SessionEnd, Some("exit"), Some("exit"), true);
-    check(Event::PreCompress, Some("manual"), Some("auto"), false);
+    check(
+        HookEvent::SessionStart,
+        Some("start"),
+        Some("startup"),
+        false,
+    );
+    check(HookEvent::SessionEnd, Some("exit"), Some("exit"), true);
+    check(HookEvent::PreCompress, Some("manual"), Some("auto"), false);
     for event in [
-        Event::BeforeAgent,
-        Event::AfterAgent,
-        Event::BeforeModel,
-        Event::AfterModel,
-        Event::BeforeToolSelection,
-        Event::Notification,
+        HookEvent::BeforeAgent,
+        HookEvent::AfterAgent,
+        HookEvent::BeforeModel,
+        HookEvent::AfterModel,
+        HookEvent::BeforeToolSelection,
+        HookEvent::Notification,
     ] {
         check(event, Some("never"), None, true);
         check(event, Some("never"), Some("whatever"), true);
@@ -98,13 +108,13 @@ fn a_matcher_is_a_regex_for_tools_a_word_for_sessions_and_nothing_elsewhere() {
 #[test]
 fn sources_have_their_order_and_within_one_the_first_is_first() {
     let mut hooks = vec![
-        hook(Event::BeforeTool, "e", None),
-        hook(Event::BeforeTool, "s", None),
-        hook(Event::BeforeTool, "u", None),
-        hook(Event::BeforeTool, "p2", None),
-        hook(Event::BeforeTool, "p1", None),
-        hook(Event::BeforeTool, "r", None),
-        hook(Event::AfterTool, "other", None),
+        hook(HookEvent::BeforeTool, "e", None),
+        hook(HookEvent::BeforeTool, "s", None),
+        hook(HookEvent::BeforeTool, "u", None),
+        hook(HookEvent::BeforeTool, "p2", None),
+        hook(HookEvent::BeforeTool, "p1", None),
+        hook(HookEvent::BeforeTool, "r", None),
+        hook(HookEvent::AfterTool, "other", None),
     ];
     let sources = [
         Source::Extension("x".into()),
@@ -117,44 +127,47 @@ fn sources_have_their_order_and_within_one_the_first_is_first() {
     for (hook, source) in hooks.iter_mut().zip(sources) {
         hook.source = source;
     }
-    let plan = registry(hooks).plan(Event::BeforeTool, Some("t"));
+    let plan = registry(hooks).plan(HookEvent::BeforeTool, Some("t"));
     assert_eq!(commands(&plan), ["r", "p2", "p1", "u", "s", "e"]);
     assert_eq!(plan.order, Order::Parallel);
 }
 
 #[test]
 fn the_same_hook_runs_once_and_only_what_runs_decides_the_order() {
-    let mut twice = hook(Event::BeforeTool, "a", None);
+    let mut twice = hook(HookEvent::BeforeTool, "a", None);
     twice.sequential = true;
-    let mut named = hook(Event::BeforeTool, "a", None);
+    let mut named = hook(HookEvent::BeforeTool, "a", None);
     named.name = Some("n".to_owned());
-    let mut elsewhere = hook(Event::BeforeTool, "b", Some("other"));
+    let mut elsewhere = hook(HookEvent::BeforeTool, "b", Some("other"));
     elsewhere.sequential = true;
     let plan = registry(vec![
-        hook(Event::BeforeTool, "a", None),
+        hook(HookEvent::BeforeTool, "a", None),
         twice.clone(),
         named,
         elsewhere,
     ])
-    .plan(Event::BeforeTool, Some("t"));
+    .plan(HookEvent::BeforeTool, Some("t"));
     assert_eq!(plan.hooks.len(), 2);
     assert_eq!(plan.order, Order::Parallel);
-    let plan = registry(vec![twice]).plan(Event::BeforeTool, Some("t"));
+    let plan = registry(vec![twice]).plan(HookEvent::BeforeTool, Some("t"));
     assert_eq!(plan.order, Order::Sequential);
 }
 
 #[test]
 fn what_is_switched_off_does_not_run() {
-    let mut registry = registry(vec![hook(Event::BeforeTool, "a", None)]);
+    let mut registry = registry(vec![hook(HookEvent::BeforeTool, "a", None)]);
     registry.hooks[0].enabled = false;
-    assert_eq!(registry.plan(Event::BeforeTool, Some("t")), Plan::default());
+    assert_eq!(
+        registry.plan(HookEvent::BeforeTool, Some("t")),
+        Plan::default()
+    );
 }
 
 #[test]
 fn a_hook_whose_matcher_takes_for_ever_runs_and_says_why() {
-    let endless = hook(Event::BeforeTool, "x", Some(r"^(?=a)(a+)+\1$"));
+    let endless = hook(HookEvent::BeforeTool, "x", Some(r"^(?=a)(a+)+\1$"));
     let name = "a".repeat(60) + "!";
-    let plan = registry(vec![endless]).plan(Event::BeforeTool, Some(&name));
+    let plan = registry(vec![endless]).plan(HookEvent::BeforeTool, Some(&name));
     assert_eq!(commands(&plan), ["x"]);
     assert_eq!(plan.diagnostics.len(), 1);
     assert!(
@@ -186,7 +199,7 @@ fn hooks_that_do_not_run_have_a_reason() {
     };
     let file = machine.path(WORKSPACE);
     assert_eq!(
-        whys(Event::BeforeTool, "write_file"),
+        whys(HookEvent::BeforeTool, "write_file"),
         [
             format!("off: disabled by {}", file.display()),
             "runs: the same hook runs already".to_owned(),
@@ -194,8 +207,8 @@ fn hooks_that_do_not_run_have_a_reason() {
         ]
     );
     assert_eq!(
-        whys(Event::SessionStart, "resume"),
+        whys(HookEvent::SessionStart, "resume"),
         ["start: matcher \"startup\" is not \"resume\""]
     );
-    assert_eq!(whys(Event::SessionStart, "startup"), [""; 0]);
+    assert_eq!(whys(HookEvent::SessionStart, "startup"), [""; 0]);
 }

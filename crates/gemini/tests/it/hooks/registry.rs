@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_gemini::hooks::{Event, Source};
+use lapidary_gemini::hooks::{HookEvent, Source};
 use lapidary_gemini::settings::Scope;
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn a_hook_has_all_that_is_written() {
     let entry = &registry.hooks[0];
     let hook = &entry.hook;
     assert!(entry.enabled);
-    assert_eq!(hook.event, Event::BeforeTool);
+    assert_eq!(hook.event, HookEvent::BeforeTool);
     assert_eq!(hook.name.as_deref(), Some("n"));
     assert_eq!(hook.description.as_deref(), Some("d"));
     assert_eq!(hook.command, "true");

@@ -6,11 +6,12 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use lapidary_gemini::hooks::{Event, Hook, Order, Registry, Source, TrustedHooks};
+use lapidary_gemini::hooks::{Hook, HookEvent, Order, Registry, Source, TrustedHooks};
 use lapidary_testkit::gemini::Version;
 use lapidary_testkit::mutate::Rng;
 use lapidary_wire::gemini::hooks::{
-    Object, Output, apply_request, apply_tool_config, from_response, to_request, to_response,
+    HookOutput, JsonObject, apply_request, apply_tool_config, from_response, to_request,
+    to_response,
 };
 use serde_json::{Value, json};
 
@@ -51,7 +52,7 @@ fn the_real_one_registers_plans_and_translates_the_same() {
     let mut decided = 0;
     for ((pattern, name), said) in patterns.iter().zip(said["patterns"].as_array().unwrap()) {
         let expected = said.as_bool().unwrap();
-        let plan = plan_of(hook(Event::BeforeTool, "x", Some(pattern)), name);
+        let plan = plan_of(hook(HookEvent::BeforeTool, "x", Some(pattern)), name);
         if plan.diagnostics.is_empty() {
             decided += 1;
             assert_eq!(!plan.hooks.is_empty(), expected, "`{pattern}` on `{name}`");
@@ -64,7 +65,7 @@ fn the_real_one_registers_plans_and_translates_the_same() {
 }
 
 fn plan_of(hook: Hook, name: &str) -> lapidary_gemini::hooks::Plan {
-    super::plan::registry(vec![hook]).plan(Event::BeforeTool, Some(name))
+    super::plan::registry(vec![hook]).plan(HookEvent::BeforeTool, Some(name))
 }
 
 /// What the real parts say to cases.
@@ -113,20 +114,20 @@ struct Case {
     extension: Value,
 }
 
-const OCCASIONS: [(Event, Option<&str>); 13] = [
-    (Event::BeforeTool, Some("write_file")),
-    (Event::BeforeTool, Some("mcp_x_y")),
-    (Event::AfterTool, Some("read_file")),
-    (Event::BeforeAgent, None),
-    (Event::AfterAgent, None),
-    (Event::Notification, None),
-    (Event::SessionStart, Some("startup")),
-    (Event::SessionStart, Some("resume")),
-    (Event::SessionEnd, Some("exit")),
-    (Event::PreCompress, Some("auto")),
-    (Event::BeforeModel, None),
-    (Event::AfterModel, None),
-    (Event::BeforeToolSelection, None),
+const OCCASIONS: [(HookEvent, Option<&str>); 13] = [
+    (HookEvent::BeforeTool, Some("write_file")),
+    (HookEvent::BeforeTool, Some("mcp_x_y")),
+    (HookEvent::AfterTool, Some("read_file")),
+    (HookEvent::BeforeAgent, None),
+    (HookEvent::AfterAgent, None),
+    (HookEvent::Notification, None),
+    (HookEvent::SessionStart, Some("startup")),
+    (HookEvent::SessionStart, Some("resume")),
+    (HookEvent::SessionEnd, Some("exit")),
+    (HookEvent::PreCompress, Some("auto")),
+    (HookEvent::BeforeModel, None),
+    (HookEvent::AfterModel, None),
+    (HookEvent::BeforeToolSelection, None),
 ];
 
 impl Case {
@@ -231,9 +232,9 @@ fn settings(dice: &mut Dice) -> Value {
 }
 
 fn hooks(dice: &mut Dice) -> Value {
-    let mut hooks = Object::new();
+    let mut hooks = JsonObject::new();
     for _ in 0..dice.0.below(5) {
-        let known = Event::ALL[dice.0.below(Event::ALL.len())].as_str();
+        let known = HookEvent::ALL[dice.0.below(HookEvent::ALL.len())].as_str();
         let event = if dice.chance(15) {
             dice.one_of(&[
                 "PreToolUse",
@@ -448,7 +449,7 @@ fn output(dice: &mut Dice) -> Value {
 
 fn translated(case: &Value) -> Value {
     let object = |key: &str| case[key].as_object().unwrap().clone();
-    let output = Output(object("output"));
+    let output = HookOutput(object("output"));
     json!({
         "request": to_request(&object("request")),
         "applied": apply_request(&object("said"), &object("request")),

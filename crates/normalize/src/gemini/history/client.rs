@@ -2,7 +2,7 @@
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::{Json, Text};
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 use serde::Serialize;
 
 use super::call_ids;
@@ -40,7 +40,7 @@ pub(super) struct Turn {
 /// Left out is what nobody told the model: notes, errors and warnings, commands (`/…`, `?…`), and the context that the CLI itself puts
 /// first, since it makes a new one. The results of calls stand in the turn after them; a file that keeps them as messages of the user
 /// as well has them twice, and so has the CLI.
-pub fn client_history(log: &Log<'_>) -> Vec<Content> {
+pub fn client_history(log: &ReplayedLog<'_>) -> Vec<Content> {
     let mut turns = Vec::new();
     for message in loaded(log) {
         let kind = message.get("type").and_then(Token::string);

@@ -2,7 +2,7 @@
 
 use lapidary_json::Token;
 use lapidary_vocab::{Json, Text};
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 use serde::Serialize;
 
 use super::said::{is_context, said, trimmed};
@@ -74,7 +74,7 @@ pub enum UiToolStatus {
 }
 
 /// The items of a session's final state. A message of the CLI's own context is not shown, and neither are its calls.
-pub fn ui_history(log: &Log<'_>) -> Vec<UiItem> {
+pub fn ui_history(log: &ReplayedLog<'_>) -> Vec<UiItem> {
     let mut items = Vec::new();
     for message in loaded(log) {
         add(message, &mut items);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::DiagnosticKind;
-use lapidary_wire::gemini::stream::{Content, StreamLine};
+use lapidary_wire::gemini::stream::{LineContent, StreamLine};
 
 use super::line::{Current, Flaw};
 use crate::excerpt::shortened;
@@ -86,26 +86,26 @@ pub(super) fn not_utf8(bytes: &[u8]) -> (DiagnosticKind, &'static str) {
 }
 
 /// A line of no known type.
-pub(super) fn untranslatable(content: &Content<'_>, text: &str) -> (DiagnosticKind, String) {
+pub(super) fn untranslatable(content: &LineContent<'_>, text: &str) -> (DiagnosticKind, String) {
     match content {
-        Content::UnknownType(name) => {
+        LineContent::UnknownType(name) => {
             let message = format!("unknown event type {}", shortened(name.as_str()));
             (DiagnosticKind::UnknownType, message)
         }
-        Content::Untyped => {
+        LineContent::Untyped => {
             let message = "an object without a type".to_owned();
             (DiagnosticKind::UnknownType, message)
         }
-        Content::NotAnObject(kind) => {
+        LineContent::NotAnObject(kind) => {
             let message = format!("{} instead of an object", kind.described());
             (DiagnosticKind::MalformedLine, message)
         }
-        Content::NotJson(invalid) if text.trim_start().starts_with('{') => {
+        LineContent::NotJson(invalid) if text.trim_start().starts_with('{') => {
             let message = format!("not valid JSON: {invalid}");
             (DiagnosticKind::MalformedLine, message)
         }
-        Content::NotJson(_) => (DiagnosticKind::Noise, "text that is not JSON".to_owned()),
-        Content::Known(line) => {
+        LineContent::NotJson(_) => (DiagnosticKind::Noise, "text that is not JSON".to_owned()),
+        LineContent::Known(line) => {
             let message = format!("an odd `{}` line", type_name(line));
             (DiagnosticKind::InvalidField, message)
         }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::thread;
 
-use lapidary_wire::lines::{Line, LineBuffer};
+use lapidary_wire::lines::{LineBuffer, RawLine};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -72,9 +72,9 @@ async fn hear_all(mut reads: impl AsyncRead + Unpin, sender: Sender<Said>) -> Op
     sender.send(last).await.ok()
 }
 
-fn understand(line: Line<'_>) -> Said {
+fn understand(line: RawLine<'_>) -> Said {
     match line {
-        Line::Whole(line) => Said::read(line),
-        Line::TooLong { .. } => Said::Noise,
+        RawLine::Whole(line) => Said::read(line),
+        RawLine::TooLong { .. } => Said::Noise,
     }
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lapidary_json::{Token, TokenKind};
-use lapidary_wire::acp::transcript::{Author, Record};
-use lapidary_wire::lines::{Line, LineBuffer};
+use lapidary_wire::acp::transcript::{LineAuthor, TranscriptRecord};
+use lapidary_wire::lines::{LineBuffer, RawLine};
 
 use super::{ReplayError, Said, Step, What};
 use crate::follow::CHUNK;
@@ -35,7 +35,7 @@ pub(in crate::replay) fn reads_as_transcript(path: &Path) -> Result<bool, Replay
     let mut lines = lines.filter(|line| !line.trim_ascii().is_empty());
     Ok(lines
         .next()
-        .is_some_and(|line| Record::read(line).is_some()))
+        .is_some_and(|line| TranscriptRecord::read(line).is_some()))
 }
 
 impl Transcript {
@@ -90,8 +90,8 @@ impl Transcript {
 }
 
 /// None for a blank line, and for what only whoever made the transcript has said.
-fn step(line: Line<'_>, latest: &mut Duration) -> Result<Option<Step>, ()> {
-    let Line::Whole(line) = line else {
+fn step(line: RawLine<'_>, latest: &mut Duration) -> Result<Option<Step>, ()> {
+    let RawLine::Whole(line) = line else {
         return Err(());
     };
     if line.trim_ascii().is_empty() {
@@ -99,15 +99,15 @@ fn step(line: Line<'_>, latest: &mut Duration) -> Result<Option<Step>, ()> {
     }
     let text = std::str::from_utf8(line).map_err(drop)?;
     let object = Token::parse(text).map_err(drop)?;
-    let record = Record::of(object).ok_or(())?;
+    let record = TranscriptRecord::from_token(object).ok_or(())?;
     // Who writes down several channels is not always in time.
     *latest = time(object).map_or(*latest, |at| at.max(*latest));
     let line = || format!("{}\n", record.line).into_bytes();
     let what = match record.author {
-        Author::Agent => What::Say(line()),
-        Author::Stderr => What::Complain(line()),
-        Author::Client => What::Hear(Said::read(record.line.as_bytes())),
-        Author::Recorder => return Ok(None),
+        LineAuthor::Agent => What::Say(line()),
+        LineAuthor::Stderr => What::Complain(line()),
+        LineAuthor::Client => What::Hear(Said::read(record.line.as_bytes())),
+        LineAuthor::Recorder => return Ok(None),
     };
     Ok(Some(Step { at: *latest, what }))
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::time::SystemTime;
 
 use lapidary_sessions::{Listing, Scanner};
-use lapidary_wire::gemini::session::Log;
+use lapidary_wire::gemini::session::ReplayedLog;
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
@@ -20,7 +20,7 @@ pub(crate) fn search(home: &Home, query: &str) -> Vec<(String, bool, u64)> {
     for session in listing.sessions {
         let bytes = std::fs::read(&session.path).unwrap();
         let info = session.info();
-        let log = Log::read(&bytes);
+        let log = ReplayedLog::read(&bytes);
         let summary = Scanner::bytes(&bytes).unwrap();
         let title = summary.summary.or(summary.first_user_message);
         let title = title.unwrap_or_default();

@@ -156,7 +156,7 @@ pub(crate) fn session(id: &str, turns: &[&str]) -> String {
 
 /// The ids of the messages that the CLI shows of a file.
 pub(crate) fn shown(text: &str) -> Vec<String> {
-    let log = lapidary_wire::gemini::session::Log::read(text.as_bytes());
+    let log = lapidary_wire::gemini::session::ReplayedLog::read(text.as_bytes());
     let id = |message: lapidary_json::Token<'_>| {
         let id = message.get("id").and_then(lapidary_json::Token::string);
         id.unwrap_or_default().into_owned()

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A moment at which hooks run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Event {
+pub enum HookEvent {
     /// Before a tool runs, and before anybody is asked about it.
     BeforeTool,
     /// After a tool has run.
@@ -32,7 +32,7 @@ pub enum Event {
 
 /// How a matcher is compared at an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Matching {
+pub enum MatcherKind {
     /// As a regular expression, anywhere in the tool's name.
     ToolName,
     /// Letter for letter with one of these words.
@@ -41,7 +41,7 @@ pub enum Matching {
     Ignored,
 }
 
-impl Event {
+impl HookEvent {
     /// All of them, in the order in which Gemini CLI's settings list them.
     pub const ALL: [Self; 11] = [
         Self::BeforeTool,
@@ -75,26 +75,26 @@ impl Event {
     }
 
     /// How matchers are compared there.
-    pub const fn matching(self) -> Matching {
+    pub const fn matching(self) -> MatcherKind {
         match self {
-            Self::BeforeTool | Self::AfterTool => Matching::ToolName,
-            Self::SessionStart => Matching::Exact(&["startup", "resume", "clear"]),
+            Self::BeforeTool | Self::AfterTool => MatcherKind::ToolName,
+            Self::SessionStart => MatcherKind::Exact(&["startup", "resume", "clear"]),
             // The last three are in the source but nothing sends them (0.61).
             Self::SessionEnd => {
-                Matching::Exact(&["exit", "clear", "logout", "prompt_input_exit", "other"])
+                MatcherKind::Exact(&["exit", "clear", "logout", "prompt_input_exit", "other"])
             }
-            Self::PreCompress => Matching::Exact(&["auto", "manual"]),
+            Self::PreCompress => MatcherKind::Exact(&["auto", "manual"]),
             Self::BeforeAgent
             | Self::AfterAgent
             | Self::Notification
             | Self::BeforeModel
             | Self::AfterModel
-            | Self::BeforeToolSelection => Matching::Ignored,
+            | Self::BeforeToolSelection => MatcherKind::Ignored,
         }
     }
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for HookEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -112,7 +112,7 @@ impl fmt::Display for UnknownEvent {
 
 impl std::error::Error for UnknownEvent {}
 
-impl FromStr for Event {
+impl FromStr for HookEvent {
     type Err = UnknownEvent;
 
     /// Case counts, as it does for Gemini CLI.

@@ -2,20 +2,20 @@
 
 use serde_json::Value;
 
-use super::{Event, Object, Output};
+use super::{HookEvent, HookOutput, JsonObject};
 
 /// What a hook is told.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Input {
+pub struct HookInput {
     /// What every hook is told.
-    pub base: Base,
+    pub base: HookInputBase,
     /// What the event adds.
-    pub details: Details,
+    pub details: EventDetails,
 }
 
 /// What every hook is told, the event's name aside.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Base {
+pub struct HookInputBase {
     /// The session.
     pub session_id: String,
     /// Where the session is recorded; empty if it is not.
@@ -28,7 +28,7 @@ pub struct Base {
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct ToolCall {
+pub struct HookToolCall {
     /// The tool's name.
     pub name: String,
     /// Its arguments.
@@ -41,16 +41,16 @@ pub struct ToolCall {
     pub original_request_name: Option<String>,
 }
 
-/// What an event adds to the [`Base`].
+/// What an event adds to the [`HookInputBase`].
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     missing_docs,
     reason = "the names are Gemini CLI's and say what they are"
 )]
-pub enum Details {
-    BeforeTool(ToolCall),
+pub enum EventDetails {
+    BeforeTool(HookToolCall),
     /// With what the tool answered: `llmContent`, `returnDisplay` and perhaps `error`.
-    AfterTool(ToolCall, Value),
+    AfterTool(HookToolCall, Value),
     BeforeAgent {
         prompt: String,
     },
@@ -85,31 +85,31 @@ pub enum Details {
     },
 }
 
-impl Input {
+impl HookInput {
     /// The event it is for.
-    pub fn event(&self) -> Event {
+    pub fn event(&self) -> HookEvent {
         self.details.event()
     }
 
     /// What matchers are compared with: a tool's name, or the word of a session's event.
     pub fn context(&self) -> Option<&str> {
         match &self.details {
-            Details::BeforeTool(call) | Details::AfterTool(call, _) => Some(&call.name),
-            Details::SessionStart { source: word }
-            | Details::SessionEnd { reason: word }
-            | Details::PreCompress { trigger: word } => Some(word),
-            Details::BeforeAgent { .. }
-            | Details::AfterAgent { .. }
-            | Details::Notification { .. }
-            | Details::BeforeModel { .. }
-            | Details::AfterModel { .. }
-            | Details::BeforeToolSelection { .. } => None,
+            EventDetails::BeforeTool(call) | EventDetails::AfterTool(call, _) => Some(&call.name),
+            EventDetails::SessionStart { source: word }
+            | EventDetails::SessionEnd { reason: word }
+            | EventDetails::PreCompress { trigger: word } => Some(word),
+            EventDetails::BeforeAgent { .. }
+            | EventDetails::AfterAgent { .. }
+            | EventDetails::Notification { .. }
+            | EventDetails::BeforeModel { .. }
+            | EventDetails::AfterModel { .. }
+            | EventDetails::BeforeToolSelection { .. } => None,
         }
     }
 
     /// As one JSON object.
-    pub fn to_object(&self) -> Object {
-        let mut object = Object::new();
+    pub fn to_object(&self) -> JsonObject {
+        let mut object = JsonObject::new();
         let base = &self.base;
         let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
         put("session_id", base.session_id.as_str().into());
@@ -125,7 +125,9 @@ impl Input {
     pub fn to_json(&self) -> String {
         let object = self.to_object();
         let verbatim = match &self.details {
-            Details::BeforeTool(call) | Details::AfterTool(call, _) => call.verbatim.as_deref(),
+            EventDetails::BeforeTool(call) | EventDetails::AfterTool(call, _) => {
+                call.verbatim.as_deref()
+            }
             _ => None,
         };
         let Some(verbatim) = verbatim else {
@@ -141,45 +143,45 @@ impl Input {
     }
 
     /// Reads what [`to_object`](Self::to_object) wrote. Keys of later versions are left out.
-    pub fn from_object(object: &Object) -> Option<Self> {
+    pub fn from_object(object: &JsonObject) -> Option<Self> {
         let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
-        let base = Base {
+        let base = HookInputBase {
             session_id: text("session_id")?,
             transcript_path: text("transcript_path")?,
             cwd: text("cwd")?,
             timestamp: text("timestamp")?,
         };
         let event = text("hook_event_name")?.parse().ok()?;
-        let details = Details::read(event, object)?;
+        let details = EventDetails::read(event, object)?;
         Some(Self { base, details })
     }
 
     /// What the next hook of a sequence is told after one has answered.
     #[must_use]
-    pub fn after(mut self, output: &Output) -> Self {
+    pub fn after(mut self, output: &HookOutput) -> Self {
         let said = |key: &str| output.specific(key);
         match &mut self.details {
-            Details::BeforeAgent { prompt } => {
+            EventDetails::BeforeAgent { prompt } => {
                 if let Some(context) = said("additionalContext").and_then(Value::as_str) {
                     prompt.push_str("\n\n");
                     prompt.push_str(context);
                 }
             }
-            Details::BeforeModel { llm_request } => overlay(llm_request, said("llm_request")),
-            Details::BeforeTool(call) => {
+            EventDetails::BeforeModel { llm_request } => overlay(llm_request, said("llm_request")),
+            EventDetails::BeforeTool(call) => {
                 if said("tool_input").is_some_and(Value::is_object) {
                     call.verbatim = None;
                 }
                 overlay(&mut call.input, said("tool_input"));
             }
-            Details::AfterTool(..)
-            | Details::AfterAgent { .. }
-            | Details::Notification { .. }
-            | Details::SessionStart { .. }
-            | Details::SessionEnd { .. }
-            | Details::PreCompress { .. }
-            | Details::AfterModel { .. }
-            | Details::BeforeToolSelection { .. } => {}
+            EventDetails::AfterTool(..)
+            | EventDetails::AfterAgent { .. }
+            | EventDetails::Notification { .. }
+            | EventDetails::SessionStart { .. }
+            | EventDetails::SessionEnd { .. }
+            | EventDetails::PreCompress { .. }
+            | EventDetails::AfterModel { .. }
+            | EventDetails::BeforeToolSelection { .. } => {}
         }
         self
     }
@@ -191,32 +193,32 @@ fn overlay(target: &mut Value, source: Option<&Value>) {
         return;
     };
     if !target.is_object() {
-        *target = Value::Object(Object::new());
+        *target = Value::Object(JsonObject::new());
     }
     if let Value::Object(target) = target {
         target.extend(source.clone());
     }
 }
 
-impl Details {
+impl EventDetails {
     /// The event they belong to.
-    pub fn event(&self) -> Event {
+    pub fn event(&self) -> HookEvent {
         match self {
-            Self::BeforeTool(_) => Event::BeforeTool,
-            Self::AfterTool(..) => Event::AfterTool,
-            Self::BeforeAgent { .. } => Event::BeforeAgent,
-            Self::AfterAgent { .. } => Event::AfterAgent,
-            Self::Notification { .. } => Event::Notification,
-            Self::SessionStart { .. } => Event::SessionStart,
-            Self::SessionEnd { .. } => Event::SessionEnd,
-            Self::PreCompress { .. } => Event::PreCompress,
-            Self::BeforeModel { .. } => Event::BeforeModel,
-            Self::AfterModel { .. } => Event::AfterModel,
-            Self::BeforeToolSelection { .. } => Event::BeforeToolSelection,
+            Self::BeforeTool(_) => HookEvent::BeforeTool,
+            Self::AfterTool(..) => HookEvent::AfterTool,
+            Self::BeforeAgent { .. } => HookEvent::BeforeAgent,
+            Self::AfterAgent { .. } => HookEvent::AfterAgent,
+            Self::Notification { .. } => HookEvent::Notification,
+            Self::SessionStart { .. } => HookEvent::SessionStart,
+            Self::SessionEnd { .. } => HookEvent::SessionEnd,
+            Self::PreCompress { .. } => HookEvent::PreCompress,
+            Self::BeforeModel { .. } => HookEvent::BeforeModel,
+            Self::AfterModel { .. } => HookEvent::AfterModel,
+            Self::BeforeToolSelection { .. } => HookEvent::BeforeToolSelection,
         }
     }
 
-    fn write(&self, object: &mut Object) {
+    fn write(&self, object: &mut JsonObject) {
         let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
         match self {
             Self::BeforeTool(call) => call.write(None, object),
@@ -264,50 +266,52 @@ impl Details {
         }
     }
 
-    fn read(event: Event, object: &Object) -> Option<Self> {
+    fn read(event: HookEvent, object: &JsonObject) -> Option<Self> {
         let value = |key: &str| object.get(key).cloned();
         let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
         Some(match event {
-            Event::BeforeTool => Self::BeforeTool(ToolCall::read(object)?),
-            Event::AfterTool => Self::AfterTool(ToolCall::read(object)?, value("tool_response")?),
-            Event::BeforeAgent => Self::BeforeAgent {
+            HookEvent::BeforeTool => Self::BeforeTool(HookToolCall::read(object)?),
+            HookEvent::AfterTool => {
+                Self::AfterTool(HookToolCall::read(object)?, value("tool_response")?)
+            }
+            HookEvent::BeforeAgent => Self::BeforeAgent {
                 prompt: text("prompt")?,
             },
-            Event::AfterAgent => Self::AfterAgent {
+            HookEvent::AfterAgent => Self::AfterAgent {
                 prompt: text("prompt")?,
                 prompt_response: text("prompt_response")?,
                 stop_hook_active: object.get("stop_hook_active")?.as_bool()?,
             },
-            Event::Notification => Self::Notification {
+            HookEvent::Notification => Self::Notification {
                 notification_type: text("notification_type")?,
                 message: text("message")?,
                 details: value("details")?,
             },
-            Event::SessionStart => Self::SessionStart {
+            HookEvent::SessionStart => Self::SessionStart {
                 source: text("source")?,
             },
-            Event::SessionEnd => Self::SessionEnd {
+            HookEvent::SessionEnd => Self::SessionEnd {
                 reason: text("reason")?,
             },
-            Event::PreCompress => Self::PreCompress {
+            HookEvent::PreCompress => Self::PreCompress {
                 trigger: text("trigger")?,
             },
-            Event::BeforeModel => Self::BeforeModel {
+            HookEvent::BeforeModel => Self::BeforeModel {
                 llm_request: value("llm_request")?,
             },
-            Event::AfterModel => Self::AfterModel {
+            HookEvent::AfterModel => Self::AfterModel {
                 llm_request: value("llm_request")?,
                 llm_response: value("llm_response")?,
             },
-            Event::BeforeToolSelection => Self::BeforeToolSelection {
+            HookEvent::BeforeToolSelection => Self::BeforeToolSelection {
                 llm_request: value("llm_request")?,
             },
         })
     }
 }
 
-impl ToolCall {
-    fn write(&self, response: Option<&Value>, object: &mut Object) {
+impl HookToolCall {
+    fn write(&self, response: Option<&Value>, object: &mut JsonObject) {
         let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
         put("tool_name", self.name.as_str().into());
         put("tool_input", self.input.clone());
@@ -322,7 +326,7 @@ impl ToolCall {
         }
     }
 
-    fn read(object: &Object) -> Option<Self> {
+    fn read(object: &JsonObject) -> Option<Self> {
         let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
         Some(Self {
             name: text("tool_name")?,

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::Object;
+use super::JsonObject;
 
 /// A hook's answer. Fields are what the hook wrote, whatever it wrote: the accessors judge them, and unknown ones stay.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Output(pub Object);
+pub struct HookOutput(pub JsonObject);
 
-impl Output {
+impl HookOutput {
     /// An answer with one decision and its reason.
     pub fn decided(decision: &str, reason: Option<&str>) -> Self {
-        let mut object = Object::new();
+        let mut object = JsonObject::new();
         object.insert("decision".to_owned(), decision.into());
         if let Some(reason) = reason {
             object.insert("reason".to_owned(), reason.into());
@@ -78,12 +78,12 @@ impl Output {
     }
 
     /// The arguments that take the place of a tool's own (`BeforeTool`).
-    pub fn tool_input(&self) -> Option<&Object> {
+    pub fn tool_input(&self) -> Option<&JsonObject> {
         self.specific("tool_input")?.as_object()
     }
 
     /// The tool to run in place of the one that has run (`AfterTool`).
-    pub fn tail_tool_call(&self) -> Option<&Object> {
+    pub fn tail_tool_call(&self) -> Option<&JsonObject> {
         self.specific("tailToolCallRequest")?.as_object()
     }
 

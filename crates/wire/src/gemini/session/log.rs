@@ -4,33 +4,33 @@ use std::collections::HashMap;
 
 use lapidary_json::{Token, TokenKind};
 
-use super::Record;
+use super::SessionRecord;
 use crate::lines::without_mark;
 
 /// A session as it stands after its last record.
 #[derive(Debug, Clone, Default)]
-pub struct Log<'a> {
+pub struct ReplayedLog<'a> {
     /// The first header, as it stands.
     pub header: Option<Token<'a>>,
     metadata: Vec<(Token<'a>, Token<'a>)>,
     /// Where each key is in `metadata`.
     keys: HashMap<&'a str, usize>,
-    messages: Vec<Message<'a>>,
+    messages: Vec<LoggedMessage<'a>>,
     /// Where each id's message is in `messages`.
     places: HashMap<&'a str, usize>,
     /// What is in the file but not in its final state.
-    pub skipped: Skipped,
+    pub skipped: SkippedRecords,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Message<'a> {
+struct LoggedMessage<'a> {
     id: Option<&'a str>,
     record: Token<'a>,
 }
 
 /// What a look at a line tells somebody who does not need all of it.
 #[derive(Debug, Clone, Copy)]
-pub enum Glimpse<'a> {
+pub enum LinePreview<'a> {
     /// It is a message of this id, quotes included. Its place is kept, with `null` in it.
     Message(Token<'a>),
     /// It is nothing that counts.
@@ -41,7 +41,7 @@ pub enum Glimpse<'a> {
 
 /// What is in a file but not in the session's final state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedRecords {
     /// Messages that a later record of the same id, or a checkpoint, replaced.
     pub superseded: u64,
     /// Messages that a checkpoint or a later header left out.
@@ -54,21 +54,24 @@ pub struct Skipped {
     pub unknown: u64,
 }
 
-impl Skipped {
+impl SkippedRecords {
     /// True if everything in the file is in the final state.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
 
-impl<'a> Log<'a> {
+impl<'a> ReplayedLog<'a> {
     /// Reads a file, whichever of the two formats it is. Cannot fail: what could not be read is counted.
     pub fn read(bytes: &'a [u8]) -> Self {
-        Self::read_glancing(bytes, |_| Glimpse::Unclear)
+        Self::read_glancing(bytes, |_| LinePreview::Unclear)
     }
 
     /// The same, without reading what nobody will look at: `glance` is shown each whole line and says of which that is so.
-    pub fn read_glancing(bytes: &'a [u8], mut glance: impl FnMut(&'a [u8]) -> Glimpse<'a>) -> Self {
+    pub fn read_glancing(
+        bytes: &'a [u8],
+        mut glance: impl FnMut(&'a [u8]) -> LinePreview<'a>,
+    ) -> Self {
         let bytes = without_mark(bytes);
         let mut log = Self::default();
         if !begins_as_a_log(bytes)
@@ -83,8 +86,8 @@ impl<'a> Log<'a> {
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let line = &rest[..end];
             match (glance(line), nothing) {
-                (Glimpse::Message(id), Some(nothing)) => log.upsert(Some(id), nothing),
-                (Glimpse::Nothing, _) => {}
+                (LinePreview::Message(id), Some(nothing)) => log.upsert(Some(id), nothing),
+                (LinePreview::Nothing, _) => {}
                 _ => log.push(line),
             }
             rest = &rest[end + 1..];
@@ -130,16 +133,18 @@ impl<'a> Log<'a> {
     }
 
     fn apply(&mut self, record: Token<'a>) {
-        match Record::of(record) {
-            Record::RewindTo(id) => self.rewind(id),
-            Record::Message { id, record } => self.upsert(Some(id), record),
-            Record::Set(patch) => self.patch(patch),
-            Record::Header(header) => {
+        match SessionRecord::from_token(record) {
+            SessionRecord::RewindTo(id) => self.rewind(id),
+            SessionRecord::Message { id, record } => self.upsert(Some(id), record),
+            SessionRecord::Set(patch) => self.patch(patch),
+            SessionRecord::Header(header) => {
                 self.header.get_or_insert(header);
                 self.patch(header);
             }
-            Record::Unknown if record.kind() == TokenKind::Object => self.skipped.unknown += 1,
-            Record::Unknown => self.skipped.unreadable += 1,
+            SessionRecord::Unknown if record.kind() == TokenKind::Object => {
+                self.skipped.unknown += 1
+            }
+            SessionRecord::Unknown => self.skipped.unreadable += 1,
         }
     }
 
@@ -173,7 +178,9 @@ impl<'a> Log<'a> {
                 self.skipped.unreadable += 1;
                 continue;
             }
-            let id = message.get("id").and_then(|id| id.if_kind(TokenKind::String));
+            let id = message
+                .get("id")
+                .and_then(|id| id.if_kind(TokenKind::String));
             self.upsert(id, message);
         }
         let kept = before
@@ -190,7 +197,7 @@ impl<'a> Log<'a> {
         let next = self.messages.len();
         let place = id.map_or(next, |id| *self.places.entry(id).or_insert(next));
         if place == next {
-            self.messages.push(Message { id, record });
+            self.messages.push(LoggedMessage { id, record });
         } else {
             self.messages[place].record = record;
             self.skipped.superseded += 1;

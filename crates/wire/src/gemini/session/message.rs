@@ -23,7 +23,7 @@ pub struct MessageRecord<'a> {
 
 impl<'a> MessageRecord<'a> {
     /// Reads a record. A field that is `null` counts as absent.
-    pub fn of(record: Token<'a>) -> Self {
+    pub fn from_token(record: Token<'a>) -> Self {
         let mut message = Self::default();
         for (key, value) in record.members() {
             let field = match key.string().as_deref() {
@@ -80,32 +80,32 @@ impl<'a> MessageRecord<'a> {
 
     /// The calls the message made: those it lists, with their results; or, where a history was rewritten and lists none, those that
     /// stand in its content.
-    pub fn tool_calls(&self) -> Vec<ToolCall<'a>> {
+    pub fn tool_calls(&self) -> Vec<SessionToolCall<'a>> {
         let listed = self.tool_calls.into_iter().flat_map(Token::elements);
         let listed = listed.filter(|call| call.kind() == TokenKind::Object);
-        let listed: Vec<_> = listed.map(ToolCall::of).collect();
+        let listed: Vec<_> = listed.map(SessionToolCall::from_token).collect();
         if !listed.is_empty() {
             return listed;
         }
         let parts = self.parts().into_iter();
         let in_content = parts.filter_map(|part| match part {
-            Part::FunctionCall(call) => Some(ToolCall::of(call)),
+            MessagePart::FunctionCall(call) => Some(SessionToolCall::from_token(call)),
             _ => None,
         });
         in_content.collect()
     }
 
     /// What the model thought.
-    pub fn thoughts(&self) -> impl Iterator<Item = Thought<'a>> + use<'a> {
+    pub fn thoughts(&self) -> impl Iterator<Item = ModelThought<'a>> + use<'a> {
         self.thoughts
             .into_iter()
             .flat_map(Token::elements)
             .filter(|thought| thought.kind() == TokenKind::Object)
-            .map(Thought::of)
+            .map(ModelThought::from_token)
     }
 
     /// The parts of the content.
-    pub fn parts(&self) -> Vec<Part<'a>> {
+    pub fn parts(&self) -> Vec<MessagePart<'a>> {
         self.content.map(parts).unwrap_or_default()
     }
 }
@@ -113,13 +113,13 @@ impl<'a> MessageRecord<'a> {
 /// One thought.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are Gemini's own")]
-pub struct Thought<'a> {
+pub struct ModelThought<'a> {
     pub subject: Option<Token<'a>>,
     pub description: Option<Token<'a>>,
 }
 
-impl<'a> Thought<'a> {
-    fn of(thought: Token<'a>) -> Self {
+impl<'a> ModelThought<'a> {
+    fn from_token(thought: Token<'a>) -> Self {
         Self {
             subject: thought.get("subject"),
             description: thought.get("description"),
@@ -130,7 +130,7 @@ impl<'a> Thought<'a> {
 /// One call of a tool, with its result inside.
 #[derive(Debug, Clone, Default)]
 #[expect(missing_docs, reason = "the names are Gemini's own")]
-pub struct ToolCall<'a> {
+pub struct SessionToolCall<'a> {
     pub id: Option<Token<'a>>,
     pub name: Option<Token<'a>>,
     pub args: Option<Token<'a>>,
@@ -145,9 +145,9 @@ pub struct ToolCall<'a> {
     pub result_display: Option<Token<'a>>,
 }
 
-impl<'a> ToolCall<'a> {
+impl<'a> SessionToolCall<'a> {
     /// Reads a call. A field that is `null` counts as absent.
-    pub fn of(call: Token<'a>) -> Self {
+    pub fn from_token(call: Token<'a>) -> Self {
         let mut read = Self::default();
         for (key, value) in call.members() {
             let field = match key.string().as_deref() {
@@ -170,7 +170,7 @@ impl<'a> ToolCall<'a> {
 
     /// What came back, if anything did.
     pub fn result(&self) -> Option<ToolCallResult<'a>> {
-        ToolCallResult::of(self.result?)
+        ToolCallResult::from_token(self.result?)
     }
 }
 
@@ -186,7 +186,7 @@ pub enum ToolCallResult<'a> {
 }
 
 impl<'a> ToolCallResult<'a> {
-    fn of(result: Token<'a>) -> Option<Self> {
+    fn from_token(result: Token<'a>) -> Option<Self> {
         let first = match result.kind() {
             TokenKind::Null => return None,
             TokenKind::Array => result.elements().next()?.non_null()?,
@@ -245,7 +245,7 @@ pub const NO_TEXTS: [&str; 8] = [
 
 /// One part of a message's content.
 #[derive(Debug, Clone)]
-pub enum Part<'a> {
+pub enum MessagePart<'a> {
     /// Text.
     Text(Token<'a>),
     /// Text marked `thought: true`.
@@ -266,7 +266,7 @@ pub enum Part<'a> {
 }
 
 /// The parts of a content, which may be a string, a part or a list of parts.
-pub fn parts(content: Token<'_>) -> Vec<Part<'_>> {
+pub fn parts(content: Token<'_>) -> Vec<MessagePart<'_>> {
     match content.kind() {
         TokenKind::Array => content.elements().map(part).collect(),
         TokenKind::Null => Vec::new(),
@@ -274,31 +274,34 @@ pub fn parts(content: Token<'_>) -> Vec<Part<'_>> {
     }
 }
 
-fn part(part: Token<'_>) -> Part<'_> {
+fn part(part: Token<'_>) -> MessagePart<'_> {
     if part.kind() == TokenKind::String {
-        return Part::Text(part);
+        return MessagePart::Text(part);
     }
     if let Some(call) = part.get("functionCall") {
-        return Part::FunctionCall(call);
+        return MessagePart::FunctionCall(call);
     }
     if part.get("functionResponse").is_some() {
-        return Part::FunctionResponse;
+        return MessagePart::FunctionResponse;
     }
     if let Some(inline) = part.get("inlineData")
         && let (Some(mime_type), Some(data)) = (inline.get("mimeType"), inline.get("data"))
     {
-        return Part::InlineData { mime_type, data };
+        return MessagePart::InlineData { mime_type, data };
     }
-    match part.get("text").and_then(|text| text.if_kind(TokenKind::String)) {
+    match part
+        .get("text")
+        .and_then(|text| text.if_kind(TokenKind::String))
+    {
         Some(text) if part.get("thought").and_then(Token::bool) == Some(true) => {
-            Part::Thought(text)
+            MessagePart::Thought(text)
         }
-        Some(text) => Part::Text(text),
-        None => Part::Other(part),
+        Some(text) => MessagePart::Text(text),
+        None => MessagePart::Other(part),
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> MessagePart<'a> {
     /// The text of a text part.
     pub fn text(&self) -> Option<Cow<'a, str>> {
         match self {

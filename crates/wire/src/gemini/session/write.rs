@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use lapidary_json::{TokenKind, compact};
 
-use super::Log;
+use super::ReplayedLog;
 
-impl Log<'_> {
+impl ReplayedLog<'_> {
     /// Writes the session as it stands, a header and then one message a line: what `--session-file` takes, and `--resume` too.
     ///
     /// What the CLI cannot do without is added where it is missing: a project's hash, without which it takes the file for none of its

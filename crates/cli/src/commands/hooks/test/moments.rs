@@ -5,7 +5,7 @@ use std::io::{Read, stdin};
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::hooks::Surroundings;
-use lapidary::wire::gemini::hooks::{Details, Event, Input, Object, ToolCall};
+use lapidary::wire::gemini::hooks::{EventDetails, HookEvent, HookInput, HookToolCall, JsonObject};
 use serde_json::{Value, json};
 
 use super::{Args, recorded};
@@ -17,7 +17,7 @@ const LONGEST: u64 = 16 << 20;
 /// A moment, and what hooks are told then.
 pub(super) struct Moment {
     /// In each round a hook runs once. A tool may go by several names: of these it is told the first that it is for.
-    pub(super) rounds: Vec<Vec<Input>>,
+    pub(super) rounds: Vec<Vec<HookInput>>,
     /// What else somebody should know.
     pub(super) notes: Vec<String>,
     /// It is one around an agent that is spoken to, whose arguments nobody can change.
@@ -25,7 +25,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    pub(super) fn of(rounds: Vec<Vec<Input>>) -> Self {
+    pub(super) fn of(rounds: Vec<Vec<HookInput>>) -> Self {
         Self {
             rounds,
             notes: Vec::new(),
@@ -34,7 +34,11 @@ impl Moment {
     }
 }
 
-pub(super) fn of(args: &Args, event: Event, around: &Surroundings) -> Result<Vec<Moment>, Failure> {
+pub(super) fn of(
+    args: &Args,
+    event: HookEvent,
+    around: &Surroundings,
+) -> Result<Vec<Moment>, Failure> {
     if let Some(recording) = &args.recording {
         return recorded::of(recording, event, around);
     }
@@ -43,9 +47,9 @@ pub(super) fn of(args: &Args, event: Event, around: &Surroundings) -> Result<Vec
 }
 
 /// What somebody says, over what is usual.
-fn said(args: &Args, event: Event, around: &Surroundings) -> Result<Input, Failure> {
+fn said(args: &Args, event: HookEvent, around: &Surroundings) -> Result<HookInput, Failure> {
     let given = args.input.as_deref().map(given).transpose()?;
-    let is_about_tool = matches!(event, Event::BeforeTool | Event::AfterTool);
+    let is_about_tool = matches!(event, HookEvent::BeforeTool | HookEvent::AfterTool);
     let own = match (&args.tool, is_about_tool) {
         (Some(tool), true) => {
             let input = Value::Object(given.unwrap_or_default());
@@ -64,7 +68,7 @@ fn said(args: &Args, event: Event, around: &Surroundings) -> Result<Input, Failu
     let mut told = around.input(usual(event)).to_object();
     told.extend(own);
     told.insert("hook_event_name".to_owned(), event.as_str().into());
-    Input::from_object(&told).ok_or_else(|| {
+    HookInput::from_object(&told).ok_or_else(|| {
         let error = anyhow!("`--input` has a field of a type that `{event}` hooks do not get");
         let usual = Value::Object(around.input(usual(event)).to_object());
         Failure::bad_input(error).with_hint(format!("such hooks get, for example, {usual}"))
@@ -72,7 +76,7 @@ fn said(args: &Args, event: Event, around: &Surroundings) -> Result<Input, Failu
 }
 
 /// What `--input` says itself, or the file that it names, or stdin.
-fn given(said: &str) -> Result<Object, Failure> {
+fn given(said: &str) -> Result<JsonObject, Failure> {
     let (name, text) = match said.strip_prefix('@') {
         Some(path) => {
             let file = File::open(path).context(format!("cannot read `{path}`"));
@@ -96,7 +100,7 @@ fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn object(text: &str, name: &str) -> Result<Object, Failure> {
+fn object(text: &str, name: &str) -> Result<JsonObject, Failure> {
     let example =
         r#"`--input` takes a JSON object such as '{"file_path": "a"}', `@FILE`, or `-` for stdin"#;
     let refused = |error| Failure::bad_input(error).with_hint(example);
@@ -111,58 +115,58 @@ fn object(text: &str, name: &str) -> Result<Object, Failure> {
     }
 }
 
-fn object_of(value: Value) -> Object {
+fn object_of(value: Value) -> JsonObject {
     match value {
         Value::Object(object) => object,
-        _ => Object::new(),
+        _ => JsonObject::new(),
     }
 }
 
 /// What hooks are told where nobody says anything.
-fn usual(event: Event) -> Details {
+fn usual(event: HookEvent) -> EventDetails {
     let request = || json!({"model": "gemini-2.5-flash", "messages": [{"role": "user", "content": "hello"}], "config": {}});
     let word = |word: &str| word.to_owned();
     match event {
-        Event::BeforeTool => Details::BeforeTool(ToolCall {
+        HookEvent::BeforeTool => EventDetails::BeforeTool(HookToolCall {
             input: json!({}),
-            ..ToolCall::default()
+            ..HookToolCall::default()
         }),
-        Event::AfterTool => Details::AfterTool(
-            ToolCall {
+        HookEvent::AfterTool => EventDetails::AfterTool(
+            HookToolCall {
                 input: json!({}),
-                ..ToolCall::default()
+                ..HookToolCall::default()
             },
             json!({"llmContent": "", "returnDisplay": ""}),
         ),
-        Event::BeforeAgent => Details::BeforeAgent {
+        HookEvent::BeforeAgent => EventDetails::BeforeAgent {
             prompt: word("hello"),
         },
-        Event::AfterAgent => Details::AfterAgent {
+        HookEvent::AfterAgent => EventDetails::AfterAgent {
             prompt: word("hello"),
             prompt_response: word("[no response text]"),
             stop_hook_active: false,
         },
-        Event::Notification => Details::Notification {
+        HookEvent::Notification => EventDetails::Notification {
             notification_type: word("ToolPermission"),
             message: word("Tool ls requires execution"),
             details: json!({"type": "exec", "title": "ls", "command": "ls", "rootCommand": "ls"}),
         },
-        Event::SessionStart => Details::SessionStart {
+        HookEvent::SessionStart => EventDetails::SessionStart {
             source: word("startup"),
         },
-        Event::SessionEnd => Details::SessionEnd {
+        HookEvent::SessionEnd => EventDetails::SessionEnd {
             reason: word("exit"),
         },
-        Event::PreCompress => Details::PreCompress {
+        HookEvent::PreCompress => EventDetails::PreCompress {
             trigger: word("auto"),
         },
-        Event::BeforeModel => Details::BeforeModel {
+        HookEvent::BeforeModel => EventDetails::BeforeModel {
             llm_request: request(),
         },
-        Event::BeforeToolSelection => Details::BeforeToolSelection {
+        HookEvent::BeforeToolSelection => EventDetails::BeforeToolSelection {
             llm_request: request(),
         },
-        Event::AfterModel => Details::AfterModel {
+        HookEvent::AfterModel => EventDetails::AfterModel {
             llm_request: request(),
             llm_response: json!({"text": "hello", "candidates": [{"content": {"role": "model", "parts": ["hello"]}}]}),
         },

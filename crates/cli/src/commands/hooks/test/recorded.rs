@@ -15,7 +15,7 @@ use lapidary::engine::policy::ToolActions;
 use lapidary::engine::replay::Past;
 use lapidary::vocab::event::TextKind;
 use lapidary::vocab::{Body, Event as Told, Text};
-use lapidary::wire::gemini::hooks::{Details, Event, ToolCall};
+use lapidary::wire::gemini::hooks::{EventDetails, HookEvent, HookToolCall};
 
 use self::calls::{Calls, Teller};
 use super::moments::Moment;
@@ -28,7 +28,7 @@ const UNASKED: &str =
 
 pub(super) fn of(
     recording: &Path,
-    event: Event,
+    event: HookEvent,
     around: &Surroundings,
 ) -> Result<Vec<Moment>, Failure> {
     if !can_tell(event) {
@@ -60,10 +60,13 @@ fn only_events(path: &Path) -> Failure {
     Failure::bad_input(error).with_hint("name the directory of the recording that they are of")
 }
 
-fn can_tell(event: Event) -> bool {
+fn can_tell(event: HookEvent) -> bool {
     !matches!(
         event,
-        Event::PreCompress | Event::BeforeModel | Event::AfterModel | Event::BeforeToolSelection
+        HookEvent::PreCompress
+            | HookEvent::BeforeModel
+            | HookEvent::AfterModel
+            | HookEvent::BeforeToolSelection
     )
 }
 
@@ -74,13 +77,13 @@ fn directory(recording: &Path) -> Option<PathBuf> {
 }
 
 struct Reading {
-    event: Event,
+    event: HookEvent,
     /// Where the agent works.
     dir: PathBuf,
     actions: ToolActions,
     calls: Calls,
     /// What is about no call.
-    others: Vec<Details>,
+    others: Vec<EventDetails>,
     prompt: String,
     answer: String,
 }
@@ -94,8 +97,9 @@ impl Reading {
             is_served,
             ..
         } = self.calls;
-        let moment = |details: Details| Moment::of(vec![vec![around.input(details)]]);
-        let rounds = |told: Vec<Vec<ToolCall>>, details: &dyn Fn(ToolCall) -> Details| {
+        let moment = |details: EventDetails| Moment::of(vec![vec![around.input(details)]]);
+        let rounds = |told: Vec<Vec<HookToolCall>>,
+                      details: &dyn Fn(HookToolCall) -> EventDetails| {
             let round = |round: Vec<_>| {
                 let calls = round.into_iter();
                 calls.map(|call| around.input(details(call))).collect()
@@ -103,7 +107,7 @@ impl Reading {
             Moment::of(told.into_iter().map(round).collect())
         };
         match self.event {
-            Event::BeforeTool => {
+            HookEvent::BeforeTool => {
                 let is_unasked =
                     |is_asked: bool| teller == Teller::Lapidary && !is_asked && !is_served;
                 let all = all.iter().map(|call| Moment {
@@ -113,18 +117,18 @@ impl Reading {
                         .chain(call.asked.left_out(teller))
                         .collect(),
                     is_fixed: teller == Teller::Lapidary,
-                    ..rounds(call.asked.told(teller), &Details::BeforeTool)
+                    ..rounds(call.asked.told(teller), &EventDetails::BeforeTool)
                 });
                 all.collect()
             }
-            Event::AfterTool => {
+            HookEvent::AfterTool => {
                 let done = done.iter().map(|(call, response)| {
-                    let details = |call| Details::AfterTool(call, response.clone());
+                    let details = |call| EventDetails::AfterTool(call, response.clone());
                     rounds(call.told(teller), &details)
                 });
                 done.collect()
             }
-            Event::Notification => {
+            HookEvent::Notification => {
                 let asked = questions.asked();
                 asked.map(|known| moment(known.notice())).collect()
             }
@@ -144,7 +148,7 @@ impl Reading {
                 self.prompt = input.text.to_string();
                 self.answer.clear();
                 let prompt = self.prompt.clone();
-                self.add(Details::BeforeAgent { prompt });
+                self.add(EventDetails::BeforeAgent { prompt });
             }
             Body::StreamDelta(delta) => {
                 let text = delta.text_delta.as_ref().map(Text::to_str);
@@ -154,14 +158,14 @@ impl Reading {
                 self.answer.push_str(&text.text.to_str());
             }
             Body::TurnComplete(_) => self.turned(),
-            Body::RunEnd(_) => self.add(Details::SessionEnd {
+            Body::RunEnd(_) => self.add(EventDetails::SessionEnd {
                 reason: "exit".to_owned(),
             }),
             _ => {}
         }
     }
 
-    fn add(&mut self, details: Details) {
+    fn add(&mut self, details: EventDetails) {
         if details.event() == self.event {
             self.others.push(details);
         }
@@ -173,7 +177,7 @@ impl Reading {
             let dir = self.dir.join(dir.to_str().as_ref());
             self.actions.works_in(told.base.session_id.as_ref(), &dir);
         }
-        self.add(Details::SessionStart {
+        self.add(EventDetails::SessionStart {
             source: "startup".to_owned(),
         });
     }
@@ -181,7 +185,7 @@ impl Reading {
     fn turned(&mut self) {
         let answer = std::mem::take(&mut self.answer);
         let silent = "[no response text]".to_owned();
-        self.add(Details::AfterAgent {
+        self.add(EventDetails::AfterAgent {
             prompt: self.prompt.clone(),
             prompt_response: Some(answer).filter(|it| !it.is_empty()).unwrap_or(silent),
             stop_hook_active: false,

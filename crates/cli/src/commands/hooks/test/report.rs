@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use lapidary::engine::hooks::{Effect, Fired, Format, HookError, Ran};
 use lapidary::engine::process::Exit;
-use lapidary::gemini::hooks::{Event, Order, PassedOver, Registry};
+use lapidary::gemini::hooks::{HookEvent, Order, PassedOver, Registry};
 use lapidary::vocab::Json;
 use lapidary::vocab::hook_test::{
     HookEffect, HookEffectKind as Kind, HookFormat, HookMoment, HookNotRun, HookOrder, HookTrial,
 };
-use lapidary::wire::gemini::hooks::{Input, Object};
+use lapidary::wire::gemini::hooks::{HookInput, JsonObject};
 use serde_json::Value;
 
 use super::super::list::is_of_another;
 use super::Planned;
 
 /// What does not count, with its reason: of this event, or of no event at all.
-pub(super) fn left_out(registry: &Registry, event: Event) -> Vec<String> {
+pub(super) fn left_out(registry: &Registry, event: HookEvent) -> Vec<String> {
     let all = registry.left_out.iter();
     let all = all.filter(|left| !is_of_another(left, event));
     all.map(|left| format!("{}: {}: {}", left.origin.display(), left.what, left.why))
@@ -28,7 +28,7 @@ pub(super) fn moment(planned: &Planned, fired: &Fired) -> HookMoment {
     let effects = fired.effects().into_iter().map(effect).collect();
     let aggregate = fired.aggregate.as_ref();
     let unheard = fired.runs.iter().filter_map(Ran::unheard);
-    let unheard = unheard.filter(|_| fired.event == Event::BeforeTool);
+    let unheard = unheard.filter(|_| fired.event == HookEvent::BeforeTool);
     let unheard = unheard.map(|why| format!("with `--hooks` the call is held back: {why}"));
     HookMoment {
         context: input.context().map(str::to_owned),
@@ -54,7 +54,7 @@ fn not_run(passed_over: &PassedOver) -> HookNotRun {
     }
 }
 
-fn trial(ran: &Ran, first: &Input) -> HookTrial {
+fn trial(ran: &Ran, first: &HookInput) -> HookTrial {
     let hook = &ran.hook;
     let (exit_code, signal) = match ran.exit {
         Some(Exit::Code(code)) => (Some(code), None),
@@ -123,7 +123,7 @@ fn effect(effect: Effect) -> HookEffect {
     }
 }
 
-fn json(object: &Object) -> Json {
+fn json(object: &JsonObject) -> Json {
     Json::from_value(object)
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::sessions::redact::{Redactor, Report, Whose};
 use lapidary::vocab::line;
-use lapidary::wire::lines::Line;
+use lapidary::wire::lines::RawLine;
 use tempfile::NamedTempFile;
 
 use super::super::super::sessions::export::redacted;
@@ -65,7 +65,7 @@ fn without_raw(lines: &[u8]) -> Result<Vec<u8>, Failure> {
     let mut reader = EventReader::default();
     let mut kept = Vec::with_capacity(lines.len());
     for line in lines.split(|byte| *byte == b'\n') {
-        if let Some(EventLine::Event(mut event)) = reader.push(Line::Whole(line)) {
+        if let Some(EventLine::Event(mut event)) = reader.push(RawLine::Whole(line)) {
             event.base.raw = None;
             event.base.raw_base64 = None;
             event.base.raw_is_text = false;

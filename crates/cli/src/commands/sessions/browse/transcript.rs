@@ -10,7 +10,7 @@ use lapidary::normalize::{Options, RecordOrder};
 use lapidary::render::Renderer;
 use lapidary::render::live::Marks;
 use lapidary::render::text::{self, TextRenderer};
-use lapidary::wire::gemini::session::Log;
+use lapidary::wire::gemini::session::ReplayedLog;
 
 use super::state::Extent;
 use super::text::lines;
@@ -52,7 +52,7 @@ pub(super) fn read(
     if !is_wanted() {
         return Ok(Vec::new());
     }
-    let log = Log::read(&bytes);
+    let log = ReplayedLog::read(&bytes);
     if log.is_empty() && left_out > 0 {
         return Err(format!(
             "it is too large to be shown here: {}",
@@ -104,7 +104,7 @@ fn bounded(path: &Path, limits: &Limits) -> io::Result<(Vec<u8>, u64)> {
     Ok((bytes, left_out))
 }
 
-fn render(log: &Log<'_>, out: &mut Ends, is_wanted: &dyn Fn() -> bool) -> io::Result<()> {
+fn render(log: &ReplayedLog<'_>, out: &mut Ends, is_wanted: &dyn Fn() -> bool) -> io::Result<()> {
     let mut options = Options::new("browse");
     options.keep_raw = false;
     options.record_order = RecordOrder::Reading;

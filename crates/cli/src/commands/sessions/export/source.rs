@@ -12,7 +12,7 @@ use lapidary::render::markdown::MarkdownRenderer;
 use lapidary::render::outline::Outline;
 use lapidary::sessions::OtherSession;
 use lapidary::vocab::{Event, line};
-use lapidary::wire::lines::Line;
+use lapidary::wire::lines::RawLine;
 
 use super::super::super::prices::TranscriptPrices;
 use super::super::common::unsupported;
@@ -83,7 +83,7 @@ pub(super) fn transcript(lines: &[u8], to: To, out: &mut impl Write) -> Result<(
 fn each_event(lines: &[u8], mut take: impl FnMut(&Event) -> io::Result<()>) -> io::Result<()> {
     let mut reader = EventReader::default();
     for line in lines.split(|byte| *byte == b'\n') {
-        if let Some(EventLine::Event(event)) = reader.push(Line::Whole(line)) {
+        if let Some(EventLine::Event(event)) = reader.push(RawLine::Whole(line)) {
             take(&event)?;
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use lapidary::gemini::hooks::Event;
+use lapidary::gemini::hooks::HookEvent;
 use lapidary_standin::api::{Script, Turn};
 use lapidary_testkit::gemini::Version::V0_61_0;
 use serde_json::{Map, Value, json};
@@ -31,12 +31,12 @@ struct Counted {
 
 /// A hook for every event, which notes what it is told. Two of them add something for the model.
 fn settings() -> Value {
-    let hooks: Map<String, Value> = Event::ALL
+    let hooks: Map<String, Value> = HookEvent::ALL
         .into_iter()
         .map(|event| {
             let says = match event {
-                Event::BeforeAgent => "CTXMARK",
-                Event::SessionStart => "STARTMARK",
+                HookEvent::BeforeAgent => "CTXMARK",
+                HookEvent::SessionStart => "STARTMARK",
                 _ => "",
             };
             let output = json!({"hookSpecificOutput": {"additionalContext": says}});
@@ -102,7 +102,7 @@ fn headless_gemini_cli_fires_all_hooks_and_we_none() {
     let alone = counted(&headless);
     let hooked = counted(&[headless.as_slice(), &["--hooks"]].concat());
     assert_eq!(alone, hooked);
-    for event in Event::ALL.map(Event::as_str) {
+    for event in HookEvent::ALL.map(HookEvent::as_str) {
         // Without a terminal Lapidary asks no question.
         let is_fired = times(&alone, event) > 0;
         assert_eq!(is_fired, event != "Notification", "{event}: {alone:?}");
@@ -122,7 +122,7 @@ fn over_acp_each_event_is_fired_once_by_gemini_cli_or_by_us() {
     let spoken = ["--transport", "acp", "--allow", "execute:touch a"];
     let alone = counted(&spoken);
     let hooked = counted(&[spoken.as_slice(), &["--hooks"]].concat());
-    for event in Event::ALL.map(Event::as_str) {
+    for event in HookEvent::ALL.map(HookEvent::as_str) {
         let is_own = OWN.contains(&event);
         assert_eq!(times(&alone, event) > 0, is_own, "{event}: {alone:?}");
         if is_own {

@@ -7,7 +7,7 @@ use lapidary::engine::hooks::{Effect, Surroundings, fire};
 use lapidary::gemini::hooks::Registry;
 use lapidary::gemini::setup::Setup;
 use lapidary::gemini::{GeminiHome, Vars};
-use lapidary::wire::gemini::hooks::{Details, ToolCall};
+use lapidary::wire::gemini::hooks::{EventDetails, HookToolCall};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -85,10 +85,10 @@ impl Expected {
             around,
         };
         let call = &case.calls[number];
-        let call = ToolCall {
+        let call = HookToolCall {
             name: call.tool.to_owned(),
             input: call.input.clone(),
-            ..ToolCall::default()
+            ..HookToolCall::default()
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -108,8 +108,8 @@ struct Scene {
 }
 
 impl Scene {
-    async fn consequence(&self, call: ToolCall, response: Option<&Value>) -> Consequence {
-        for effect in self.effects(Details::BeforeTool(call.clone())).await {
+    async fn consequence(&self, call: HookToolCall, response: Option<&Value>) -> Consequence {
+        for effect in self.effects(EventDetails::BeforeTool(call.clone())).await {
             match effect {
                 Effect::Block(reason) => return Consequence::Blocked(reason),
                 Effect::ReplaceToolInput(_) => return Consequence::Invalid,
@@ -118,7 +118,7 @@ impl Scene {
         }
         // If the CLI has told nobody what came of it, there should be nobody to be told.
         let response = response.cloned().unwrap_or_default();
-        for effect in self.effects(Details::AfterTool(call, response)).await {
+        for effect in self.effects(EventDetails::AfterTool(call, response)).await {
             match effect {
                 Effect::Block(reason) => return Consequence::Hidden(reason),
                 Effect::AddContext(context) => return Consequence::Ran(Some(context)),
@@ -128,7 +128,7 @@ impl Scene {
         Consequence::Ran(None)
     }
 
-    async fn effects(&self, details: Details) -> Vec<Effect> {
+    async fn effects(&self, details: EventDetails) -> Vec<Effect> {
         let input = self.around.input(details);
         let plan = self.registry.plan(input.event(), input.context());
         let never = CancellationToken::new();

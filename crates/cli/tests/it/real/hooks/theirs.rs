@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use lapidary::wire::gemini::hooks::Input;
+use lapidary::wire::gemini::hooks::HookInput;
 use lapidary_standin::api::{FakeApi, Script, Turn};
 use lapidary_testkit::gemini::{Version, World};
 use serde_json::Value;
@@ -110,7 +110,7 @@ impl Seen {
     /// Whatever a hook was told can be read and written again, byte for byte.
     pub(super) fn round_trips(&self) -> Vec<String> {
         let wrong = self.told.iter().filter_map(|told| {
-            let read = told.payload.as_object().and_then(Input::from_object);
+            let read = told.payload.as_object().and_then(HookInput::from_object);
             let written = read.map(|input| input.to_json());
             (written.as_deref() != Some(&told.text))
                 .then(|| format!("{}\nis written as\n{written:?}", told.text))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::Object;
+use super::super::JsonObject;
 use super::super::output::is_truthy;
 use super::text_of;
 
@@ -13,8 +13,8 @@ const SETTINGS: [&str; 4] = ["temperature", "maxOutputTokens", "topP", "topK"];
 const DEFAULT_MODEL: &str = "gemini-3.5-flash";
 
 /// What hooks see of a request to the model API (`model`, `contents`, `config`).
-pub fn to_request(request: &Object) -> Object {
-    let mut seen = Object::new();
+pub fn to_request(request: &JsonObject) -> JsonObject {
+    let mut seen = JsonObject::new();
     let model = request.get("model").filter(|it| is_truthy(it));
     seen.insert(
         "model".to_owned(),
@@ -28,7 +28,7 @@ pub fn to_request(request: &Object) -> Object {
 
 /// The request after a `BeforeModel` hook has said how it should be. Messages are put in place of the texts one by one; what
 /// is no text stays where it was. None if the hook's words make no sense, and then the request stays as it is.
-pub fn apply_request(said: &Object, request: &Object) -> Option<Object> {
+pub fn apply_request(said: &JsonObject, request: &JsonObject) -> Option<JsonObject> {
     let mut changed = request.clone();
     if let Some(model) = said.get("model").filter(|it| !it.is_null()) {
         changed.insert("model".to_owned(), model.clone());
@@ -46,7 +46,7 @@ pub fn apply_request(said: &Object, request: &Object) -> Option<Object> {
     Some(changed)
 }
 
-fn contents(request: &Object) -> Vec<&Value> {
+fn contents(request: &JsonObject) -> Vec<&Value> {
     match request.get("contents") {
         Some(Value::Array(contents)) => contents.iter().collect(),
         Some(one) if is_truthy(one) => vec![one],
@@ -72,7 +72,7 @@ fn message(content: &Value) -> Option<Value> {
     (!text.is_empty()).then(|| json!({"role": role, "content": text}))
 }
 
-fn settings(config: Option<&Value>) -> Object {
+fn settings(config: Option<&Value>) -> JsonObject {
     let known = SETTINGS.into_iter();
     let given = known.filter_map(|key| Some((key.to_owned(), config?.get(key)?.clone())));
     given.collect()
@@ -124,14 +124,14 @@ fn place<'a>(content: &Value, messages: &mut impl Iterator<Item = &'a Value>) ->
 }
 
 fn content_of(message: &Value) -> Option<Value> {
-    let mut content = Object::new();
+    let mut content = JsonObject::new();
     let text = words(message)?;
     put_role(&mut content, message);
     content.insert("parts".to_owned(), json!([{"text": text}]));
     Some(content.into())
 }
 
-fn put_role(content: &mut Object, message: &Value) {
+fn put_role(content: &mut JsonObject, message: &Value) {
     match message.get("role") {
         Some(role) => content.insert("role".to_owned(), role.clone()),
         None => content.remove("role"),

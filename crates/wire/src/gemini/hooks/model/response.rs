@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::Object;
+use super::super::JsonObject;
 use super::super::output::{is_truthy, said};
 use super::text_of;
 
@@ -13,8 +13,8 @@ const USAGE: [&str; 3] = [
 ];
 
 /// What hooks see of an answer of the model API, or of a chunk of one.
-pub fn to_response(response: &Object) -> Object {
-    let mut seen = Object::new();
+pub fn to_response(response: &JsonObject) -> JsonObject {
+    let mut seen = JsonObject::new();
     let candidates = response.get("candidates").and_then(Value::as_array);
     let candidates = candidates.map_or(&[][..], Vec::as_slice);
     if let Some(text) = candidates.first().and_then(answer) {
@@ -29,7 +29,7 @@ pub fn to_response(response: &Object) -> Object {
 }
 
 /// The answer of the model API for what a hook said it should be. None if the hook's words make no sense.
-pub fn from_response(said: &Object) -> Option<Object> {
+pub fn from_response(said: &JsonObject) -> Option<JsonObject> {
     let mut response = some_of(&Value::Object(said.clone()), &["text"]);
     let candidates = said
         .get("candidates")?
@@ -60,7 +60,7 @@ fn parts(candidate: &Value) -> Option<&Vec<Value>> {
 fn candidate(candidate: &Value) -> Value {
     let parts = parts(candidate).map_or(&[][..], Vec::as_slice);
     let texts: Vec<&str> = parts.iter().filter_map(text_of).collect();
-    let mut seen = Object::new();
+    let mut seen = JsonObject::new();
     seen.insert(
         "content".to_owned(),
         json!({"role": "model", "parts": texts}),
@@ -84,7 +84,7 @@ fn rating(rating: &Value) -> Value {
 fn candidate_back(candidate: &Value) -> Option<Value> {
     let parts = parts(candidate)?.iter();
     let parts: Vec<Value> = parts.map(|part| json!({"text": part})).collect();
-    let mut back = Object::new();
+    let mut back = JsonObject::new();
     back.insert(
         "content".to_owned(),
         json!({"role": "model", "parts": parts}),
@@ -96,7 +96,7 @@ fn candidate_back(candidate: &Value) -> Option<Value> {
     Some(back.into())
 }
 
-fn some_of(value: &Value, keys: &[&str]) -> Object {
+fn some_of(value: &Value, keys: &[&str]) -> JsonObject {
     let given = keys
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), value.get(key)?.clone())));

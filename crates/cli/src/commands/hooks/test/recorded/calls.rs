@@ -9,7 +9,7 @@ use lapidary::vocab::event::{
     PermissionDecision, PermissionOutcome, PermissionRequest, ToolCallStatus, ToolCompletion,
 };
 use lapidary::vocab::{Body, Event as Told, Json, Text};
-use lapidary::wire::gemini::hooks::{Details, ToolCall};
+use lapidary::wire::gemini::hooks::{EventDetails, HookToolCall};
 use serde_json::Value;
 
 use super::displays::Displays;
@@ -68,12 +68,12 @@ impl Known {
     }
 
     /// What hooks are told of it, once for each name that its tool goes by, in as many rounds as there are sides and files of it.
-    pub(super) fn told(&self, teller: Teller) -> Vec<Vec<ToolCall>> {
+    pub(super) fn told(&self, teller: Teller) -> Vec<Vec<HookToolCall>> {
         if teller == Teller::Gemini {
-            let call = ToolCall {
+            let call = HookToolCall {
                 name: self.action.tool.clone().unwrap_or_default(),
                 input: value(&self.input),
-                ..ToolCall::default()
+                ..HookToolCall::default()
             };
             return vec![vec![call]];
         }
@@ -101,7 +101,7 @@ impl Known {
         untold.map(|untold| format!("{untold}: the call is held back for that"))
     }
 
-    pub(super) fn notice(&self) -> Details {
+    pub(super) fn notice(&self) -> EventDetails {
         self.wanted().notice()
     }
 
