@@ -36,7 +36,7 @@ pub struct Checkup {
 
 impl Checkup {
     /// What came of these checks.
-    pub fn of(agent: &str, checks: Vec<Check>) -> Self {
+    pub fn new(agent: &str, checks: Vec<Check>) -> Self {
         Self {
             schema: SCHEMA.into(),
             agent: agent.to_owned(),

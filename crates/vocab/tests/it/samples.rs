@@ -722,7 +722,7 @@ pub(crate) fn checkup() -> Checkup {
         full(CheckName::Trust, CheckState::Problem.as_str()),
         full("horoscope".into(), "postponed"),
     ];
-    Checkup::of("gemini", checks).with_card(Some(card()))
+    Checkup::new("gemini", checks).with_card(Some(card()))
 }
 
 fn card() -> Card {

@@ -74,7 +74,7 @@ impl<'a> Report<'a> {
     /// Prints what is left to print, and says whether nothing was a problem.
     pub(super) fn finish(self, agent: &str) -> io::Result<bool> {
         self.failed?;
-        let checkup = Checkup::of(agent, self.checks).with_card(self.card);
+        let checkup = Checkup::new(agent, self.checks).with_card(self.card);
         match self.format {
             Format::Json => line::write(self.out, &checkup)?,
             Format::Text => writeln!(self.out, "{}", verdict(&checkup))?,
