@@ -7,7 +7,7 @@ mod meter;
 
 use std::fmt;
 
-use lapidary_normalize::Stopped;
+use lapidary_normalize::StopCause;
 use lapidary_vocab::Cause;
 
 use crate::policy::nearest::nearest_of;
@@ -52,7 +52,7 @@ impl BudgetUnknown {
     }
 
     /// What becomes of a run whose agent does not report what is limited: a word about it, or its end.
-    pub(crate) fn judge(self, unknown: &[&str]) -> Result<Option<String>, Stopped> {
+    pub(crate) fn judge(self, unknown: &[&str]) -> Result<Option<String>, StopCause> {
         if unknown.is_empty() {
             return Ok(None);
         }
@@ -62,7 +62,7 @@ impl BudgetUnknown {
         );
         match self {
             Self::Warn => Ok(Some(message)),
-            Self::Fail => Err(Stopped {
+            Self::Fail => Err(StopCause {
                 cause: Cause::Budget,
                 message,
                 hint: Some("--budget-unknown warn lets such runs pass".to_owned()),

@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 
 use lapidary_gemini::trust::Trust;
 use lapidary_gemini::{GeminiHome, Vars};
-use lapidary_normalize::Options;
+use lapidary_normalize::NormalizeOptions;
 use lapidary_sessions::vault::Retention;
 use lapidary_sessions::{Listing, Project, SelectError, Selection, Store, select};
 use lapidary_vocab::Json;
@@ -70,7 +70,7 @@ pub struct Job {
     /// Where it is recorded.
     pub records: Records,
     /// How its words are translated; the run's id is among it.
-    pub options: Options,
+    pub options: NormalizeOptions,
     /// What the reader should know from the start.
     pub notices: Vec<String>,
     /// Whether the agent's bytes are handed on too.
@@ -174,7 +174,7 @@ impl Job {
             environment: host.environment.clone(),
             supervisor: host.supervisor.clone(),
             records: host.records.clone(),
-            options: Options::new(run),
+            options: NormalizeOptions::new(run),
             notices: Vec::new(),
             with_bytes: false,
             max_line: DEFAULT_LIMIT,
@@ -426,9 +426,9 @@ impl Job {
     }
 
     /// How its words are translated and judged: what the configuration says about denied calls counts.
-    fn judging(&self) -> Options {
+    fn judging(&self) -> NormalizeOptions {
         let config = &self.config;
-        Options {
+        NormalizeOptions {
             on_denied: config.on_denied.unwrap_or(self.options.on_denied),
             is_planning: config.permission_mode == Some(PermissionMode::Plan),
             ..self.options.clone()

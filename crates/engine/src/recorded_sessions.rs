@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use lapidary_normalize::{Deltas, Options};
+use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use lapidary_sessions::{
     Listed, Listing, ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError,
     SessionAbility, SessionProvider, headline,
@@ -50,9 +50,9 @@ impl RecordingSessions {
         let Some(format) = past.format() else {
             return Ok(()); // no agent's protocol: it is not in the list
         };
-        let mut options = past.options(Options::new(run));
+        let mut options = past.options(NormalizeOptions::new(run));
         options.keep_raw = false;
-        options.deltas = Deltas::Final;
+        options.deltas = DeltaMode::Final;
         let reading = PastReading {
             options,
             max_line: DEFAULT_LIMIT,

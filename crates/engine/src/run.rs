@@ -49,7 +49,7 @@ use std::task::{Context, Poll, ready};
 use std::thread;
 
 use futures_core::Stream;
-use lapidary_normalize::{Ending, Options};
+use lapidary_normalize::{NormalizeOptions, ProcessEnd};
 use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Body, Event};
 use tokio::sync::{Notify, mpsc, watch};
@@ -93,7 +93,7 @@ pub struct Run {
 /// What a run is, for readers of its recording.
 #[derive(Debug, Clone)]
 pub(crate) struct RunSource {
-    pub(crate) options: Options,
+    pub(crate) options: NormalizeOptions,
     pub(crate) provider: Provider,
     pub(crate) format: PastFormat,
     /// Where it is recorded. None if nothing of it stays.
@@ -161,9 +161,9 @@ impl Run {
 
     /// A run of an agent of this family that was over before it began. It is recorded where `record` says so.
     pub fn refused(
-        options: &Options,
+        options: &NormalizeOptions,
         provider: Provider,
-        ending: &Ending,
+        ending: &ProcessEnd,
         record: Option<&RefusedRun>,
     ) -> Self {
         let (batch, progress) = course::refused(options, &provider, ending, record);

@@ -35,7 +35,7 @@ mod turn;
 mod turn_driver;
 
 use lapidary_json::{SharedToken, Token, TokenKind};
-use lapidary_normalize::{Ending, Options, Stopped};
+use lapidary_normalize::{NormalizeOptions, ProcessEnd, StopCause};
 use lapidary_vocab::command::Command;
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Cause, Json};
@@ -86,15 +86,15 @@ pub fn connect(mut request: Request) -> Conversation {
 }
 
 /// There is no directory to work in.
-fn nowhere(options: &Options, provider: Provider) -> Run {
-    let stopped = Stopped {
+fn nowhere(options: &NormalizeOptions, provider: Provider) -> Run {
+    let stopped = StopCause {
         cause: Cause::BadInput,
         message: "the workspace has no directory".to_owned(),
         hint: None,
     };
-    let ending = Ending {
+    let ending = ProcessEnd {
         stopped: Some(stopped),
-        ..Ending::default()
+        ..ProcessEnd::default()
     };
     Run::refused(options, provider, &ending, None)
 }

@@ -8,7 +8,7 @@ mod unasked;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lapidary_normalize::{Ending, Stopped};
+use lapidary_normalize::{ProcessEnd, StopCause};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::PermissionViolation;
 use tokio::sync::Notify;
@@ -103,7 +103,7 @@ impl Violations {
     }
 
     /// Waits until a violation ends the run. Can be cancelled.
-    pub(crate) async fn stop(&self) -> Stopped {
+    pub(crate) async fn stop(&self) -> StopCause {
         loop {
             if let Some(stopped) = self.stopped() {
                 return stopped;
@@ -113,15 +113,15 @@ impl Violations {
     }
 
     /// Why the run has to end, if it has to.
-    pub(crate) fn stopped(&self) -> Option<Stopped> {
+    pub(crate) fn stopped(&self) -> Option<StopCause> {
         let is_stop = self.on_violation == OnViolation::Stop;
         self.kept().first().filter(|_| is_stop).map(stopped_for)
     }
 
     /// Adds the violations to how a run ended. One that ends the run does so also if the agent was quicker.
-    pub(crate) fn judge(&self, ending: &mut Ending) {
+    pub(crate) fn judge(&self, ending: &mut ProcessEnd) {
         ending.violations.clone_from(&self.kept());
-        let is_cancelled = |stopped: &Stopped| stopped.cause == Cause::CancelledByClient;
+        let is_cancelled = |stopped: &StopCause| stopped.cause == Cause::CancelledByClient;
         if ending.stopped.as_ref().is_none_or(is_cancelled) {
             ending.stopped = self.stopped().or(ending.stopped.take());
         }
@@ -133,7 +133,7 @@ impl Violations {
 }
 
 /// Why a run was refused that had this violation. A violation without a call is a file that had changed when the run was over.
-pub(crate) fn stopped_for(violation: &PermissionViolation) -> Stopped {
+pub(crate) fn stopped_for(violation: &PermissionViolation) -> StopCause {
     let (message, hint) = match (&violation.tool_use_id, violation.paths.first()) {
         (None, Some(path)) => (
             violation.message.to_string(),
@@ -147,7 +147,7 @@ pub(crate) fn stopped_for(violation: &PermissionViolation) -> Stopped {
             REPORT.to_owned(),
         ),
     };
-    Stopped {
+    StopCause {
         cause: Cause::PermissionDenied,
         message,
         hint: Some(hint),
@@ -173,14 +173,14 @@ mod tests {
 
     /// The cause of a run that was stopped for one reason, and had a violation.
     fn judged(on_violation: OnViolation, cause: Option<Cause>) -> Option<Cause> {
-        let stopped = cause.map(|cause| Stopped {
+        let stopped = cause.map(|cause| StopCause {
             cause,
             message: String::new(),
             hint: None,
         });
-        let mut ending = Ending {
+        let mut ending = ProcessEnd {
             stopped,
-            ..Ending::default()
+            ..ProcessEnd::default()
         };
         noted(on_violation, 1).judge(&mut ending);
         assert_eq!(ending.violations.len(), 1);
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn so_many_violations_are_kept_and_not_more() {
-        let mut ending = Ending::default();
+        let mut ending = ProcessEnd::default();
         noted(OnViolation::Report, MOST_KEPT + 9).judge(&mut ending);
         assert_eq!(ending.violations.len(), MOST_KEPT);
     }

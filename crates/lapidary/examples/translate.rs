@@ -7,14 +7,14 @@
 use lapidary::normalize::Normalizer as _;
 use std::io::{self, Read as _};
 
-use lapidary::normalize::{Ending, Options, gemini::stream::StreamNormalizer};
+use lapidary::normalize::{NormalizeOptions, ProcessEnd, gemini::stream::StreamNormalizer};
 use lapidary::render::Renderer as _;
 use lapidary::render::text::{self, TextRenderer};
 use lapidary::wire::lines::LineBuffer;
 
 fn main() -> io::Result<()> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
-    let mut normalizer = StreamNormalizer::new(&Options::new("example"));
+    let mut normalizer = StreamNormalizer::new(&NormalizeOptions::new("example"));
     let mut renderer = TextRenderer::new(text::Options { colour: false });
     let mut lines = LineBuffer::default();
     let mut events = Vec::new();
@@ -34,7 +34,7 @@ fn main() -> io::Result<()> {
     if let Some(line) = lines.last_line() {
         normalizer.push(line, None, &mut events);
     }
-    normalizer.finish(&Ending::default(), &mut events);
+    normalizer.finish(&ProcessEnd::default(), &mut events);
     for event in &events {
         renderer.event(event, &mut output)?;
     }

@@ -19,7 +19,7 @@ use lapidary_engine::policy::{Effect, FlagError, Rule, Rules};
 use lapidary_engine::process::Supervisor;
 use lapidary_engine::recording::{self, Limits, Records};
 use lapidary_engine::run::RefusedRun;
-use lapidary_normalize::Options;
+use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::DEFAULT_LIMIT;
 
@@ -55,7 +55,7 @@ pub struct RunOptions {
     /// The longest line that is translated whole.
     pub max_line: usize,
     /// How the agent's words are translated; the run's id is among it.
-    pub events: Options,
+    pub events: NormalizeOptions,
 }
 
 /// Where settings come from that were not given directly.
@@ -203,7 +203,7 @@ impl RunOptions {
             record_dir: None,
             vault: VaultUse::default(),
             max_line: DEFAULT_LIMIT,
-            events: Options::new(run),
+            events: NormalizeOptions::new(run),
         }
     }
 

@@ -9,7 +9,7 @@ use lapidary_engine::headless::Job;
 use lapidary_engine::policy::{Effect, PermissionMode};
 use lapidary_engine::run::Run;
 use lapidary_engine::{budget::Budget, fresh_run};
-use lapidary_normalize::Deltas;
+use lapidary_normalize::DeltaMode;
 
 use crate::agents::AgentTask;
 use crate::prepare::{ConfigFiles, PrepareError, RunOptions, Surroundings};
@@ -127,7 +127,7 @@ impl RunBuilder {
     }
 
     /// What becomes of text that arrives in chunks.
-    pub fn deltas(mut self, deltas: Deltas) -> Self {
+    pub fn deltas(mut self, deltas: DeltaMode) -> Self {
         self.options.events.deltas = deltas;
         self
     }

@@ -7,20 +7,20 @@
 mod answers;
 mod calls;
 mod content;
-mod decision;
-mod drafts;
 mod elicitation;
-mod family;
 mod files;
 mod line;
-mod opened;
-mod peers;
 mod permission;
+mod permission_result;
+mod provider;
 mod request_ids;
-mod speech;
+mod requests;
+mod session_start;
 mod subagents;
 mod terminals;
+mod text_blocks;
 mod turn;
+mod unstable;
 mod updates;
 mod usage;
 
@@ -33,57 +33,60 @@ use lapidary_wire::acp::envelope::{Envelope, RpcMessage, parse};
 use lapidary_wire::acp::update::{SessionUpdate, UpdateBody, announced_mode, plain_chunk};
 use lapidary_wire::lines::RawLine;
 
-use self::calls::Call;
-use self::line::{Current, Extra};
-use self::opened::Handshake;
-use self::peers::{Asked, Sessions};
+use self::calls::TrackedCall;
+use self::line::{AcpLine, LineExtras};
 use self::request_ids::RequestIds;
-use self::speech::Speech;
-use self::terminals::Terminal;
+use self::requests::{KnownSessions, PendingRequest};
+use self::session_start::AgentHandshake;
+use self::terminals::OpenTerminal;
+use self::text_blocks::OpenSpeech;
 use crate::excerpt::shortened;
 use crate::gemini::session_log::LoggedCalls;
 use crate::held::HeldTurn;
-use crate::pending::Pending;
-use crate::raw::{Raw, on_one_line};
-use crate::stamp::Stamp;
-use crate::{Deltas, Denials, Ending, Events, Normalizer, OnDenied, Options, Verdict};
+use crate::pending::PendingById;
+use crate::raw::{RawContent, on_one_line};
+use crate::stamp::EventStamp;
+use crate::{
+    DeltaMode, DeniedCalls, EventBuffer, NormalizeOptions, Normalizer, OnDenied, OutcomeJudge,
+    ProcessEnd,
+};
 
-pub use crate::normalizer::Direction;
+pub use crate::normalizer::LineDirection;
 pub(crate) use turn::TASK;
-pub use turn::Turn;
+pub use turn::TurnResult;
 
 /// Translates a connection line by line.
 #[derive(Debug)]
 pub struct AcpNormalizer {
-    stamp: Stamp,
-    deltas: Deltas,
-    speech: Speech,
+    stamp: EventStamp,
+    deltas: DeltaMode,
+    speech: OpenSpeech,
     /// The agent's requests that wait for their answers, under their ids.
-    requests: Pending<Asked>,
+    requests: PendingById<PendingRequest>,
     /// The client's. However much an agent asks, what was asked of it is not forgotten.
-    errands: Pending<Asked>,
+    errands: PendingById<PendingRequest>,
     /// The ids of requests for permission, each of which is told once.
     request_ids: RequestIds,
     /// The id under which the agent's newest request is told.
     newest_request: Option<Text>,
     /// Calls, under their session and id. Those that are over stay for a while: agents repeat themselves.
-    calls: Pending<Call>,
+    calls: PendingById<TrackedCall>,
     /// Terminals in use, under their ids.
-    terminals: Pending<Terminal>,
+    terminals: PendingById<OpenTerminal>,
     /// Sub-agents that were heard of, under the ids of their sessions, and whether they are at work.
-    subagents: Pending<bool>,
-    sessions: Sessions,
-    handshake: Handshake,
-    verdict: Verdict,
+    subagents: PendingById<bool>,
+    sessions: KnownSessions,
+    handshake: AgentHandshake,
+    verdict: OutcomeJudge,
     /// Calls that were denied in the newest turn, once it is over.
-    denials: Denials,
+    denials: DeniedCalls,
     on_denied: OnDenied,
     /// The client's side is seen too, so what is missing on it means something.
     sees_client: bool,
     /// The newest prompt's request. Only its answer decides how the run ended.
     last_prompt: Option<String>,
     /// How the newest prompt was answered.
-    last_turn: Option<Turn>,
+    last_turn: Option<TurnResult>,
     /// Something was said or done since the newest prompt.
     has_spoken: bool,
     shows_files: bool,
@@ -96,22 +99,22 @@ pub struct AcpNormalizer {
 impl AcpNormalizer {
     /// A normaliser for one connection to an agent of this family. That of [`Provider::Acp`] is told by the agent's own name, as soon
     /// as it gives it.
-    pub fn new(options: &Options, provider: Provider) -> Self {
+    pub fn new(options: &NormalizeOptions, provider: Provider) -> Self {
         Self {
-            verdict: Verdict::over_acp(&provider),
-            stamp: Stamp::new(options, provider),
+            verdict: OutcomeJudge::over_acp(&provider),
+            stamp: EventStamp::new(options, provider),
             deltas: options.deltas,
-            speech: Speech::default(),
-            requests: Pending::default(),
-            errands: Pending::default(),
+            speech: OpenSpeech::default(),
+            requests: PendingById::default(),
+            errands: PendingById::default(),
             request_ids: RequestIds::default(),
             newest_request: None,
-            calls: Pending::default(),
-            terminals: Pending::default(),
-            subagents: Pending::default(),
-            sessions: Sessions::default(),
-            handshake: Handshake::default(),
-            denials: Denials::default(),
+            calls: PendingById::default(),
+            terminals: PendingById::default(),
+            subagents: PendingById::default(),
+            sessions: KnownSessions::default(),
+            handshake: AgentHandshake::default(),
+            denials: DeniedCalls::default(),
             on_denied: options.on_denied,
             sees_client: false,
             last_prompt: None,
@@ -127,12 +130,12 @@ impl AcpNormalizer {
     /// Translates one line. `received` is when it came: the protocol itself says no times.
     pub fn push(
         &mut self,
-        direction: Direction,
+        direction: LineDirection,
         line: RawLine<'_>,
         received: Option<&str>,
-        out: &mut Events,
+        out: &mut EventBuffer,
     ) {
-        self.sees_client |= direction == Direction::FromClient;
+        self.sees_client |= direction == LineDirection::FromClient;
         self.arrived(received);
         match line {
             RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
@@ -147,7 +150,7 @@ impl AcpNormalizer {
                 let message = format!(
                     "a line of {length} bytes is over the limit; its first {kept} bytes were kept"
                 );
-                let mut raw = Some(Raw::text(head));
+                let mut raw = Some(RawContent::text(head));
                 self.stamp
                     .diagnostic(DiagnosticKind::LineTooLong, message, &mut raw, out);
             }
@@ -160,7 +163,7 @@ impl AcpNormalizer {
     }
 
     /// How the newest prompt was answered, once it is.
-    pub fn last_turn(&self) -> Option<&Turn> {
+    pub fn last_turn(&self) -> Option<&TurnResult> {
         self.last_turn.as_ref()
     }
 
@@ -170,31 +173,31 @@ impl AcpNormalizer {
         }
     }
 
-    fn text_line(&mut self, direction: Direction, text: &Arc<str>, out: &mut Events) {
-        if direction == Direction::FromAgent
+    fn text_line(&mut self, direction: LineDirection, text: &Arc<str>, out: &mut EventBuffer) {
+        if direction == LineDirection::FromAgent
             && let Some(chunk) = plain_chunk(text)
             && self.goes_on(&chunk, text, out)
         {
             return;
         }
-        let mut current = Current::new(text);
+        let mut current = AcpLine::new(text);
         match parse(text) {
             Envelope::Object { whole, message } => {
-                current.raw = Some(Raw::line(text, whole));
+                current.raw = Some(RawContent::line(text, whole));
                 self.message(direction, message, &mut current, out);
             }
             Envelope::NotAnObject(token) => {
-                current.raw = Some(Raw::line(text, token));
+                current.raw = Some(RawContent::line(text, token));
                 let message = format!("{} instead of an object", token.kind().described());
                 current.complain(DiagnosticKind::MalformedLine, message);
             }
             Envelope::NotJson(invalid) => {
-                current.raw = Some(Raw::text(text.as_bytes()));
+                current.raw = Some(RawContent::text(text.as_bytes()));
                 if text.trim_start().starts_with('{') {
                     let message = format!("not valid JSON: {invalid}");
                     current.complain(DiagnosticKind::MalformedLine, message);
                 } else {
-                    if direction == Direction::FromAgent {
+                    if direction == LineDirection::FromAgent {
                         self.verdict.printed(text);
                     }
                     current.complain(DiagnosticKind::Noise, "text that is not JSON".to_owned());
@@ -205,10 +208,10 @@ impl AcpNormalizer {
     }
 
     /// A line that is not valid UTF-8. Whoever speaks to the agent reads it as far as it can be read, and so is it told: an answer is one.
-    fn broken_line(&mut self, direction: Direction, bytes: &[u8], out: &mut Events) {
+    fn broken_line(&mut self, direction: LineDirection, bytes: &[u8], out: &mut EventBuffer) {
         let text = on_one_line(&String::from_utf8_lossy(bytes));
-        let mut current = Current::new(&text);
-        current.raw = Some(Raw::text(bytes));
+        let mut current = AcpLine::new(&text);
+        current.raw = Some(RawContent::text(bytes));
         let message = "a line is not valid UTF-8".to_owned();
         current.complain(DiagnosticKind::MalformedLine, message);
         if let Envelope::Object { message, .. } = parse(&text) {
@@ -219,19 +222,19 @@ impl AcpNormalizer {
 
     fn message(
         &mut self,
-        direction: Direction,
+        direction: LineDirection,
         message: RpcMessage<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         match direction {
-            Direction::FromAgent => self.agent_writes(message, current, out),
-            Direction::FromClient => self.client_writes(message, current, out),
+            LineDirection::FromAgent => self.agent_writes(message, current, out),
+            LineDirection::FromClient => self.client_writes(message, current, out),
         }
     }
 
     /// What is left to be said about a line; and a line that nothing was said about is carried all the same.
-    fn close(&mut self, mut current: Current<'_>, out: &mut Events) {
+    fn close(&mut self, mut current: AcpLine<'_>, out: &mut EventBuffer) {
         if !current.is_told && current.complaints.is_empty() {
             let about = std::mem::take(&mut current.about);
             current.complain(DiagnosticKind::Protocol, about);
@@ -244,8 +247,8 @@ impl AcpNormalizer {
     fn agent_writes(
         &mut self,
         message: RpcMessage<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         match message {
             RpcMessage::Notification { method, params } if method.is("session/update") => {
@@ -276,8 +279,8 @@ impl AcpNormalizer {
     fn client_writes(
         &mut self,
         message: RpcMessage<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         match message {
             RpcMessage::Request { id, method, params } => {
@@ -301,8 +304,8 @@ impl AcpNormalizer {
     fn session_update(
         &mut self,
         params: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(params) = params.and_then(|params| params.if_kind(TokenKind::Object)) else {
             let message = "`session/update` without parameters".to_owned();
@@ -348,8 +351,8 @@ impl AcpNormalizer {
     }
 
     /// Says where an update stands, if that is not within a turn.
-    fn tag(&mut self, update: &UpdateBody<'_>, current: &mut Current<'_>) {
-        let session = self.sessions.of(self.stamp.session_id.as_ref());
+    fn tag(&mut self, update: &UpdateBody<'_>, current: &mut AcpLine<'_>) {
+        let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         if session.is_replaying && updates::is_history(update) {
             current.tags.push("acp.replay");
         } else if self.sees_client && session.prompts == 0 {
@@ -373,7 +376,13 @@ impl AcpNormalizer {
     }
 
     /// One event of a line. The first of them carries it.
-    fn tell(&mut self, body: Body, extra: Extra, current: &mut Current<'_>, out: &mut Events) {
+    fn tell(
+        &mut self,
+        body: Body,
+        extra: LineExtras,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
+    ) {
         let body = below(body, current.parent.as_ref());
         let mut event = self.stamp.event(body, &mut current.raw);
         let extensions = &mut event.base.extensions;
@@ -390,7 +399,7 @@ impl AcpNormalizer {
             event.body,
             Body::ToolInvocation(_) | Body::ToolCompletion(_) | Body::PermissionDecision(_)
         ) {
-            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
             session.denials.push(&event);
         }
         out.push(event);
@@ -414,10 +423,10 @@ fn below(mut body: Body, parent: Option<&Text>) -> Body {
 impl Normalizer for AcpNormalizer {
     fn push_line(
         &mut self,
-        from: Direction,
+        from: LineDirection,
         line: RawLine<'_>,
         received: Option<&str>,
-        out: &mut Events,
+        out: &mut EventBuffer,
     ) {
         self.push(from, line, received, out);
     }
@@ -426,7 +435,13 @@ impl Normalizer for AcpNormalizer {
         self.logged.push(entry);
     }
 
-    fn insert(&mut self, body: Body, session: Option<Text>, at: Option<&str>, out: &mut Events) {
+    fn insert(
+        &mut self,
+        body: Body,
+        session: Option<Text>,
+        at: Option<&str>,
+        out: &mut EventBuffer,
+    ) {
         self.arrived(at);
         if let Body::Diagnostic(_) = body {
             return out.push(self.stamp.event(body, &mut None));
@@ -442,7 +457,7 @@ impl Normalizer for AcpNormalizer {
     }
 
     /// What the last agent said is over, and its requests and calls are not this one's.
-    fn restart(&mut self, message: String, now: &str, out: &mut Events) {
+    fn restart(&mut self, message: String, now: &str, out: &mut EventBuffer) {
         self.end_message(out);
         self.last_terminals(out);
         self.arrived(Some(now));
@@ -452,16 +467,16 @@ impl Normalizer for AcpNormalizer {
             let kind = DiagnosticKind::Retry;
             self.stamp.diagnostic(kind, message, &mut None, out);
         }
-        self.requests = Pending::default();
-        self.errands = Pending::default();
-        self.calls = Pending::default();
+        self.requests = PendingById::default();
+        self.errands = PendingById::default();
+        self.calls = PendingById::default();
         self.logged = LoggedCalls::default();
-        self.terminals = Pending::default();
-        self.subagents = Pending::default();
-        self.sessions = Sessions::default();
-        self.handshake = Handshake::default();
-        self.verdict = Verdict::over_acp(&self.stamp.provider);
-        self.denials = Denials::default();
+        self.terminals = PendingById::default();
+        self.subagents = PendingById::default();
+        self.sessions = KnownSessions::default();
+        self.handshake = AgentHandshake::default();
+        self.verdict = OutcomeJudge::over_acp(&self.stamp.provider);
+        self.denials = DeniedCalls::default();
         self.stamp.session_id = None;
         self.last_prompt = None;
         self.last_turn = None;
@@ -479,13 +494,13 @@ impl Normalizer for AcpNormalizer {
         self.verdict.has_result()
     }
 
-    fn judge(&self, ending: &Ending) -> RunEnd {
+    fn judge(&self, ending: &ProcessEnd) -> RunEnd {
         let end = self.verdict.judge(ending);
         self.denials
             .judged(self.on_denied, ending.stopped.is_some(), end)
     }
 
-    fn end(&mut self, end: RunEnd, at: Option<&str>, out: &mut Events) {
+    fn end(&mut self, end: RunEnd, at: Option<&str>, out: &mut EventBuffer) {
         self.end_message(out);
         if let Some(held) = self.held.take() {
             out.push(held.told(&mut self.stamp));
@@ -514,7 +529,7 @@ fn is_known(name: &str) -> bool {
         || matches!(name, "mcp/message" | "auth/status_update")
 }
 
-fn unknown_object(current: &mut Current<'_>) {
+fn unknown_object(current: &mut AcpLine<'_>) {
     let message = "an object that is neither a request nor an answer".to_owned();
     current.complain(DiagnosticKind::UnknownType, message);
 }

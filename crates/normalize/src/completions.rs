@@ -20,7 +20,7 @@ pub(crate) struct CallSummary {
 }
 
 impl CallSummary {
-    pub(crate) fn of(
+    pub(crate) fn new(
         tool: &Text,
         kind: &ToolKind,
         input: Option<Token<'_>>,

@@ -12,7 +12,7 @@ use lapidary_vocab::{Body, Cause, Event, Json, Text};
 
 use crate::OnDenied;
 use crate::excerpt::shortened;
-use crate::pending::Pending;
+use crate::pending::PendingById;
 
 /// So many denials are listed. More are counted.
 const MOST_LISTED: usize = 256;
@@ -42,7 +42,7 @@ const NEEDS_APPROVAL_PREFIXES: [&str; 2] = ["mcp_", "discovered_tool_"];
 
 /// Denied calls of a turn or of a run.
 #[derive(Debug, Default)]
-pub struct Denials {
+pub struct DeniedCalls {
     listed: Vec<PermissionDenial>,
     /// Denials that are not listed.
     unlisted: usize,
@@ -57,7 +57,7 @@ pub struct Denials {
     /// A call that needs permission was completed.
     has_acted: bool,
     /// Calls that have no result yet.
-    calls: Pending<OpenCall, Text>,
+    calls: PendingById<OpenCall, Text>,
     /// The turn is over: what is decided now changes nothing.
     is_over: bool,
     /// Gemini CLI is in plan mode, which the caller has chosen: what it leaves out there is denied by that choice.
@@ -72,7 +72,7 @@ struct OpenCall {
     input: Json,
 }
 
-impl Denials {
+impl DeniedCalls {
     /// Takes in an event.
     pub fn push(&mut self, event: &Event) {
         if matches!(event.body, Body::StreamDelta(_)) {

@@ -7,7 +7,7 @@ use lapidary_vocab::event::{Diagnostic, DiagnosticKind, Provider, SCHEMA};
 use lapidary_vocab::{Base, Body, Event, Text};
 use lapidary_wire::lines::RawLine;
 
-use crate::raw::{Raw, on_one_line};
+use crate::raw::{RawContent, on_one_line};
 
 /// Reads lines of events, and remembers what a diagnostic between them needs.
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ impl EventReader {
             session_id: self.session_id.clone(),
             ..Base::default()
         };
-        Raw::text(bytes).put_into(&mut base);
+        RawContent::text(bytes).put_into(&mut base);
         let body = Body::Diagnostic(Diagnostic {
             kind,
             message,

@@ -3,14 +3,14 @@
 use lapidary_vocab::event::{Diagnostic, DiagnosticKind};
 use lapidary_vocab::{Body, Event, Json, Text};
 
-use crate::raw::Raw;
-use crate::stamp::Stamp;
+use crate::raw::RawContent;
+use crate::stamp::EventStamp;
 
 /// A `turn_complete` that nobody was told of yet.
 #[derive(Debug)]
 pub(crate) struct HeldTurn {
     body: Body,
-    raw: Option<Raw>,
+    raw: Option<RawContent>,
     extensions: Vec<(String, Json)>,
     timestamp: Option<Text>,
     session: Option<Text>,
@@ -20,9 +20,9 @@ impl HeldTurn {
     /// Holds what would be an event now.
     pub(crate) fn new(
         body: Body,
-        raw: Option<Raw>,
+        raw: Option<RawContent>,
         extensions: Vec<(String, Json)>,
-        stamp: &Stamp,
+        stamp: &EventStamp,
     ) -> Self {
         Self {
             body,
@@ -39,7 +39,7 @@ impl HeldTurn {
     }
 
     /// It was the last attempt.
-    pub(crate) fn told(mut self, stamp: &mut Stamp) -> Event {
+    pub(crate) fn told(mut self, stamp: &mut EventStamp) -> Event {
         let time = std::mem::replace(&mut stamp.timestamp, self.timestamp);
         let session = std::mem::replace(&mut stamp.session_id, self.session);
         let mut event = stamp.event(self.body, &mut self.raw);
@@ -50,7 +50,7 @@ impl HeldTurn {
     }
 
     /// Another attempt follows: the line, if it has one, belongs to the diagnostic that says so.
-    pub(crate) fn superseded(mut self, message: String, stamp: &mut Stamp) -> Event {
+    pub(crate) fn superseded(mut self, message: String, stamp: &mut EventStamp) -> Event {
         let body = Diagnostic {
             kind: DiagnosticKind::Retry,
             message,

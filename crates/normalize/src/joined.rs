@@ -3,7 +3,7 @@
 
 use lapidary_vocab::{ArrayBuilder, Text, TextBuilder};
 
-use crate::raw::Raw;
+use crate::raw::RawContent;
 
 /// Chunks that were joined so far.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ impl JoinedText {
         }
     }
 
-    pub(crate) fn push(&mut self, text: &Text, line: Option<Raw>) {
+    pub(crate) fn push(&mut self, text: &Text, line: Option<RawContent>) {
         self.text.push(text);
         if let Some(line) = line {
             let lines = self.lines.get_or_insert_default();
@@ -38,8 +38,8 @@ impl JoinedText {
     }
 
     /// The text, its lines and when it began.
-    pub(crate) fn finish(self) -> (Text, Option<Raw>, Option<Text>) {
-        let lines = self.lines.map(|lines| Raw::json(lines.finish()));
+    pub(crate) fn finish(self) -> (Text, Option<RawContent>, Option<Text>) {
+        let lines = self.lines.map(|lines| RawContent::json(lines.finish()));
         (self.text.to_text(), lines, self.since)
     }
 }
@@ -59,7 +59,7 @@ mod tests {
         let text = Text::from_token(SharedToken::new(&line, whole.get("a").unwrap()));
         let mut joined = JoinedText::since(Some(&text));
         for _ in 0..2 {
-            joined.push(&text, Some(Raw::line(&line, whole)));
+            joined.push(&text, Some(RawContent::line(&line, whole)));
         }
         drop(text);
         assert_eq!(Arc::strong_count(&line), 1);

@@ -40,11 +40,12 @@ pub mod tools;
 pub mod unified_diff;
 pub mod views;
 
-pub use denials::Denials;
-pub use normalizer::{Direction, Normalizer};
-pub use options::{Deltas, OnDenied, Options, RecordOrder};
+pub use denials::DeniedCalls;
+pub use normalizer::{LineDirection, Normalizer};
+pub use options::{DeltaMode, NormalizeOptions, OnDenied, RecordOrder};
 pub use verdict::{
-    AgentSetup, Departure, Ending, Reported, Stall, StderrOrder, Stopped, TurnLimit, Verdict,
+    AgentReport, AgentSetup, AgentStall, ExitInitiator, OutcomeJudge, ProcessEnd, StderrOrder,
+    StopCause, TurnLimit,
 };
 
 use lapidary_vocab::Event;
@@ -53,4 +54,4 @@ use lapidary_vocab::Event;
 use gemini::stream::StreamNormalizer;
 
 /// Where a normaliser puts its events. A reused vector keeps the hot path free of allocation.
-pub type Events = Vec<Event>;
+pub type EventBuffer = Vec<Event>;

@@ -4,11 +4,11 @@ use lapidary_vocab::event::{Diagnostic, DiagnosticKind, RunEnd};
 use lapidary_vocab::{Body, Event, Text};
 use lapidary_wire::lines::RawLine;
 
-use crate::{Ending, Events};
+use crate::{EventBuffer, ProcessEnd};
 
 /// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum LineDirection {
     /// The agent, on its stdout.
     FromAgent,
     /// The client, to the agent's stdin.
@@ -21,10 +21,10 @@ pub trait Normalizer: std::fmt::Debug {
     /// agent that only writes.
     fn push_line(
         &mut self,
-        from: Direction,
+        from: LineDirection,
         line: RawLine<'_>,
         received: Option<&str>,
-        out: &mut Events,
+        out: &mut EventBuffer,
     );
 
     /// Takes in an entry of Gemini CLI's session log ([`crate::gemini::session_log`]), before the line that ends the call.
@@ -32,13 +32,19 @@ pub trait Normalizer: std::fmt::Debug {
 
     /// Adds an event of ours between the lines. Over ACP `session` is the session that it is about; a diagnostic is always about that
     /// of the last line.
-    fn insert(&mut self, body: Body, session: Option<Text>, at: Option<&str>, out: &mut Events);
+    fn insert(
+        &mut self,
+        body: Body,
+        session: Option<Text>,
+        at: Option<&str>,
+        out: &mut EventBuffer,
+    );
 
     /// Whether another attempt may follow this one. Then the end of a turn that failed is held back until that is known.
     fn may_restart(&mut self, may: bool);
 
     /// The agent is started once more within the same run: what the last attempt said about its end no longer counts.
-    fn restart(&mut self, message: String, now: &str, out: &mut Events);
+    fn restart(&mut self, message: String, now: &str, out: &mut EventBuffer);
 
     /// True once the agent has said or done something that a second attempt would repeat.
     fn has_spoken(&self) -> bool;
@@ -47,19 +53,25 @@ pub trait Normalizer: std::fmt::Debug {
     fn has_result(&self) -> bool;
 
     /// How the run would end now.
-    fn judge(&self, ending: &Ending) -> RunEnd;
+    fn judge(&self, ending: &ProcessEnd) -> RunEnd;
 
     /// Ends the run: text that is still held back, then the one `run_end`.
-    fn end(&mut self, end: RunEnd, at: Option<&str>, out: &mut Events);
+    fn end(&mut self, end: RunEnd, at: Option<&str>, out: &mut EventBuffer);
 
     /// Judges and ends the run.
-    fn finish(&mut self, ending: &Ending, out: &mut Events) {
+    fn finish(&mut self, ending: &ProcessEnd, out: &mut EventBuffer) {
         let end = self.judge(ending);
         self.end(end, ending.at.as_deref(), out);
     }
 
     /// Adds a diagnostic of ours between the lines.
-    fn note(&mut self, kind: DiagnosticKind, message: String, at: Option<&str>, out: &mut Events) {
+    fn note(
+        &mut self,
+        kind: DiagnosticKind,
+        message: String,
+        at: Option<&str>,
+        out: &mut EventBuffer,
+    ) {
         let note = Diagnostic {
             kind,
             message,
@@ -69,7 +81,7 @@ pub trait Normalizer: std::fmt::Debug {
     }
 
     /// Adds an event that was inserted when the run was live: an insertion, a restart, or the `run_end`.
-    fn insert_again(&mut self, event: Event, out: &mut Events) {
+    fn insert_again(&mut self, event: Event, out: &mut EventBuffer) {
         let at = event.base.timestamp.as_ref().map(Text::to_string);
         match event.body {
             Body::Diagnostic(retry) if retry.kind == DiagnosticKind::Retry => {

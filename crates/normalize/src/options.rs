@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 /// How to translate.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct NormalizeOptions {
     /// The run's id, from which event and message ids are made.
     pub run: Arc<str>,
     /// Whether events carry what the agent wrote. Diagnostics always do.
     pub keep_raw: bool,
     /// What becomes of text that arrives in chunks.
-    pub deltas: Deltas,
+    pub deltas: DeltaMode,
     /// Whether files that an ACP agent reads and writes through its client are calls of tools, and commands that it may
     /// not or cannot start. They are diagnostics otherwise.
     pub show_files: bool,
@@ -24,13 +24,13 @@ pub struct Options {
     pub record_order: RecordOrder,
 }
 
-impl Options {
+impl NormalizeOptions {
     /// The defaults: raw kept, chunks as they come.
     pub fn new(run: &str) -> Self {
         Self {
             run: Arc::from(run),
             keep_raw: true,
-            deltas: Deltas::Only,
+            deltas: DeltaMode::Only,
             show_files: false,
             on_denied: OnDenied::Auto,
             is_planning: false,
@@ -53,7 +53,7 @@ pub enum RecordOrder {
 
 /// What becomes of text that arrives in chunks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Deltas {
+pub enum DeltaMode {
     /// Each chunk is a `stream_delta`. Needs no memory.
     #[default]
     Only,

@@ -15,19 +15,19 @@ const MOST_BYTES: usize = 8 * 1024 * 1024;
 /// An agent that asks without end and never answers gets no more of our memory: the oldest are forgotten. Whoever puts something
 /// in here copies what the answer will need, never the line it stood on.
 #[derive(Debug)]
-pub(crate) struct Pending<T, Id = String> {
-    items: VecDeque<Item<T, Id>>,
+pub(crate) struct PendingById<T, Id = String> {
+    items: VecDeque<PendingItem<T, Id>>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Item<T, Id> {
+struct PendingItem<T, Id> {
     id: Id,
     value: T,
     bytes: usize,
 }
 
-impl<T, Id> Default for Pending<T, Id> {
+impl<T, Id> Default for PendingById<T, Id> {
     fn default() -> Self {
         Self {
             items: VecDeque::new(),
@@ -36,7 +36,7 @@ impl<T, Id> Default for Pending<T, Id> {
     }
 }
 
-impl<T> Pending<T> {
+impl<T> PendingById<T> {
     /// Remembers `value`, which holds about `size` bytes.
     pub(crate) fn open(&mut self, id: &str, value: T, size: usize) {
         self.remember(id.to_owned(), value, id.len() + size);
@@ -49,7 +49,7 @@ impl<T> Pending<T> {
 }
 
 /// Under the agent's own tokens: no id is decoded or copied.
-impl<T> Pending<T, Text> {
+impl<T> PendingById<T, Text> {
     /// Remembers `value`, which holds about `size` bytes.
     pub(crate) fn open_text(&mut self, id: &Text, value: T, size: usize) {
         self.remember(id.detached(), value, id.size() + size);
@@ -61,10 +61,10 @@ impl<T> Pending<T, Text> {
     }
 }
 
-impl<T, Id> Pending<T, Id> {
+impl<T, Id> PendingById<T, Id> {
     fn remember(&mut self, id: Id, value: T, bytes: usize) {
         self.bytes += bytes;
-        self.items.push_back(Item { id, value, bytes });
+        self.items.push_back(PendingItem { id, value, bytes });
         while self.items.len() > 1 && (self.items.len() > MOST || self.bytes > MOST_BYTES) {
             self.forget(0);
         }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_newest_of_an_id_is_answered_first() {
-        let mut pending = Pending::default();
+        let mut pending = PendingById::default();
         for (id, value) in [("a", 1), ("b", 2), ("a", 3)] {
             pending.open(id, value, 0);
         }
@@ -113,7 +113,7 @@ mod tests {
             let token = lapidary_json::SharedToken::parse(text).unwrap();
             Text::from_token(token)
         };
-        let mut pending = Pending::default();
+        let mut pending = PendingById::default();
         pending.open_text(&token(r#""a-1""#), 1, 0);
         pending.open_text(&Text::from("b"), 2, 0);
         let escaped = [r#""\u0061-1""#, r#""\u0062""#, r#""c""#];
@@ -124,12 +124,12 @@ mod tests {
 
     #[test]
     fn number_and_bytes_are_bounded() {
-        let mut many = Pending::default();
+        let mut many = PendingById::default();
         for n in 0..=MOST {
             many.open(&n.to_string(), n, 0);
         }
         assert_eq!((many.close("0"), many.close("1")), (None, Some(1)));
-        let mut large = Pending::default();
+        let mut large = PendingById::default();
         for n in 0..3 {
             large.open(&n.to_string(), n, MOST_BYTES / 2);
         }

@@ -22,14 +22,14 @@ pub(crate) fn on_one_line(text: &str) -> Arc<str> {
 
 /// What goes into an event's `raw`.
 #[derive(Debug, Clone)]
-pub(crate) enum Raw {
+pub(crate) enum RawContent {
     /// Valid JSON, verbatim.
     Json(Json),
     /// Anything else, read lossily; with the bytes if reading lost any.
     Text { text: Json, bytes: Option<String> },
 }
 
-impl Raw {
+impl RawContent {
     /// A line that is JSON: its one value, shared with the line.
     pub(crate) fn line(text: &Arc<str>, whole: Token<'_>) -> Self {
         Self::Json(Json::from(SharedToken::new(text, whole)))

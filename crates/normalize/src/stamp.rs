@@ -5,12 +5,12 @@ use std::sync::Arc;
 use lapidary_vocab::event::{Diagnostic, DiagnosticKind, Provider, SCHEMA};
 use lapidary_vocab::{Base, Body, Event, Text};
 
-use crate::raw::Raw;
-use crate::{Events, Options};
+use crate::raw::RawContent;
+use crate::{EventBuffer, NormalizeOptions};
 
 /// Counts events and knows what they all carry.
 #[derive(Debug)]
-pub(crate) struct Stamp {
+pub(crate) struct EventStamp {
     run: Arc<str>,
     seq: u64,
     pub(crate) provider: Provider,
@@ -19,8 +19,8 @@ pub(crate) struct Stamp {
     pub(crate) timestamp: Option<Text>,
 }
 
-impl Stamp {
-    pub(crate) fn new(options: &Options, provider: Provider) -> Self {
+impl EventStamp {
+    pub(crate) fn new(options: &NormalizeOptions, provider: Provider) -> Self {
         Self {
             run: Arc::clone(&options.run),
             seq: 0,
@@ -32,7 +32,7 @@ impl Stamp {
     }
 
     /// The next event. It takes the raw line, if there is one left: only a line's first event carries it.
-    pub(crate) fn event(&mut self, body: Body, raw: &mut Option<Raw>) -> Event {
+    pub(crate) fn event(&mut self, body: Body, raw: &mut Option<RawContent>) -> Event {
         let mut base = self.base();
         let always = matches!(body, Body::Diagnostic(_));
         if (self.keep_raw || always)
@@ -47,8 +47,8 @@ impl Stamp {
         &mut self,
         kind: DiagnosticKind,
         message: String,
-        raw: &mut Option<Raw>,
-        out: &mut Events,
+        raw: &mut Option<RawContent>,
+        out: &mut EventBuffer,
     ) {
         let body = Diagnostic {
             kind,

@@ -63,7 +63,7 @@ fn made_of(old_name: &str, new_name: &str, old: &str, new: &str) -> Option<Strin
     if old == new {
         return None;
     }
-    let (old, new) = (Lines::of(old), Lines::of(new));
+    let (old, new) = (DiffLines::new(old), DiffLines::new(new));
     let least = old.0.len().min(new.0.len());
     let before = (0..least).take_while(|at| old.0[*at] == new.0[*at]).count();
     let after = (0..least - before)
@@ -96,10 +96,10 @@ fn made_of(old_name: &str, new_name: &str, old: &str, new: &str) -> Option<Strin
 }
 
 /// Lines with their ends.
-struct Lines<'a>(Vec<&'a str>);
+struct DiffLines<'a>(Vec<&'a str>);
 
-impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Self {
+impl<'a> DiffLines<'a> {
+    fn new(text: &'a str) -> Self {
         Self(text.split_inclusive('\n').collect())
     }
 }

@@ -4,9 +4,9 @@
 //! needs a clean exit and the agent's own word. The exit code is looked at first, words in messages last and as whole words.
 
 mod activity;
-mod ending;
+mod agent_kind;
 mod hints;
-mod manner;
+mod process_end;
 mod stall;
 mod words;
 
@@ -14,15 +14,15 @@ use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Cause, Number, Text};
 
 use self::activity::TurnActivity;
+use self::agent_kind::AgentKind;
 use self::hints::of_api_error;
-use self::manner::Manner;
 use self::words::{told_by_name, told_by_phrases, told_by_stderr, told_by_weak_name};
 use crate::excerpt::shortened;
 
-pub(crate) use self::activity::Activity;
-pub use self::ending::{Departure, Ending, Reported, Stopped};
+pub(crate) use self::activity::AgentActivity;
 pub use self::hints::{AgentSetup, TurnLimit};
-pub use self::stall::{Stall, StderrOrder};
+pub use self::process_end::{AgentReport, ExitInitiator, ProcessEnd, StopCause};
+pub use self::stall::{AgentStall, StderrOrder};
 pub(crate) use self::words::INITIALIZE_REFUSED;
 
 /// So many violations are named in the evidence. `violations` lists all of them.
@@ -30,9 +30,9 @@ const MOST_VIOLATIONS: usize = 5;
 
 /// Collects what an agent said about how it went, and judges.
 #[derive(Debug, Clone, Default)]
-pub struct Verdict {
-    manner: Manner,
-    result: Option<Reported>,
+pub struct OutcomeJudge {
+    manner: AgentKind,
+    result: Option<AgentReport>,
     last_error: Option<Text>,
     /// A warning that takes back a success, and what it means.
     spoiler: Option<(Cause, Text)>,
@@ -41,14 +41,14 @@ pub struct Verdict {
     /// Over ACP: what was seen since the prompt. None where the prompt was not seen.
     activity: Option<TurnActivity>,
     /// Over ACP: how far the agent has shown that it speaks the protocol.
-    greeting: Greeting,
+    greeting: AcpGreeting,
     /// The client has asked the agent to cancel.
     is_cancelled: bool,
 }
 
 /// Whether a program has shown that it speaks ACP.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum Greeting {
+enum AcpGreeting {
     /// It has said nothing yet.
     #[default]
     Silent,
@@ -60,24 +60,24 @@ enum Greeting {
     Echo,
 }
 
-impl Verdict {
+impl OutcomeJudge {
     /// About a run over ACP with an agent of this family. There the end of the process counts only until the caller hangs up: an exit
     /// code after that is the agent's answer to the hang-up.
     pub fn over_acp(family: &Provider) -> Self {
         let mut verdict = Self::default();
-        verdict.is_of(family);
+        verdict.set_family(family);
         verdict
     }
 
     /// The agent over ACP turns out to be of this family.
-    pub(crate) fn is_of(&mut self, family: &Provider) {
-        self.manner = Manner::Acp {
+    pub(crate) fn set_family(&mut self, family: &Provider) {
+        self.manner = AgentKind::Acp {
             is_gemini: *family == Provider::Gemini,
         };
     }
 
     /// The agent reported how it went.
-    pub fn result(&mut self, mut reported: Reported) {
+    pub fn result(&mut self, mut reported: AgentReport) {
         reported.message = reported.message.map(|text| text.detached());
         self.result = Some(reported);
     }
@@ -111,11 +111,11 @@ impl Verdict {
     /// Over ACP: the agent was given a prompt. What it does from now on is looked at.
     pub(crate) fn prompted(&mut self) {
         self.activity = Some(TurnActivity::default());
-        self.greeting = Greeting::Done;
+        self.greeting = AcpGreeting::Done;
     }
 
     /// Over ACP: the agent did something.
-    pub(crate) fn did(&mut self, activity: Activity) {
+    pub(crate) fn did(&mut self, activity: AgentActivity) {
         if let Some(turn) = &mut self.activity {
             turn.note(activity);
         }
@@ -123,20 +123,20 @@ impl Verdict {
 
     /// Over ACP: the agent has answered `initialize`.
     pub(crate) fn greeted(&mut self) {
-        self.greeting = Greeting::Done;
+        self.greeting = AcpGreeting::Done;
     }
 
     /// Over ACP: the agent printed something that is no message. What it printed first is kept if it has not answered yet.
     pub(crate) fn printed(&mut self, line: &str) {
-        if self.greeting == Greeting::Silent {
-            self.greeting = Greeting::Noise(shortened(line.trim()).into_owned());
+        if self.greeting == AcpGreeting::Silent {
+            self.greeting = AcpGreeting::Noise(shortened(line.trim()).into_owned());
         }
     }
 
     /// Over ACP: the agent asked us to initialise, which is our own request coming back.
     pub(crate) fn echoed(&mut self) {
-        if self.greeting != Greeting::Done {
-            self.greeting = Greeting::Echo;
+        if self.greeting != AcpGreeting::Done {
+            self.greeting = AcpGreeting::Echo;
         }
     }
 
@@ -151,7 +151,7 @@ impl Verdict {
     }
 
     /// Judges.
-    pub fn judge(&self, ending: &Ending) -> RunEnd {
+    pub fn judge(&self, ending: &ProcessEnd) -> RunEnd {
         let cause = self.cause(ending);
         let failed = cause != Cause::EndTurn;
         RunEnd {
@@ -171,7 +171,7 @@ impl Verdict {
         }
     }
 
-    fn hint(&self, cause: &Cause, ending: &Ending) -> Option<String> {
+    fn hint(&self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         if let Some(trouble) = ending.trouble() {
             return trouble.hint.map(str::to_owned);
         }
@@ -199,7 +199,7 @@ impl Verdict {
     }
 
     /// What a run that went well should not hide.
-    fn warnings(&self, cause: &Cause, ending: &Ending) -> Vec<String> {
+    fn warnings(&self, cause: &Cause, ending: &ProcessEnd) -> Vec<String> {
         let ends_in_call = self.activity.is_some_and(TurnActivity::ends_in_call);
         let is_cut = *cause == Cause::EndTurn && ends_in_call;
         let own = is_cut.then(|| ENDS_IN_CALL.to_owned());
@@ -209,21 +209,21 @@ impl Verdict {
 
     /// True for a program over ACP that did not even answer `initialize`.
     fn has_said_nothing(&self) -> bool {
-        matches!(self.manner, Manner::Acp { .. }) && self.greeting == Greeting::Silent
+        matches!(self.manner, AgentKind::Acp { .. }) && self.greeting == AcpGreeting::Silent
     }
 
     /// False for a program over ACP that said something, but nothing of the protocol.
     fn speaks_acp(&self) -> bool {
-        let is_acp = matches!(self.manner, Manner::Acp { .. });
-        !is_acp || !matches!(self.greeting, Greeting::Noise(_) | Greeting::Echo)
+        let is_acp = matches!(self.manner, AgentKind::Acp { .. });
+        !is_acp || !matches!(self.greeting, AcpGreeting::Noise(_) | AcpGreeting::Echo)
     }
 
-    fn cause(&self, ending: &Ending) -> Cause {
+    fn cause(&self, ending: &ProcessEnd) -> Cause {
         if let Some(stopped) = &ending.stopped {
             let trouble = ending.trouble().map(|trouble| trouble.cause);
             return trouble.unwrap_or_else(|| stopped.cause.clone());
         }
-        if let Manner::Acp { is_gemini } = self.manner {
+        if let AgentKind::Acp { is_gemini } = self.manner {
             return self.cause_over_acp(ending, is_gemini);
         }
         if ending.signal.is_some() {
@@ -250,8 +250,8 @@ impl Verdict {
         }
     }
 
-    fn cause_over_acp(&self, ending: &Ending, is_gemini: bool) -> Cause {
-        if self.greeting == Greeting::Echo {
+    fn cause_over_acp(&self, ending: &ProcessEnd, is_gemini: bool) -> Cause {
+        if self.greeting == AcpGreeting::Echo {
             return Cause::ProtocolError;
         }
         match (&self.result, &ending.signal, ending.exit_code) {
@@ -278,7 +278,7 @@ impl Verdict {
     }
 
     /// Over ACP, the agent says that its turn ended well.
-    fn cause_of_success(&self, ending: &Ending) -> Cause {
+    fn cause_of_success(&self, ending: &ProcessEnd) -> Cause {
         if ending.is_crash() {
             Cause::AgentCrashed
         } else if self.has_no_answer() {
@@ -293,7 +293,7 @@ impl Verdict {
     }
 
     /// Gemini puts the HTTP status of its API where the protocol has its own codes, which have names.
-    fn cause_of_status(&self, result: &Reported) -> Option<Cause> {
+    fn cause_of_status(&self, result: &AgentReport) -> Option<Cause> {
         match result.code? {
             401 | 403 => Some(Cause::AuthRequired),
             429 => Some(self.told_by_words().unwrap_or(Cause::QuotaRetryable)),
@@ -354,7 +354,7 @@ impl Verdict {
     }
 
     /// What the caller decided, else the agent's own words, else what it complained about, else the cause in words.
-    fn message(&self, cause: &Cause, ending: &Ending) -> Text {
+    fn message(&self, cause: &Cause, ending: &ProcessEnd) -> Text {
         if let Some(stopped) = &ending.stopped {
             let message = &stopped.message;
             return match ending.trouble() {
@@ -377,7 +377,7 @@ impl Verdict {
     }
 
     /// The cause in words that are more exact than its own, where the agent has none or wrong ones.
-    fn described(&self, cause: &Cause, ending: &Ending) -> Option<String> {
+    fn described(&self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         let words = match cause {
             Cause::MaxTokens if self.is_unasked() => {
                 "the prompt, with all that belongs to it, is larger than the model can take: no model was asked"
@@ -387,11 +387,11 @@ impl Verdict {
             }
             Cause::EmptyResponse if self.is_hollow_success(cause) => self.emptiness(),
             Cause::ProtocolError => match &self.greeting {
-                Greeting::Noise(line) => {
+                AcpGreeting::Noise(line) => {
                     return Some(format!("the agent does not speak ACP: it printed `{line}`"));
                 }
-                Greeting::Echo => "the agent does not speak ACP: it sends our own lines back",
-                Greeting::Silent | Greeting::Done => return None,
+                AcpGreeting::Echo => "the agent does not speak ACP: it sends our own lines back",
+                AcpGreeting::Silent | AcpGreeting::Done => return None,
             },
             Cause::CancelledByClient if self.has_cancelled_itself() => {
                 "the agent ended its turn as cancelled, without a request to cancel"
@@ -419,7 +419,7 @@ impl Verdict {
 
     /// Over ACP the client's wish to cancel is seen.
     fn has_cancelled_itself(&self) -> bool {
-        let is_acp = matches!(self.manner, Manner::Acp { .. });
+        let is_acp = matches!(self.manner, AgentKind::Acp { .. });
         is_acp && self.result.is_some() && !self.is_cancelled
     }
 
@@ -428,13 +428,13 @@ impl Verdict {
     }
 
     fn has_succeeded(&self) -> bool {
-        self.result.as_ref().is_some_and(Reported::is_success)
+        self.result.as_ref().is_some_and(AgentReport::is_success)
     }
 
     /// What is to be said when the agent said nothing about it. Over ACP its last word counts, not how its process ended after that.
-    fn complaint(&self, cause: &Cause, ending: &Ending) -> Option<String> {
+    fn complaint(&self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         match (&self.result, self.manner) {
-            (Some(result), Manner::Acp { .. }) => match result.status.as_str() {
+            (Some(result), AgentKind::Acp { .. }) => match result.status.as_str() {
                 "" => Some("the agent ended its turn without a reason".to_owned()),
                 _ if result.stop_reason().is_some() => None,
                 status => Some(format!(
@@ -448,7 +448,7 @@ impl Verdict {
 
     /// Headless, that is what a success without a word means. Over ACP the agent says `max_tokens` where it asked no model.
     fn is_too_large(&self, cause: &Cause) -> bool {
-        let is_headless = self.manner == Manner::Headless && self.is_hollow_success(cause);
+        let is_headless = self.manner == AgentKind::Headless && self.is_hollow_success(cause);
         is_headless || (*cause == Cause::MaxTokens && self.is_unasked())
     }
 
@@ -457,7 +457,7 @@ impl Verdict {
         self.has_succeeded() && is_hollow && *cause == Cause::EmptyResponse
     }
 
-    fn evidence(&self, ending: &Ending) -> Vec<String> {
+    fn evidence(&self, ending: &ProcessEnd) -> Vec<String> {
         let mut evidence = Vec::new();
         if let Some(code) = ending.exit_code {
             evidence.push(format!("the agent exited with code {code}"));
@@ -466,15 +466,17 @@ impl Verdict {
             evidence.push(format!("the agent was ended by {signal}"));
         }
         match &self.result {
-            Some(Reported {
+            Some(AgentReport {
                 status,
                 error_type: Some(name),
                 ..
             }) => evidence.push(format!("its result says `{status}`: {name}")),
-            Some(Reported { status, .. }) if status.is_empty() => {
+            Some(AgentReport { status, .. }) if status.is_empty() => {
                 evidence.push("its result does not say how it went".to_owned());
             }
-            Some(Reported { status, .. }) => evidence.push(format!("its result says `{status}`")),
+            Some(AgentReport { status, .. }) => {
+                evidence.push(format!("its result says `{status}`"))
+            }
             None if ending.was_started() => evidence.push("it gave no result".to_owned()),
             None => {}
         }
@@ -483,7 +485,7 @@ impl Verdict {
         } else if let Some(text) = &self.last_error {
             evidence.push(format!("it reported: {text}"));
         }
-        if let Greeting::Noise(line) = &self.greeting
+        if let AcpGreeting::Noise(line) = &self.greeting
             && ending.stopped.is_some()
         {
             evidence.push(format!("it printed `{line}`, which is not ACP"));

@@ -1,7 +1,7 @@
 //! The other vocabularies, as folds over events.
 //!
 //! A fold takes events of any agent, live or from a file, and cannot fail. What a vocabulary has no place for is counted, so
-//! that whoever prints it can say so. Fold streams that were made with [`Deltas::Only`](crate::Deltas) or `Final`: with `Both` the same
+//! that whoever prints it can say so. Fold streams that were made with [`DeltaMode::Only`](crate::DeltaMode) or `Final`: with `Both` the same
 //! words come twice, and a fold cannot tell.
 
 pub mod messages;

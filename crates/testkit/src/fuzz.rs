@@ -19,7 +19,7 @@ use lapidary_normalize::gemini::{output, session_events, session_messages};
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_normalize::views::result::ResultFold;
 use lapidary_normalize::views::runtime::RuntimeFold;
-use lapidary_normalize::{Deltas, Ending, Options};
+use lapidary_normalize::{DeltaMode, NormalizeOptions, ProcessEnd};
 use lapidary_render::Renderer;
 use lapidary_render::html::HtmlRenderer;
 use lapidary_render::live::{self, Narrator};
@@ -98,7 +98,9 @@ pub fn session(data: &[u8]) {
         );
     }
     let mut events = Vec::new();
-    session_events::events(&log, &Options::new("fuzz"), |event| events.push(event));
+    session_events::events(&log, &NormalizeOptions::new("fuzz"), |event| {
+        events.push(event)
+    });
     check_events(&events);
     let carriers = events.iter().filter(|event| carries(event)).count();
     let expected = messages.len() + usize::from(log.header.is_some());
@@ -119,11 +121,16 @@ pub fn session(data: &[u8]) {
 /// document of `-o json`, too.
 pub fn translate(data: &[u8]) {
     let mut events = Vec::new();
-    output::events(data, &Options::new("fuzz"), &Ending::default(), &mut events);
+    output::events(
+        data,
+        &NormalizeOptions::new("fuzz"),
+        &ProcessEnd::default(),
+        &mut events,
+    );
     check_run(&events);
     check_views(&events);
     detect::document(&String::from_utf8_lossy(data));
-    for deltas in [Deltas::Only, Deltas::Final, Deltas::Both] {
+    for deltas in [DeltaMode::Only, DeltaMode::Final, DeltaMode::Both] {
         for limit in [DEFAULT_LIMIT, SHORT_LINE] {
             let events = stream([data], deltas, limit);
             check_run(&events);
@@ -138,7 +145,7 @@ pub fn translate(data: &[u8]) {
                 check_views(&events);
                 check_renderers(&events);
             }
-            if limit == DEFAULT_LIMIT && deltas == Deltas::Only {
+            if limit == DEFAULT_LIMIT && deltas == DeltaMode::Only {
                 check_page(&events, data.len());
             }
         }
@@ -146,7 +153,7 @@ pub fn translate(data: &[u8]) {
 }
 
 fn one_line(line: &[u8], keep_raw: bool) -> Vec<Event> {
-    let mut options = Options::new("fuzz");
+    let mut options = NormalizeOptions::new("fuzz");
     options.keep_raw = keep_raw;
     let mut events = Vec::new();
     StreamNormalizer::new(&options).push(RawLine::Whole(line), None, &mut events);
@@ -283,10 +290,10 @@ fn render(mut renderer: impl Renderer, events: &[Event]) -> String {
 
 fn stream<'d>(
     chunks: impl IntoIterator<Item = &'d [u8]>,
-    deltas: Deltas,
+    deltas: DeltaMode,
     limit: usize,
 ) -> Vec<Event> {
-    let mut options = Options::new("fuzz");
+    let mut options = NormalizeOptions::new("fuzz");
     options.deltas = deltas;
     let mut normalizer = StreamNormalizer::new(&options);
     let mut lines = LineBuffer::with_limit(limit);
@@ -300,7 +307,7 @@ fn stream<'d>(
     if let Some(line) = lines.last_line() {
         normalizer.push(line, None, &mut events);
     }
-    normalizer.finish(&Ending::default(), &mut events);
+    normalizer.finish(&ProcessEnd::default(), &mut events);
     events
 }
 

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use lapidary::engine::config::TransportChoice;
 use lapidary::engine::run::Run;
 use lapidary::engine::talk::{Order, Orders};
-use lapidary::normalize::Options;
+use lapidary::normalize::NormalizeOptions;
 use lapidary::vocab::event::RunEnd;
 use lapidary::vocab::{Body, Cause, Event};
 
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     Ok(Exit::of(&end.cause))
 }
 
-fn started(common: &Common, options: &Options) -> Result<(Run, Orders), Failure> {
+fn started(common: &Common, options: &NormalizeOptions) -> Result<(Run, Orders), Failure> {
     let job = job::of(common, options.clone())?;
     check_transport(common, job.config.transport)?;
     match job.connect() {

@@ -9,7 +9,7 @@ use lapidary::engine::detect::Environment;
 use lapidary::engine::headless::Job;
 use lapidary::engine::policy::Effect;
 use lapidary::engine::run::RefusedRun;
-use lapidary::normalize::Options;
+use lapidary::normalize::NormalizeOptions;
 use lapidary::prepare::{ConfigFiles, RunOptions, Surroundings, VaultUse};
 use lapidary::vocab::event::Provider;
 
@@ -18,14 +18,14 @@ use crate::failure::Failure;
 use crate::printer::complain;
 
 /// An agent, started with what every command can be told. What the command has of its own is for it to fill in.
-pub(in crate::commands) fn of(common: &Common, options: Options) -> Result<Job, Failure> {
+pub(in crate::commands) fn of(common: &Common, options: NormalizeOptions) -> Result<Job, Failure> {
     attaching(common, options, &[])
 }
 
 /// The same, with files that go with the prompt.
 pub(in crate::commands) fn attaching(
     common: &Common,
-    options: Options,
+    options: NormalizeOptions,
     files: &[PathBuf],
 ) -> Result<Job, Failure> {
     let environment = directories::surroundings(std::env::vars_os(), here(common)?);
@@ -43,7 +43,7 @@ pub(in crate::commands) fn attaching(
 }
 
 /// The family of the agent that was asked for, for a run that could not be made. It may have been the configuration that was wrong.
-pub(in crate::commands) fn family(common: &Common, options: &Options) -> Provider {
+pub(in crate::commands) fn family(common: &Common, options: &NormalizeOptions) -> Provider {
     match unmade(common, options) {
         Some((wanted, environment)) => wanted.family(&environment),
         None => Provider::Gemini,
@@ -53,7 +53,7 @@ pub(in crate::commands) fn family(common: &Common, options: &Options) -> Provide
 /// What is recorded of a run that could not be made, where that is known and wanted.
 pub(in crate::commands) fn refused(
     common: &Common,
-    options: &Options,
+    options: &NormalizeOptions,
     prompt: Option<&str>,
 ) -> Option<RefusedRun> {
     let (wanted, environment) = unmade(common, options)?;
@@ -61,13 +61,13 @@ pub(in crate::commands) fn refused(
 }
 
 /// What was asked for, as far as that can be told: flags may be what is wrong.
-fn unmade(common: &Common, options: &Options) -> Option<(RunOptions, Environment)> {
+fn unmade(common: &Common, options: &NormalizeOptions) -> Option<(RunOptions, Environment)> {
     let wanted = run_options(common, options.clone()).ok()?;
     let environment = Environment::from_vars(std::env::vars_os(), here(common).ok()?);
     Some((wanted, environment))
 }
 
-fn run_options(common: &Common, options: Options) -> Result<RunOptions, Failure> {
+fn run_options(common: &Common, options: NormalizeOptions) -> Result<RunOptions, Failure> {
     let rules = [
         (Effect::Deny, &common.deny),
         (Effect::Ask, &common.ask),

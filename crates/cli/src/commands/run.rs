@@ -14,7 +14,7 @@ pub(super) use present::explain;
 use anyhow::anyhow;
 use lapidary::engine::headless::{Job, JobError};
 use lapidary::engine::run::Run;
-use lapidary::normalize::{Ending, Stopped};
+use lapidary::normalize::{ProcessEnd, StopCause};
 use lapidary::vocab::Cause;
 
 use self::last_message::LastMessage;
@@ -89,7 +89,7 @@ pub(super) fn prompt_on_stdin() -> Result<String, Failure> {
 
 /// Why a job cannot be run, for commands that print no events.
 pub(super) fn refused(error: &JobError) -> Failure {
-    let ending = Ending::from(error);
+    let ending = ProcessEnd::from(error);
     let cause = ending.stopped.as_ref().map(|stopped| &stopped.cause);
     let failure = Failure {
         exit: cause.map_or(Exit::Internal, Exit::of),
@@ -98,8 +98,8 @@ pub(super) fn refused(error: &JobError) -> Failure {
     error.hint().into_iter().fold(failure, Failure::with_hint)
 }
 
-pub(super) fn refusal(failure: &Failure) -> Ending {
-    let stopped = Stopped {
+pub(super) fn refusal(failure: &Failure) -> ProcessEnd {
+    let stopped = StopCause {
         cause: match failure.exit {
             Exit::BadInput if failure.is_config => Cause::BadConfig,
             Exit::BadInput => Cause::BadInput,
@@ -108,9 +108,9 @@ pub(super) fn refusal(failure: &Failure) -> Ending {
         message: format!("{:#}", failure.error),
         hint: failure.hint.clone(),
     };
-    Ending {
+    ProcessEnd {
         stopped: Some(stopped),
-        ..Ending::default()
+        ..ProcessEnd::default()
     }
 }
 

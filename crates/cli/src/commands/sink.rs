@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use lapidary::normalize::views::messages::MessageFold;
 use lapidary::normalize::views::result::ResultFold;
 use lapidary::normalize::views::runtime::RuntimeFold;
-use lapidary::normalize::{Deltas, Options, RecordOrder};
+use lapidary::normalize::{DeltaMode, NormalizeOptions, RecordOrder};
 use lapidary::render::Renderer;
 use lapidary::render::html::HtmlRenderer;
 use lapidary::render::live::{self, RowRenderer};
@@ -52,8 +52,13 @@ pub(super) enum DeltasArg {
 }
 
 /// How events are made for a format.
-pub(super) fn options(run: &str, format: Format, no_raw: bool, deltas: DeltasArg) -> Options {
-    let mut options = Options::new(run);
+pub(super) fn options(
+    run: &str,
+    format: Format,
+    no_raw: bool,
+    deltas: DeltasArg,
+) -> NormalizeOptions {
+    let mut options = NormalizeOptions::new(run);
     // Messages always carry their originals, and transcripts have no use for them.
     options.keep_raw = match format {
         Format::Messages => true,
@@ -65,9 +70,9 @@ pub(super) fn options(run: &str, format: Format, no_raw: bool, deltas: DeltasArg
     }
     if format == Format::Events {
         options.deltas = match deltas {
-            DeltasArg::Only => Deltas::Only,
-            DeltasArg::Final => Deltas::Final,
-            DeltasArg::Both => Deltas::Both,
+            DeltasArg::Only => DeltaMode::Only,
+            DeltasArg::Final => DeltaMode::Final,
+            DeltasArg::Both => DeltaMode::Both,
         };
     }
     options

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, Speech, StreamDialect};
 use lapidary::normalize::gemini::{session_events, session_messages};
-use lapidary::normalize::{Direction, Ending, Options};
+use lapidary::normalize::{LineDirection, NormalizeOptions, ProcessEnd};
 use lapidary::render::outline::Outline;
 use lapidary::vocab::line;
 use lapidary::wire::gemini::session::{MessageRecord, ReplayedLog};
@@ -234,18 +234,18 @@ impl Args {
         self.run_id.as_deref().unwrap_or(TRANSLATED)
     }
 
-    fn options(&self, format: Format) -> Options {
+    fn options(&self, format: Format) -> NormalizeOptions {
         let options = sink::options(self.run_id(), format, self.no_raw, self.deltas);
-        Options {
+        NormalizeOptions {
             show_files: self.show_files,
             ..options
         }
     }
 
-    fn ending(&self) -> Ending {
-        Ending {
+    fn ending(&self) -> ProcessEnd {
+        ProcessEnd {
             exit_code: self.exit_code,
-            ..Ending::default()
+            ..ProcessEnd::default()
         }
     }
 }
@@ -262,7 +262,7 @@ fn written(
     let mut sink = args.sink(format, out);
     let mut events = Vec::new();
     let mut push = |line: RawLine<'_>, received: Option<&str>, events: &mut Vec<_>| {
-        normalizer.push_line(Direction::FromAgent, line, received, events);
+        normalizer.push_line(LineDirection::FromAgent, line, received, events);
     };
     match dialect.speech {
         Speech::Document => push(RawLine::Whole(&input.read_all()?), None, &mut events),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use lapidary_gemini::trust::{Reason, Trust};
-use lapidary_normalize::{Ending, Stopped};
+use lapidary_normalize::{ProcessEnd, StopCause};
 use lapidary_sessions::SelectError;
 use lapidary_vocab::Cause;
 
@@ -312,10 +312,10 @@ fn as_command(install: &str) -> String {
     }
 }
 
-impl From<&JobError> for Ending {
+impl From<&JobError> for ProcessEnd {
     fn from(error: &JobError) -> Self {
         Self {
-            stopped: Some(Stopped {
+            stopped: Some(StopCause {
                 cause: error.cause(),
                 message: error.to_string(),
                 hint: error.hint(),

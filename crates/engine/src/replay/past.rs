@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use lapidary_normalize::{Ending, OnDenied, Stopped};
+use lapidary_normalize::{OnDenied, ProcessEnd, StopCause};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::{Provider, RunEnd};
 
@@ -149,10 +149,10 @@ impl Past {
 
     /// How it ended. `judge` tells how that would be judged after all that was said. Where the run was judged differently, Lapidary had
     /// ended it; recordings of earlier builds have only the cause of that, and not the words.
-    pub fn ending(&self, judge: impl FnOnce(&Ending) -> RunEnd) -> Ending {
-        let mut ending = Ending {
+    pub fn ending(&self, judge: impl FnOnce(&ProcessEnd) -> RunEnd) -> ProcessEnd {
+        let mut ending = ProcessEnd {
             stderr: stderr_tail(&self.directory),
-            ..Ending::default()
+            ..ProcessEnd::default()
         };
         let Some(end) = &self.manifest.end else {
             return ending;
@@ -181,8 +181,8 @@ impl Past {
 }
 
 /// Why Lapidary ended the run or did not start it, in the words of then.
-fn told(end: &RecordedEnd, cause: &Cause) -> Option<Stopped> {
-    Some(Stopped {
+fn told(end: &RecordedEnd, cause: &Cause) -> Option<StopCause> {
+    Some(StopCause {
         cause: cause.clone(),
         message: end.message.clone()?,
         hint: end.hint.clone(),
@@ -190,11 +190,11 @@ fn told(end: &RecordedEnd, cause: &Cause) -> Option<Stopped> {
 }
 
 /// An agent that was asked to end its turn may say that it did. All the same it was we who asked.
-fn stopped(recorded: &Cause, judged: &Cause) -> Option<Stopped> {
+fn stopped(recorded: &Cause, judged: &Cause) -> Option<StopCause> {
     if *recorded == Cause::CancelledByClient {
         return Some(cancelled());
     }
-    (judged != recorded).then(|| Stopped {
+    (judged != recorded).then(|| StopCause {
         cause: recorded.clone(),
         message: recorded.described().to_owned(),
         hint: None,

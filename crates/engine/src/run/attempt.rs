@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lapidary_normalize::{Ending, StderrOrder};
+use lapidary_normalize::{ProcessEnd, StderrOrder};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::{DiagnosticKind, PermissionViolation, Provider, RunEnd};
 use tokio::sync::{mpsc, watch};
@@ -43,7 +43,7 @@ pub(super) struct Attempt<'a> {
 
 /// What came of it.
 pub(crate) struct Tried {
-    pub(crate) ending: Ending,
+    pub(crate) ending: ProcessEnd,
     /// Where it is recorded, if it is.
     pub(crate) recording: Option<PathBuf>,
     /// How it would be judged.
@@ -55,7 +55,7 @@ pub(crate) struct Tried {
 
 impl Tried {
     /// What comes of an attempt that could not be recorded: it was not made.
-    pub(crate) fn unrecorded(ending: Ending, events: &RunEvents) -> Self {
+    pub(crate) fn unrecorded(ending: ProcessEnd, events: &RunEvents) -> Self {
         Self {
             end: events.judge(&ending),
             ending,
@@ -107,7 +107,7 @@ impl Attempt<'_> {
         self,
         mut recorder: Recorder,
         events: &mut RunEvents,
-    ) -> (Ending, Option<PathBuf>, bool) {
+    ) -> (ProcessEnd, Option<PathBuf>, bool) {
         let request = self.request;
         let manifest = manifest(
             request,
@@ -139,7 +139,7 @@ impl Attempt<'_> {
         manifest: &Manifest,
         events: &mut RunEvents,
         tally: &RunTally,
-    ) -> Result<Ending, AttemptError> {
+    ) -> Result<ProcessEnd, AttemptError> {
         let request = self.request;
         let waiting = Waiting::default();
         let spent = Spent::new(request.budget, request.prices.as_ref());

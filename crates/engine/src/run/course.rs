@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use lapidary_normalize::acp::AcpNormalizer;
-use lapidary_normalize::{Ending, Events, Normalizer, Options, Stopped};
+use lapidary_normalize::{EventBuffer, NormalizeOptions, Normalizer, ProcessEnd, StopCause};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::{DiagnosticKind, Provider, RunEnd};
 use tokio::sync::{mpsc, watch};
@@ -80,7 +80,7 @@ impl Effort for Headless<'_> {
         &mut self.events
     }
 
-    fn close(&mut self, _events: &mut Events) {}
+    fn close(&mut self, _events: &mut EventBuffer) {}
 }
 
 /// Leads a run from its first notice to its `run_end`, for every source.
@@ -119,7 +119,7 @@ async fn attempts<E: Effort>(
     stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
     began: Instant,
-) -> (Ending, Option<PathBuf>) {
+) -> (ProcessEnd, Option<PathBuf>) {
     let (mut ending, recording) = tries(request, effort, stops, batches, began).await;
     ending.warnings.extend(request.warnings.iter().cloned());
     if let Some(confined) = &request.confined {
@@ -137,7 +137,7 @@ async fn tries<E: Effort>(
     stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
     began: Instant,
-) -> (Ending, Option<PathBuf>) {
+) -> (ProcessEnd, Option<PathBuf>) {
     let must_end = request.timeouts.total.map(|total| later(began, total));
     let mut number = 1;
     let mut recording = None;
@@ -162,9 +162,9 @@ async fn tries<E: Effort>(
         effort.events().restart(message, &mut batch.events);
         let _ = batches.send(batch).await;
         if waits_out(pause, stops.clone()).await {
-            let ending = Ending {
+            let ending = ProcessEnd {
                 stopped: Some(cancelled()),
-                ..Ending::default()
+                ..ProcessEnd::default()
             };
             return (ending, tried.recording);
         }
@@ -183,32 +183,32 @@ fn clear_prompt(request: &Request) {
 }
 
 /// The end of a run that we could not make, or could not go on with.
-pub(super) fn unable(options: &Options, provider: &Provider, message: String) -> Batch {
+pub(super) fn unable(options: &NormalizeOptions, provider: &Provider, message: String) -> Batch {
     refused(options, provider, &internal(message), None).0
 }
 
 /// How such a run is judged.
-pub(super) fn lost(options: &Options, provider: Provider, message: String) -> RunEnd {
+pub(super) fn lost(options: &NormalizeOptions, provider: Provider, message: String) -> RunEnd {
     AcpNormalizer::new(options, provider).judge(&internal(message))
 }
 
-fn internal(message: String) -> Ending {
-    let stopped = Stopped {
+fn internal(message: String) -> ProcessEnd {
+    let stopped = StopCause {
         cause: Cause::Internal,
         message,
         hint: None,
     };
-    Ending {
+    ProcessEnd {
         stopped: Some(stopped),
-        ..Ending::default()
+        ..ProcessEnd::default()
     }
 }
 
 /// The events of a run that was not made: one `run_end`, of the agent's family.
 pub(super) fn refused(
-    options: &Options,
+    options: &NormalizeOptions,
     provider: &Provider,
-    ending: &Ending,
+    ending: &ProcessEnd,
     record: Option<&RefusedRun>,
 ) -> (Batch, Progress) {
     let port = ProgressPort::default();

@@ -4,7 +4,7 @@
 //! Another one is a row here and a [`Normalizer`] in `normalize`; how its agent is started stands with the agent.
 
 use lapidary_normalize::gemini::stream::StreamNormalizer;
-use lapidary_normalize::{Normalizer, Options};
+use lapidary_normalize::{NormalizeOptions, Normalizer};
 use lapidary_vocab::event::Provider;
 
 /// A normaliser of any dialect.
@@ -19,7 +19,7 @@ pub struct StreamDialect {
     pub provider: Provider,
     /// Lines, or one document.
     pub speech: Speech,
-    normalizer: fn(&Options) -> BoxedNormalizer,
+    normalizer: fn(&NormalizeOptions) -> BoxedNormalizer,
 }
 
 /// What an agent writes to stdout.
@@ -57,7 +57,7 @@ impl StreamDialect {
     }
 
     /// A normaliser for one run. It takes each line, or the one document as if that were a line.
-    pub fn normalizer(&self, options: &Options) -> BoxedNormalizer {
+    pub fn normalizer(&self, options: &NormalizeOptions) -> BoxedNormalizer {
         (self.normalizer)(options)
     }
 }

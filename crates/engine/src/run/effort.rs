@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_normalize::Events;
+use lapidary_normalize::EventBuffer;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
@@ -17,7 +17,7 @@ pub(crate) trait Effort {
     /// The events of the run.
     fn events(&mut self) -> &mut RunEvents;
     /// No other attempt follows. What is left to be said comes before the `run_end`.
-    fn close(&mut self, events: &mut Events);
+    fn close(&mut self, events: &mut EventBuffer);
 }
 
 /// Waits. True if the caller wants the run to end meanwhile.

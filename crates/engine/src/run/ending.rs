@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use lapidary_normalize::{Ending, Stopped};
+use lapidary_normalize::{ProcessEnd, StopCause};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::RunEnd;
 
@@ -34,7 +34,7 @@ impl From<io::Error> for AttemptError {
 }
 
 impl AttemptError {
-    pub(crate) fn ending(&self, recorder: &Recorder) -> Ending {
+    pub(crate) fn ending(&self, recorder: &Recorder) -> ProcessEnd {
         match self {
             Self::Start(error) => cannot_start(error),
             Self::Files(error) => {
@@ -46,7 +46,7 @@ impl AttemptError {
     }
 }
 
-pub(crate) fn cannot_record(error: &RecordError) -> Ending {
+pub(crate) fn cannot_record(error: &RecordError) -> ProcessEnd {
     let cause = match error {
         RecordError::Write { source, .. } if is_full_disk(source) => Cause::Internal,
         // The caller has named the run or the directory, or can name another.
@@ -65,7 +65,7 @@ fn is_full_disk(error: &io::Error) -> bool {
     )
 }
 
-fn cannot_start(error: &StartError) -> Ending {
+fn cannot_start(error: &StartError) -> ProcessEnd {
     not_started(start_cause(error), with_sources(error), None)
 }
 
@@ -83,14 +83,14 @@ pub(crate) fn start_cause(error: &StartError) -> Cause {
     }
 }
 
-fn not_started(cause: Cause, message: String, hint: Option<&str>) -> Ending {
-    Ending {
-        stopped: Some(Stopped {
+fn not_started(cause: Cause, message: String, hint: Option<&str>) -> ProcessEnd {
+    ProcessEnd {
+        stopped: Some(StopCause {
             cause,
             message,
             hint: hint.map(str::to_owned),
         }),
-        ..Ending::default()
+        ..ProcessEnd::default()
     }
 }
 
@@ -104,16 +104,16 @@ pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     message
 }
 
-pub(crate) fn ending(ended: Ended, stopped: Option<Stopped>) -> Ending {
-    let mut ending = Ending {
+pub(crate) fn ending(ended: Ended, stopped: Option<StopCause>) -> ProcessEnd {
+    let mut ending = ProcessEnd {
         stopped,
-        ..Ending::default()
+        ..ProcessEnd::default()
     };
     match ended.exit {
         Some(Exit::Code(code)) => ending.exit_code = Some(code),
         Some(Exit::Signal(number)) => ending.signal = Some(signals::name(number)),
         None => {
-            ending.stopped.get_or_insert(Stopped {
+            ending.stopped.get_or_insert(StopCause {
                 cause: Cause::Internal,
                 message: "the supervisor of the agent was lost".to_owned(),
                 hint: None,
@@ -144,7 +144,7 @@ fn remarks(ended: Ended) -> Vec<String> {
 
 pub(crate) fn recorded_end(
     elapsed: Duration,
-    ending: &Ending,
+    ending: &ProcessEnd,
     judged: Option<&RunEnd>,
 ) -> RecordedEnd {
     let time = ending.duration.unwrap_or(elapsed);
@@ -164,8 +164,8 @@ pub(crate) fn recorded_end(
     }
 }
 
-pub(crate) fn disk_full(directory: &Path) -> Stopped {
-    Stopped {
+pub(crate) fn disk_full(directory: &Path) -> StopCause {
+    StopCause {
         cause: Cause::Internal,
         message: format!(
             "no space is left for the recording in `{}`",
@@ -175,8 +175,8 @@ pub(crate) fn disk_full(directory: &Path) -> Stopped {
     }
 }
 
-pub(crate) fn cancelled() -> Stopped {
-    Stopped {
+pub(crate) fn cancelled() -> StopCause {
+    StopCause {
         cause: Cause::CancelledByClient,
         message: "the run was cancelled".to_owned(),
         hint: None,

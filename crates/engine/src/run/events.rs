@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapidary_normalize::{Direction, Ending, Events, Normalizer};
+use lapidary_normalize::{EventBuffer, LineDirection, Normalizer, ProcessEnd};
 use lapidary_vocab::event::{DiagnosticKind, RECORDING, RunEnd};
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::lines::RawLine;
@@ -73,10 +73,10 @@ impl RunEvents {
     /// Translates a line.
     pub(crate) fn push(
         &mut self,
-        from: Direction,
+        from: LineDirection,
         line: RawLine<'_>,
         at: Option<&str>,
-        out: &mut Events,
+        out: &mut EventBuffer,
     ) {
         self.progress.lines += 1;
         self.normalizer.push_line(from, line, at, out);
@@ -88,13 +88,13 @@ impl RunEvents {
     }
 
     /// Inserts a diagnostic.
-    pub(crate) fn note(&mut self, kind: DiagnosticKind, message: String, out: &mut Events) {
+    pub(crate) fn note(&mut self, kind: DiagnosticKind, message: String, out: &mut EventBuffer) {
         self.normalizer.note(kind, message, Some(&now()), out);
         self.record_last(out);
     }
 
     /// Inserts an event about a session, or about none.
-    pub(crate) fn insert(&mut self, body: Body, session: Option<Text>, out: &mut Events) {
+    pub(crate) fn insert(&mut self, body: Body, session: Option<Text>, out: &mut EventBuffer) {
         self.normalizer.insert(body, session, Some(&now()), out);
         self.record_last(out);
     }
@@ -105,7 +105,7 @@ impl RunEvents {
     }
 
     /// Another attempt follows.
-    pub(crate) fn restart(&mut self, message: String, out: &mut Events) {
+    pub(crate) fn restart(&mut self, message: String, out: &mut EventBuffer) {
         self.normalizer.restart(message, &now(), out);
         self.record_last(out);
     }
@@ -118,12 +118,17 @@ impl RunEvents {
         self.normalizer.has_result()
     }
 
-    pub(crate) fn judge(&self, ending: &Ending) -> RunEnd {
+    pub(crate) fn judge(&self, ending: &ProcessEnd) -> RunEnd {
         self.normalizer.judge(ending)
     }
 
     /// Ends the run. The `run_end` says where the recording is.
-    pub(crate) fn finish(&mut self, ending: &Ending, recording: Option<&Path>, out: &mut Events) {
+    pub(crate) fn finish(
+        &mut self,
+        ending: &ProcessEnd,
+        recording: Option<&Path>,
+        out: &mut EventBuffer,
+    ) {
         let end = self.normalizer.judge(ending);
         self.normalizer.end(end, Some(&now()), out);
         if let (Some(event), Some(recording)) = (out.last_mut(), recording) {
@@ -156,14 +161,14 @@ impl RunEvents {
         &mut self,
         stdout: &[u8],
         stderr: impl FnOnce() -> Vec<u8>,
-        out: &mut Events,
+        out: &mut EventBuffer,
     ) {
         self.progress.lines += 1;
         read_document(&mut *self.normalizer, stdout, stderr, out);
     }
 
     /// What is inserted is the last event: text that was held back comes before it, and is the agent's.
-    fn record_last(&mut self, events: &Events) {
+    fn record_last(&mut self, events: &EventBuffer) {
         if let Some(event) = events.last() {
             let _ = self.inserted.append(self.progress.lines, event); // a full disk is reported elsewhere
         }
@@ -175,10 +180,15 @@ pub(crate) fn read_document(
     normalizer: &mut dyn Normalizer,
     stdout: &[u8],
     stderr: impl FnOnce() -> Vec<u8>,
-    out: &mut Events,
+    out: &mut EventBuffer,
 ) {
     let mut read = |document: &[u8]| {
-        normalizer.push_line(Direction::FromAgent, RawLine::Whole(document), None, out);
+        normalizer.push_line(
+            LineDirection::FromAgent,
+            RawLine::Whole(document),
+            None,
+            out,
+        );
         normalizer.has_result()
     };
     if !read(stdout) {

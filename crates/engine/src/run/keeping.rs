@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_normalize::{Ending, Stopped};
+use lapidary_normalize::{ProcessEnd, StopCause};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::DiagnosticKind;
 use tokio::sync::{mpsc, watch};
@@ -32,7 +32,7 @@ pub(super) async fn kept_safe<E: Effort>(
     effort: &mut E,
     stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
-) -> Result<Option<Kept>, Box<Ending>> {
+) -> Result<Option<Kept>, Box<ProcessEnd>> {
     let Some(safekeeping) = request.safekeeping.clone() else {
         return Ok(None);
     };
@@ -55,7 +55,7 @@ async fn claim<E: Effort>(
     effort: &mut E,
     stops: &watch::Receiver<Urgency>,
     batches: &mpsc::Sender<Batch>,
-) -> Result<(), Box<Ending>> {
+) -> Result<(), Box<ProcessEnd>> {
     let patience = request.timeouts.start.unwrap_or(CLAIM_PATIENCE);
     let latest = later(Instant::now(), patience);
     let mut is_told = false;
@@ -75,9 +75,9 @@ async fn claim<E: Effort>(
             is_told = true;
         }
         if waits_out(CLAIM_STEP, stops.clone()).await {
-            return Err(Box::new(Ending {
+            return Err(Box::new(ProcessEnd {
                 stopped: Some(cancelled()),
-                ..Ending::default()
+                ..ProcessEnd::default()
             }));
         }
     }
@@ -135,21 +135,21 @@ async fn say<E: Effort>(notices: Vec<String>, effort: &mut E, batches: &mpsc::Se
     }
 }
 
-fn taken(sentence: &str, patience: Duration) -> Ending {
+fn taken(sentence: &str, patience: Duration) -> ProcessEnd {
     let seconds = patience.as_secs_f64();
-    let stopped = Stopped {
+    let stopped = StopCause {
         cause: Cause::TimeoutStart,
         message: format!("{sentence}, and has not ended in {seconds} s"),
         hint: Some("try again when it has ended, or continue another session".to_owned()),
     };
-    Ending {
+    ProcessEnd {
         stopped: Some(stopped),
-        ..Ending::default()
+        ..ProcessEnd::default()
     }
 }
 
-fn refusal(why: &str) -> Ending {
-    let stopped = Stopped {
+fn refusal(why: &str) -> ProcessEnd {
+    let stopped = StopCause {
         cause: Cause::Internal,
         message: format!("the session cannot be kept safe while it is continued: {why}"),
         hint: Some(
@@ -157,8 +157,8 @@ fn refusal(why: &str) -> Ending {
                 .to_owned(),
         ),
     };
-    Ending {
+    ProcessEnd {
         stopped: Some(stopped),
-        ..Ending::default()
+        ..ProcessEnd::default()
     }
 }

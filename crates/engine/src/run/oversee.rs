@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::time::Duration;
 
-use lapidary_normalize::Stopped;
+use lapidary_normalize::StopCause;
 use lapidary_vocab::Cause;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -30,7 +30,7 @@ const PIECE: usize = 16 * 1024;
 /// What came of watching.
 pub(super) struct Watched {
     pub(super) ended: Ended,
-    pub(super) stopped: Option<Stopped>,
+    pub(super) stopped: Option<StopCause>,
     /// Where the agent was stuck, if it was late.
     pub(super) stall: Option<StallPoint>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Overseer<'a> {
     last_output: (Instant, u64),
     stall: Option<StallPoint>,
     conditions: StopConditions,
-    stopped: Option<Stopped>,
+    stopped: Option<StopCause>,
     is_killed: bool,
     patience: Patience,
 }
@@ -157,7 +157,7 @@ impl<'a> Overseer<'a> {
         }
         self.look_for_first_line();
         if let Err(error) = noted {
-            self.stop(Stopped {
+            self.stop(StopCause {
                 cause: Cause::Internal,
                 message: format!("the run cannot be recorded any more: {error}"),
                 hint: Some(FREE_SPACE.to_owned()),
@@ -166,7 +166,7 @@ impl<'a> Overseer<'a> {
         }
         let most = self.request.records.max_output;
         if grown.stdout + grown.stderr > most {
-            self.kill(Stopped {
+            self.kill(StopCause {
                 cause: Cause::Budget,
                 message: format!("the agent wrote more than {most} bytes, the limit for one run"),
                 hint: Some("`max_output` (--max-output) allows more".to_owned()),
@@ -237,14 +237,14 @@ impl<'a> Overseer<'a> {
     }
 
     /// Asks the agent to end; the supervisor sees to it that it does.
-    async fn stop(&mut self, stopped: Stopped) {
+    async fn stop(&mut self, stopped: StopCause) {
         if self.decide(stopped) {
             self.running.stop(self.request.grace).await;
             self.patience.ordered(self.request.grace);
         }
     }
 
-    async fn kill(&mut self, stopped: Stopped) {
+    async fn kill(&mut self, stopped: StopCause) {
         self.decide(stopped);
         if !std::mem::replace(&mut self.is_killed, true) {
             self.running.kill().await;
@@ -253,7 +253,7 @@ impl<'a> Overseer<'a> {
     }
 
     /// The first reason is the one that counts.
-    fn decide(&mut self, stopped: Stopped) -> bool {
+    fn decide(&mut self, stopped: StopCause) -> bool {
         let is_first = self.stopped.is_none();
         self.stopped.get_or_insert(stopped);
         is_first

@@ -7,7 +7,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use lapidary_normalize::acp::AcpNormalizer;
-use lapidary_normalize::{Direction, Events, Normalizer, Options};
+use lapidary_normalize::{EventBuffer, LineDirection, NormalizeOptions, Normalizer};
 use lapidary_vocab::event::{DiagnosticKind, Provider};
 use lapidary_vocab::{Body, Event};
 
@@ -35,7 +35,11 @@ pub enum PastFormat {
 
 impl PastFormat {
     /// The normaliser of a run of an agent of this family.
-    pub(crate) fn normalizer(self, options: &Options, provider: Provider) -> BoxedNormalizer {
+    pub(crate) fn normalizer(
+        self,
+        options: &NormalizeOptions,
+        provider: Provider,
+    ) -> BoxedNormalizer {
         match self {
             Self::Acp => Box::new(AcpNormalizer::new(options, provider)),
             Self::Written(dialect) => dialect.normalizer(options),
@@ -149,7 +153,7 @@ impl RecordedEvents {
         &mut self,
         limit: ReadLimit,
         normalizer: &mut dyn Normalizer,
-        out: &mut Events,
+        out: &mut EventBuffer,
     ) -> Result<ReadStep, ReadLineError> {
         if let Some(event) = self.take_inserted(limit)? {
             return Ok(inserted(event, normalizer, out));
@@ -171,8 +175,8 @@ impl RecordedEvents {
             Content::Lines(lines) => match lines.next_line()? {
                 Some(line) => {
                     let from = match line.side {
-                        Side::Client => Direction::FromClient,
-                        Side::Agent => Direction::FromAgent,
+                        Side::Client => LineDirection::FromClient,
+                        Side::Agent => LineDirection::FromAgent,
                     };
                     normalizer.push_line(from, line.line, line.at, out);
                     true
@@ -224,7 +228,7 @@ impl RecordedEvents {
 }
 
 /// Adds an event that was inserted, but for the `run_end`: lines that a run had no time to translate come before it.
-fn inserted(event: Event, normalizer: &mut dyn Normalizer, out: &mut Events) -> ReadStep {
+fn inserted(event: Event, normalizer: &mut dyn Normalizer, out: &mut EventBuffer) -> ReadStep {
     let is_restart =
         matches!(&event.body, Body::Diagnostic(note) if note.kind == DiagnosticKind::Retry);
     if let Body::RunEnd(_) = event.body {

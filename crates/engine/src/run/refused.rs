@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lapidary_normalize::Ending;
+use lapidary_normalize::ProcessEnd;
 use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::recording::SCHEMA;
 
@@ -30,7 +30,7 @@ impl RefusedRun {
         &self,
         run: &str,
         provider: &Provider,
-        ending: &Ending,
+        ending: &ProcessEnd,
         judged: &RunEnd,
     ) -> Option<PathBuf> {
         let root = &self.records.root;
@@ -52,7 +52,7 @@ impl RefusedRun {
     fn manifest(
         &self,
         run: &str,
-        ending: &Ending,
+        ending: &ProcessEnd,
         judged: &RunEnd,
         recorder: &Recorder,
     ) -> Manifest {

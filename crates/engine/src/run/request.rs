@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lapidary_normalize::{AgentSetup, Options};
+use lapidary_normalize::{AgentSetup, NormalizeOptions};
 use lapidary_sessions::Prices;
 use tokio::time::Instant;
 
@@ -50,7 +50,7 @@ pub struct Request {
     /// Where it is recorded.
     pub records: Records,
     /// How its words are translated.
-    pub options: Options,
+    pub options: NormalizeOptions,
     /// What the reader should know from the start: each becomes a diagnostic.
     pub notices: Vec<String>,
     /// What the result warns of, however the run ends.

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::time::Duration;
 
-use lapidary_normalize::Ending;
+use lapidary_normalize::ProcessEnd;
 use lapidary_vocab::Cause;
 use tokio::time::Instant;
 
@@ -54,7 +54,7 @@ pub(crate) struct RestLimit(Cell<Option<Instant>>);
 
 impl RestLimit {
     /// The agent is gone, and this is why.
-    pub(crate) fn set(&self, ending: &Ending) {
+    pub(crate) fn set(&self, ending: &ProcessEnd) {
         if had_to_end(ending) {
             self.0.set(Some(Instant::now() + REST_TIME));
         }
@@ -74,7 +74,7 @@ impl RestLimit {
 }
 
 /// Whether a run was cancelled, took too long or used too much.
-fn had_to_end(ending: &Ending) -> bool {
+fn had_to_end(ending: &ProcessEnd) -> bool {
     let stopped = ending.stopped.as_ref();
     stopped.is_some_and(|stopped| {
         matches!(

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use lapidary_normalize::{Stall, StderrOrder};
+use lapidary_normalize::{AgentStall, StderrOrder};
 
 use super::translate::stderr_tail_from;
 
@@ -19,8 +19,8 @@ pub(crate) struct StallPoint {
 }
 
 impl StallPoint {
-    pub(crate) fn read(self, directory: &Path, order: StderrOrder) -> Stall {
-        Stall {
+    pub(crate) fn read(self, directory: &Path, order: StderrOrder) -> AgentStall {
+        AgentStall {
             silence: self.silence,
             stderr: stderr_tail_from(directory, self.stderr),
             order,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_normalize::Stopped;
+use lapidary_normalize::StopCause;
 use lapidary_vocab::Cause;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -39,7 +39,7 @@ pub(crate) enum Late {
 
 impl Late {
     /// Why the run ends. `unready` says what did not happen in time, `waiting` what the agent was waiting for.
-    pub(crate) fn stopped(self, unready: &str, waiting: &str) -> Stopped {
+    pub(crate) fn stopped(self, unready: &str, waiting: &str) -> StopCause {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         let (cause, message, hint) = match self {
             Self::Start(time) => (
@@ -64,7 +64,7 @@ impl Late {
                 "`timeout` (--timeout) gives it more time",
             ),
         };
-        Stopped {
+        StopCause {
             cause,
             message,
             hint: Some(hint.to_owned()),
@@ -78,9 +78,9 @@ pub(crate) enum StopReason {
     /// The caller wants it.
     Cancelled(Urgency),
     /// The agent has used up too much.
-    Budget(Stopped),
+    Budget(StopCause),
     /// The agent did something without permission.
-    Violation(Stopped),
+    Violation(StopCause),
     /// A deadline has passed, unless the agent gave a sign of life just now: [`StopConditions::late`] tells.
     Overdue,
 }
@@ -125,7 +125,7 @@ impl StopConditions {
                 self.heard = urgency;
                 StopReason::Cancelled(urgency)
             }
-            exceeded = exceeded => StopReason::Budget(Stopped {
+            exceeded = exceeded => StopReason::Budget(StopCause {
                 cause: exceeded.cause(),
                 message: exceeded.to_string(),
                 hint: exceeded.hint().map(str::to_owned),

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_core::Stream;
-use lapidary_normalize::Events;
+use lapidary_normalize::EventBuffer;
 use lapidary_vocab::Event;
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -117,7 +117,7 @@ impl Subscription {
             if !is_current || progress.is_over {
                 recorded.complete();
             }
-            let mut events = Events::new();
+            let mut events = EventBuffer::new();
             match recorded.next(limit, &mut *self.normalizer, &mut events)? {
                 ReadStep::Read | ReadStep::Restart => {}
                 ReadStep::End(end) => {

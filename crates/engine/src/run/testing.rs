@@ -1,6 +1,6 @@
 //! A request for tests that start nothing.
 
-use lapidary_normalize::{AgentSetup, Options};
+use lapidary_normalize::{AgentSetup, NormalizeOptions};
 
 use super::{GEMINI_STREAM, Records, Request, Timeouts};
 use crate::budget::{Budget, BudgetUnknown};
@@ -22,7 +22,7 @@ pub(crate) fn request() -> Request {
         prices: None,
         budget_unknown: BudgetUnknown::default(),
         records: Records::below("/"),
-        options: Options::new("r"),
+        options: NormalizeOptions::new("r"),
         notices: Vec::new(),
         warnings: Vec::new(),
         confined: None,

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
-use lapidary_normalize::Direction::FromAgent;
+use lapidary_normalize::LineDirection::FromAgent;
 use lapidary_vocab::Event;
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_wire::lines::{LineBuffer, RawLine};

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lapidary_normalize::Stopped;
+use lapidary_normalize::StopCause;
 use lapidary_sessions::Prices;
 use lapidary_vocab::{Body, Event, Text};
 use tokio::sync::Notify;
@@ -59,10 +59,10 @@ impl Spent {
     }
 
     /// What becomes of a run that is over.
-    pub(crate) fn judge(&self, unknown: BudgetUnknown) -> Result<Option<String>, Stopped> {
+    pub(crate) fn judge(&self, unknown: BudgetUnknown) -> Result<Option<String>, StopCause> {
         let meter = self.meter();
         match meter.exceeded() {
-            Some(exceeded) => Err(Stopped {
+            Some(exceeded) => Err(StopCause {
                 cause: exceeded.cause(),
                 message: exceeded.to_string(),
                 hint: exceeded.hint().map(str::to_owned),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lapidary_normalize::Stopped;
+use lapidary_normalize::StopCause;
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -112,7 +112,7 @@ impl ConversationState {
     pub(super) fn stop_for_hook(&self, session: &str) {
         let mut table = self.table();
         let said = table.hook_stop_of(session);
-        let stopped = Stopped {
+        let stopped = StopCause {
             cause: Cause::PermissionDenied,
             message: said.unwrap_or_else(|| "a hook stopped the agent".to_owned()),
             hint: None,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lapidary_normalize::{Ending, Stall, StderrOrder};
+use lapidary_normalize::{AgentStall, ProcessEnd, StderrOrder};
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::mpsc;
@@ -61,7 +61,7 @@ impl Course<'_> {
         mut self,
         script: &mut Script,
         mut finished: Option<mpsc::UnboundedReceiver<FinishedCall>>,
-    ) -> Ending {
+    ) -> ProcessEnd {
         let (state, process) = (Arc::clone(&self.state), self.process.clone());
         let after_tools = async {
             match &mut finished {
@@ -91,7 +91,7 @@ impl Course<'_> {
         let is_faulty = departure == Departure::ByItself && ended.is_some_and(died_of_a_fault);
         let mut ending = ended_as(done, ended, departure);
         if is_gone || is_faulty {
-            ending.departure = lapidary_normalize::Departure::OwnAccord;
+            ending.departure = lapidary_normalize::ExitInitiator::OwnAccord;
         }
         ending.stall = self.stall.map(|stall| self.read_stall(stall));
         ending
@@ -108,7 +108,7 @@ impl Course<'_> {
     }
 
     /// Gemini CLI holds its stderr back until it ends, over ACP.
-    fn read_stall(&self, stall: StallPoint) -> Stall {
+    fn read_stall(&self, stall: StallPoint) -> AgentStall {
         let order = if self.request.provider == Provider::Gemini {
             StderrOrder::Held
         } else {
@@ -242,12 +242,12 @@ fn can_take(prompt: &[Json], offered: Offered) -> Result<(), Broken> {
 }
 
 /// The end of an agent that could not be started.
-pub(super) fn never_started(error: AgentError) -> Ending {
+pub(super) fn never_started(error: AgentError) -> ProcessEnd {
     ended_as(Err(error.into()), None, Departure::Ordered)
 }
 
 /// How it went, as far as we know.
-fn ended_as(done: Result<(), Broken>, ended: Option<Ended>, departure: Departure) -> Ending {
+fn ended_as(done: Result<(), Broken>, ended: Option<Ended>, departure: Departure) -> ProcessEnd {
     let stopped = match done {
         Ok(()) | Err(Broken::Told) => None,
         Err(Broken::Silent(_)) if departure == Departure::ByItself => None,
@@ -255,9 +255,9 @@ fn ended_as(done: Result<(), Broken>, ended: Option<Ended>, departure: Departure
     };
     match ended {
         Some(ended) => ending(ended, stopped),
-        None => Ending {
+        None => ProcessEnd {
             stopped,
-            ..Ending::default()
+            ..ProcessEnd::default()
         },
     }
 }

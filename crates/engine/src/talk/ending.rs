@@ -1,6 +1,6 @@
 //! Why a conversation does not go on.
 
-use lapidary_normalize::Stopped;
+use lapidary_normalize::StopCause;
 use lapidary_vocab::Cause;
 
 use super::halts::Halt;
@@ -11,9 +11,9 @@ use crate::run::ending::{FREE_SPACE, start_cause, with_sources};
 #[derive(Debug)]
 pub(super) enum Broken {
     /// We end it.
-    Stopped(Stopped),
+    Stopped(StopCause),
     /// The agent does not speak any more. How it ends tells why, if it ends.
-    Silent(Stopped),
+    Silent(StopCause),
     /// What was said, or how the agent ended, tells why.
     Told,
 }
@@ -53,7 +53,7 @@ impl From<ConnectionError> for Broken {
     fn from(error: ConnectionError) -> Self {
         let message = error.to_string();
         match error {
-            ConnectionError::Closed { exit: None, .. } => Self::Silent(Stopped {
+            ConnectionError::Closed { exit: None, .. } => Self::Silent(StopCause {
                 cause: Cause::ProtocolError,
                 message,
                 hint: None,
@@ -84,7 +84,7 @@ impl From<AgentError> for Broken {
 }
 
 pub(super) fn stopped(cause: Cause, message: String, hint: Option<&str>) -> Broken {
-    Broken::Stopped(Stopped {
+    Broken::Stopped(StopCause {
         cause,
         message,
         hint: hint.map(str::to_owned),

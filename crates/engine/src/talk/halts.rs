@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_normalize::Stopped;
+use lapidary_normalize::StopCause;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -28,7 +28,7 @@ pub(super) enum Phase {
 /// Why it is to end.
 #[derive(Debug, Clone)]
 pub(super) struct Halt {
-    pub(super) stopped: Stopped,
+    pub(super) stopped: StopCause,
     /// Whether at once.
     pub(super) is_urgent: bool,
 }

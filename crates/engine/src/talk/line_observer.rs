@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
-use lapidary_normalize::{Events, Normalizer as _, Options};
+use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
+use lapidary_normalize::{EventBuffer, NormalizeOptions, Normalizer as _};
 use lapidary_vocab::event::{DiagnosticKind, PermissionRequest, PermissionViolation, TextKind};
 use lapidary_vocab::{Body, Event, Text};
 use lapidary_wire::acp::update::{PlainChunk, plain_chunk};
@@ -85,9 +85,9 @@ impl LineObserver {
         say: Say,
         calls: Option<HookCalls>,
     ) -> Self {
-        let options = Options {
+        let options = NormalizeOptions {
             keep_raw: false,
-            ..Options::new("watched")
+            ..NormalizeOptions::new("watched")
         };
         Self {
             state: Mutex::new(ObserverState {
@@ -116,7 +116,7 @@ impl LineObserver {
     fn see(&self, number: u64, traffic: &Traffic) -> Option<LineFacts> {
         self.say.has_seen(number);
         let mut state = self.state();
-        let mut events = Events::new();
+        let mut events = EventBuffer::new();
         let mut facts = None;
         match traffic {
             Traffic::Received(received) => {
@@ -133,7 +133,7 @@ impl LineObserver {
             }
             Traffic::Sent(line) => {
                 let line = RawLine::Whole(line.as_bytes());
-                let from = Direction::FromClient;
+                let from = LineDirection::FromClient;
                 state.normalizer.push(from, line, None, &mut events);
             }
             Traffic::Skipped { .. } => {}
@@ -261,7 +261,7 @@ impl LineObserver {
 impl ObserverState {
     /// Reads a line of the agent. False if there is nothing more to it: most lines are chunks of text, and of a row of them only the
     /// first matters here.
-    fn receive(&mut self, received: &Received, events: &mut Events) -> bool {
+    fn receive(&mut self, received: &Received, events: &mut EventBuffer) -> bool {
         self.last_sign = Instant::now();
         let text = received.line.text();
         let chunk = plain_chunk(text);
@@ -275,7 +275,7 @@ impl ObserverState {
         self.is_speaking = is_chunk;
         self.has_spoken |= is_chunk || matches!(&received.what, What::Request { .. });
         let line = RawLine::Whole(text.as_bytes());
-        let from = Direction::FromAgent;
+        let from = LineDirection::FromAgent;
         self.normalizer.push(from, line, None, events);
         true
     }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lapidary_normalize::Stopped;
+use lapidary_normalize::StopCause;
 use lapidary_vocab::Cause;
 use lapidary_vocab::command::Command;
 use tokio::sync::mpsc;
@@ -201,7 +201,7 @@ impl Course<'_> {
         if has_prompted {
             return self.check_budget();
         }
-        Err(Broken::Stopped(Stopped {
+        Err(Broken::Stopped(StopCause {
             cause: Cause::EndTurn,
             message: String::new(),
             hint: None,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lapidary_json::{SharedToken, Token};
-use lapidary_normalize::Stopped;
+use lapidary_normalize::StopCause;
 use lapidary_vocab::event::{DecidedBy, PermissionRequest, ToolKind};
 use lapidary_vocab::{Body, Cause, Json, Text};
 use tokio::sync::oneshot;
@@ -369,7 +369,7 @@ impl AgentRequest<'_> {
     /// The agent offers no way to deny, and may take an error for a yes: its turn ends.
     fn stop_undeniable(&self, action: &ToolAction, decision: &Decision) {
         let (what, why) = (named(action), &decision.reason);
-        let stopped = Stopped {
+        let stopped = StopCause {
             cause: Cause::PermissionDenied,
             message: format!("{what} was denied, and the agent offers no way to say so: {why}"),
             hint: None,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lapidary_json::Token;
-use lapidary_normalize::Stopped;
+use lapidary_normalize::StopCause;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::{DecidedBy, ToolKind};
 use tokio_util::sync::CancellationToken;
@@ -42,7 +42,7 @@ pub(super) struct SessionTable {
     pub(super) unanswered: BTreeMap<u64, String>,
     pub(super) has_prompted: bool,
     /// Why the newest turn of a client was stopped, if it was.
-    pub(super) last_stop: Option<Stopped>,
+    pub(super) last_stop: Option<StopCause>,
 }
 
 /// One session.
@@ -55,7 +55,7 @@ pub(super) struct SessionState {
     /// Ends what waits for an answer in this turn.
     cancelled: CancellationToken,
     /// Why this turn has to stop.
-    stopped: Option<Stopped>,
+    stopped: Option<StopCause>,
     /// Which hook was the last that wanted a turn to stop, and why.
     hook_stop: Option<String>,
     /// How many prompts are unanswered.
@@ -190,14 +190,14 @@ impl SessionTable {
     }
 
     /// The turn has to stop. The first reason counts.
-    pub(super) fn stop_turn(&mut self, id: &str, stopped: Stopped) {
+    pub(super) fn stop_turn(&mut self, id: &str, stopped: StopCause) {
         if let Some(session) = self.sessions.get_mut(id) {
             session.stopped.get_or_insert(stopped);
         }
     }
 
     /// Why the turn has to stop, if it has to.
-    pub(super) fn stop_of(&self, id: &str) -> Option<Stopped> {
+    pub(super) fn stop_of(&self, id: &str) -> Option<StopCause> {
         self.sessions.get(id)?.stopped.clone()
     }
 

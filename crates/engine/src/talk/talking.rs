@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lapidary_normalize::acp::AcpNormalizer;
-use lapidary_normalize::{Ending, Events};
+use lapidary_normalize::{EventBuffer, ProcessEnd};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
@@ -73,7 +73,7 @@ impl Effort for Talking<'_> {
         &mut self.events
     }
 
-    fn close(&mut self, events: &mut Events) {
+    fn close(&mut self, events: &mut EventBuffer) {
         if let Script::Orders(orders) = &mut self.script {
             refuse_rest(orders, &mut self.events, events);
         }
@@ -118,7 +118,7 @@ impl Talking<'_> {
         manifest: &Manifest,
         must_end: Option<Instant>,
         tally: &RunTally,
-    ) -> (Ending, bool) {
+    ) -> (ProcessEnd, bool) {
         let request = self.request;
         let directory = recorder.directory().to_owned();
         let (say, said) = Say::channel();

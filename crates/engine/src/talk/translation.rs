@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use lapidary_normalize::Direction;
+use lapidary_normalize::LineDirection;
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Body, Text};
 use lapidary_wire::lines::RawLine;
@@ -268,11 +268,11 @@ impl<'a> Translation<'a> {
             Traffic::Sent(line) => {
                 let sent = RawLine::Whole(line.as_bytes());
                 self.made
-                    .push(Direction::FromClient, sent, Some(&at), events);
+                    .push(LineDirection::FromClient, sent, Some(&at), events);
                 line.len()
             }
             Traffic::Received(received) => {
-                let (from, bytes) = (Direction::FromAgent, received.line.bytes());
+                let (from, bytes) = (LineDirection::FromAgent, received.line.bytes());
                 self.made.push(from, line(received), Some(&at), events);
                 if self.with_bytes {
                     self.batch.stdout.extend_from_slice(bytes);
@@ -409,7 +409,7 @@ fn ready<T>(future: impl Future<Output = T>) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
-    use lapidary_normalize::Options;
+    use lapidary_normalize::NormalizeOptions;
     use lapidary_normalize::acp::AcpNormalizer;
     use lapidary_vocab::event::Provider;
 
@@ -433,7 +433,7 @@ mod tests {
         let (over, is_over) = oneshot::channel();
         over.send(()).unwrap();
         let following = async move {
-            let normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
+            let normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Acp);
             let mut made = RunEvents::new(Box::new(normalizer), ProgressPort::default());
             let output = (&mut made, &batches);
             let translation = Translation::new(connected.observer, said, output, recorded, rest);
@@ -474,7 +474,7 @@ mod tests {
         let (over, is_over) = oneshot::channel();
         over.send(()).unwrap();
         let following = async move {
-            let normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
+            let normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Acp);
             let mut made = RunEvents::new(Box::new(normalizer), ProgressPort::default());
             let output = (&mut made, &batches);
             let translation = Translation::new(connected.observer, sayings, output, None, rest);

@@ -1,8 +1,8 @@
 //! Budgets: how they are written, and what real agents use up.
 
 use lapidary_engine::budget::{Budget, Exceeded, Meter};
-use lapidary_normalize::Options;
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
+use lapidary_normalize::NormalizeOptions;
+use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
 use lapidary_sessions::Prices;
 use lapidary_testkit::captures::fixtures;
 use lapidary_vocab::event::Provider;
@@ -168,8 +168,8 @@ fn prices_of_the_user_come_before_those_of_the_program() {
 }
 
 /// What a conversation spends, as both sides put it on the wire.
-fn spent(lines: &[(Direction, Value)]) -> Option<String> {
-    let mut normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
+fn spent(lines: &[(LineDirection, Value)]) -> Option<String> {
+    let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Acp);
     let mut meter = Meter::new(Budget::parse("cost=0.0001").unwrap());
     let mut events = Vec::new();
     for (from, line) in lines {
@@ -182,7 +182,7 @@ fn spent(lines: &[(Direction, Value)]) -> Option<String> {
 
 #[test]
 fn what_a_session_cost_before_this_run_is_not_this_runs() {
-    use Direction::{FromAgent, FromClient};
+    use LineDirection::{FromAgent, FromClient};
     let asks = |id: u32, method: &str, session: &str| {
         let params = json!({"sessionId": session, "cwd": "/", "mcpServers": [], "prompt": [{"type": "text", "text": "x"}]});
         let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});

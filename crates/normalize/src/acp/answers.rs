@@ -6,22 +6,22 @@ use lapidary_vocab::{Body, Text};
 use lapidary_wire::acp::envelope::RpcId;
 use lapidary_wire::acp::results::{InitializeResult, PromptResult, SessionOpened};
 
-use super::line::Current;
-use super::peers::{self, Asked};
-use super::{AcpNormalizer, Direction, turn};
+use super::line::AcpLine;
+use super::requests::{self, PendingRequest};
+use super::{AcpNormalizer, LineDirection, turn};
 use crate::excerpt::shortened;
 use crate::verdict::INITIALIZE_REFUSED;
-use crate::{Events, own};
+use crate::{EventBuffer, own};
 
 impl AcpNormalizer {
     pub(super) fn answered(
         &mut self,
         id: RpcId<'_>,
         result: Token<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
-        let key = peers::key(Direction::FromClient, id);
+        let key = requests::key(LineDirection::FromClient, id);
         let Some(asked) = self.asked(&key, id, guess(result), current) else {
             return;
         };
@@ -65,10 +65,10 @@ impl AcpNormalizer {
         &mut self,
         id: RpcId<'_>,
         error: Token<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
-        let key = peers::key(Direction::FromClient, id);
+        let key = requests::key(LineDirection::FromClient, id);
         // Where only the agent is seen, a refusal after a session has begun is most likely that of a prompt.
         let guess = match &self.stamp.session_id {
             Some(_) => "session/prompt",
@@ -86,7 +86,7 @@ impl AcpNormalizer {
             }
             "initialize" | "authenticate" | "session/new" | "session/load" | "session/resume" => {
                 self.sessions
-                    .of(self.stamp.session_id.as_ref())
+                    .session_mut(self.stamp.session_id.as_ref())
                     .is_replaying = false;
                 let message = self.say_error(error, current, out);
                 // Without a prompt this is all that the run comes to.
@@ -113,8 +113,8 @@ impl AcpNormalizer {
         key: &str,
         id: RpcId<'_>,
         guess: &str,
-        current: &mut Current<'_>,
-    ) -> Option<Asked> {
+        current: &mut AcpLine<'_>,
+    ) -> Option<PendingRequest> {
         let asked = self.errands.close(key);
         if asked.is_none() && self.sees_client {
             let id = id.shown();
@@ -125,7 +125,7 @@ impl AcpNormalizer {
             current.complain(DiagnosticKind::ProtocolViolation, message);
             return None;
         }
-        Some(asked.unwrap_or_else(|| Asked {
+        Some(asked.unwrap_or_else(|| PendingRequest {
             method: guess.to_owned(),
             session: None,
             detail: None,
@@ -140,8 +140,8 @@ impl AcpNormalizer {
     }
 
     /// The session is in another mode.
-    pub(super) fn mode(&mut self, mode: Text, current: &mut Current<'_>, out: &mut Events) {
-        let session = self.sessions.of(self.stamp.session_id.as_ref());
+    pub(super) fn mode(&mut self, mode: Text, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
+        let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         let available_modes = session.modes.clone();
         let body = Body::SessionMode(lapidary_vocab::event::SessionMode {
             current_mode_id: mode,

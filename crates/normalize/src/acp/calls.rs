@@ -9,12 +9,12 @@ use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, Tool
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::tool_call::{AcpToolCall, listed};
 
-use super::line::{Current, Extra};
+use super::line::{AcpLine, LineExtras};
 use super::subagents::parent_in;
 use super::{AcpNormalizer, content};
 use crate::completions::CallSummary;
 use crate::gemini::session_log::{self, LoggedCall};
-use crate::{Events, own, tools};
+use crate::{EventBuffer, own, tools};
 
 /// Where agents put the file of a location: the protocol's name, then others.
 const PLACES: [&str; 5] = ["path", "uri", "filePath", "file_path", "file"];
@@ -24,7 +24,7 @@ const MOST_CHUNKS: usize = 1024;
 
 /// What is known about a call.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Call {
+pub(super) struct TrackedCall {
     pub(super) id: Text,
     session: Option<Text>,
     /// The call in which a sub-agent makes it.
@@ -45,12 +45,12 @@ pub(super) struct Call {
     /// It was over once, whatever its status says since.
     has_ended: bool,
     /// What Gemini CLI's session log has of it.
-    logged: Option<Logged>,
+    logged: Option<LoggedDetails>,
 }
 
 /// What a session log added to a call.
 #[derive(Debug, Clone, PartialEq)]
-struct Logged {
+struct LoggedDetails {
     call: LoggedCall,
     /// The arguments of the call are the log's.
     has_input: bool,
@@ -58,7 +58,7 @@ struct Logged {
 
 /// When a call is heard of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum CallStage {
     /// The agent begins to tell of it.
     Announced,
     /// The agent tells more of it.
@@ -67,7 +67,7 @@ pub(super) enum Moment {
     Asked,
 }
 
-impl Call {
+impl TrackedCall {
     /// One of which nothing is known but what it is called by.
     fn new(id: Token<'_>, session: Option<&Text>) -> Self {
         Self {
@@ -85,14 +85,14 @@ impl Call {
     }
 
     /// What the agent shows of it.
-    pub(super) fn blocks(&self, current: &Current<'_>) -> Vec<ContentBlock> {
+    pub(super) fn blocks(&self, current: &AcpLine<'_>) -> Vec<ContentBlock> {
         let items = self.content.iter().map(Json::token);
         items.map(|item| content::block(item, current)).collect()
     }
 
     /// What hooks and rules have to know of a call that is told of nowhere else.
-    pub(super) fn shown(&self) -> Extra {
-        let mut extra = Extra::new();
+    pub(super) fn shown(&self) -> LineExtras {
+        let mut extra = LineExtras::new();
         if !self.content.is_empty() {
             extra.push(("acp.toolContent", Json::array(self.content.clone())));
         }
@@ -147,7 +147,7 @@ impl Call {
         if has_input {
             self.input.clone_from(&logged.input);
         }
-        self.logged = Some(Logged {
+        self.logged = Some(LoggedDetails {
             call: logged,
             has_input,
         });
@@ -182,8 +182,8 @@ impl Call {
 
     /// Whether a message speaks of another call than of the one that has ended under the same id: it says that something begins, and
     /// what. `self` is the ended one with what the message says.
-    fn is_another(&self, ended: &Self, patch: &AcpToolCall<'_>, moment: Moment) -> bool {
-        let begins = moment != Moment::Told || !self.is_over;
+    fn is_another(&self, ended: &Self, patch: &AcpToolCall<'_>, moment: CallStage) -> bool {
+        let begins = moment != CallStage::Told || !self.is_over;
         let shows_more = || self.content != ended.content && !Self::nameless(patch).is_over;
         ended.has_ended && begins && (!self.is_invoked_as(ended) || shows_more())
     }
@@ -254,7 +254,7 @@ impl Call {
                 .sum::<usize>()
     }
 
-    fn invocation(&self) -> (Body, Extra) {
+    fn invocation(&self) -> (Body, LineExtras) {
         let mut extra = Vec::new();
         let word = self
             .kind
@@ -288,7 +288,7 @@ impl Call {
         (body, extra)
     }
 
-    fn completion(&self, status: ToolCallStatus, current: &Current<'_>) -> (Body, Extra) {
+    fn completion(&self, status: ToolCallStatus, current: &AcpLine<'_>) -> (Body, LineExtras) {
         let mut extra = Vec::new();
         let items = || self.content.iter().map(Json::token);
         let is_special = items().any(content::is_special);
@@ -340,7 +340,7 @@ impl Call {
         };
         let input = self.input.as_ref().map(Json::token);
         let (tool, kind) = (self.tool_name(), self.tool_kind());
-        CallSummary::of(&tool, &kind, input, &completion.locations).complete(&mut completion);
+        CallSummary::new(&tool, &kind, input, &completion.locations).complete(&mut completion);
         (Body::ToolCompletion(Box::new(completion)), extra)
     }
 
@@ -371,12 +371,12 @@ impl AcpNormalizer {
     pub(super) fn call(
         &mut self,
         patch: &AcpToolCall<'_>,
-        moment: Moment,
-        current: &mut Current<'_>,
-        out: &mut Events,
-    ) -> Option<Call> {
+        moment: CallStage,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
+    ) -> Option<TrackedCall> {
         let announces_name =
-            moment == Moment::Announced && self.stamp.provider.as_str() == "opencode";
+            moment == CallStage::Announced && self.stamp.provider.as_str() == "opencode";
         let Some(id) = own::string(patch.tool_call_id) else {
             current.lacks("toolCallId", patch.tool_call_id);
             return None;
@@ -384,7 +384,7 @@ impl AcpNormalizer {
         let session = self.stamp.session_id.clone();
         let key = key(session.as_ref(), id);
         let mut before = self.calls.close(&key);
-        let fresh = || Call::new(id, session.as_ref());
+        let fresh = || TrackedCall::new(id, session.as_ref());
         let mut call = before.clone().unwrap_or_else(fresh);
         call.patch(patch);
         if before
@@ -397,7 +397,7 @@ impl AcpNormalizer {
         if announces_name && before.is_none() && call.name.is_none() {
             call.name.clone_from(&call.title);
         }
-        if moment == Moment::Asked && call.is_over {
+        if moment == CallStage::Asked && call.is_over {
             (call.status, call.is_over, before) = (None, false, None);
         }
         if call.is_over
@@ -415,8 +415,8 @@ impl AcpNormalizer {
         &mut self,
         id: Option<Token<'_>>,
         item: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let (Some(token), Some(item)) = (own::string(id), item) else {
             return current.lacks("toolCallId", id);
@@ -424,7 +424,7 @@ impl AcpNormalizer {
         let session = self.stamp.session_id.clone();
         let key = key(session.as_ref(), token);
         let call = self.calls.close(&key);
-        let mut call = call.unwrap_or_else(|| Call::new(token, session.as_ref()));
+        let mut call = call.unwrap_or_else(|| TrackedCall::new(token, session.as_ref()));
         let (body, mut extra) = call.invocation();
         extra.retain(|(key, _)| *key != "acp.toolContent");
         extra.push(("acp.toolContentChunk", current.json(item)));
@@ -438,11 +438,11 @@ impl AcpNormalizer {
 
     fn tell_call(
         &mut self,
-        before: Option<&Call>,
-        call: &Call,
+        before: Option<&TrackedCall>,
+        call: &TrackedCall,
         is_nested: bool,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         if before == Some(call) {
             return;
@@ -457,7 +457,7 @@ impl AcpNormalizer {
         }
         if let Some(status) = call.outcome() {
             let (body, mut extra) = call.completion(status, current);
-            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
             if session.is_cancelled {
                 extra.push(("acp.afterCancel", Json::from_value(&true)));
             }
@@ -466,9 +466,9 @@ impl AcpNormalizer {
     }
 
     /// The turn was cancelled: calls that never got an end have it now.
-    pub(super) fn give_up_calls(&mut self, current: &mut Current<'_>, out: &mut Events) {
+    pub(super) fn give_up_calls(&mut self, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
         let session = self.stamp.session_id.clone();
-        let is_open = |call: &Call| !call.is_over && call.session == session;
+        let is_open = |call: &TrackedCall| !call.is_over && call.session == session;
         for call in self.calls.close_all(is_open) {
             let (body, mut extra) = call.completion(ToolCallStatus::Cancelled, current);
             extra.push(("acp.afterCancel", Json::from_value(&true)));

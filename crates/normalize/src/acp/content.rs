@@ -7,7 +7,7 @@ use lapidary_vocab::content::{
 };
 use lapidary_vocab::{Json, Text};
 
-use super::line::Current;
+use super::line::AcpLine;
 use crate::own;
 
 /// The text of a text block, or of a block that is just a string.
@@ -21,7 +21,7 @@ pub(super) fn text(block: Token<'_>) -> Option<Token<'_>> {
 }
 
 /// The texts among blocks, one after the other on lines of their own.
-pub(super) fn joined(blocks: &[Token<'_>], current: &Current<'_>) -> Text {
+pub(super) fn joined(blocks: &[Token<'_>], current: &AcpLine<'_>) -> Text {
     let texts: Vec<_> = blocks.iter().filter_map(|block| text(*block)).collect();
     match texts.as_slice() {
         [] => Text::default(),
@@ -53,7 +53,7 @@ pub(super) fn picture(block: Token<'_>) -> Option<Json> {
 }
 
 /// An item of a tool's content: a wrapped block, a diff or a terminal.
-pub(super) fn block(item: Token<'_>, current: &Current<'_>) -> ContentBlock {
+pub(super) fn block(item: Token<'_>, current: &AcpLine<'_>) -> ContentBlock {
     let of = |token: Token<'_>, name: &str| own::string(token.get(name)).map(|it| current.text(it));
     let wrapped = item.get("content").filter(|_| is(item, "content"));
     let inner = wrapped.unwrap_or(item);

@@ -5,10 +5,10 @@ use lapidary_vocab::event::{DecidedBy, ElicitationAction, ElicitationRequest, El
 use lapidary_vocab::{Body, Text};
 
 use super::AcpNormalizer;
-use super::decision::{Answer, mark};
-use super::line::Current;
-use super::peers::Wish;
-use crate::{Events, own};
+use super::line::AcpLine;
+use super::permission_result::{RpcAnswer, mark};
+use super::requests::RequestedAction;
+use crate::{EventBuffer, own};
 
 /// The method.
 pub(super) const ELICITATION: &str = "elicitation/create";
@@ -16,10 +16,10 @@ pub(super) const ELICITATION: &str = "elicitation/create";
 impl AcpNormalizer {
     pub(super) fn elicitation(
         &mut self,
-        wish: &mut Wish,
+        wish: &mut RequestedAction,
         params: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(params) = params.and_then(|params| params.if_kind(TokenKind::Object)) else {
             return current.lacks("elicitation/create.params", params);
@@ -42,10 +42,10 @@ impl AcpNormalizer {
     /// The client answers. A refusal is no answer of a user's.
     pub(super) fn elicited(
         &mut self,
-        wish: &Wish,
-        answer: Answer<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        wish: &RequestedAction,
+        answer: RpcAnswer<'_>,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Ok(result) = answer else { return };
         let Some(action) = own::string(result.get("action")).and_then(Token::string) else {

@@ -4,12 +4,12 @@ use lapidary_json::Token;
 use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, ToolKind};
 use lapidary_vocab::{Body, Json, Text};
 
-use super::decision::Answer;
-use super::line::Current;
-use super::peers::Asked;
+use super::line::AcpLine;
 use super::permission::LONGEST_ARGUMENT;
+use super::permission_result::RpcAnswer;
+use super::requests::PendingRequest;
 use super::{AcpNormalizer, shown, turn};
-use crate::{Events, own};
+use crate::{EventBuffer, own};
 
 /// The method that writes a file.
 pub(super) const WRITE: &str = "fs/write_text_file";
@@ -36,8 +36,8 @@ impl AcpNormalizer {
         request_id: &Text,
         method: Token<'_>,
         params: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let field = |name: &'static str| {
             let value = params?.get(name)?.non_null()?;
@@ -65,10 +65,10 @@ impl AcpNormalizer {
     /// It has, or it could not.
     pub(super) fn file_answered(
         &mut self,
-        asked: &Asked,
-        answer: Answer<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        asked: &PendingRequest,
+        answer: RpcAnswer<'_>,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(wish) = &asked.wish else {
             return;

@@ -6,17 +6,17 @@ use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, Text};
 
-use crate::raw::Raw;
+use crate::raw::RawContent;
 
 /// What only one event of a line carries in its extensions.
-pub(super) type Extra = Vec<(&'static str, Json)>;
+pub(super) type LineExtras = Vec<(&'static str, Json)>;
 
 /// The line, and what is still to be said about it.
-pub(super) struct Current<'l> {
+pub(super) struct AcpLine<'l> {
     /// Its text, which tokens point into.
     pub(super) text: &'l Arc<str>,
     /// What its first event will carry.
-    pub(super) raw: Option<Raw>,
+    pub(super) raw: Option<RawContent>,
     /// What is true of all its events.
     pub(super) tags: Vec<&'static str>,
     /// The call of the main agent in which a sub-agent says it.
@@ -29,7 +29,7 @@ pub(super) struct Current<'l> {
     pub(super) is_told: bool,
 }
 
-impl<'l> Current<'l> {
+impl<'l> AcpLine<'l> {
     pub(super) fn new(text: &'l Arc<str>) -> Self {
         Self {
             text,

@@ -8,10 +8,10 @@ use lapidary_wire::acp::results::PermissionAsked;
 use lapidary_wire::acp::tool_call::listed;
 
 use super::AcpNormalizer;
-use super::calls::{Call, Moment};
-use super::line::Current;
-use super::peers::Wish;
-use crate::{Events, own};
+use super::calls::{CallStage, TrackedCall};
+use super::line::AcpLine;
+use super::requests::RequestedAction;
+use crate::{EventBuffer, own};
 
 /// The method that asks for permission.
 pub(super) const PERMISSION: &str = "session/request_permission";
@@ -26,10 +26,10 @@ impl AcpNormalizer {
     /// A permission request. The call in it may be heard of for the first time, or be known better than it says.
     pub(super) fn permission(
         &mut self,
-        wish: &mut Wish,
+        wish: &mut RequestedAction,
         params: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(params) = params.and_then(|params| params.if_kind(TokenKind::Object)) else {
             return current.lacks("session/request_permission.params", params);
@@ -38,9 +38,9 @@ impl AcpNormalizer {
         let call = asked
             .call
             .tool_call_id
-            .and_then(|_| self.call(&asked.call, Moment::Asked, current, out));
+            .and_then(|_| self.call(&asked.call, CallStage::Asked, current, out));
         let nameless = call.is_none();
-        let call = call.unwrap_or_else(|| Call::nameless(&asked.call));
+        let call = call.unwrap_or_else(|| TrackedCall::nameless(&asked.call));
         let content = call.blocks(current);
         let given = call.arguments();
         let derived = derived_input(&call, &given, &content);
@@ -95,7 +95,7 @@ pub(super) fn derived() -> (&'static str, Json) {
 
 /// Arguments that the agent does not send. Gemini CLI (0.61) sends none over ACP: the title of a command is the command, and the diff of
 /// a new or changed file names the file and, for `write_file`, what is to be written.
-fn derived_input(call: &Call, given: &Json, content: &[ContentBlock]) -> Option<Json> {
+fn derived_input(call: &TrackedCall, given: &Json, content: &[ContentBlock]) -> Option<Json> {
     if given.as_str() != "{}" || call.odd_input().is_some() {
         return None;
     }

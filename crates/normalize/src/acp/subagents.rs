@@ -9,8 +9,8 @@ use lapidary_wire::acp::tool_call::AcpToolCall;
 use lapidary_wire::acp::update::UpdateBody;
 
 use super::AcpNormalizer;
-use super::line::Current;
-use crate::{Events, own};
+use super::line::AcpLine;
+use crate::{EventBuffer, own};
 
 /// The call that an update of a sub-agent belongs to.
 pub(super) fn parent_of(update: &UpdateBody<'_>) -> Option<Text> {
@@ -35,8 +35,8 @@ impl AcpNormalizer {
     pub(super) fn subagent_news(
         &mut self,
         call: &AcpToolCall<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) -> bool {
         let news = call
             .meta

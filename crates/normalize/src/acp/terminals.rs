@@ -8,10 +8,10 @@ use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, Tool
 use lapidary_vocab::{Body, Json, Number, Text};
 
 use super::AcpNormalizer;
-use super::line::Current;
-use super::peers::Asked;
+use super::line::AcpLine;
+use super::requests::PendingRequest;
 use super::turn;
-use crate::{Events, own};
+use crate::{EventBuffer, own};
 
 /// The method that starts a command, and the name of the tool.
 pub(super) const CREATE: &str = "terminal/create";
@@ -21,7 +21,7 @@ const MOST_PRINTED: usize = 1024 * 1024;
 
 /// A terminal that is in use.
 #[derive(Debug, Default)]
-pub(super) struct Terminal {
+pub(super) struct OpenTerminal {
     id: Text,
     session: Option<Text>,
     output: Option<Text>,
@@ -34,7 +34,7 @@ pub(super) struct Terminal {
     is_killed: bool,
 }
 
-impl Terminal {
+impl OpenTerminal {
     fn look(&mut self, shown: Token<'_>) {
         if let Some(output) = own::string(shown.get("output")) {
             self.output = Some(own::text(output));
@@ -116,10 +116,10 @@ impl AcpNormalizer {
     /// The client answered something about a terminal.
     pub(super) fn terminal_answered(
         &mut self,
-        asked: &Asked,
+        asked: &PendingRequest,
         result: Token<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         if asked.method == CREATE {
             let input = asked.wish.as_ref().map(|wish| wish.input.clone());
@@ -159,10 +159,10 @@ impl AcpNormalizer {
     /// There is no terminal: the command was refused, or could not be started. The request's id has to do for the call's.
     pub(super) fn terminal_refused(
         &mut self,
-        asked: &Asked,
+        asked: &PendingRequest,
         error: Token<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(wish) = &asked.wish else { return };
         let call_id = Text::from(format!("{CREATE}:{}", wish.request_id));
@@ -188,8 +188,8 @@ impl AcpNormalizer {
     pub(super) fn terminal_update(
         &mut self,
         update: Token<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(id) = own::string(update.get("terminalId")) else {
             return current.lacks("terminalId", update.get("terminalId"));
@@ -214,7 +214,7 @@ impl AcpNormalizer {
     }
 
     /// A piece of what a terminal prints. It is told as a whole, at the end.
-    pub(super) fn terminal_chunk(&mut self, update: Token<'_>, current: &mut Current<'_>) {
+    pub(super) fn terminal_chunk(&mut self, update: Token<'_>, current: &mut AcpLine<'_>) {
         let Some(id) = own::string(update.get("terminalId")) else {
             return current.lacks("terminalId", update.get("terminalId"));
         };
@@ -229,11 +229,11 @@ impl AcpNormalizer {
     pub(super) fn end_terminals(
         &mut self,
         is_cancelled: bool,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let session = self.stamp.session_id.clone();
-        let ends = |terminal: &Terminal| {
+        let ends = |terminal: &OpenTerminal| {
             terminal.session == session && (terminal.has_exited || is_cancelled)
         };
         for terminal in self.terminals.close_all(ends) {
@@ -242,7 +242,7 @@ impl AcpNormalizer {
     }
 
     /// The connection is over.
-    pub(super) fn last_terminals(&mut self, out: &mut Events) {
+    pub(super) fn last_terminals(&mut self, out: &mut EventBuffer) {
         for terminal in self.terminals.close_all(|terminal| terminal.has_exited) {
             let session = terminal.session.clone();
             let now = std::mem::replace(&mut self.stamp.session_id, session);
@@ -255,23 +255,23 @@ impl AcpNormalizer {
         &mut self,
         id: Text,
         input: Json,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         self.tell(invocation(id.clone(), input), Vec::new(), current, out);
         let session = self.stamp.session_id.clone();
-        self.keep_terminal(Terminal {
+        self.keep_terminal(OpenTerminal {
             id,
             session,
-            ..Terminal::default()
+            ..OpenTerminal::default()
         });
     }
 
-    fn take_terminal(&mut self, id: Option<&Text>) -> Option<Terminal> {
+    fn take_terminal(&mut self, id: Option<&Text>) -> Option<OpenTerminal> {
         self.terminals.close(&id?.to_str())
     }
 
-    fn keep_terminal(&mut self, terminal: Terminal) {
+    fn keep_terminal(&mut self, terminal: OpenTerminal) {
         let (id, size) = (terminal.id.to_str().into_owned(), terminal.size());
         self.terminals.open(&id, terminal, size);
     }

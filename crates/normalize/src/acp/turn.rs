@@ -5,11 +5,11 @@ use lapidary_vocab::event::{PermissionDenial, TextEvent, TextKind, TurnComplete}
 use lapidary_vocab::{Body, Json, Number, Text};
 use lapidary_wire::acp::results::PromptResult;
 
-use super::line::{Current, Extra};
+use super::line::{AcpLine, LineExtras};
 use super::{AcpNormalizer, usage};
 use crate::gemini::session_log::{self, LoggedTurn};
 use crate::held::HeldTurn;
-use crate::{Events, Reported, own};
+use crate::{AgentReport, EventBuffer, own};
 
 /// What the protocol's codes are called, as far as they tell what went wrong. `-32603` tells nothing.
 const CODES: &[(&str, &str)] = &[
@@ -31,7 +31,7 @@ pub(crate) const TASK: &str = "lapidary.task";
 
 /// How a prompt was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turn {
+pub struct TurnResult {
     /// The agent's own word, such as `end_turn`; `error` if it refused.
     pub stop_reason: String,
     /// True if that is no way to end well.
@@ -45,8 +45,8 @@ impl AcpNormalizer {
         prompted: &PromptResult<'_>,
         logged: Option<&LoggedTurn>,
         decides: bool,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let reason = own::string(prompted.stop_reason);
         if reason.is_none() {
@@ -66,10 +66,10 @@ impl AcpNormalizer {
         let mut extra = Vec::new();
         self.account(prompted, &mut turn, &mut extra, current);
         turn.permission_denials = self.end_denials(decides);
-        let mut reported = Reported {
+        let mut reported = AgentReport {
             status: word.into_owned(),
             is_unasked: turn.usage.as_ref().is_some_and(usage::is_nothing),
-            ..Reported::default()
+            ..AgentReport::default()
         };
         if let Some(logged) = logged {
             add_counts(logged, &mut turn, &mut extra);
@@ -77,10 +77,10 @@ impl AcpNormalizer {
                 let message = Text::from(UNANSWERED);
                 turn.is_error = true;
                 turn.errors.push(message.clone());
-                reported = Reported {
+                reported = AgentReport {
                     status: "error".to_owned(),
                     message: Some(message),
-                    ..Reported::default()
+                    ..AgentReport::default()
                 };
             }
         }
@@ -96,10 +96,10 @@ impl AcpNormalizer {
         &mut self,
         prompted: &PromptResult<'_>,
         turn: &mut TurnComplete,
-        extra: &mut Extra,
-        current: &Current<'_>,
+        extra: &mut LineExtras,
+        current: &AcpLine<'_>,
     ) {
-        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         let quota = prompted.meta.and_then(|meta| meta.get("quota"));
         let quota = quota.and_then(|quota| quota.if_kind(TokenKind::Object));
         let summed = prompted.usage.and_then(usage::tokens);
@@ -120,8 +120,8 @@ impl AcpNormalizer {
         &mut self,
         error: Token<'_>,
         decides: bool,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         self.end_terminals(false, current, out);
         let message = self.say_error(error, current, out);
@@ -154,8 +154,8 @@ impl AcpNormalizer {
     pub(super) fn say_error(
         &mut self,
         error: Token<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) -> Text {
         let message = worded(error, current);
         let body = Body::Text(TextEvent {
@@ -170,8 +170,8 @@ impl AcpNormalizer {
     }
 
     /// The answer that decides how the run ended.
-    fn decided(&mut self, is_error: bool, reported: Reported) {
-        self.last_turn = Some(Turn {
+    fn decided(&mut self, is_error: bool, reported: AgentReport) {
+        self.last_turn = Some(TurnResult {
             stop_reason: reported.status.clone(),
             is_error,
         });
@@ -180,7 +180,7 @@ impl AcpNormalizer {
 
     /// The calls that were denied in the turn that ends. What is denied from now on does not belong to it.
     fn end_denials(&mut self, decides: bool) -> Vec<PermissionDenial> {
-        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         let denials = std::mem::take(&mut session.denials);
         let listed = denials.listed().to_vec();
         if decides {
@@ -190,14 +190,14 @@ impl AcpNormalizer {
     }
 
     fn turn_is_over(&mut self) {
-        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         session.prompts = session.prompts.saturating_sub(1);
         session.is_cancelled &= session.prompts > 0;
     }
 }
 
 /// Adds the counts that only the session log has.
-fn add_counts(logged: &LoggedTurn, turn: &mut TurnComplete, extra: &mut Extra) {
+fn add_counts(logged: &LoggedTurn, turn: &mut TurnComplete, extra: &mut LineExtras) {
     let Some(usage) = &mut turn.usage else { return };
     let mut derived = Vec::new();
     if usage.cache_read_tokens.is_none() && logged.cached.is_some() {
@@ -220,14 +220,14 @@ fn lapidary_in(error: Token<'_>) -> Option<Token<'_>> {
 }
 
 /// How the task of an agent of our own ended, for the turn's event.
-fn task_of(task: Option<Token<'_>>, current: &Current<'_>) -> Option<(&'static str, Json)> {
+fn task_of(task: Option<Token<'_>>, current: &AcpLine<'_>) -> Option<(&'static str, Json)> {
     let task = task?.if_kind(TokenKind::Object)?;
     task.get("terminateReason")?;
     Some((TASK, current.json(task)))
 }
 
 /// What an error of the protocol means for the run.
-pub(super) fn reported(error: Token<'_>, message: &Text) -> Reported {
+pub(super) fn reported(error: Token<'_>, message: &Text) -> AgentReport {
     let code = error.get("code");
     let name = code.and_then(|code| {
         let known = CODES.iter().find(|(known, _)| *known == code.as_str());
@@ -239,7 +239,7 @@ pub(super) fn reported(error: Token<'_>, message: &Text) -> Reported {
             .iter()
             .find_map(|key| own::string(task.get(key))?.string())
     });
-    Reported {
+    AgentReport {
         status: "error".to_owned(),
         error_type: own_name.map(String::from).or(name),
         message: Some(message.clone()),
@@ -249,7 +249,7 @@ pub(super) fn reported(error: Token<'_>, message: &Text) -> Reported {
 }
 
 /// The message, with the details that agents put under a general one.
-pub(super) fn worded(error: Token<'_>, current: &Current<'_>) -> Text {
+pub(super) fn worded(error: Token<'_>, current: &AcpLine<'_>) -> Text {
     let message = own::string(error.get("message")).filter(|message| !message.is(""));
     let data = error.get("data");
     let details =

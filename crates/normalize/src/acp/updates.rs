@@ -11,11 +11,11 @@ use lapidary_wire::acp::update::{
     CompactionUpdate, ContextUsage, MessageChunk, SessionNotice, SessionUpdate, UpdateBody,
 };
 
-use super::calls::Moment;
-use super::line::Current;
+use super::calls::CallStage;
+use super::line::AcpLine;
 use super::{AcpNormalizer, content, shown, usage};
-use crate::verdict::Activity;
-use crate::{Events, own};
+use crate::verdict::AgentActivity;
+use crate::{EventBuffer, own};
 
 /// True for what can be a piece of a conversation's history.
 pub(super) fn is_history(update: &UpdateBody<'_>) -> bool {
@@ -48,21 +48,21 @@ pub(super) fn is_work(update: &UpdateBody<'_>) -> bool {
 }
 
 /// What kind of work an update is. A chunk without text is none.
-pub(super) fn activity(update: &UpdateBody<'_>) -> Option<Activity> {
+pub(super) fn activity(update: &UpdateBody<'_>) -> Option<AgentActivity> {
     Some(match update {
         UpdateBody::AgentMessageChunk(chunk) => {
             let words = chunk.content.and_then(content::text);
             if words.is_some_and(|words| words.is("")) {
                 return None;
             }
-            Activity::Words
+            AgentActivity::Words
         }
-        UpdateBody::AgentMessage(_) => Activity::Words,
-        UpdateBody::AgentThoughtChunk(_) | UpdateBody::AgentThought(_) => Activity::Thought,
+        UpdateBody::AgentMessage(_) => AgentActivity::Words,
+        UpdateBody::AgentThoughtChunk(_) | UpdateBody::AgentThought(_) => AgentActivity::Thought,
         UpdateBody::ToolCall(_)
         | UpdateBody::ToolCallUpdate(_)
-        | UpdateBody::ToolCallContentChunk { .. } => Activity::Call,
-        _ => Activity::Other,
+        | UpdateBody::ToolCallContentChunk { .. } => AgentActivity::Call,
+        _ => AgentActivity::Other,
     })
 }
 
@@ -70,8 +70,8 @@ impl AcpNormalizer {
     pub(super) fn update(
         &mut self,
         read: &SessionUpdate<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         match &read.update {
             UpdateBody::UserMessageChunk(chunk) => self.user_chunk(chunk, current, out),
@@ -81,10 +81,10 @@ impl AcpNormalizer {
             UpdateBody::AgentThoughtChunk(chunk) => {
                 self.chunk(StreamDeltaKind::Thinking, chunk, current, out);
             }
-            UpdateBody::ToolCall(call) => drop(self.call(call, Moment::Announced, current, out)),
+            UpdateBody::ToolCall(call) => drop(self.call(call, CallStage::Announced, current, out)),
             UpdateBody::ToolCallUpdate(call) => {
                 if !self.subagent_news(call, current, out) {
-                    self.call(call, Moment::Told, current, out);
+                    self.call(call, CallStage::Told, current, out);
                 }
             }
             UpdateBody::Plan { entries } => self.plan(*entries, current, out),
@@ -146,8 +146,8 @@ impl AcpNormalizer {
     fn user_chunk(
         &mut self,
         chunk: &MessageChunk<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(block) = chunk.content else {
             return current.lacks("content", None);
@@ -165,7 +165,12 @@ impl AcpNormalizer {
         self.tell(Body::UserInput(input), extra, current, out);
     }
 
-    fn plan(&mut self, entries: Option<Token<'_>>, current: &mut Current<'_>, out: &mut Events) {
+    fn plan(
+        &mut self,
+        entries: Option<Token<'_>>,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
+    ) {
         let mut lines = Vec::new();
         for entry in listed(entries) {
             if !lines.is_empty() {
@@ -182,8 +187,8 @@ impl AcpNormalizer {
     fn plan_update(
         &mut self,
         update: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(update) = update.and_then(|update| update.if_kind(TokenKind::Object)) else {
             return current.lacks("plan", update);
@@ -203,8 +208,8 @@ impl AcpNormalizer {
         &mut self,
         title: Option<Token<'_>>,
         updated_at: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let body = Body::SessionStatus(SessionStatus {
             status: SessionState::Other("session_info".to_owned()),
@@ -217,7 +222,12 @@ impl AcpNormalizer {
         self.tell(body, extra, current, out);
     }
 
-    fn usage(&mut self, report: &ContextUsage<'_>, current: &mut Current<'_>, out: &mut Events) {
+    fn usage(
+        &mut self,
+        report: &ContextUsage<'_>,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
+    ) {
         let counts = [("used", report.used), ("size", report.size)];
         let present = counts.into_iter();
         let window =
@@ -226,13 +236,18 @@ impl AcpNormalizer {
         let mut extra = vec![("acp.contextWindow", window)];
         if let Some(cost) = report.cost {
             extra.push(("acp.cost", current.json(cost)));
-            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
             session.cost = Some(own::json(cost));
         }
         self.tell(body, extra, current, out);
     }
 
-    fn notice(&mut self, notice: &SessionNotice<'_>, current: &mut Current<'_>, out: &mut Events) {
+    fn notice(
+        &mut self,
+        notice: &SessionNotice<'_>,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
+    ) {
         let is_error = notice.severity.is_some_and(|word| word.is("error"));
         let words = |token| own::string(token).map(|token| current.text(token));
         let message = match (words(notice.title), words(notice.description)) {
@@ -258,13 +273,13 @@ impl AcpNormalizer {
         &mut self,
         id: Option<Token<'_>>,
         block: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(block) = block else {
             return current.lacks("content", None);
         };
-        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         if let Some(words) = content::text(block) {
             session.summary.add(id, words);
         }
@@ -280,8 +295,8 @@ impl AcpNormalizer {
     fn compaction(
         &mut self,
         news: &CompactionUpdate<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let status = own::string(news.status).and_then(Token::string);
         let message = own::string(news.error).map(|error| current.text(error));
@@ -289,7 +304,7 @@ impl AcpNormalizer {
             Some("completed") => {
                 let blocks = listed(news.summary);
                 let summary = (!blocks.is_empty()).then(|| content::joined(&blocks, current));
-                let session = self.sessions.of(self.stamp.session_id.as_ref());
+                let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
                 let summary = summary.or_else(|| session.summary.take(news.compaction_id));
                 let body = Body::ContextCompaction(ContextCompaction {
                     trigger: CompactionTrigger::Auto,
@@ -310,13 +325,13 @@ const MOST_SUMMARY: usize = 1024 * 1024;
 
 /// The summary of a compaction under way, piece by piece.
 #[derive(Debug, Default)]
-pub(super) struct Summary {
+pub(super) struct CompactionSummary {
     id: Option<Text>,
     pieces: Vec<Text>,
     bytes: usize,
 }
 
-impl Summary {
+impl CompactionSummary {
     fn add(&mut self, id: Option<Token<'_>>, words: Token<'_>) {
         let id = own::string(id).map(own::text);
         if self.id != id {
@@ -349,7 +364,7 @@ fn plan(text: Text) -> Body {
 }
 
 /// An entry's words: the protocol's name for them, then those of others; else the entry as it stands.
-fn entry_text(entry: Token<'_>, current: &Current<'_>) -> Text {
+fn entry_text(entry: Token<'_>, current: &AcpLine<'_>) -> Text {
     let names = ["content", "text", "title", "description"];
     let words = names.iter().find_map(|name| own::string(entry.get(name)));
     current.text(words.unwrap_or(entry))

@@ -14,24 +14,24 @@ const MOST_MODELS: usize = 1024;
 
 /// Tokens that were counted step by step. They make up the turn where nobody counts that.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Steps {
+pub(super) struct StepUsage {
     input: Option<u64>,
     output: Option<u64>,
     cached: Option<u64>,
     total: Option<u64>,
 }
 
-impl Steps {
+impl StepUsage {
     pub(super) fn add(&mut self, counts: Token<'_>) {
         let add = |sum: &mut Option<u64>, count: Option<Token<'_>>| {
             if let Some(count) = count.and_then(Token::u64) {
                 *sum = Some(sum.unwrap_or(0).saturating_add(count));
             }
         };
-        add(&mut self.input, of(counts, INPUT));
-        add(&mut self.output, of(counts, OUTPUT));
-        add(&mut self.cached, of(counts, CACHED));
-        add(&mut self.total, of(counts, TOTAL));
+        add(&mut self.input, first_count(counts, INPUT));
+        add(&mut self.output, first_count(counts, OUTPUT));
+        add(&mut self.cached, first_count(counts, CACHED));
+        add(&mut self.total, first_count(counts, TOTAL));
     }
 
     pub(super) fn usage(self) -> Option<TokenUsage> {
@@ -63,12 +63,12 @@ const TOTAL: &[&str] = &["totalTokens", "total_tokens"];
 const CACHED: &[&str] = &["cachedReadTokens", "cachedInputTokens", "cached_tokens"];
 const WRITTEN: &[&str] = &["cachedWriteTokens"];
 
-fn of<'a>(counts: Token<'a>, names: &[&str]) -> Option<Token<'a>> {
+fn first_count<'a>(counts: Token<'a>, names: &[&str]) -> Option<Token<'a>> {
     names.iter().find_map(|name| counts.get(name)?.non_null())
 }
 
 fn number(counts: Token<'_>, names: &[&str]) -> Option<Number> {
-    Number::from_token(SharedToken::from(of(counts, names)?))
+    Number::from_token(SharedToken::from(first_count(counts, names)?))
 }
 
 /// One report of tokens, whichever way it is spelt. None if nothing in it is known.

@@ -21,7 +21,7 @@ mod client;
 mod said;
 mod ui;
 
-pub use client::{Content, TurnRole, client_history};
+pub use client::{ModelContent, TurnRole, client_history};
 pub use ui::{UiItem, UiThought, UiTool, UiToolStatus, ui_history};
 
 use lapidary_json::{Token, TokenKind};

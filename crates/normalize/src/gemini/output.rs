@@ -14,20 +14,27 @@ use super::stream::{MOST_REPORTED, StreamNormalizer};
 use super::turn;
 use crate::excerpt::shortened;
 use crate::own::{json, string, text};
-use crate::raw::Raw;
-use crate::stamp::Stamp;
-use crate::{Ending, Events, Normalizer as _, Options, Reported, Verdict};
+use crate::raw::RawContent;
+use crate::stamp::EventStamp;
+use crate::{
+    AgentReport, EventBuffer, NormalizeOptions, Normalizer as _, OutcomeJudge, ProcessEnd,
+};
 
 /// Translates a whole output and ends the run.
-pub fn events(bytes: &[u8], options: &Options, ending: &Ending, out: &mut Events) {
+pub fn events(
+    bytes: &[u8],
+    options: &NormalizeOptions,
+    ending: &ProcessEnd,
+    out: &mut EventBuffer,
+) {
     let mut normalizer = StreamNormalizer::new(options);
-    normalizer.document(bytes, Noise::Report, out);
+    normalizer.document(bytes, NoisePolicy::Report, out);
     normalizer.finish(ending, out);
 }
 
 /// What becomes of text beside the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Noise {
+pub enum NoisePolicy {
     /// Each line is a diagnostic.
     Report,
     /// It is no surprise there: Gemini CLI writes its error document to stderr, among much else.
@@ -35,17 +42,17 @@ pub enum Noise {
 }
 
 /// Translates a whole output. Bytes that are not UTF-8 are read lossily; a diagnostic then keeps the output as it came.
-pub(super) struct Output<'a> {
-    pub(super) stamp: &'a mut Stamp,
-    pub(super) verdict: &'a mut Verdict,
-    pub(super) noise: Noise,
+pub(super) struct OutputTranslator<'a> {
+    pub(super) stamp: &'a mut EventStamp,
+    pub(super) verdict: &'a mut OutcomeJudge,
+    pub(super) noise: NoisePolicy,
 }
 
-impl Output<'_> {
-    pub(super) fn read(&mut self, bytes: &[u8], out: &mut Events) {
+impl OutputTranslator<'_> {
+    pub(super) fn read(&mut self, bytes: &[u8], out: &mut EventBuffer) {
         let bytes = without_mark(bytes);
         let text = String::from_utf8_lossy(bytes);
-        if let (Cow::Owned(_), Noise::Report) = (&text, self.noise) {
+        if let (Cow::Owned(_), NoisePolicy::Report) = (&text, self.noise) {
             self.not_utf8(bytes, out);
         }
         for piece in pieces(&text) {
@@ -53,29 +60,33 @@ impl Output<'_> {
                 OutputPiece::Document(document) => self.document(&document, out),
                 // The CLI prints its error twice; the second time says nothing new.
                 OutputPiece::Repetition => {}
-                OutputPiece::Noise(_) if self.noise == Noise::Ignore => {}
+                OutputPiece::Noise(_) if self.noise == NoisePolicy::Ignore => {}
                 OutputPiece::Noise(line) => self.noise(line, out),
             }
         }
     }
 
-    fn not_utf8(&mut self, bytes: &[u8], out: &mut Events) {
+    fn not_utf8(&mut self, bytes: &[u8], out: &mut EventBuffer) {
         self.stamp.diagnostic(
             DiagnosticKind::MalformedLine,
             "the output is not valid UTF-8".to_owned(),
-            &mut Some(Raw::text(bytes)),
+            &mut Some(RawContent::text(bytes)),
             out,
         );
     }
 
-    fn noise(&mut self, line: &str, out: &mut Events) {
+    fn noise(&mut self, line: &str, out: &mut EventBuffer) {
         let (kind, message, raw) = match Token::parse(line) {
             Ok(token) if token.kind() == TokenKind::Object => {
                 let message = "an object that is not a result";
-                (DiagnosticKind::UnknownType, message, Raw::token(token))
+                (
+                    DiagnosticKind::UnknownType,
+                    message,
+                    RawContent::token(token),
+                )
             }
             _ => {
-                let raw = Raw::text(line.as_bytes());
+                let raw = RawContent::text(line.as_bytes());
                 (DiagnosticKind::Noise, "text that is not JSON", raw)
             }
         };
@@ -83,8 +94,8 @@ impl Output<'_> {
             .diagnostic(kind, message.to_owned(), &mut Some(raw), out);
     }
 
-    fn document(&mut self, document: &OutputDocument<'_>, out: &mut Events) {
-        let mut raw = Some(Raw::token(document.token));
+    fn document(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
+        let mut raw = Some(RawContent::token(document.token));
         self.stamp.session_id = string(document.session_id)
             .map(text)
             .filter(|id| !id.is_empty());
@@ -117,7 +128,7 @@ impl Output<'_> {
         self.turn(document, out);
     }
 
-    fn warnings(&mut self, document: &OutputDocument<'_>, out: &mut Events) {
+    fn warnings(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
         for warning in document.warnings.into_iter().flat_map(Token::elements) {
             let message = text(warning);
             self.verdict.notice(false, &message);
@@ -134,13 +145,13 @@ impl Output<'_> {
         }
     }
 
-    fn turn(&mut self, document: &OutputDocument<'_>, out: &mut Events) {
+    fn turn(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
         let error = document.error.and_then(Token::non_null);
         let said = |name| string(error?.get(name)).map(text);
         let status = if error.is_none() { "success" } else { "error" };
         let message = said("message");
         let error_type = said("type").map(|name| name.to_str().into_owned());
-        self.verdict.result(Reported {
+        self.verdict.result(AgentReport {
             status: status.to_owned(),
             error_type,
             message: message.clone(),

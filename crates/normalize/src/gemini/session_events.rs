@@ -17,14 +17,14 @@ use lapidary_wire::gemini::session::{
 use super::session_messages::{content_text, is_error, is_image, thought_text};
 use crate::completions::CallSummary;
 use crate::own::{self, string};
-use crate::raw::Raw;
-use crate::stamp::Stamp;
-use crate::{Options, RecordOrder, tools};
+use crate::raw::RawContent;
+use crate::stamp::EventStamp;
+use crate::{NormalizeOptions, RecordOrder, tools};
 
 /// Hands each event to `sink` as it is made, so that only one record's events exist at a time.
-pub fn events(log: &ReplayedLog<'_>, options: &Options, mut sink: impl FnMut(Event)) {
-    let mut session = Session {
-        stamp: Stamp::new(options, Provider::Gemini),
+pub fn events(log: &ReplayedLog<'_>, options: &NormalizeOptions, mut sink: impl FnMut(Event)) {
+    let mut session = SessionTranslator {
+        stamp: EventStamp::new(options, Provider::Gemini),
         order: options.record_order,
         sink: &mut sink,
     };
@@ -35,23 +35,23 @@ pub fn events(log: &ReplayedLog<'_>, options: &Options, mut sink: impl FnMut(Eve
     session.skipped(&log.skipped);
 }
 
-struct Session<'s> {
-    stamp: Stamp,
+struct SessionTranslator<'s> {
+    stamp: EventStamp,
     order: RecordOrder,
     sink: &'s mut dyn FnMut(Event),
 }
 
 /// A record, while it is being translated: its text on one line, and what is left to carry.
-struct Current {
+struct CurrentRecord {
     text: Arc<str>,
-    raw: Option<Raw>,
+    raw: Option<RawContent>,
     /// `info`, `error`, `warning` or a type we do not know.
     message_type: Option<Json>,
     /// An event was made of it.
     is_told: bool,
 }
 
-impl Current {
+impl CurrentRecord {
     fn text(&self, token: Token<'_>) -> Text {
         Text::from_token(SharedToken::new(&self.text, token))
     }
@@ -61,8 +61,8 @@ impl Current {
     }
 }
 
-impl Session<'_> {
-    fn emit(&mut self, body: Body, current: &mut Current) {
+impl SessionTranslator<'_> {
+    fn emit(&mut self, body: Body, current: &mut CurrentRecord) {
         current.is_told = true;
         let mut event = self.stamp.event(body, &mut current.raw);
         if let Some(name) = &current.message_type {
@@ -74,7 +74,7 @@ impl Session<'_> {
         (self.sink)(event);
     }
 
-    fn emit_all(&mut self, bodies: impl IntoIterator<Item = Body>, current: &mut Current) {
+    fn emit_all(&mut self, bodies: impl IntoIterator<Item = Body>, current: &mut CurrentRecord) {
         for body in bodies {
             self.emit(body, current);
         }
@@ -100,8 +100,10 @@ impl Session<'_> {
         let Ok(record) = Token::parse(&text) else {
             return;
         };
-        let mut current = Current {
-            raw: Some(Raw::Json(Json::from(SharedToken::new(&text, record)))),
+        let mut current = CurrentRecord {
+            raw: Some(RawContent::Json(Json::from(SharedToken::new(
+                &text, record,
+            )))),
             text: Arc::clone(&text),
             message_type: None,
             is_told: false,
@@ -122,7 +124,7 @@ impl Session<'_> {
         self.tell(&message, &mut current);
     }
 
-    fn tell(&mut self, message: &MessageRecord<'_>, current: &mut Current) {
+    fn tell(&mut self, message: &MessageRecord<'_>, current: &mut CurrentRecord) {
         let kind = message.kind.and_then(Token::string);
         match kind.as_deref() {
             Some("user") => self.user(message, current),
@@ -138,13 +140,13 @@ impl Session<'_> {
         }
     }
 
-    fn at(&mut self, timestamp: Option<Token<'_>>, current: &Current) {
+    fn at(&mut self, timestamp: Option<Token<'_>>, current: &CurrentRecord) {
         if let Some(timestamp) = string(timestamp) {
             self.stamp.timestamp = Some(current.text(timestamp));
         }
     }
 
-    fn user(&mut self, message: &MessageRecord<'_>, current: &mut Current) {
+    fn user(&mut self, message: &MessageRecord<'_>, current: &mut CurrentRecord) {
         let parts = message.parts();
         let text = content_text(&parts);
         let said = text.to_str();
@@ -171,7 +173,7 @@ impl Session<'_> {
     }
 
     /// What the model did, or what the CLI noted: thoughts, calls with their results and text in the order that was asked for, tokens.
-    fn gemini(&mut self, message: &MessageRecord<'_>, kind: TextKind, current: &mut Current) {
+    fn gemini(&mut self, message: &MessageRecord<'_>, kind: TextKind, current: &mut CurrentRecord) {
         let parts = message.parts();
         let model = string(message.model).map(|model| current.text(model));
         for text in thinking(message, &parts) {
@@ -205,7 +207,12 @@ impl Session<'_> {
         }
     }
 
-    fn call(&mut self, call: &SessionToolCall<'_>, model: Option<Text>, current: &mut Current) {
+    fn call(
+        &mut self,
+        call: &SessionToolCall<'_>,
+        model: Option<Text>,
+        current: &mut CurrentRecord,
+    ) {
         let call_id = string(call.id)
             .map(|id| current.text(id))
             .unwrap_or_default();
@@ -229,7 +236,7 @@ impl Session<'_> {
             model,
         };
         let (tool, kind) = (&invocation.tool_name, &invocation.kind);
-        let summary = CallSummary::of(tool, kind, args, &locations);
+        let summary = CallSummary::new(tool, kind, args, &locations);
         self.emit(Body::ToolInvocation(Box::new(invocation)), current);
         if let Some((status, result)) = ended(call) {
             let began = self.stamp.timestamp.clone();
@@ -322,17 +329,17 @@ fn skipped_words(skipped: &SkippedRecords) -> String {
 }
 
 /// The header's text. A whole session in one document is its own header; its messages carry themselves.
-fn header_raw(header: Token<'_>) -> Option<Raw> {
+fn header_raw(header: Token<'_>) -> Option<RawContent> {
     let members = header.members().filter(|(key, _)| !key.is("messages"));
     let members: Vec<_> = members
         .map(|(key, value)| format!("{}:{}", key.as_str(), compact(value)))
         .collect();
     let has_messages = header.get("messages").is_some();
     if !has_messages {
-        return Some(Raw::token(header));
+        return Some(RawContent::token(header));
     }
     let text = format!("{{{}}}", members.join(","));
-    Token::parse(&text).ok().map(Raw::token)
+    Token::parse(&text).ok().map(RawContent::token)
 }
 
 /// The record's thoughts; else the parts of its content that are marked as such.
@@ -376,7 +383,7 @@ fn ended<'a>(call: &SessionToolCall<'a>) -> Option<(ToolCallStatus, Option<ToolC
 }
 
 /// A file's change, where the tool's display tells it.
-fn diff(display: Token<'_>, current: &Current) -> Option<ContentBlock> {
+fn diff(display: Token<'_>, current: &CurrentRecord) -> Option<ContentBlock> {
     let text = |name| string(display.get(name)).map(|token| current.text(token));
     let unified = text("fileDiff")?;
     Some(ContentBlock::Diff(DiffBlock {
@@ -388,7 +395,7 @@ fn diff(display: Token<'_>, current: &Current) -> Option<ContentBlock> {
 }
 
 /// The record's token counts, under the names that `usage_update` has.
-fn step_usage(tokens: Token<'_>, current: &Current) -> Json {
+fn step_usage(tokens: Token<'_>, current: &CurrentRecord) -> Json {
     let names = [
         ("input", "input_tokens"),
         ("output", "output_tokens"),

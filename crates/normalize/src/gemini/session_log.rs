@@ -33,7 +33,7 @@ pub(crate) struct LoggedCall {
 }
 
 impl LoggedCall {
-    fn of(call: &SessionToolCall<'_>, response: Option<u64>) -> Self {
+    fn from_call(call: &SessionToolCall<'_>, response: Option<u64>) -> Self {
         let text = |name| {
             let value = call.result_display.and_then(|display| display.get(name));
             own::string(value).map(own::text)
@@ -67,7 +67,7 @@ pub(crate) struct LoggedTurn {
 }
 
 impl LoggedTurn {
-    fn of(entry: Token<'_>) -> Self {
+    fn from_token(entry: Token<'_>) -> Self {
         let count = |name| Some(Number::from(entry.get(name)?.u64()?));
         Self {
             is_unanswered: entry.get("isUnanswered").and_then(Token::bool) == Some(true),
@@ -100,13 +100,14 @@ impl LoggedCalls {
             if let Some(id) = own::string(call.id).and_then(Token::string) {
                 let key = (session.into_owned(), id.into_owned());
                 let response = entry.get("response").and_then(Token::u64);
-                self.calls.insert(key, LoggedCall::of(&call, response));
+                self.calls
+                    .insert(key, LoggedCall::from_call(&call, response));
             }
         } else if let Some(turn) = entry.get("turn")
             && let Some(id) = own::string(turn.get("request")).and_then(Token::string)
         {
             let key = (session.into_owned(), id.into_owned());
-            self.turns.insert(key, LoggedTurn::of(turn));
+            self.turns.insert(key, LoggedTurn::from_token(turn));
         }
     }
 

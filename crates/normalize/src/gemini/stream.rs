@@ -1,9 +1,9 @@
 //! `gemini -o stream-json` → events.
 
 mod line;
-mod odd;
+mod unknown_fields;
 
-pub(crate) use odd::MOST_REPORTED;
+pub(crate) use unknown_fields::MOST_REPORTED;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,46 +22,47 @@ use lapidary_wire::gemini::stream::{
 };
 use lapidary_wire::lines::RawLine;
 
-use self::line::{Current, Flaw};
-use self::odd::Reported;
-use super::output::{Noise, Output};
+use self::line::{CurrentLine, LineFlaw};
+use self::unknown_fields::ReportedFields;
+use super::output::{NoisePolicy, OutputTranslator};
 use super::session_log::{self, LoggedCall, LoggedCalls};
 use super::turn;
 use crate::completions::CallSummary;
 use crate::excerpt::shortened;
 use crate::held::HeldTurn;
 use crate::joined::JoinedText;
-use crate::normalizer::Direction;
-use crate::pending::Pending;
-use crate::raw::{Raw, on_one_line};
-use crate::stamp::Stamp;
+use crate::normalizer::LineDirection;
+use crate::pending::PendingById;
+use crate::raw::{RawContent, on_one_line};
+use crate::stamp::EventStamp;
 use crate::{
-    Deltas, Denials, Ending, Events, Normalizer, OnDenied, Options, Verdict, tools, verdict,
+    DeltaMode, DeniedCalls, EventBuffer, NormalizeOptions, Normalizer, OnDenied, OutcomeJudge,
+    ProcessEnd, tools, verdict,
 };
 
 /// Translates a stream line by line.
 #[derive(Debug)]
 pub struct StreamNormalizer {
-    stamp: Stamp,
-    deltas: Deltas,
+    stamp: EventStamp,
+    deltas: DeltaMode,
     /// The answer that is being joined, unless deltas are passed on alone.
     joined: Option<JoinedAnswer>,
     /// What calls do, until their results come.
-    calls: Pending<CallSummary>,
-    verdict: Verdict,
-    denials: Denials,
+    calls: PendingById<CallSummary>,
+    verdict: OutcomeJudge,
+    denials: DeniedCalls,
     on_denied: OnDenied,
     is_planning: bool,
     /// True once the model has said or called anything.
     has_spoken: bool,
-    reported: Reported,
+    reported: ReportedFields,
     /// What the session log has of calls that are under way.
     logged: LoggedCalls,
     directory: Option<Arc<str>>,
     holds_failure: bool,
     held: Option<HeldTurn>,
     /// What becomes of text beside the next document, if documents are read.
-    document: Option<Noise>,
+    document: Option<NoisePolicy>,
 }
 
 /// An answer whose chunks are told together.
@@ -73,18 +74,18 @@ struct JoinedAnswer {
 
 impl StreamNormalizer {
     /// A normaliser for one stream.
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &NormalizeOptions) -> Self {
         Self {
-            stamp: Stamp::new(options, Provider::Gemini),
+            stamp: EventStamp::new(options, Provider::Gemini),
             deltas: options.deltas,
             joined: None,
-            calls: Pending::default(),
-            verdict: Verdict::default(),
-            denials: Denials::default(),
+            calls: PendingById::default(),
+            verdict: OutcomeJudge::default(),
+            denials: DeniedCalls::default(),
             on_denied: options.on_denied,
             is_planning: options.is_planning,
             has_spoken: false,
-            reported: Reported::default(),
+            reported: ReportedFields::default(),
             logged: LoggedCalls::default(),
             directory: options.directory.clone(),
             holds_failure: false,
@@ -95,15 +96,15 @@ impl StreamNormalizer {
 
     /// A normaliser for an agent that was asked for one document instead of a stream. Its "lines" are documents: stdout as a whole,
     /// then stderr, where Gemini CLI writes the document of an error among much else.
-    pub fn of_document(options: &Options) -> Self {
+    pub fn of_document(options: &NormalizeOptions) -> Self {
         Self {
-            document: Some(Noise::Report),
+            document: Some(NoisePolicy::Report),
             ..Self::new(options)
         }
     }
 
     /// Translates one line. `received` is when it came, for lines that do not say so themselves.
-    pub fn push(&mut self, line: RawLine<'_>, received: Option<&str>, out: &mut Events) {
+    pub fn push(&mut self, line: RawLine<'_>, received: Option<&str>, out: &mut EventBuffer) {
         match line {
             RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
             RawLine::Whole(bytes) => match simdutf8::basic::from_utf8(bytes) {
@@ -119,7 +120,7 @@ impl StreamNormalizer {
                 self.stamp.diagnostic(
                     DiagnosticKind::LineTooLong,
                     message,
-                    &mut Some(Raw::text(head)),
+                    &mut Some(RawContent::text(head)),
                     out,
                 );
             }
@@ -127,8 +128,8 @@ impl StreamNormalizer {
     }
 
     /// Translates a whole `-o json` document, from an agent that was asked for one instead of a stream.
-    pub fn document(&mut self, bytes: &[u8], noise: Noise, out: &mut Events) {
-        let mut output = Output {
+    pub fn document(&mut self, bytes: &[u8], noise: NoisePolicy, out: &mut EventBuffer) {
+        let mut output = OutputTranslator {
             stamp: &mut self.stamp,
             verdict: &mut self.verdict,
             noise,
@@ -136,16 +137,16 @@ impl StreamNormalizer {
         output.read(bytes, out);
     }
 
-    fn not_utf8(&mut self, bytes: &[u8], received: Option<&str>, out: &mut Events) {
+    fn not_utf8(&mut self, bytes: &[u8], received: Option<&str>, out: &mut EventBuffer) {
         self.arrived(None, received);
-        let (kind, message) = odd::not_utf8(bytes);
-        let mut raw = Some(Raw::text(bytes));
+        let (kind, message) = unknown_fields::not_utf8(bytes);
+        let mut raw = Some(RawContent::text(bytes));
         self.stamp
             .diagnostic(kind, message.to_owned(), &mut raw, out);
     }
 
-    fn text_line(&mut self, text: &Arc<str>, received: Option<&str>, out: &mut Events) {
-        if self.deltas == Deltas::Only
+    fn text_line(&mut self, text: &Arc<str>, received: Option<&str>, out: &mut EventBuffer) {
+        if self.deltas == DeltaMode::Only
             && let Some(chunk) = chunk(text)
         {
             return self.plain_chunk(text, &chunk, out);
@@ -158,26 +159,26 @@ impl StreamNormalizer {
             more_unknown,
             repeated_keys,
         } = parse(text);
-        let mut current = Current::new(text);
+        let mut current = CurrentLine::new(text);
         let timestamp = current.optional("timestamp", timestamp, TokenKind::String);
         self.arrived(timestamp.map(|token| current.text(token)), received);
         current.raw = Some(match whole.or_else(|| Token::parse(text).ok()) {
-            Some(whole) => Raw::line(text, whole),
-            None => Raw::text(text.as_bytes()),
+            Some(whole) => RawContent::line(text, whole),
+            None => RawContent::text(text.as_bytes()),
         });
         match &content {
             LineContent::Known(line) => {
                 self.reported
                     .unknown_fields(line, &unknown_fields, &mut current);
-                odd::more_unknown(more_unknown, &mut current);
-                odd::repeated_keys(&repeated_keys, &mut current);
+                unknown_fields::more_unknown(more_unknown, &mut current);
+                unknown_fields::repeated_keys(&repeated_keys, &mut current);
                 self.known(line, &mut current, out);
             }
             other => {
                 // Noise is no action of the agent. An object may be the call of a tool, in words that are not known yet.
                 self.has_spoken |=
                     matches!(other, LineContent::UnknownType(_) | LineContent::Untyped);
-                let (kind, message) = odd::untranslatable(other, text);
+                let (kind, message) = unknown_fields::untranslatable(other, text);
                 self.stamp.diagnostic(kind, message, &mut current.raw, out);
             }
         }
@@ -187,16 +188,24 @@ impl StreamNormalizer {
     }
 
     /// A chunk that is just passed on. It has nothing that could be odd.
-    fn plain_chunk(&mut self, text: &Arc<str>, chunk: &AnswerChunk<'_>, out: &mut Events) {
+    fn plain_chunk(&mut self, text: &Arc<str>, chunk: &AnswerChunk<'_>, out: &mut EventBuffer) {
         let shared = |token| Text::from_token(SharedToken::new(text, token));
         self.has_spoken = true;
         self.stamp.timestamp = Some(shared(chunk.timestamp));
-        let mut raw = self.stamp.keep_raw.then(|| Raw::line(text, chunk.whole));
+        let mut raw = self
+            .stamp
+            .keep_raw
+            .then(|| RawContent::line(text, chunk.whole));
         out.push(self.stamp.event(delta(shared(chunk.content)), &mut raw));
     }
 
     /// A line of a known type.
-    fn known(&mut self, line: &StreamLine<'_>, current: &mut Current<'_>, out: &mut Events) {
+    fn known(
+        &mut self,
+        line: &StreamLine<'_>,
+        current: &mut CurrentLine<'_>,
+        out: &mut EventBuffer,
+    ) {
         match self.translate(line, current, out) {
             Ok(Some(body)) if self.holds_failure && HeldTurn::is_due(&body) => {
                 let extensions = std::mem::take(&mut current.extensions);
@@ -213,7 +222,7 @@ impl StreamNormalizer {
             }
             Ok(None) => {}
             Err(flaw) => {
-                let message = odd::flawed(line, &flaw);
+                let message = unknown_fields::flawed(line, &flaw);
                 self.stamp
                     .diagnostic(DiagnosticKind::InvalidField, message, &mut current.raw, out);
             }
@@ -228,7 +237,7 @@ impl StreamNormalizer {
         }
     }
 
-    fn first_event(&mut self, body: Body, current: &mut Current<'_>) -> Event {
+    fn first_event(&mut self, body: Body, current: &mut CurrentLine<'_>) -> Event {
         let mut event = self.stamp.event(body, &mut current.raw);
         if !current.extensions.is_empty() {
             event
@@ -242,9 +251,9 @@ impl StreamNormalizer {
     fn translate(
         &mut self,
         line: &StreamLine<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
-    ) -> Result<Option<Body>, Flaw> {
+        current: &mut CurrentLine<'_>,
+        out: &mut EventBuffer,
+    ) -> Result<Option<Body>, LineFlaw> {
         if let StreamLine::Message(message) = line
             && is_chunk(message)
         {
@@ -264,7 +273,11 @@ impl StreamNormalizer {
         }
     }
 
-    fn init(&mut self, init: &StreamInit<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
+    fn init(
+        &mut self,
+        init: &StreamInit<'_>,
+        current: &mut CurrentLine<'_>,
+    ) -> Result<Body, LineFlaw> {
         let session_id = current.required("session_id", init.session_id)?;
         if !session_id.is_empty() {
             self.stamp.session_id = Some(session_id.detached());
@@ -281,7 +294,10 @@ impl StreamNormalizer {
         })))
     }
 
-    fn message(message: &StreamMessage<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
+    fn message(
+        message: &StreamMessage<'_>,
+        current: &mut CurrentLine<'_>,
+    ) -> Result<Body, LineFlaw> {
         let text = current.required("content", message.content)?;
         let role = message.role.filter(|role| role.kind() == TokenKind::String);
         match role {
@@ -293,7 +309,7 @@ impl StreamNormalizer {
                 current.optional("delta", message.delta, TokenKind::Bool);
                 Ok(whole_text(text))
             }
-            _ => Err(Flaw {
+            _ => Err(LineFlaw {
                 field: "role",
                 found: message.role.map(Token::kind),
             }),
@@ -301,28 +317,28 @@ impl StreamNormalizer {
     }
 
     /// A chunk of an answer: passed on, kept for joining, or both.
-    fn chunk(&mut self, text: Text, current: &mut Current<'_>) -> Option<Body> {
-        if self.deltas != Deltas::Only {
+    fn chunk(&mut self, text: Text, current: &mut CurrentLine<'_>) -> Option<Body> {
+        if self.deltas != DeltaMode::Only {
             let since = self.stamp.timestamp.as_ref();
             let answer = self.joined.get_or_insert_with(|| JoinedAnswer {
                 text: JoinedText::since(since),
                 extensions: BTreeMap::new(),
             });
-            let carries = self.deltas == Deltas::Final && self.stamp.keep_raw;
+            let carries = self.deltas == DeltaMode::Final && self.stamp.keep_raw;
             let line = carries.then(|| current.raw.take()).flatten();
             answer.text.push(&text, line);
             let extensions = current.extensions.iter();
             let extensions = extensions.map(|(key, value)| (key.clone(), value.detached()));
             answer.extensions.extend(extensions);
         }
-        if self.deltas == Deltas::Final {
+        if self.deltas == DeltaMode::Final {
             return None;
         }
         Some(delta(text))
     }
 
     /// The answer that was being joined is complete.
-    fn flush(&mut self, out: &mut Events) {
+    fn flush(&mut self, out: &mut EventBuffer) {
         let Some(JoinedAnswer { text, extensions }) = self.joined.take() else {
             return;
         };
@@ -334,7 +350,11 @@ impl StreamNormalizer {
         self.stamp.timestamp = now;
     }
 
-    fn tool_use(&mut self, call: &ToolUse<'_>, current: &mut Current<'_>) -> Result<Body, Flaw> {
+    fn tool_use(
+        &mut self,
+        call: &ToolUse<'_>,
+        current: &mut CurrentLine<'_>,
+    ) -> Result<Body, LineFlaw> {
         let call_id = current.required("tool_id", call.tool_id)?;
         let tool_name = current.required("tool_name", call.tool_name)?;
         let input = current.optional("parameters", call.parameters, TokenKind::Object);
@@ -343,7 +363,7 @@ impl StreamNormalizer {
         let location = tools::location(&name, input);
         let locations: Vec<_> = location.map(|it| current.text(it)).into_iter().collect();
         if let Some(id) = call.tool_id {
-            let summary = CallSummary::of(&tool_name, &kind, input, &locations);
+            let summary = CallSummary::new(&tool_name, &kind, input, &locations);
             let size = summary.size();
             self.calls.open(id.as_str(), summary, size);
         }
@@ -362,8 +382,8 @@ impl StreamNormalizer {
     fn tool_result(
         &mut self,
         result: &ToolResult<'_>,
-        current: &mut Current<'_>,
-    ) -> Result<Body, Flaw> {
+        current: &mut CurrentLine<'_>,
+    ) -> Result<Body, LineFlaw> {
         let call_id = current.required("tool_id", result.tool_id)?;
         let status = current.required("status", result.status)?;
         let call = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
@@ -412,8 +432,8 @@ impl StreamNormalizer {
     fn notice(
         &mut self,
         notice: &StreamNotice<'_>,
-        current: &mut Current<'_>,
-    ) -> Result<Body, Flaw> {
+        current: &mut CurrentLine<'_>,
+    ) -> Result<Body, LineFlaw> {
         let message = current.required("message", notice.message)?;
         let severity = current.optional("severity", notice.severity, TokenKind::String);
         if let Some(severity) = severity {
@@ -430,8 +450,8 @@ impl StreamNormalizer {
     fn result(
         &mut self,
         outcome: &StreamResult<'_>,
-        current: &mut Current<'_>,
-    ) -> Result<Body, Flaw> {
+        current: &mut CurrentLine<'_>,
+    ) -> Result<Body, LineFlaw> {
         let status = current.required("status", outcome.status)?;
         let error = current.optional("error", outcome.error, TokenKind::Object);
         let counts = current.optional("stats", outcome.stats, TokenKind::Object);
@@ -445,11 +465,11 @@ impl StreamNormalizer {
         let error_type = said("type")
             .and_then(Token::string)
             .map(std::borrow::Cow::into_owned);
-        self.verdict.result(verdict::Reported {
+        self.verdict.result(verdict::AgentReport {
             status: status.to_string(),
             error_type,
             message: message.clone(),
-            ..verdict::Reported::default()
+            ..verdict::AgentReport::default()
         });
         let mut turn = TurnComplete {
             is_error: status != *"success",
@@ -476,18 +496,18 @@ impl StreamNormalizer {
 impl Normalizer for StreamNormalizer {
     fn push_line(
         &mut self,
-        from: Direction,
+        from: LineDirection,
         line: RawLine<'_>,
         received: Option<&str>,
-        out: &mut Events,
+        out: &mut EventBuffer,
     ) {
         match (from, self.document, line) {
-            (Direction::FromClient, ..) => {}
-            (Direction::FromAgent, Some(noise), RawLine::Whole(bytes)) => {
-                self.document = Some(Noise::Ignore);
+            (LineDirection::FromClient, ..) => {}
+            (LineDirection::FromAgent, Some(noise), RawLine::Whole(bytes)) => {
+                self.document = Some(NoisePolicy::Ignore);
                 self.document(bytes, noise, out);
             }
-            (Direction::FromAgent, _, line) => self.push(line, received, out),
+            (LineDirection::FromAgent, _, line) => self.push(line, received, out),
         }
     }
 
@@ -495,7 +515,13 @@ impl Normalizer for StreamNormalizer {
         self.logged.push(entry);
     }
 
-    fn insert(&mut self, body: Body, _session: Option<Text>, at: Option<&str>, out: &mut Events) {
+    fn insert(
+        &mut self,
+        body: Body,
+        _session: Option<Text>,
+        at: Option<&str>,
+        out: &mut EventBuffer,
+    ) {
         self.flush(out);
         self.arrived(None, at);
         out.push(self.stamp.event(body, &mut None));
@@ -505,7 +531,7 @@ impl Normalizer for StreamNormalizer {
         self.holds_failure = may;
     }
 
-    fn restart(&mut self, message: String, now: &str, out: &mut Events) {
+    fn restart(&mut self, message: String, now: &str, out: &mut EventBuffer) {
         self.flush(out);
         self.arrived(None, Some(now));
         if let Some(held) = self.held.take() {
@@ -514,10 +540,10 @@ impl Normalizer for StreamNormalizer {
             let kind = DiagnosticKind::Retry;
             self.stamp.diagnostic(kind, message, &mut None, out);
         }
-        self.calls = Pending::default();
+        self.calls = PendingById::default();
         self.logged = LoggedCalls::default();
-        self.verdict = Verdict::default();
-        self.denials = Denials::default();
+        self.verdict = OutcomeJudge::default();
+        self.denials = DeniedCalls::default();
         self.has_spoken = false;
     }
 
@@ -530,13 +556,13 @@ impl Normalizer for StreamNormalizer {
         self.verdict.has_result()
     }
 
-    fn judge(&self, ending: &Ending) -> RunEnd {
+    fn judge(&self, ending: &ProcessEnd) -> RunEnd {
         let end = self.verdict.judge(ending);
         self.denials
             .judged(self.on_denied, ending.stopped.is_some(), end)
     }
 
-    fn end(&mut self, end: RunEnd, at: Option<&str>, out: &mut Events) {
+    fn end(&mut self, end: RunEnd, at: Option<&str>, out: &mut EventBuffer) {
         self.flush(out);
         if let Some(held) = self.held.take() {
             out.push(held.told(&mut self.stamp));
@@ -550,7 +576,7 @@ impl Normalizer for StreamNormalizer {
 fn completed(
     output: Option<Json>,
     logged: LoggedCall,
-    current: &mut Current<'_>,
+    current: &mut CurrentLine<'_>,
 ) -> (Option<Json>, Vec<ContentBlock>) {
     let mut derived = Vec::new();
     let content: Vec<_> = logged.diff.map(ContentBlock::Diff).into_iter().collect();

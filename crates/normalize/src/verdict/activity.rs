@@ -2,7 +2,7 @@
 
 /// One thing that an agent did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Activity {
+pub(crate) enum AgentActivity {
     /// Words of an answer.
     Words,
     /// A thought. The user asked for none.
@@ -23,18 +23,18 @@ pub(super) struct TurnActivity {
 }
 
 impl TurnActivity {
-    pub(super) fn note(&mut self, activity: Activity) {
+    pub(super) fn note(&mut self, activity: AgentActivity) {
         match activity {
-            Activity::Thought => self.has_thoughts = true,
-            Activity::Words => {
+            AgentActivity::Thought => self.has_thoughts = true,
+            AgentActivity::Words => {
                 self.has_work = true;
                 self.ends_in_call = false;
             }
-            Activity::Call => {
+            AgentActivity::Call => {
                 self.has_work = true;
                 self.ends_in_call = true;
             }
-            Activity::Other => self.has_work = true,
+            AgentActivity::Other => self.has_work = true,
         }
     }
 

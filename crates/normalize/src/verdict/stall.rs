@@ -10,7 +10,7 @@ use crate::excerpt::shortened;
 
 /// The state of an agent at the moment when it was found to take too long.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stall {
+pub struct AgentStall {
     /// How long it had said nothing.
     pub silence: Duration,
     /// The end of what it wrote to stderr since it last said anything.
@@ -33,7 +33,7 @@ pub enum StderrOrder {
 
 /// Why an agent was stuck.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct StallReason {
     pub(super) cause: Cause,
     /// What kept it, in words.
     pub(super) message: String,
@@ -42,28 +42,28 @@ pub(super) struct Trouble {
     pub(super) line: String,
 }
 
-impl Stall {
+impl AgentStall {
     /// What kept the agent, if its stderr tells.
-    pub(super) fn trouble(&self) -> Option<Trouble> {
+    pub(super) fn trouble(&self) -> Option<StallReason> {
         if let Some(error) = fatal_error(&self.stderr) {
-            return Some(Trouble {
+            return Some(StallReason {
                 hint: error.cause.hint(),
                 message: error.sentence.to_owned(),
                 line: shortened(error.sentence).into_owned(),
                 cause: error.cause,
             });
         }
-        let series = Series::last_in(&self.stderr)?;
+        let series = RetrySeries::last_in(&self.stderr)?;
         let is_sure = self.order == StderrOrder::Live || !self.has_progress;
         if !is_sure && !series.explains(self.silence) {
             return None;
         }
-        let reason = Reason::of(series.last)?;
+        let reason = RetryReason::parse(series.last)?;
         let attempt = match series.waits.len() {
             0 => String::new(),
             count => format!(" (attempt {count})"),
         };
-        Some(Trouble {
+        Some(StallReason {
             cause: reason.cause(),
             message: format!("{}, and the agent kept trying{attempt}", reason.described()),
             hint: Some(reason.hint()),
@@ -75,7 +75,7 @@ impl Stall {
 /// Attempts at one call of the API, as Gemini CLI reports them: `Attempt 2 failed with status 503. Retrying with backoff...`,
 /// `Attempt 2 failed: Slow down. Retrying after 32857ms...`. The next call counts from 1 again.
 #[derive(Debug)]
-struct Series<'a> {
+struct RetrySeries<'a> {
     /// How long it waits after each attempt. Empty for agents that do not number their attempts.
     waits: Vec<Duration>,
     /// What it says of the last one.
@@ -89,7 +89,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// An attempt itself may take so long.
 const ATTEMPT: Duration = Duration::from_secs(10);
 
-impl<'a> Series<'a> {
+impl<'a> RetrySeries<'a> {
     /// The last series, unless the agent has given it up.
     fn last_in(stderr: &'a str) -> Option<Self> {
         let mut series: Option<Self> = None;
@@ -165,15 +165,15 @@ const RETRYING_AFTER: &str = "Retrying after ";
 
 /// Why an attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reason {
+enum RetryReason {
     RateLimit,
     Status(u16),
     Unavailable,
     NoConnection,
 }
 
-impl Reason {
-    fn of(entry: &str) -> Option<Self> {
+impl RetryReason {
+    fn parse(entry: &str) -> Option<Self> {
         let words = entry.to_lowercase();
         let has = |phrase: &&str| has_words_in(&words, phrase);
         let status = status(&words);
@@ -272,10 +272,10 @@ Attempt 2 failed with status 503. Retrying with backoff... _ApiError: {"error":{
 
     const REFUSED: &str = "Attempt 1 failed. Retrying with backoff... Error: exception TypeError: fetch failed sending request\n    at file:///x/bundle/chunk-JDPZ4CE3.js:267671:13\n";
 
-    fn stall(stderr: &str) -> Stall {
-        Stall {
+    fn stall(stderr: &str) -> AgentStall {
+        AgentStall {
             stderr: stderr.to_owned(),
-            ..Stall::default()
+            ..AgentStall::default()
         }
     }
 
@@ -329,7 +329,7 @@ Attempt 2 failed with status 503. Retrying with backoff... _ApiError: {"error":{
 
     #[test]
     fn where_the_order_is_not_known_the_waits_have_to_cover_the_silence() {
-        let held = |silence, has_progress| Stall {
+        let held = |silence, has_progress| AgentStall {
             silence: Duration::from_secs(silence),
             order: StderrOrder::Held,
             has_progress,

@@ -28,7 +28,7 @@ pub struct MessageFold {
     count: u64,
     model: Option<Text>,
     /// Messages that still wait for a tool's result, oldest first; the last may still grow.
-    open: VecDeque<Draft>,
+    open: VecDeque<MessageDraft>,
     /// The calls that wait for a result: the number of their message, and their place in it.
     waiting: HashMap<String, (u64, usize)>,
     skipped: u64,
@@ -36,7 +36,7 @@ pub struct MessageFold {
 
 /// A message in the making.
 #[derive(Debug)]
-struct Draft {
+struct MessageDraft {
     number: u64,
     id: Text,
     role: Role,
@@ -44,7 +44,7 @@ struct Draft {
     provider: String,
     model: Option<Text>,
     thinking: Vec<Text>,
-    calls: Vec<Call>,
+    calls: Vec<DraftCall>,
     text: TextBuilder,
     /// The lines it was made of.
     original: ArrayBuilder,
@@ -57,12 +57,12 @@ struct Draft {
 }
 
 #[derive(Debug)]
-struct Call {
+struct DraftCall {
     block: ToolUseBlock,
     result: Option<ToolResultBlock>,
 }
 
-impl Draft {
+impl MessageDraft {
     /// Takes in what the agent wrote.
     fn keep(&mut self, event: &Event) {
         if let Some(raw) = &event.base.raw {
@@ -157,7 +157,10 @@ impl MessageFold {
 
     /// The messages that are left when the run is over.
     pub fn finish(&mut self) -> Vec<Message> {
-        self.open.drain(..).map(Draft::into_message).collect()
+        self.open
+            .drain(..)
+            .map(MessageDraft::into_message)
+            .collect()
     }
 
     /// How many events had no place among messages: errors, warnings and diagnostics.
@@ -175,7 +178,7 @@ impl MessageFold {
     }
 
     /// The response that is growing, or a new one after a prompt or a tool's result.
-    fn assistant(&mut self, event: &Event) -> &mut Draft {
+    fn assistant(&mut self, event: &Event) -> &mut MessageDraft {
         let grows = self.open.back().is_some_and(|draft| !draft.is_closed);
         if !grows {
             let draft = self.draft(Role::Assistant, event);
@@ -203,7 +206,7 @@ impl MessageFold {
             return;
         }
         let draft = self.assistant(event);
-        draft.calls.push(Call {
+        draft.calls.push(DraftCall {
             block,
             result: None,
         });
@@ -239,7 +242,7 @@ impl MessageFold {
         let Some(newest) = self.open.pop_back() else {
             return;
         };
-        let is_more_of = |before: &&mut Draft| {
+        let is_more_of = |before: &&mut MessageDraft| {
             newest.has_only_calls()
                 && newest.response.is_some()
                 && before.response == newest.response
@@ -264,7 +267,7 @@ impl MessageFold {
     }
 
     /// The message and the place in it of a call that waits for its result.
-    fn waiting_call(&mut self, id: &Text) -> Option<(&mut Draft, usize)> {
+    fn waiting_call(&mut self, id: &Text) -> Option<(&mut MessageDraft, usize)> {
         let first = self.open.front()?.number;
         let (number, call) = *self.waiting.get(&*id.to_str())?;
         let place = usize::try_from(number.checked_sub(first)?).ok()?;
@@ -279,24 +282,25 @@ impl MessageFold {
             && !self.may_go_on(oldest)
             && (oldest.unanswered == 0 || self.open.len() > MOST_OPEN)
         {
-            messages.extend(self.open.pop_front().map(Draft::into_message));
+            messages.extend(self.open.pop_front().map(MessageDraft::into_message));
         }
         messages
     }
 
     /// True if the only message behind this one may turn out to belong to it.
-    fn may_go_on(&self, oldest: &Draft) -> bool {
-        let is_undecided =
-            |newest: &Draft| newest.has_only_calls() && newest.unanswered == newest.calls.len();
+    fn may_go_on(&self, oldest: &MessageDraft) -> bool {
+        let is_undecided = |newest: &MessageDraft| {
+            newest.has_only_calls() && newest.unanswered == newest.calls.len()
+        };
         oldest.response.is_some()
             && self.open.len() == 2
             && self.open.back().is_some_and(is_undecided)
     }
 
-    fn draft(&mut self, role: Role, event: &Event) -> Draft {
+    fn draft(&mut self, role: Role, event: &Event) -> MessageDraft {
         let n = self.count;
         self.count += 1;
-        Draft {
+        MessageDraft {
             number: n,
             id: format!("{}-m{n}", self.run).into(),
             role,

@@ -12,8 +12,8 @@ use lapidary_vocab::result::{Files, LineSample, ResultError, RunResult, SCHEMA};
 use lapidary_vocab::{Body, Cause, Event, Json, Text, TextBuilder};
 
 use crate::acp::TASK;
-use crate::pending::Pending;
-use crate::{Denials, extract, own, tools};
+use crate::pending::PendingById;
+use crate::{DeniedCalls, extract, own, tools};
 
 /// So many lines that could not be translated are shown.
 const MOST_SAMPLES: usize = 5;
@@ -29,11 +29,11 @@ pub struct ResultFold {
     texts: Vec<Text>,
     /// The message that is being joined.
     text: TextBuilder,
-    denials: Denials,
+    denials: DeniedCalls,
     /// Where the agent works: files in it are named from there.
     directory: Option<String>,
     /// Files that a call would write, until its result says whether it did.
-    writes: Pending<String, Text>,
+    writes: PendingById<String, Text>,
     files: Vec<String>,
     warnings: Vec<Text>,
     diagnostics: BTreeMap<String, u64>,

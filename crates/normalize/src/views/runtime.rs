@@ -17,7 +17,7 @@ use lapidary_vocab::runtime::{
 use lapidary_vocab::{Body, Cause, Event, Json, Number, Text};
 
 use crate::completions::CallSummary;
-use crate::pending::Pending;
+use crate::pending::PendingById;
 use crate::{completions, tools, unified_diff};
 
 /// Folds events into runtime events.
@@ -26,7 +26,7 @@ pub struct RuntimeFold {
     run: Arc<str>,
     seq: u64,
     turn: u64,
-    calls: Pending<OpenCall>,
+    calls: PendingById<OpenCall>,
     /// The turn's end is held back until the run's: only then is it known whether the exit code agrees.
     ended: Option<TurnComplete>,
     skipped: u64,
@@ -56,7 +56,7 @@ impl OpenCall {
 }
 
 /// What an event of ours becomes, with the event it came from.
-type Produced = Vec<RuntimeBody>;
+type ProducedEvent = Vec<RuntimeBody>;
 
 impl RuntimeFold {
     /// A fold for one run; turns are called `<run>-turn-<n>`.
@@ -65,7 +65,7 @@ impl RuntimeFold {
             run: Arc::from(run),
             seq: 0,
             turn: 1,
-            calls: Pending::default(),
+            calls: PendingById::default(),
             ended: None,
             skipped: 0,
         }
@@ -130,7 +130,7 @@ impl RuntimeFold {
 
     fn stamp(
         &mut self,
-        bodies: Produced,
+        bodies: ProducedEvent,
         event: &Event,
         with_raw: bool,
         out: &mut Vec<RuntimeEvent>,
@@ -155,13 +155,13 @@ impl RuntimeFold {
 
     /// Over ACP a call is told again whenever more is known about it; only its arguments matter here. Agents announce a call without
     /// them: its request is held back until they come, or the call ends.
-    fn requested(&mut self, call: &ToolInvocation, event: &Event) -> Produced {
+    fn requested(&mut self, call: &ToolInvocation, event: &Event) -> ProducedEvent {
         let CallSummary {
             tool,
             command,
             locations,
             ..
-        } = CallSummary::of(
+        } = CallSummary::new(
             &call.tool_name,
             &call.kind,
             Some(call.input.token()),
@@ -193,12 +193,12 @@ impl RuntimeFold {
     }
 
     /// Requests that are held back, of calls that do not end.
-    fn requests_left(&mut self) -> Produced {
+    fn requests_left(&mut self) -> ProducedEvent {
         let left = self.calls.close_all(|call| !call.is_told);
         left.iter().map(OpenCall::request).collect()
     }
 
-    fn produced(&mut self, result: &ToolCompletion, event: &Event) -> Produced {
+    fn produced(&mut self, result: &ToolCompletion, event: &Event) -> ProducedEvent {
         let call = self.calls.close(&result.call_id.to_str());
         let mut bodies: Vec<_> = call
             .as_ref()

@@ -1,6 +1,6 @@
 //! What the client decides, and the files and terminals that it has for the agent.
 
-use lapidary_normalize::Options;
+use lapidary_normalize::NormalizeOptions;
 use serde_json::{Value, json};
 
 use crate::support::{ACP_PROMPT, body, connection, names, options};
@@ -89,7 +89,7 @@ fn a_permission_request_that_is_refused_is_denied() {
     );
 }
 
-fn file_told(answer: &str, options: &Options) -> Vec<Value> {
+fn file_told(answer: &str, options: &NormalizeOptions) -> Vec<Value> {
     let events = connection(
         &[
             ACP_PROMPT,
@@ -123,7 +123,7 @@ fn a_file_that_is_refused_is_a_decision_and_one_that_is_missing_is_none() {
 
 #[test]
 fn files_are_calls_for_those_who_want_to_see_them() {
-    let shown = Options {
+    let shown = NormalizeOptions {
         show_files: true,
         ..options()
     };
@@ -151,14 +151,14 @@ fn a_command_that_is_refused_is_a_call_for_those_who_want_to_see_files() {
         r#"<{"jsonrpc":"2.0","id":7,"method":"terminal/create","params":{"sessionId":"s","command":"rm","args":["x"]}}"#,
         r#">{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"no","data":{"lapidary":{"decision":"denied","decidedBy":"rule"}}}}"#,
     ];
-    let told = |options: &Options| {
+    let told = |options: &NormalizeOptions| {
         let events = connection(&lines, options);
         let told = events.iter().map(body);
         told.filter(|event| event["event"].as_str().unwrap().starts_with("tool_"))
             .collect::<Vec<_>>()
     };
     assert_eq!(told(&options()), [] as [Value; 0]);
-    let shown = Options {
+    let shown = NormalizeOptions {
         show_files: true,
         ..options()
     };

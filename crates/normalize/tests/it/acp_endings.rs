@@ -1,8 +1,8 @@
 //! How a run over ACP is judged: by the agent's own word first, and by its process only where there is none.
 
 use lapidary_normalize::Normalizer as _;
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
-use lapidary_normalize::{Departure, Ending, Options, TurnLimit};
+use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
+use lapidary_normalize::{ExitInitiator, NormalizeOptions, ProcessEnd, TurnLimit};
 use lapidary_vocab::event::{CommandResult, Provider, RunEnd};
 use lapidary_vocab::{Body, Cause, Text};
 use lapidary_wire::lines::RawLine;
@@ -13,11 +13,11 @@ const INITIALIZE: &str = r#">{"jsonrpc":"2.0","id":0,"method":"initialize","para
 const END_TURN: &str = r#"<{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#;
 
 fn heard(provider: Provider, lines: &[&str]) -> AcpNormalizer {
-    let mut normalizer = AcpNormalizer::new(&Options::new("run"), provider);
+    let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("run"), provider);
     for line in lines {
         let direction = match line.as_bytes()[0] {
-            b'<' => Direction::FromAgent,
-            _ => Direction::FromClient,
+            b'<' => LineDirection::FromAgent,
+            _ => LineDirection::FromClient,
         };
         let line = RawLine::Whole(&line.as_bytes()[1..]);
         normalizer.push(direction, line, None, &mut Vec::new());
@@ -25,7 +25,7 @@ fn heard(provider: Provider, lines: &[&str]) -> AcpNormalizer {
     normalizer
 }
 
-fn judged(provider: Provider, lines: &[&str], ending: &Ending) -> RunEnd {
+fn judged(provider: Provider, lines: &[&str], ending: &ProcessEnd) -> RunEnd {
     heard(provider, lines).judge(ending)
 }
 
@@ -35,18 +35,18 @@ fn says(text: &str) -> String {
     acp_update(&update.to_string())
 }
 
-fn exited(code: i32) -> Ending {
-    Ending {
+fn exited(code: i32) -> ProcessEnd {
+    ProcessEnd {
         exit_code: Some(code),
         stderr: "it hurts\n".to_owned(),
-        ..Ending::default()
+        ..ProcessEnd::default()
     }
 }
 
-fn killed() -> Ending {
-    Ending {
+fn killed() -> ProcessEnd {
+    ProcessEnd {
         signal: Some("SIGTERM".to_owned()),
-        ..Ending::default()
+        ..ProcessEnd::default()
     }
 }
 
@@ -57,7 +57,7 @@ fn after_the_answer_the_end_of_the_process_is_only_evidence() {
         exited(42),
         exited(143),
         killed(),
-        Ending::default(),
+        ProcessEnd::default(),
     ] {
         let end = judged(Provider::Acp, &[ACP_PROMPT, &says("Hi"), END_TURN], &ending);
         assert_eq!(end.cause, Cause::EndTurn, "{ending:?}");
@@ -155,12 +155,12 @@ fn the_family_is_told_by_the_name_unless_it_was_given() {
         (Provider::Codex, "gemini-cli", "codex"),
     ] {
         let mut events = Vec::new();
-        let mut normalizer = AcpNormalizer::new(&Options::new("run"), given.clone());
+        let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("run"), given.clone());
         let client = RawLine::Whole(&INITIALIZE.as_bytes()[1..]);
-        normalizer.push(Direction::FromClient, client, None, &mut events);
+        normalizer.push(LineDirection::FromClient, client, None, &mut events);
         let hello = hello(name);
         let agent = RawLine::Whole(&hello.as_bytes()[1..]);
-        normalizer.push(Direction::FromAgent, agent, None, &mut events);
+        normalizer.push(LineDirection::FromAgent, agent, None, &mut events);
         let end = normalizer.judge(&exited(52));
         normalizer.finish(&exited(52), &mut events);
         let families: Vec<_> = events.iter().map(|it| it.base.provider.as_str()).collect();
@@ -283,13 +283,13 @@ fn a_turn_that_ends_in_a_call_is_completed_with_a_warning() {
 fn an_agent_that_dies_by_itself_after_its_turn_has_crashed() {
     let says = says("Hi");
     let lines = [ACP_PROMPT, &says, END_TURN];
-    let alone = |ending: Ending| Ending {
-        departure: Departure::OwnAccord,
+    let alone = |ending: ProcessEnd| ProcessEnd {
+        departure: ExitInitiator::OwnAccord,
         ..ending
     };
-    let killed = Ending {
+    let killed = ProcessEnd {
         signal: Some("SIGSEGV".to_owned()),
-        ..Ending::default()
+        ..ProcessEnd::default()
     };
     for (ending, cause) in [
         (exited(3), Cause::EndTurn), // it may be how it answers a hang-up

@@ -1,8 +1,8 @@
 //! What holds for any connection.
 
 use lapidary_normalize::Normalizer as _;
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
-use lapidary_normalize::{Deltas, Ending, Options};
+use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
+use lapidary_normalize::{DeltaMode, NormalizeOptions, ProcessEnd};
 use lapidary_testkit::captures::{self, Kind};
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Body, Event};
@@ -11,19 +11,19 @@ use lapidary_wire::lines::RawLine;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-type Written = (Direction, Vec<u8>);
+type Written = (LineDirection, Vec<u8>);
 
-fn normalize(lines: &[Written], deltas: Deltas) -> Vec<Event> {
-    let options = Options {
+fn normalize(lines: &[Written], deltas: DeltaMode) -> Vec<Event> {
+    let options = NormalizeOptions {
         deltas,
-        ..Options::new("run")
+        ..NormalizeOptions::new("run")
     };
     let mut normalizer = AcpNormalizer::new(&options, Provider::Acp);
     let mut events = Vec::new();
     for (direction, line) in lines {
         normalizer.push(*direction, RawLine::Whole(line), None, &mut events);
     }
-    normalizer.finish(&Ending::default(), &mut events);
+    normalizer.finish(&ProcessEnd::default(), &mut events);
     events
 }
 
@@ -40,8 +40,8 @@ fn real() -> Vec<Written> {
                 .filter_map(TranscriptRecord::read);
             let written = records.filter_map(|record| {
                 let direction = match record.author {
-                    LineAuthor::Agent => Direction::FromAgent,
-                    LineAuthor::Client => Direction::FromClient,
+                    LineAuthor::Agent => LineDirection::FromAgent,
+                    LineAuthor::Client => LineDirection::FromClient,
                     LineAuthor::Stderr | LineAuthor::Recorder => return None,
                 };
                 Some((direction, record.line.into_owned().into_bytes()))
@@ -70,7 +70,7 @@ fn lines() -> impl Strategy<Value = Vec<Written>> {
         },
     );
     let rubbish =
-        prop::collection::vec(any::<u8>(), 0..40).prop_map(|line| (Direction::FromAgent, line));
+        prop::collection::vec(any::<u8>(), 0..40).prop_map(|line| (LineDirection::FromAgent, line));
     prop::collection::vec(prop_oneof![5 => whole, 3 => damaged, 1 => rubbish], 0..30)
 }
 
@@ -84,14 +84,14 @@ proptest! {
 
     #[test]
     fn every_line_is_carried_by_exactly_one_event(input in lines()) {
-        let events = normalize(&input, Deltas::Only);
+        let events = normalize(&input, DeltaMode::Only);
         let carried = events.iter().filter(|event| event.base.raw.is_some()).count();
         prop_assert_eq!(carried, filled(&input));
     }
 
     #[test]
     fn joined_text_still_carries_every_line(input in lines()) {
-        let events = normalize(&input, Deltas::Final);
+        let events = normalize(&input, DeltaMode::Final);
         let carried: usize = events.iter().filter_map(|event| {
             let raw = event.base.raw.as_ref()?.token();
             let is_joined = matches!(event.body, Body::Text(_)) && raw.as_str().starts_with('[');
@@ -103,7 +103,7 @@ proptest! {
 
     #[test]
     fn a_run_ends_once_and_last(input in lines()) {
-        let events = normalize(&input, Deltas::Both);
+        let events = normalize(&input, DeltaMode::Both);
         let ends = events.iter().filter(|event| matches!(event.body, Body::RunEnd(_))).count();
         prop_assert_eq!(ends, 1);
         prop_assert!(matches!(events.last().map(|event| &event.body), Some(Body::RunEnd(_))));
@@ -114,7 +114,7 @@ proptest! {
 
     #[test]
     fn what_is_written_reads_back(input in lines()) {
-        for event in normalize(&input, Deltas::Both) {
+        for event in normalize(&input, DeltaMode::Both) {
             let line = event.to_json();
             prop_assert!(!line.contains('\n') && !line.contains('\r'), "{}", line);
             let read = Event::from_json(&line).expect("our own events read back");
@@ -126,7 +126,7 @@ proptest! {
 #[test]
 fn raw_is_the_line_as_it_stood() {
     let lines = real();
-    let events = normalize(&lines, Deltas::Only);
+    let events = normalize(&lines, DeltaMode::Only);
     let raws: Vec<_> = events
         .iter()
         .filter_map(|event| {

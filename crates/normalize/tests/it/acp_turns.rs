@@ -1,6 +1,6 @@
 //! How ACP turns and runs end, and whose answer is whose.
 
-use lapidary_normalize::{Deltas, Options};
+use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use serde_json::{Value, json};
 
 use crate::support::{ACP_PROMPT, acp_update, body, connection, names, options};
@@ -171,13 +171,13 @@ fn whole_texts_are_joined_by_block_and_carry_their_lines() {
     ];
     let lines: Vec<_> = lines.iter().map(String::as_str).collect();
     let translated = |deltas| {
-        let options = Options {
+        let options = NormalizeOptions {
             deltas,
             ..options()
         };
         connection(&lines, &options)
     };
-    let events = translated(Deltas::Final);
+    let events = translated(DeltaMode::Final);
     let told: Vec<_> = events[1..3].iter().map(body).collect();
     assert_eq!(
         told,
@@ -188,7 +188,7 @@ fn whole_texts_are_joined_by_block_and_carry_their_lines() {
     );
     let raw = format!("[{},{}]", &lines[2][1..], &lines[3][1..]);
     assert_eq!(events[2].base.raw.as_ref().unwrap().as_str(), raw);
-    let both: Vec<_> = translated(Deltas::Both).iter().map(body).collect();
+    let both: Vec<_> = translated(DeltaMode::Both).iter().map(body).collect();
     assert_eq!(
         names(&both).iter().filter(|name| **name == "text").count(),
         2

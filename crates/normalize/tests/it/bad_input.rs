@@ -1,6 +1,6 @@
 //! Bad input: the right report, with the line, and the stream goes on.
 
-use lapidary_normalize::Ending;
+use lapidary_normalize::ProcessEnd;
 use lapidary_vocab::{Event, Json};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn survived(line: &[u8]) -> Vec<Event> {
     let mut bytes = line.to_vec();
     bytes.push(b'\n');
     bytes.extend_from_slice(SUCCESS.as_bytes());
-    let mut events = translate(&bytes, &options(), &Ending::default());
+    let mut events = translate(&bytes, &options(), &ProcessEnd::default());
     let end = body(&events.pop().unwrap());
     assert_eq!(
         (&end["event"], &end["cause"]),
@@ -424,7 +424,7 @@ fn escaped_nul_bytes_are_text() {
 #[test]
 fn crlf_and_white_space_around_a_line_are_no_part_of_it() {
     let bytes = format!("\u{feff}{INIT}\r\n  {SUCCESS}\t\r\n\r\n");
-    let events = translate(bytes.as_bytes(), &options(), &Ending::default());
+    let events = translate(bytes.as_bytes(), &options(), &ProcessEnd::default());
     let raws: Vec<_> = events
         .iter()
         .filter_map(|event| event.base.raw.as_ref())
@@ -469,7 +469,7 @@ fn a_line_over_the_limit_is_reported_with_its_beginning() {
     );
     let text = format!("{INIT}\n{long}\n{SUCCESS}\n");
     let chunks: Vec<_> = text.as_bytes().chunks(100).collect();
-    let events = translate_chunks(&chunks, &options(), &Ending::default(), 2000);
+    let events = translate_chunks(&chunks, &options(), &ProcessEnd::default(), 2000);
     let found: Vec<_> = events.iter().map(whole).collect();
     assert_eq!(
         names(&found),

@@ -1,12 +1,12 @@
 //! Calls of Gemini CLI that are completed from its session log, over both transports.
 
 use lapidary_normalize::Normalizer as _;
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
+use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
 use lapidary_normalize::gemini::session_log::{TurnInLog, entry, turn_entry};
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_normalize::views::runtime::RuntimeFold;
-use lapidary_normalize::{Ending, Options};
+use lapidary_normalize::{NormalizeOptions, ProcessEnd};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::RawLine;
@@ -38,23 +38,23 @@ fn over_acp(entries: &[String]) -> Vec<Event> {
     };
     let lines = [
         (
-            Direction::FromClient,
+            LineDirection::FromClient,
             json!({"jsonrpc": "2.0", "id": 7, "method": "session/prompt", "params": {"sessionId": "s", "prompt": [{"type": "text", "text": "go"}]}}),
         ),
         (
-            Direction::FromAgent,
+            LineDirection::FromAgent,
             call("tool_call", "in_progress", json!([])),
         ),
         (
-            Direction::FromAgent,
+            LineDirection::FromAgent,
             call("tool_call_update", "completed", json!([diff])),
         ),
         (
-            Direction::FromAgent,
+            LineDirection::FromAgent,
             json!({"jsonrpc": "2.0", "id": 7, "result": {"stopReason": "end_turn", "_meta": {"quota": {"token_count": {"input_tokens": 3, "output_tokens": 4}}}}}),
         ),
     ];
-    let mut normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Gemini);
+    let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Gemini);
     let mut events = Vec::new();
     for entry in entries {
         normalizer.session_log(entry);
@@ -64,9 +64,9 @@ fn over_acp(entries: &[String]) -> Vec<Event> {
         normalizer.push(from, RawLine::Whole(line.as_bytes()), None, &mut events);
     }
     normalizer.finish(
-        &Ending {
+        &ProcessEnd {
             exit_code: Some(0),
-            ..Ending::default()
+            ..ProcessEnd::default()
         },
         &mut events,
     );
@@ -82,7 +82,7 @@ fn in_stream(entries: &[String]) -> Vec<Event> {
         json!({"type": "tool_result", "tool_id": CALL, "status": "success"}),
         json!({"type": "result", "status": "success", "stats": {"total_tokens": 9, "input_tokens": 3, "output_tokens": 4, "cached": 1}}),
     ];
-    let mut normalizer = StreamNormalizer::new(&Options::new("r"));
+    let mut normalizer = StreamNormalizer::new(&NormalizeOptions::new("r"));
     let mut events = Vec::new();
     for entry in entries {
         normalizer.session_log(entry);
@@ -92,9 +92,9 @@ fn in_stream(entries: &[String]) -> Vec<Event> {
         normalizer.push(RawLine::Whole(line.as_bytes()), None, &mut events);
     }
     normalizer.finish(
-        &Ending {
+        &ProcessEnd {
             exit_code: Some(0),
-            ..Ending::default()
+            ..ProcessEnd::default()
         },
         &mut events,
     );
@@ -217,7 +217,7 @@ fn calls_of_one_response_are_one_message_over_acp() {
         let update = json!({"sessionUpdate": kind, "toolCallId": id, "status": status, "kind": "search", "content": []});
         json!({"method": "session/update", "params": {"sessionId": "s", "update": update}})
     };
-    let mut normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Gemini);
+    let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Gemini);
     let mut events = Vec::new();
     for (id, response) in [
         ("glob__glob_1_0", 1),
@@ -234,7 +234,7 @@ fn calls_of_one_response_are_one_message_over_acp() {
         ] {
             let line = update(kind, id, status).to_string();
             let line = RawLine::Whole(line.as_bytes());
-            normalizer.push(Direction::FromAgent, line, None, &mut events);
+            normalizer.push(LineDirection::FromAgent, line, None, &mut events);
         }
     }
     let messages = messages(&events);

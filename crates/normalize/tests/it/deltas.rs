@@ -1,6 +1,6 @@
 //! What becomes of text that arrives in chunks.
 
-use lapidary_normalize::{Deltas, Ending};
+use lapidary_normalize::{DeltaMode, ProcessEnd};
 use lapidary_vocab::{Body, Event};
 use serde_json::json;
 
@@ -17,10 +17,10 @@ const CHUNKS: &str = concat!(
     "\n",
 );
 
-fn with_deltas(deltas: Deltas) -> Vec<Event> {
+fn with_deltas(deltas: DeltaMode) -> Vec<Event> {
     let mut options = options();
     options.deltas = deltas;
-    translate(CHUNKS.as_bytes(), &options, &Ending::default())
+    translate(CHUNKS.as_bytes(), &options, &ProcessEnd::default())
 }
 
 /// Event, text and time of each event. Half a character, which a delta may be, is no JSON to `serde_json`.
@@ -42,7 +42,7 @@ fn outline(events: &[Event]) -> Vec<String> {
 
 #[test]
 fn with_deltas_only_each_chunk_is_a_delta_as_it_came() {
-    let events = with_deltas(Deltas::Only);
+    let events = with_deltas(DeltaMode::Only);
     let tokens: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.body {
@@ -57,7 +57,7 @@ fn with_deltas_only_each_chunk_is_a_delta_as_it_came() {
 
 #[test]
 fn with_deltas_final_chunks_are_joined_and_raw_is_the_array_of_their_lines() {
-    let events = with_deltas(Deltas::Final);
+    let events = with_deltas(DeltaMode::Final);
     assert_eq!(
         outline(&events),
         [r#"text "a😀\n" t1"#, r#"call "c" t3"#, r#"text "b" t4"#]
@@ -71,7 +71,7 @@ fn with_deltas_final_chunks_are_joined_and_raw_is_the_array_of_their_lines() {
 
 #[test]
 fn with_deltas_both_the_whole_follows_its_chunks_and_carries_no_line_again() {
-    let events = with_deltas(Deltas::Both);
+    let events = with_deltas(DeltaMode::Both);
     assert_eq!(
         outline(&events),
         [
@@ -94,9 +94,9 @@ fn with_deltas_both_the_whole_follows_its_chunks_and_carries_no_line_again() {
 fn with_deltas_final_and_without_raw_a_report_still_carries_its_line() {
     let line = r#"{"type":"message","role":"assistant","content":"a","delta":true,"new":1}"#;
     let mut options = options();
-    options.deltas = Deltas::Final;
+    options.deltas = DeltaMode::Final;
     options.keep_raw = false;
-    let events = translate(line.as_bytes(), &options, &Ending::default());
+    let events = translate(line.as_bytes(), &options, &ProcessEnd::default());
     assert_eq!(body(&events[0])["kind"], "unknown_field");
     assert_eq!(events[0].base.raw.as_ref().unwrap().as_str(), line);
     assert_eq!(body(&events[1])["event"], "text");
@@ -106,14 +106,18 @@ fn with_deltas_final_and_without_raw_a_report_still_carries_its_line() {
 #[test]
 fn joined_text_keeps_the_unknown_fields_of_its_chunks() {
     let mut options = options();
-    options.deltas = Deltas::Final;
+    options.deltas = DeltaMode::Final;
     options.keep_raw = false;
     let lines = ["1", "2"].map(|n| {
         format!(
             r#"{{"type":"message","role":"assistant","content":"c","delta":true,"new{n}":{n}}}"#
         )
     });
-    let events = translate(lines.join("\n").as_bytes(), &options, &Ending::default());
+    let events = translate(
+        lines.join("\n").as_bytes(),
+        &options,
+        &ProcessEnd::default(),
+    );
     let text = events
         .iter()
         .map(whole)

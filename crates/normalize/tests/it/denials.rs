@@ -1,9 +1,9 @@
 //! Calls that were denied, and what that makes of a run.
 
 use lapidary_normalize::Normalizer as _;
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
+use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
 use lapidary_normalize::gemini::stream::StreamNormalizer;
-use lapidary_normalize::{Ending, Events, OnDenied, Options};
+use lapidary_normalize::{EventBuffer, NormalizeOptions, OnDenied, ProcessEnd};
 use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Body, Event};
 use lapidary_wire::lines::RawLine;
@@ -14,8 +14,8 @@ use crate::support::{ACP_PROMPT, body, connection, exit, options};
 const SUCCESS: &str = r#"{"type":"result","status":"success","stats":{"total_tokens":3}}"#;
 const END_TURN: &str = r#"<{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#;
 
-fn on(on_denied: OnDenied) -> Options {
-    Options {
+fn on(on_denied: OnDenied) -> NormalizeOptions {
+    NormalizeOptions {
         on_denied,
         ..options()
     }
@@ -35,9 +35,9 @@ fn called(tool: &str, input: &Value, error: Option<&str>) -> [String; 2] {
     [call.to_string(), done.to_string()]
 }
 
-fn stream(calls: &[[String; 2]], options: &Options) -> Vec<Event> {
+fn stream(calls: &[[String; 2]], options: &NormalizeOptions) -> Vec<Event> {
     let mut normalizer = StreamNormalizer::new(options);
-    let mut events = Events::new();
+    let mut events = EventBuffer::new();
     let init = r#"{"type":"init","session_id":"s","model":"m"}"#;
     let said = r#"{"type":"message","role":"assistant","content":"done","delta":true}"#;
     let lines = calls.iter().flatten().map(String::as_str);
@@ -117,7 +117,7 @@ fn what_a_policy_or_a_hook_denies_is_no_absence() {
     let events = stream(&by_policy, &on(OnDenied::Fail));
     assert_eq!(end(&events).cause.as_str(), "permission_denied");
     // Nor is what plan mode leaves out.
-    let planning = Options {
+    let planning = NormalizeOptions {
         is_planning: true,
         ..options()
     };
@@ -230,17 +230,17 @@ fn what_geminis_own_policy_denies_over_acp_is_known_by_its_sentence() {
         let failed = json!({"sessionUpdate": "tool_call_update", "toolCallId": "write_file-1", "status": "failed", "content": content});
         let failed = json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": failed}});
         let mut normalizer = AcpNormalizer::new(&options(), Provider::Gemini);
-        let mut events = Events::new();
+        let mut events = EventBuffer::new();
         for line in [ACP_PROMPT, call, &format!("<{failed}"), END_TURN] {
             let (side, text) = line.split_at(1);
             let from = if side == "<" {
-                Direction::FromAgent
+                LineDirection::FromAgent
             } else {
-                Direction::FromClient
+                LineDirection::FromClient
             };
             normalizer.push(from, RawLine::Whole(text.as_bytes()), None, &mut events);
         }
-        normalizer.finish(&Ending::default(), &mut events);
+        normalizer.finish(&ProcessEnd::default(), &mut events);
         denials(&events)
     };
     for sentence in [
@@ -296,20 +296,20 @@ fn a_file_that_we_wrote_for_an_agent_is_work_that_was_done() {
 fn a_failure_of_the_agent_stays_what_it_is() {
     let denied = called("write_file", &write(), Some("tool_not_registered"));
     let mut normalizer = StreamNormalizer::new(&options());
-    let mut events = Events::new();
+    let mut events = EventBuffer::new();
     for line in &denied {
         normalizer.push(RawLine::Whole(line.as_bytes()), None, &mut events);
     }
     let crashed = normalizer.judge(&exit(1));
     assert_eq!(crashed.cause.as_str(), "agent_crashed");
-    let unfinished = normalizer.judge(&Ending::default());
+    let unfinished = normalizer.judge(&ProcessEnd::default());
     assert_eq!(unfinished.cause.as_str(), "no_result");
 }
 
 #[test]
 fn a_turn_lists_its_own_denials_and_not_those_of_the_turns_before() {
     let mut normalizer = StreamNormalizer::new(&options());
-    let mut events = Events::new();
+    let mut events = EventBuffer::new();
     let prompt = r#"{"type":"message","role":"user","content":"go"}"#;
     let denied = called("write_file", &json!({}), Some("tool_not_registered"));
     for line in [prompt, &denied[0], &denied[1], SUCCESS, prompt, SUCCESS] {

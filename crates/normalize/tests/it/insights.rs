@@ -1,7 +1,7 @@
 //! The events of a stream: every row of the tables of `specs/2`, deltas, and every sort of bad input.
 
 use lapidary_normalize::Normalizer as _;
-use lapidary_normalize::{Ending, tools};
+use lapidary_normalize::{ProcessEnd, tools};
 use serde_json::{Value, json};
 
 use crate::support::{INIT, SUCCESS, bodies, body, names, options, stream, translate, whole};
@@ -279,7 +279,7 @@ fn the_time_is_the_lines_own_else_when_it_came_else_the_last_one_known() {
     );
     normalizer.push(RawLine::Whole(notice), Some("later"), &mut events);
     normalizer.push(RawLine::Whole(b"noise"), None, &mut events);
-    normalizer.finish(&Ending::default(), &mut events);
+    normalizer.finish(&ProcessEnd::default(), &mut events);
     let times: Vec<_> = events
         .iter()
         .map(|event| event.base.timestamp.as_ref().map(ToString::to_string))
@@ -314,7 +314,7 @@ fn without_raw_only_diagnostics_carry_their_lines() {
     without.keep_raw = false;
     let text =
         format!("{INIT}\nnoise\n{{\"type\":\"error\",\"message\":\"m\",\"new\":1}}\n{SUCCESS}");
-    let events = translate(text.as_bytes(), &without, &Ending::default());
+    let events = translate(text.as_bytes(), &without, &ProcessEnd::default());
     let carrying: Vec<_> = events
         .iter()
         .filter(|event| event.base.raw.is_some())
@@ -337,7 +337,7 @@ fn every_line_of_every_real_stream_is_understood() {
             let bytes = std::fs::read(&path).unwrap();
             // The CLI left without draining its pipe: the last line of such a capture is torn.
             let torn = !bytes.is_empty() && !bytes.ends_with(b"\n");
-            for event in translate(&bytes, &options(), &Ending::default()) {
+            for event in translate(&bytes, &options(), &ProcessEnd::default()) {
                 let event = body(&event);
                 let understood = event["event"] != "diagnostic"
                     || event["kind"] == "noise"

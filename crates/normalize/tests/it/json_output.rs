@@ -1,6 +1,6 @@
 //! The JSON document of `gemini -o json`, from stdout or stderr.
 
-use lapidary_normalize::Ending;
+use lapidary_normalize::ProcessEnd;
 use serde_json::json;
 
 use crate::support::{body, exit, json_output, names, whole};
@@ -62,11 +62,11 @@ fn a_documents_warnings_and_unknown_fields_are_kept() {
 
 #[test]
 fn an_output_without_a_document_is_noise_and_no_result() {
-    let events = json_output(b"nothing\n", &Ending::default());
+    let events = json_output(b"nothing\n", &ProcessEnd::default());
     let found: Vec<_> = events.iter().map(body).collect();
     assert_eq!(names(&found), ["diagnostic", "run_end"]);
     assert_eq!(found[1]["cause"], "no_result");
-    let error = json_output(br#"{"error":{"type":"t"}}"#, &Ending::default());
+    let error = json_output(br#"{"error":{"type":"t"}}"#, &ProcessEnd::default());
     assert_eq!(body(&error[1])["errors"], json!(["t"]));
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lapidary_normalize::Ending;
+use lapidary_normalize::ProcessEnd;
 use lapidary_normalize::gemini::session_messages;
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_testkit::captures::{self, Capture, Kind};
@@ -75,9 +75,9 @@ struct Run {
 }
 
 fn run(capture: &Capture) -> Option<Run> {
-    let ending = Ending {
+    let ending = ProcessEnd {
         exit_code: capture.exit_code,
-        ..Ending::default()
+        ..ProcessEnd::default()
     };
     let events = translate(&capture.bytes(), &options(), &ending);
     let Body::RunEnd(end) = &events.last()?.body else {

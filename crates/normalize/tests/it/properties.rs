@@ -3,7 +3,7 @@
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_normalize::views::result::ResultFold;
 use lapidary_normalize::views::runtime::RuntimeFold;
-use lapidary_normalize::{Deltas, Ending, Options};
+use lapidary_normalize::{DeltaMode, NormalizeOptions, ProcessEnd};
 use lapidary_testkit::captures::{self, Kind};
 use lapidary_vocab::{Body, Event};
 use proptest::prelude::*;
@@ -11,12 +11,12 @@ use proptest::sample::Index;
 
 use crate::support::{options, translate, translate_chunks};
 
-fn normalize(chunks: &[&[u8]], deltas: Deltas) -> Vec<Event> {
-    let options = Options {
+fn normalize(chunks: &[&[u8]], deltas: DeltaMode) -> Vec<Event> {
+    let options = NormalizeOptions {
         deltas,
-        ..Options::new("run")
+        ..NormalizeOptions::new("run")
     };
-    translate_chunks(chunks, &options, &Ending::default(), 4096)
+    translate_chunks(chunks, &options, &ProcessEnd::default(), 4096)
 }
 
 /// Lines as an agent may write them: real ones, damaged ones, and rubbish.
@@ -77,19 +77,19 @@ proptest! {
             from = cut;
         }
         chunks.push(&input[from..]);
-        prop_assert_eq!(normalize(&chunks, Deltas::Only), normalize(&[&input], Deltas::Only));
+        prop_assert_eq!(normalize(&chunks, DeltaMode::Only), normalize(&[&input], DeltaMode::Only));
     }
 
     #[test]
     fn every_line_is_carried_by_exactly_one_event(input in lines()) {
-        let events = normalize(&[&input], Deltas::Only);
+        let events = normalize(&[&input], DeltaMode::Only);
         let carried = events.iter().filter(|event| event.base.raw.is_some()).count();
         prop_assert_eq!(carried, filled_lines(&input));
     }
 
     #[test]
     fn folded_text_still_carries_every_line(input in lines()) {
-        let events = normalize(&[&input], Deltas::Final);
+        let events = normalize(&[&input], DeltaMode::Final);
         let carried: usize = events.iter().filter_map(|event| event.base.raw.as_ref()).map(|raw| {
             let token = raw.token();
             let is_folded = token.as_str().starts_with('[') && token.elements().next().is_some_and(|line| line.get("delta").is_some());
@@ -101,7 +101,7 @@ proptest! {
 
     #[test]
     fn a_run_ends_once_and_last(input in lines()) {
-        let events = normalize(&[&input], Deltas::Both);
+        let events = normalize(&[&input], DeltaMode::Both);
         let ends = events.iter().filter(|event| matches!(event.body, Body::RunEnd(_))).count();
         prop_assert_eq!(ends, 1);
         prop_assert!(matches!(events.last().map(|event| &event.body), Some(Body::RunEnd(_))));
@@ -113,7 +113,7 @@ proptest! {
 
     #[test]
     fn what_is_written_reads_back(input in lines()) {
-        for event in normalize(&[&input], Deltas::Both) {
+        for event in normalize(&[&input], DeltaMode::Both) {
             let line = event.to_json();
             prop_assert!(serde_json::from_str::<&serde_json::value::RawValue>(&line).is_ok(), "{}", line);
             prop_assert!(!line.contains('\n') && !line.contains('\r'), "{}", line);
@@ -128,7 +128,7 @@ proptest! {
         let mut runtime = RuntimeFold::new("run");
         let mut result = ResultFold::default();
         let mut written = Vec::new();
-        for event in normalize(&[&input], Deltas::Only) {
+        for event in normalize(&[&input], DeltaMode::Only) {
             written.extend(messages.push(&event).iter().map(|message| serde_json::to_string(message).unwrap()));
             written.extend(runtime.push(&event).iter().map(|event| serde_json::to_string(event).unwrap()));
             result.push(&event);
@@ -154,7 +154,7 @@ fn raw_is_the_line_as_it_stood() {
             .lines()
             .filter(|line| !line.trim().is_empty())
             .collect();
-        let events = translate(&bytes, &options(), &Ending::default());
+        let events = translate(&bytes, &options(), &ProcessEnd::default());
         let raws = events
             .iter()
             .filter_map(|event| event.base.raw.as_ref().map(|raw| (event, raw)));

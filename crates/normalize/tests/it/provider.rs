@@ -1,6 +1,6 @@
 //! P: the response and the files of a run (`specs/1`).
 
-use lapidary_normalize::Ending;
+use lapidary_normalize::ProcessEnd;
 use serde_json::{Value, json};
 
 use crate::support::{INIT, SUCCESS, exit, result, result_of};
@@ -127,7 +127,7 @@ fn p26_a_truncated_last_line_is_skipped() {
 
 #[test]
 fn p27_an_empty_output_is_an_empty_response_and_no_files() {
-    let result = result_of(b"", &Ending::default());
+    let result = result_of(b"", &ProcessEnd::default());
     assert_eq!(
         result,
         json!({

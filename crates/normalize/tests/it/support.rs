@@ -2,13 +2,13 @@
 
 use lapidary_json::Token;
 use lapidary_normalize::Normalizer as _;
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
+use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::gemini::{output, session_events, session_messages};
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_normalize::views::result::ResultFold;
 use lapidary_normalize::views::runtime::RuntimeFold;
-use lapidary_normalize::{Ending, Options};
+use lapidary_normalize::{NormalizeOptions, ProcessEnd};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::gemini::session::ReplayedLog;
@@ -20,27 +20,31 @@ pub(crate) const INIT: &str =
 pub(crate) const SUCCESS: &str =
     r#"{"type":"result","timestamp":"2026-11-15T18:00:09.000Z","status":"success"}"#;
 
-pub(crate) fn options() -> Options {
-    Options::new("run")
+pub(crate) fn options() -> NormalizeOptions {
+    NormalizeOptions::new("run")
 }
 
-pub(crate) fn exit(code: i32) -> Ending {
-    Ending {
+pub(crate) fn exit(code: i32) -> ProcessEnd {
+    ProcessEnd {
         exit_code: Some(code),
-        ..Ending::default()
+        ..ProcessEnd::default()
     }
 }
 
 /// Every event of a stream, `run_end` included.
-pub(crate) fn translate(bytes: &[u8], options: &Options, ending: &Ending) -> Vec<Event> {
+pub(crate) fn translate(
+    bytes: &[u8],
+    options: &NormalizeOptions,
+    ending: &ProcessEnd,
+) -> Vec<Event> {
     translate_chunks(&[bytes], options, ending, usize::MAX)
 }
 
 /// The same, with the bytes cut and lines limited.
 pub(crate) fn translate_chunks(
     chunks: &[&[u8]],
-    options: &Options,
-    ending: &Ending,
+    options: &NormalizeOptions,
+    ending: &ProcessEnd,
     limit: usize,
 ) -> Vec<Event> {
     let mut buffer = LineBuffer::with_limit(limit);
@@ -61,7 +65,11 @@ pub(crate) fn translate_chunks(
 
 /// Every event of a stream of these lines.
 pub(crate) fn stream(lines: &[&str]) -> Vec<Event> {
-    translate(lines.join("\n").as_bytes(), &options(), &Ending::default())
+    translate(
+        lines.join("\n").as_bytes(),
+        &options(),
+        &ProcessEnd::default(),
+    )
 }
 
 pub(crate) fn whole(event: &Event) -> Value {
@@ -117,7 +125,7 @@ pub(crate) fn stream_messages(lines: &[&str]) -> Vec<Value> {
 }
 
 /// The result of a stream.
-pub(crate) fn result_of(bytes: &[u8], ending: &Ending) -> Value {
+pub(crate) fn result_of(bytes: &[u8], ending: &ProcessEnd) -> Value {
     let mut fold = ResultFold::default();
     for event in translate(bytes, &options(), ending) {
         fold.push(&event);
@@ -177,7 +185,7 @@ pub(crate) fn record(record: &str) -> Vec<Value> {
 }
 
 /// The events of a JSON document, from stdout or stderr.
-pub(crate) fn json_output(text: &[u8], ending: &Ending) -> Vec<Event> {
+pub(crate) fn json_output(text: &[u8], ending: &ProcessEnd) -> Vec<Event> {
     let mut events = Vec::new();
     output::events(text, &options(), ending, &mut events);
     events
@@ -190,13 +198,13 @@ pub(crate) fn capture(name: &str) -> Vec<u8> {
 }
 
 /// A connection, with the client's lines marked by `>` and the agent's by `<`.
-pub(crate) fn connection(lines: &[&str], options: &Options) -> Vec<Event> {
+pub(crate) fn connection(lines: &[&str], options: &NormalizeOptions) -> Vec<Event> {
     let mut normalizer = AcpNormalizer::new(options, Provider::Acp);
     let mut events = Vec::new();
     for line in lines {
         let (direction, text) = match line.split_at(1) {
-            (">", text) => (Direction::FromClient, text),
-            ("<", text) => (Direction::FromAgent, text),
+            (">", text) => (LineDirection::FromClient, text),
+            ("<", text) => (LineDirection::FromAgent, text),
             _ => panic!("whose line is {line}"),
         };
         normalizer.push(
@@ -206,7 +214,7 @@ pub(crate) fn connection(lines: &[&str], options: &Options) -> Vec<Event> {
             &mut events,
         );
     }
-    normalizer.finish(&Ending::default(), &mut events);
+    normalizer.finish(&ProcessEnd::default(), &mut events);
     events
 }
 

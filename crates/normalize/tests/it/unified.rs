@@ -1,6 +1,6 @@
 //! U: one record of a session as a Claude-shaped message (`specs/0`).
 
-use lapidary_normalize::Ending;
+use lapidary_normalize::ProcessEnd;
 use lapidary_normalize::extract;
 use lapidary_normalize::gemini::session_messages;
 use lapidary_normalize::views::messages::MessageFold;
@@ -440,14 +440,14 @@ fn u36_a_text_of_nothing_but_brackets_costs_little() {
 #[test]
 fn u37_a_line_split_over_chunks_is_one_event_and_the_last_needs_no_newline() {
     let text = format!("{INIT}\n{SUCCESS}");
-    let expected: Vec<_> = translate(text.as_bytes(), &options(), &Ending::default())
+    let expected: Vec<_> = translate(text.as_bytes(), &options(), &ProcessEnd::default())
         .iter()
         .map(body)
         .collect();
     assert_eq!(expected.len(), 3);
     for cut in 0..=text.len() {
         let (before, after) = text.as_bytes().split_at(cut);
-        let events = translate_chunks(&[before, after], &options(), &Ending::default(), 1000);
+        let events = translate_chunks(&[before, after], &options(), &ProcessEnd::default(), 1000);
         let found: Vec<_> = events.iter().map(body).collect();
         assert_eq!(found, expected, "cut at {cut}");
     }

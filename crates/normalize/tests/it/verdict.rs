@@ -1,6 +1,6 @@
 //! How a run ended: every exit code, every word, and what happens when the two disagree.
 
-use lapidary_normalize::{Ending, Reported, Stall, Stopped, Verdict};
+use lapidary_normalize::{AgentReport, AgentStall, OutcomeJudge, ProcessEnd, StopCause};
 use lapidary_vocab::event::RunEnd;
 use lapidary_vocab::{Cause, Text};
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::support::{INIT, SUCCESS, body, capture, exit, json_output, options, translate};
 
 /// The `run_end` of these lines and this exit code.
-fn end(lines: &[&str], ending: &Ending) -> Value {
+fn end(lines: &[&str], ending: &ProcessEnd) -> Value {
     let events = translate(lines.join("\n").as_bytes(), &options(), ending);
     body(events.last().unwrap())
 }
 
 #[track_caller]
-fn check(lines: &[&str], ending: &Ending, outcome: &str, cause: &str) {
+fn check(lines: &[&str], ending: &ProcessEnd, outcome: &str, cause: &str) {
     let end = end(lines, ending);
     let found = (end["outcome"].as_str(), end["cause"].as_str());
     assert_eq!(found, (Some(outcome), Some(cause)), "{lines:?} {ending:?}");
@@ -34,10 +34,10 @@ fn notice(severity: &str, message: &str) -> String {
 #[test]
 fn success_needs_the_agents_word_and_a_clean_exit() {
     check(&[SUCCESS], &exit(0), "completed", "end_turn");
-    check(&[SUCCESS], &Ending::default(), "completed", "end_turn");
+    check(&[SUCCESS], &ProcessEnd::default(), "completed", "end_turn");
     check(&[SUCCESS], &exit(1), "failed", "agent_crashed");
     check(&[INIT], &exit(0), "failed", "no_result");
-    check(&[INIT], &Ending::default(), "failed", "no_result");
+    check(&[INIT], &ProcessEnd::default(), "failed", "no_result");
     check(&[INIT], &exit(1), "failed", "agent_crashed");
     check(&[], &exit(0), "failed", "no_result");
 }
@@ -119,10 +119,10 @@ fn other_codes_say_only_that_it_failed() {
 
 #[test]
 fn a_signal_is_a_crash_whatever_was_said() {
-    let killed = Ending {
+    let killed = ProcessEnd {
         exit_code: None,
         signal: Some("SIGKILL".to_owned()),
-        ..Ending::default()
+        ..ProcessEnd::default()
     };
     for lines in [&[][..], &[SUCCESS], &[&error("FatalInputError", "m")]] {
         check(lines, &killed, "failed", "agent_crashed");
@@ -155,7 +155,7 @@ fn an_error_result_with_exit_0_is_judged_by_the_type_of_its_error() {
         check(&[&error(error_type, "m")], &exit(0), outcome, cause);
         check(
             &[&error(error_type, "m")],
-            &Ending::default(),
+            &ProcessEnd::default(),
             outcome,
             cause,
         );
@@ -326,11 +326,11 @@ fn a_failure_that_can_be_mended_says_how() {
 
 #[test]
 fn a_verdict_can_be_asked_for_without_a_stream() {
-    let mut verdict = Verdict::default();
+    let mut verdict = OutcomeJudge::default();
     verdict.notice(true, &Text::from("half way"));
-    verdict.result(Reported {
+    verdict.result(AgentReport {
         status: "error".to_owned(),
-        ..Reported::default()
+        ..AgentReport::default()
     });
     let expected = RunEnd {
         outcome: lapidary_vocab::Outcome::Failed,
@@ -353,14 +353,14 @@ fn a_verdict_can_be_asked_for_without_a_stream() {
 }
 
 /// How a capture's process ended, as its `meta.json` says.
-fn ending(name: &str) -> Ending {
+fn ending(name: &str) -> ProcessEnd {
     let meta: Value = serde_json::from_slice(&capture(&format!("{name}.meta.json"))).unwrap();
-    Ending {
+    ProcessEnd {
         exit_code: meta["exit_code"]
             .as_i64()
             .map(|code| i32::try_from(code).unwrap()),
         signal: meta["exit_signal"].as_str().map(str::to_owned),
-        ..Ending::default()
+        ..ProcessEnd::default()
     }
 }
 
@@ -418,7 +418,10 @@ fn a_document_that_names_a_code_needs_no_exit_code() {
         ("gemini-0.61.0/json-max-turns", "max_turns"),
         ("gemini-0.61.0/json-api-400", "api_error"),
     ] {
-        let events = json_output(&capture(&format!("{name}.stderr.txt")), &Ending::default());
+        let events = json_output(
+            &capture(&format!("{name}.stderr.txt")),
+            &ProcessEnd::default(),
+        );
         assert_eq!(body(events.last().unwrap())["cause"], cause, "{name}");
     }
 }
@@ -447,7 +450,7 @@ fn a_line_number_is_no_rate_limit() {
         ("HTTP 429", "quota_retryable"),
         ("Too Many Requests", "quota_retryable"),
     ] {
-        let ending = Ending {
+        let ending = ProcessEnd {
             stderr: stderr.to_owned(),
             ..exit(1)
         };
@@ -494,7 +497,7 @@ fn a_process_that_dies_of_a_missing_sign_in_says_so_in_many_words() {
         ("at /src/auth/login.js:3", "agent_crashed"),
         ("blogin", "agent_crashed"),
     ] {
-        let ending = Ending {
+        let ending = ProcessEnd {
             stderr: stderr.to_owned(),
             ..exit(1)
         };
@@ -504,7 +507,7 @@ fn a_process_that_dies_of_a_missing_sign_in_says_so_in_many_words() {
 
 #[test]
 fn a_sign_in_is_named_by_what_is_there() {
-    let mut ending = Ending {
+    let mut ending = ProcessEnd {
         stderr: "Please authenticate first".to_owned(),
         ..exit(1)
     };
@@ -521,7 +524,7 @@ fn a_sign_in_is_named_by_what_is_there() {
 
 #[test]
 fn a_sandbox_that_fails_is_known_by_the_name_of_the_error() {
-    let ending = Ending {
+    let ending = ProcessEnd {
         stderr: "Fatal error: Failed to relaunch the CLI process.\nFatalSandboxError: Sandbox image 'x' is missing.\n    at y".to_owned(),
         ..exit(1)
     };
@@ -614,16 +617,16 @@ fn an_error_of_the_api_says_what_helps() {
 
 #[test]
 fn a_timeout_while_the_agent_retries_is_told_as_what_it_retries() {
-    let stopped = |cause| Stopped {
+    let stopped = |cause| StopCause {
         cause,
         message: "the run took longer than 60 s, and was waiting for the model".to_owned(),
         hint: Some("`timeout` (--timeout) gives it more time".to_owned()),
     };
-    let stall = Stall {
+    let stall = AgentStall {
         stderr: "Attempt 4 failed: Slow down.. Retrying after 30428ms...".to_owned(),
-        ..Stall::default()
+        ..AgentStall::default()
     };
-    let late = Ending {
+    let late = ProcessEnd {
         stopped: Some(stopped(Cause::TimeoutTotal)),
         stall: Some(stall.clone()),
         ..exit(0)
@@ -642,7 +645,7 @@ fn a_timeout_while_the_agent_retries_is_told_as_what_it_retries() {
     );
     assert!(evidence.contains("timeout_total"), "{evidence}");
     // A run that the user cancels is cancelled, whatever the agent was doing.
-    let cancelled = Ending {
+    let cancelled = ProcessEnd {
         stopped: Some(stopped(Cause::CancelledByClient)),
         stall: Some(stall),
         ..exit(0)

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 
 use lapidary_normalize::gemini::session_events;
-use lapidary_normalize::{Deltas, Options};
+use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use lapidary_vocab::Event;
 use lapidary_wire::gemini::session::ReplayedLog;
 
@@ -58,9 +58,9 @@ impl SessionProvider for GeminiSessions<'_> {
             path: session.path.clone(),
             source: error.into(),
         })?;
-        let mut options = Options::new(session.id());
+        let mut options = NormalizeOptions::new(session.id());
         options.keep_raw = false;
-        options.deltas = Deltas::Final;
+        options.deltas = DeltaMode::Final;
         session_events::events(&ReplayedLog::read(&bytes), &options, take);
         Ok(())
     }

@@ -12,7 +12,7 @@ use lapidary::engine::gemini_cli::Prompt;
 use lapidary::engine::headless::{Agent, Job, Speaking};
 use lapidary::engine::process::Supervisor;
 use lapidary::engine::run::Records;
-use lapidary::normalize::Options;
+use lapidary::normalize::NormalizeOptions;
 use lapidary::vocab::Json;
 use lapidary::wire::lines::DEFAULT_LIMIT;
 use lapidary_standin::attempt::vault_server;
@@ -141,7 +141,7 @@ impl<'a> World<'a> {
                 keep: false,
                 ..Records::below(self.root.join("runs"))
             },
-            options: Options::new(run),
+            options: NormalizeOptions::new(run),
             notices: Vec::new(),
             with_bytes: false,
             max_line: DEFAULT_LIMIT,

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _};
 use anyhow::anyhow;
 use lapidary::engine::gemini_cli::Prompt;
 use lapidary::engine::headless::Job;
-use lapidary::normalize::Options;
+use lapidary::normalize::NormalizeOptions;
 
 use super::super::job;
 use super::super::sink::Format;
@@ -17,7 +17,7 @@ pub(super) fn of(
     said: Option<&str>,
     args: &With,
     format: Format,
-    options: Options,
+    options: NormalizeOptions,
 ) -> Result<Job, Failure> {
     let mut job = job::attaching(&args.common, options, &args.attach)?;
     job.prompt = prompt(said, args)?;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use lapidary::normalize::gemini::{session_document, session_events};
-use lapidary::normalize::{Options, RecordOrder};
+use lapidary::normalize::{NormalizeOptions, RecordOrder};
 use lapidary::render::Renderer;
 use lapidary::render::html::HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
@@ -237,8 +237,8 @@ fn log<'b>(path: &Path, bytes: &'b [u8]) -> Result<ReplayedLog<'b>, Failure> {
     Ok(log)
 }
 
-fn options() -> Options {
-    let mut options = Options::new("exported");
+fn options() -> NormalizeOptions {
+    let mut options = NormalizeOptions::new("exported");
     options.keep_raw = false;
     options.record_order = RecordOrder::Reading;
     options

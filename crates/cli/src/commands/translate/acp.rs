@@ -3,7 +3,7 @@
 use lapidary::normalize::Normalizer as _;
 use std::io::Write as _;
 
-use lapidary::normalize::acp::{AcpNormalizer, Direction};
+use lapidary::normalize::acp::{AcpNormalizer, LineDirection};
 use lapidary::vocab::event::{Event, Provider};
 use lapidary::wire::acp::sides::SideTracker;
 use lapidary::wire::acp::transcript::{LineAuthor, TranscriptRecord};
@@ -82,26 +82,26 @@ impl Reading {
         };
         let written = RawLine::Whole(record.line.as_bytes());
         match record.author {
-            LineAuthor::Agent => self.push(Direction::FromAgent, written, received),
-            LineAuthor::Client => self.push(Direction::FromClient, written, received),
+            LineAuthor::Agent => self.push(LineDirection::FromAgent, written, received),
+            LineAuthor::Client => self.push(LineDirection::FromClient, written, received),
             LineAuthor::Stderr => self.complained(&record.line),
             // A remark of the recorder is no action of the agent or the client.
             LineAuthor::Recorder => {}
         }
     }
 
-    fn direction(&mut self, line: &RawLine<'_>) -> Direction {
+    fn direction(&mut self, line: &RawLine<'_>) -> LineDirection {
         let text = match line {
             RawLine::Whole(bytes) => std::str::from_utf8(bytes).ok(),
             RawLine::TooLong { .. } => None,
         };
         match text.map(|text| self.sides.author(text)) {
-            Some(LineAuthor::Client) => Direction::FromClient,
-            _ => Direction::FromAgent,
+            Some(LineAuthor::Client) => LineDirection::FromClient,
+            _ => LineDirection::FromAgent,
         }
     }
 
-    fn push(&mut self, direction: Direction, line: RawLine<'_>, received: Option<&str>) {
+    fn push(&mut self, direction: LineDirection, line: RawLine<'_>, received: Option<&str>) {
         self.normalizer
             .push(direction, line, received, &mut self.events);
     }

@@ -9,7 +9,7 @@ use lapidary::engine::run::Speech;
 use lapidary::normalize::acp::AcpNormalizer;
 use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::normalize::gemini::session_events;
-use lapidary::normalize::{Direction, Ending, Normalizer as _, Options};
+use lapidary::normalize::{LineDirection, NormalizeOptions, Normalizer as _, ProcessEnd};
 use lapidary::vocab::event::{Provider, TextKind};
 use lapidary::vocab::{Body, Event};
 use lapidary::wire::gemini::session::ReplayedLog;
@@ -38,7 +38,7 @@ pub(crate) fn each_event(
     files: Files,
     mut take: impl FnMut(Event),
 ) -> Result<Source, Failure> {
-    let mut options = Options::new("translated");
+    let mut options = NormalizeOptions::new("translated");
     options.keep_raw = files == Files::Shown;
     options.show_files = files == Files::Shown;
     if path.is_dir() && !Past::is_in(path) {
@@ -69,7 +69,7 @@ pub(crate) fn each_event(
         Source::Written(dialect) => {
             let mut normalizer = dialect.normalizer(&options);
             let mut push = |line: RawLine<'_>, events: &mut Vec<_>| {
-                normalizer.push_line(Direction::FromAgent, line, None, events);
+                normalizer.push_line(LineDirection::FromAgent, line, None, events);
             };
             match dialect.speech {
                 Speech::Stream => each_line(&mut input, |line| {
@@ -78,7 +78,7 @@ pub(crate) fn each_event(
                 })?,
                 Speech::Document => push(RawLine::Whole(&input.read_all()?), &mut events),
             }
-            normalizer.finish(&Ending::default(), &mut events);
+            normalizer.finish(&ProcessEnd::default(), &mut events);
         }
         Source::Acp => {
             let mut reading = Reading::new(AcpNormalizer::new(&options, Provider::Acp));
@@ -86,7 +86,9 @@ pub(crate) fn each_event(
                 reading.line(line, None);
                 reading.events.drain(..).for_each(&mut take);
             })?;
-            reading.normalizer.finish(&Ending::default(), &mut events);
+            reading
+                .normalizer
+                .finish(&ProcessEnd::default(), &mut events);
         }
         Source::Events => {
             let mut reader = EventReader::default();

@@ -2,7 +2,7 @@
 
 use lapidary::normalize::Normalizer as _;
 use lapidary::normalize::gemini::stream::StreamNormalizer;
-use lapidary::normalize::{Ending, Options};
+use lapidary::normalize::{NormalizeOptions, ProcessEnd};
 use lapidary::render::live::Size;
 use lapidary::vocab::Event;
 use lapidary::wire::lines::LineBuffer;
@@ -14,7 +14,7 @@ use super::terminal::{NARROW, WIDE, delta, events, played};
 fn of_capture(capture: &Capture) -> Vec<Event> {
     let mut lines = LineBuffer::default();
     lines.push(&capture.bytes());
-    let mut normalizer = StreamNormalizer::new(&Options::new("run"));
+    let mut normalizer = StreamNormalizer::new(&NormalizeOptions::new("run"));
     let mut events = Vec::new();
     while let Some(line) = lines.next_line() {
         normalizer.push(line, None, &mut events);
@@ -22,9 +22,9 @@ fn of_capture(capture: &Capture) -> Vec<Event> {
     if let Some(line) = lines.last_line() {
         normalizer.push(line, None, &mut events);
     }
-    let ending = Ending {
+    let ending = ProcessEnd {
         exit_code: capture.exit_code,
-        ..Ending::default()
+        ..ProcessEnd::default()
     };
     normalizer.finish(&ending, &mut events);
     events

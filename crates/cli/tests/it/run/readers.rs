@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lapidary::directories::surroundings;
 use lapidary::engine::run::SubscribeError;
-use lapidary::normalize::Deltas;
+use lapidary::normalize::DeltaMode;
 use lapidary::prepare::{PrepareError, PrepareErrorKind, Surroundings};
 use lapidary::vocab::Outcome;
 use lapidary::{Body, Event, Run, RunBuilder, Subscription};
@@ -86,7 +86,7 @@ hear
 #[test]
 fn every_reader_of_a_stream_has_the_same_events() {
     let script = "init; user; for word in a b c d e f; do say $word; sleep 0.01; done; echo noise; call c t; answer c x; success";
-    for deltas in [Deltas::Only, Deltas::Final] {
+    for deltas in [DeltaMode::Only, DeltaMode::Final] {
         let world = World::with_agent(script);
         let run = wanted(&world).deltas(deltas).start().unwrap();
         let told = on_a_runtime(read(run));

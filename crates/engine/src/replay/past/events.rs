@@ -1,6 +1,6 @@
 //! The events of a recording: those that the run had, those that Lapidary inserted included.
 
-use lapidary_normalize::{Ending, Normalizer, Options};
+use lapidary_normalize::{NormalizeOptions, Normalizer, ProcessEnd};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::RunEnd;
 
@@ -16,7 +16,7 @@ pub use crate::run::recorded_events::PastFormat;
 #[derive(Debug, Clone)]
 pub struct PastReading {
     /// What events are made of it.
-    pub options: Options,
+    pub options: NormalizeOptions,
     /// Of a longer line only the beginning is kept.
     pub max_line: usize,
     /// The agent's exit code, if the user knows better than the recording.
@@ -51,7 +51,7 @@ impl Past {
     }
 
     /// Options that make of this recording the events that its run had.
-    pub fn options(&self, mut options: Options) -> Options {
+    pub fn options(&self, mut options: NormalizeOptions) -> NormalizeOptions {
         options.directory = Some(self.manifest.directory.as_str().into());
         options.on_denied = self.on_denied();
         options.is_planning = self.is_planning();
@@ -155,11 +155,15 @@ impl Past {
     }
 
     /// How it ended: as recorded, unless the user says otherwise.
-    fn read_ending(&self, reading: &PastReading, judge: impl FnOnce(&Ending) -> RunEnd) -> Ending {
+    fn read_ending(
+        &self,
+        reading: &PastReading,
+        judge: impl FnOnce(&ProcessEnd) -> RunEnd,
+    ) -> ProcessEnd {
         let recorded = self.ending(judge);
         match reading.exit_code {
             None => recorded,
-            Some(_) => Ending {
+            Some(_) => ProcessEnd {
                 exit_code: reading.exit_code,
                 signal: None,
                 stopped: None,

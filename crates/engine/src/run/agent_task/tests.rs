@@ -1,6 +1,6 @@
 //! Recordings that are run without a process, on a clock that the test owns.
 
-use lapidary_normalize::Options;
+use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::Event;
 use lapidary_vocab::event::RunEnd;
 use tempfile::TempDir;
@@ -47,7 +47,7 @@ fn recording(transport: &str, stdout: &[u8], exit: i32) -> TempDir {
 fn translated(recording: &Path) -> Vec<Event> {
     let past = Past::open(recording).unwrap();
     let reading = PastReading {
-        options: past.options(Options::new("r")),
+        options: past.options(NormalizeOptions::new("r")),
         max_line: 1 << 20,
         exit_code: None,
         attempts: PastAttempts::AllThatFollow,
@@ -67,7 +67,7 @@ async fn replayed(recording: &Path, home: &Path) -> Vec<Event> {
     let request = Request {
         replay: Some(RecordedOutput::open(recording, Pace::Times(1.0)).unwrap()),
         dialect: StreamDialect::from_name(&past.manifest().transport).unwrap(),
-        options: past.options(Options::new("r")),
+        options: past.options(NormalizeOptions::new("r")),
         records: Records::below(home),
         timeouts: Timeouts {
             start: None,

@@ -1,4 +1,4 @@
-use lapidary_normalize::Options;
+use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::Body;
 
 use super::*;
@@ -12,7 +12,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
     std::fs::write(directory.path().join(STDOUT), stdout).unwrap();
     std::fs::write(directory.path().join(STDERR), b"").unwrap();
     let request = testing::request();
-    let normalizer = request.dialect.normalizer(&Options::new("r"));
+    let normalizer = request.dialect.normalizer(&NormalizeOptions::new("r"));
     let mut made = RunEvents::new(normalizer, ProgressPort::default());
     let (waiting, spent) = (Waiting::default(), Spent::new(Budget::default(), None));
     let tally = RunTally::new(&request);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use lapidary_normalize::Events;
+use lapidary_normalize::EventBuffer;
 use lapidary_vocab::event::CommandResult;
 use lapidary_vocab::{Body, Json, Text};
 use tokio::sync::mpsc;
@@ -136,7 +136,7 @@ impl CommandLabel {
 pub(in crate::talk) fn refuse_rest(
     orders: &mut mpsc::UnboundedReceiver<Order>,
     made: &mut RunEvents,
-    events: &mut Events,
+    events: &mut EventBuffer,
 ) {
     orders.close();
     while let Ok(order) = orders.try_recv() {

@@ -42,8 +42,8 @@ fn decision(effect: Effect, by: DecidedBy, reason: &str) -> Decision {
     Decision::new(effect, by, reason)
 }
 
-fn stop(message: &str) -> Stopped {
-    Stopped {
+fn stop(message: &str) -> StopCause {
+    StopCause {
         cause: Cause::PermissionDenied,
         message: message.to_owned(),
         hint: None,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapidary_normalize::Options;
+use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Body, Cause, Event, Json, Outcome};
 use serde_json::{Value, json};
@@ -182,7 +182,7 @@ async fn all_of(mut subscription: Subscription) -> Vec<Event> {
 fn translated(recording: &Path) -> Vec<Event> {
     let past = Past::open(recording).unwrap();
     let reading = PastReading {
-        options: past.options(Options::new("r")),
+        options: past.options(NormalizeOptions::new("r")),
         max_line: 1024,
         exit_code: None,
         attempts: PastAttempts::AllThatFollow,

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use lapidary_engine::hooks::Wanted;
 use lapidary_engine::policy::{ToolActions, arguments};
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
-use lapidary_normalize::{Events, Options};
+use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
+use lapidary_normalize::{EventBuffer, NormalizeOptions};
 use lapidary_vocab::Body;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::RawLine;
@@ -36,7 +36,7 @@ fn project() -> TempDir {
 
 /// Messages about a call: announcements and redefinitions, of which the last is the request for permission.
 fn is_held(dir: &Path, messages: &[Value]) -> bool {
-    let mut normalizer = AcpNormalizer::new(&Options::new("ways"), Provider::Acp);
+    let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("ways"), Provider::Acp);
     let mut actions = ToolActions::new(dir);
     let mut held = None;
     for (at, message) in messages.iter().enumerate() {
@@ -55,10 +55,10 @@ fn is_held(dir: &Path, messages: &[Value]) -> bool {
             let params = json!({"sessionId": "s", "update": call});
             json!({"jsonrpc": "2.0", "method": "session/update", "params": params})
         };
-        let mut events = Events::new();
+        let mut events = EventBuffer::new();
         let line = line.to_string();
         let line = RawLine::Whole(line.as_bytes());
-        normalizer.push(Direction::FromAgent, line, None, &mut events);
+        normalizer.push(LineDirection::FromAgent, line, None, &mut events);
         for event in &events {
             let action = actions.note(event);
             if let (Body::PermissionRequest(_), Some(mut action)) = (&event.body, action) {
@@ -228,15 +228,15 @@ fn what_is_told_bit_by_bit_is_what_it_has_become() {
         json!({}),
     ];
     let mut actions = ToolActions::new(folder.path());
-    let mut normalizer = AcpNormalizer::new(&Options::new("ways"), Provider::Acp);
+    let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("ways"), Provider::Acp);
     for mut call in bits {
         call["toolCallId"] = "c".into();
         call["sessionUpdate"] = "tool_call_update".into();
         let line = json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": call}});
-        let mut events = Events::new();
+        let mut events = EventBuffer::new();
         let line = line.to_string();
         normalizer.push(
-            Direction::FromAgent,
+            LineDirection::FromAgent,
             RawLine::Whole(line.as_bytes()),
             None,
             &mut events,

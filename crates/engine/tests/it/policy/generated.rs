@@ -1,8 +1,8 @@
 //! Generated ways to write a denied file and to run a denied program: each is denied or asked about.
 
 use lapidary_engine::policy::ToolActions;
-use lapidary_normalize::acp::{AcpNormalizer, Direction};
-use lapidary_normalize::{Events, Options};
+use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
+use lapidary_normalize::{EventBuffer, NormalizeOptions};
 use lapidary_testkit::ways::{Way, ways};
 use lapidary_vocab::Body;
 use lapidary_vocab::event::Provider;
@@ -13,14 +13,14 @@ use super::*;
 
 /// What is decided about a way that an agent tells over ACP.
 fn decided(policy: &Policy, way: &Way, number: usize) -> Effect {
-    let mut normalizer = AcpNormalizer::new(&Options::new("r"), Provider::Acp);
+    let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Acp);
     let mut actions = ToolActions::new(ROOT);
     let mut decided = None;
     for line in lines(way, number) {
-        let mut events = Events::new();
+        let mut events = EventBuffer::new();
         let line = line.to_string().replace("CWD", ROOT);
         let line = RawLine::Whole(line.as_bytes());
-        normalizer.push(Direction::FromAgent, line, None, &mut events);
+        normalizer.push(LineDirection::FromAgent, line, None, &mut events);
         for event in &events {
             let action = actions.note(event);
             if matches!(event.body, Body::PermissionRequest(_)) {

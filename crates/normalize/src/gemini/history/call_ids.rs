@@ -7,14 +7,14 @@ use lapidary_vocab::{Json, Text};
 use sha2::{Digest as _, Sha256};
 
 use super::TurnRole;
-use super::client::Turn;
+use super::client::HistoryTurn;
 use super::said::in_text;
 
 /// The CLI puts a turn with its context before all others, and counts it.
 const TURNS_BEFORE: usize = 1;
 
 /// Gives each call and each answer an id. A call shares its own with the answer that follows it under its name.
-pub(super) fn complete(turns: &mut [Turn]) {
+pub(super) fn complete(turns: &mut [HistoryTurn]) {
     for at in 0..turns.len() {
         for place in 0..turns[at].content.parts.len() {
             if let Some(name) = nameless_id(&turns[at].content.parts[place], "functionCall") {
@@ -41,7 +41,7 @@ fn nameless_id(part: &Json, kind: &str) -> Option<String> {
     (!has_id).then(|| in_text(inner.get("name")).to_str().into_owned())
 }
 
-fn answer_to<'t>(name: &str, turn: Option<&'t mut Turn>) -> Option<&'t mut Json> {
+fn answer_to<'t>(name: &str, turn: Option<&'t mut HistoryTurn>) -> Option<&'t mut Json> {
     let content = &mut turn?.content;
     if content.role != TurnRole::User {
         return None;
@@ -79,7 +79,7 @@ fn with(object: Token<'_>, name: &str, value: &Json) -> Json {
     Token::parse(&text).map_or_else(|_| value.clone(), crate::own::json)
 }
 
-fn synthetic(word: &str, name: &str, turn: &Turn, at: usize, place: usize) -> String {
+fn synthetic(word: &str, name: &str, turn: &HistoryTurn, at: usize, place: usize) -> String {
     let turn_id = turn.id.as_ref().map(|id| id.to_str().into_owned());
     let mut sources = [
         turn_id.unwrap_or_default(),

@@ -12,7 +12,7 @@ use crate::own::{json, text};
 
 /// One turn of the conversation, as the model's API takes it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Content {
+pub struct ModelContent {
     /// Whose turn it is.
     pub role: TurnRole,
     /// What it says.
@@ -30,9 +30,9 @@ pub enum TurnRole {
 
 /// A turn with the id of the message that it was made of: ids of calls that have none are made from it.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct HistoryTurn {
     pub(super) id: Option<Text>,
-    pub(super) content: Content,
+    pub(super) content: ModelContent,
 }
 
 /// The turns of a session's final state.
@@ -40,7 +40,7 @@ pub(super) struct Turn {
 /// Left out is what nobody told the model: notes, errors and warnings, commands (`/…`, `?…`), and the context that the CLI itself puts
 /// first, since it makes a new one. The results of calls stand in the turn after them; a file that keeps them as messages of the user
 /// as well has them twice, and so has the CLI.
-pub fn client_history(log: &ReplayedLog<'_>) -> Vec<Content> {
+pub fn client_history(log: &ReplayedLog<'_>) -> Vec<ModelContent> {
     let mut turns = Vec::new();
     for message in loaded(log) {
         let kind = message.get("type").and_then(Token::string);
@@ -54,7 +54,7 @@ pub fn client_history(log: &ReplayedLog<'_>) -> Vec<Content> {
     turns.into_iter().map(|turn| turn.content).collect()
 }
 
-fn user(message: Token<'_>) -> Option<Turn> {
+fn user(message: Token<'_>) -> Option<HistoryTurn> {
     let content = message.get("content")?;
     if is_ignored(&said(content).to_str()) {
         return None;
@@ -64,7 +64,7 @@ fn user(message: Token<'_>) -> Option<Turn> {
 }
 
 /// The model's turn, and the one that answers its calls.
-fn model(message: Token<'_>) -> Vec<Turn> {
+fn model(message: Token<'_>) -> Vec<HistoryTurn> {
     let parts = model_parts(message);
     if parts.is_empty() {
         return Vec::new();
@@ -163,7 +163,7 @@ fn id(message: Token<'_>) -> Option<Text> {
     message.get("id").map(text)
 }
 
-fn turn(id: Option<Text>, role: TurnRole, parts: Vec<Json>) -> Turn {
-    let content = Content { role, parts };
-    Turn { id, content }
+fn turn(id: Option<Text>, role: TurnRole, parts: Vec<Json>) -> HistoryTurn {
+    let content = ModelContent { role, parts };
+    HistoryTurn { id, content }
 }

@@ -6,14 +6,14 @@ use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, Text};
 
-use crate::raw::Raw;
+use crate::raw::RawContent;
 
 /// The line, and what is still to be said about it.
-pub(super) struct Current<'l> {
+pub(super) struct CurrentLine<'l> {
     /// Its text, which tokens point into.
     pub(super) text: &'l Arc<str>,
     /// What its first event will carry.
-    pub(super) raw: Option<Raw>,
+    pub(super) raw: Option<RawContent>,
     /// Members of the line that become extensions of its first event.
     pub(super) extensions: Vec<(String, Json)>,
     /// What is wrong with it though it could be translated.
@@ -21,12 +21,12 @@ pub(super) struct Current<'l> {
 }
 
 /// Why a line of a known type cannot be translated.
-pub(super) struct Flaw {
+pub(super) struct LineFlaw {
     pub(super) field: &'static str,
     pub(super) found: Option<TokenKind>,
 }
 
-impl<'l> Current<'l> {
+impl<'l> CurrentLine<'l> {
     pub(super) fn new(text: &'l Arc<str>) -> Self {
         Self {
             text,
@@ -49,10 +49,10 @@ impl<'l> Current<'l> {
         &self,
         field: &'static str,
         token: Option<Token<'_>>,
-    ) -> Result<Text, Flaw> {
+    ) -> Result<Text, LineFlaw> {
         match token {
             Some(token) if token.kind() == TokenKind::String => Ok(self.text(token)),
-            other => Err(Flaw {
+            other => Err(LineFlaw {
                 field,
                 found: other.map(Token::kind),
             }),

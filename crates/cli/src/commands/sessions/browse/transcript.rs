@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
 use lapidary::normalize::gemini::session_events;
-use lapidary::normalize::{Options, RecordOrder};
+use lapidary::normalize::{NormalizeOptions, RecordOrder};
 use lapidary::render::Renderer;
 use lapidary::render::live::Marks;
 use lapidary::render::text::{self, TextRenderer};
@@ -105,7 +105,7 @@ fn bounded(path: &Path, limits: &Limits) -> io::Result<(Vec<u8>, u64)> {
 }
 
 fn render(log: &ReplayedLog<'_>, out: &mut Ends, is_wanted: &dyn Fn() -> bool) -> io::Result<()> {
-    let mut options = Options::new("browse");
+    let mut options = NormalizeOptions::new("browse");
     options.keep_raw = false;
     options.record_order = RecordOrder::Reading;
     let mut renderer = TextRenderer::new(text::Options { colour: false });

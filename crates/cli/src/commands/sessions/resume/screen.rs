@@ -4,7 +4,7 @@ use anyhow::{Context as _, anyhow};
 use lapidary::engine::headless::{Job, ScreenJob};
 use lapidary::engine::process::{Ended, Exit as ProcessExit};
 use lapidary::engine::safekeeping::{Claiming, Kept, Safekeeping};
-use lapidary::normalize::Options;
+use lapidary::normalize::NormalizeOptions;
 use tokio::runtime::Builder;
 
 use super::super::super::job;
@@ -19,7 +19,7 @@ pub(super) fn open(
     with: &With,
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
-    let options = Options::new(&lapidary::engine::fresh_run());
+    let options = NormalizeOptions::new(&lapidary::engine::fresh_run());
     let mut job = job::of(&with.common, options)?;
     choose(&mut job)?;
     note(&job.notices);

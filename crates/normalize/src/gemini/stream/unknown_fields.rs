@@ -7,7 +7,7 @@ use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_wire::gemini::stream::{LineContent, StreamLine};
 
-use super::line::{Current, Flaw};
+use super::line::{CurrentLine, LineFlaw};
 use crate::excerpt::shortened;
 
 /// How many different unknown fields are reported. They are all kept; this only bounds the reports.
@@ -15,15 +15,15 @@ pub(crate) const MOST_REPORTED: usize = 64;
 
 /// The unknown fields that were reported already.
 #[derive(Debug, Default)]
-pub(super) struct Reported(BTreeSet<String>);
+pub(super) struct ReportedFields(BTreeSet<String>);
 
-impl Reported {
+impl ReportedFields {
     /// Keeps unknown fields as extensions, and reports each of them once.
     pub(super) fn unknown_fields(
         &mut self,
         line: &StreamLine<'_>,
         fields: &[(Cow<'_, str>, Token<'_>)],
-        current: &mut Current<'_>,
+        current: &mut CurrentLine<'_>,
     ) {
         for (key, value) in fields {
             current.extend(key, *value);
@@ -42,7 +42,7 @@ impl Reported {
 }
 
 /// More unknown fields than are taken out of a line. They are in its `raw`.
-pub(super) fn more_unknown(count: usize, current: &mut Current<'_>) {
+pub(super) fn more_unknown(count: usize, current: &mut CurrentLine<'_>) {
     if count > 0 {
         let message = format!("{count} more unknown fields, which are not in `extensions`");
         current.complain(DiagnosticKind::UnknownField, message);
@@ -50,7 +50,7 @@ pub(super) fn more_unknown(count: usize, current: &mut Current<'_>) {
 }
 
 /// Keys that stand twice: one report for a line, however many there are.
-pub(super) fn repeated_keys(keys: &[Cow<'_, str>], current: &mut Current<'_>) {
+pub(super) fn repeated_keys(keys: &[Cow<'_, str>], current: &mut CurrentLine<'_>) {
     let message = match keys {
         [] => return,
         [key] => format!(
@@ -67,7 +67,7 @@ pub(super) fn repeated_keys(keys: &[Cow<'_, str>], current: &mut Current<'_>) {
 }
 
 /// A line of a known type that lacks what it must have.
-pub(super) fn flawed(line: &StreamLine<'_>, flaw: &Flaw) -> String {
+pub(super) fn flawed(line: &StreamLine<'_>, flaw: &LineFlaw) -> String {
     let place = format!("`{}.{}`", type_name(line), flaw.field);
     match flaw.found {
         Some(TokenKind::String) => format!("{place} has a value we do not know"),

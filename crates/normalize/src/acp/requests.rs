@@ -8,17 +8,17 @@ use lapidary_vocab::event::{
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::envelope::RpcId;
 
-use super::decision::Answer;
 use super::elicitation::ELICITATION;
 use super::files::{self, READ, WRITE};
-use super::line::Current;
+use super::line::AcpLine;
 use super::permission::{self, PERMISSION};
+use super::permission_result::RpcAnswer;
 use super::terminals::{self, CREATE};
-use super::updates::Summary;
-use super::usage::Steps;
-use super::{AcpNormalizer, Direction, content, is_known, session_of, shown};
-use crate::verdict::Activity;
-use crate::{Denials, Events, Verdict, own};
+use super::updates::CompactionSummary;
+use super::usage::StepUsage;
+use super::{AcpNormalizer, LineDirection, content, is_known, session_of, shown};
+use crate::verdict::AgentActivity;
+use crate::{DeniedCalls, EventBuffer, OutcomeJudge, own};
 
 /// How many sessions are told apart. Real connections have one.
 const MOST_SESSIONS: usize = 256;
@@ -28,7 +28,7 @@ const MOST_SERVERS: usize = 256;
 
 /// A request that waits for its answer.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct PendingRequest {
     pub(super) method: String,
     pub(super) session: Option<Text>,
     /// What its answer does not repeat: the folder of a session, the mode that was asked for, the terminal, the file.
@@ -36,12 +36,12 @@ pub(super) struct Asked {
     /// The names of the MCP servers that the client passes to a session.
     pub(super) servers: Vec<Json>,
     /// What the agent wants to do, if it is the one who asks.
-    pub(super) wish: Option<Wish>,
+    pub(super) wish: Option<RequestedAction>,
 }
 
 /// What an agent wants to do.
 #[derive(Debug)]
-pub(super) struct Wish {
+pub(super) struct RequestedAction {
     pub(super) request_id: Text,
     pub(super) tool_use_id: Option<Text>,
     /// The tool, or the method that was asked for.
@@ -60,9 +60,9 @@ pub(super) struct Wish {
     pub(super) options: Vec<PermissionOption>,
 }
 
-impl Wish {
+impl RequestedAction {
     /// What a request is about, as far as its method and parameters say.
-    fn of(request_id: Text, method: &str, params: Option<Token<'_>>) -> Self {
+    fn new(request_id: Text, method: &str, params: Option<Token<'_>>) -> Self {
         let (tool_kind, input) = match method {
             CREATE => (ToolKind::Execute, params.map(terminals::input)),
             WRITE => (ToolKind::Edit, params.map(files::input)),
@@ -103,7 +103,7 @@ impl Wish {
 
 /// What is known about a session.
 #[derive(Debug, Default)]
-pub(super) struct Session {
+pub(super) struct SessionFacts {
     id: String,
     /// Prompts that are not answered yet.
     pub(super) prompts: usize,
@@ -116,30 +116,30 @@ pub(super) struct Session {
     /// What it has cost so far.
     pub(super) cost: Option<Json>,
     /// Calls that were denied in this turn.
-    pub(super) denials: Denials,
+    pub(super) denials: DeniedCalls,
     /// Tokens that were counted step by step in this turn.
-    pub(super) steps: Steps,
+    pub(super) steps: StepUsage,
     /// What the compaction under way leaves.
-    pub(super) summary: Summary,
+    pub(super) summary: CompactionSummary,
 }
 
 /// The sessions of a connection, the newest last.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Vec<Session>);
+pub(super) struct KnownSessions(Vec<SessionFacts>);
 
-impl Sessions {
+impl KnownSessions {
     /// The session of that name, which is new if nobody has named it before.
-    pub(super) fn of(&mut self, id: Option<&Text>) -> &mut Session {
+    pub(super) fn session_mut(&mut self, id: Option<&Text>) -> &mut SessionFacts {
         let id = id.map(Text::to_str).unwrap_or_default();
         let known = self.0.iter().position(|session| session.id == id);
         let place = known.unwrap_or_else(|| {
             if self.0.len() >= MOST_SESSIONS {
-                let is_idle = |session: &Session| session.prompts == 0;
+                let is_idle = |session: &SessionFacts| session.prompts == 0;
                 self.0.remove(self.0.iter().position(is_idle).unwrap_or(0));
             }
-            self.0.push(Session {
+            self.0.push(SessionFacts {
                 id: id.into_owned(),
-                ..Session::default()
+                ..SessionFacts::default()
             });
             self.0.len() - 1
         });
@@ -158,24 +158,24 @@ fn names_of(servers: Option<Token<'_>>) -> Vec<Json> {
 }
 
 /// Either side counts its own ids, so the direction belongs to them.
-pub(super) fn key(asking: Direction, id: RpcId<'_>) -> String {
+pub(super) fn key(asking: LineDirection, id: RpcId<'_>) -> String {
     let side = match asking {
-        Direction::FromAgent => 'a',
-        Direction::FromClient => 'c',
+        LineDirection::FromAgent => 'a',
+        LineDirection::FromClient => 'c',
     };
     format!("{side}{}", id.key())
 }
 
 impl AcpNormalizer {
     /// Remembers a request until it is answered.
-    fn remember(&mut self, asking: Direction, id: RpcId<'_>, asked: Asked) {
+    fn remember(&mut self, asking: LineDirection, id: RpcId<'_>, asked: PendingRequest) {
         let texts = [asked.session.as_ref(), asked.detail.as_ref()];
         let size = texts.into_iter().flatten().map(Text::size).sum::<usize>()
             + asked.method.len()
-            + asked.wish.as_ref().map_or(0, Wish::size);
+            + asked.wish.as_ref().map_or(0, RequestedAction::size);
         let requests = match asking {
-            Direction::FromAgent => &mut self.requests,
-            Direction::FromClient => &mut self.errands,
+            LineDirection::FromAgent => &mut self.requests,
+            LineDirection::FromClient => &mut self.errands,
         };
         requests.open(&key(asking, id), asked, size);
     }
@@ -185,8 +185,8 @@ impl AcpNormalizer {
         id: RpcId<'_>,
         method: Token<'_>,
         params: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         self.end_block(out);
         self.belongs_to(session_of(params));
@@ -194,7 +194,7 @@ impl AcpNormalizer {
         if name == "initialize" {
             self.verdict.echoed();
         }
-        self.verdict.did(Activity::Call);
+        self.verdict.did(AgentActivity::Call);
         current.about = format!("the agent asks `{name}`");
         let field = |name| params.and_then(|params| params.get(name));
         let mut request_id = Text::from(id.shown().into_owned());
@@ -202,7 +202,7 @@ impl AcpNormalizer {
             request_id = self.request_ids.unique(&request_id);
         }
         self.newest_request = Some(request_id.clone());
-        let mut wish = Wish::of(request_id, &name, params);
+        let mut wish = RequestedAction::new(request_id, &name, params);
         let detail = match name.as_str() {
             PERMISSION => {
                 self.permission(&mut wish, params, current, out);
@@ -227,14 +227,14 @@ impl AcpNormalizer {
                 None
             }
         };
-        let asked = Asked {
+        let asked = PendingRequest {
             method: name,
             session: own::string(session_of(params)).map(own::text),
             detail: own::string(detail).map(own::text),
             servers: Vec::new(),
             wish: Some(wish),
         };
-        self.remember(Direction::FromAgent, id, asked);
+        self.remember(LineDirection::FromAgent, id, asked);
     }
 
     pub(super) fn client_asks(
@@ -242,8 +242,8 @@ impl AcpNormalizer {
         id: RpcId<'_>,
         method: Token<'_>,
         params: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         current.about = format!("the client asks `{}`", shown(method));
         let field = |name| params.and_then(|params| params.get(name));
@@ -252,20 +252,20 @@ impl AcpNormalizer {
             Some("session/set_mode") => field("modeId"),
             _ => None,
         };
-        let asked = Asked {
+        let asked = PendingRequest {
             method: shown(method),
             session: own::string(session_of(params)).map(own::text),
             detail: own::string(detail).map(own::text),
             servers: names_of(field("mcpServers")),
             wish: None,
         };
-        self.remember(Direction::FromClient, id, asked);
+        self.remember(LineDirection::FromClient, id, asked);
         match method.string().as_deref() {
             Some("session/prompt") => {
                 self.end_message(out);
                 self.belongs_to(session_of(params));
                 self.prompt(
-                    key(Direction::FromClient, id),
+                    key(LineDirection::FromClient, id),
                     field("prompt"),
                     current,
                     out,
@@ -274,7 +274,7 @@ impl AcpNormalizer {
             Some("session/load" | "session/resume") => {
                 self.end_message(out);
                 self.belongs_to(session_of(params));
-                let session = self.sessions.of(self.stamp.session_id.as_ref());
+                let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
                 session.is_replaying = method.is("session/load");
                 self.state(SessionState::Resuming, None, current, out);
             }
@@ -286,22 +286,22 @@ impl AcpNormalizer {
         &mut self,
         key: String,
         prompt: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         // What the last turn said about its end no longer counts.
-        self.verdict = Verdict::over_acp(&self.stamp.provider);
+        self.verdict = OutcomeJudge::over_acp(&self.stamp.provider);
         self.verdict.prompted();
         self.last_turn = None;
         self.has_spoken = false;
-        self.denials = Denials::default();
+        self.denials = DeniedCalls::default();
         self.last_prompt = Some(key);
-        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         session.prompts += 1;
         session.is_replaying = false;
         session.is_cancelled = false;
-        session.steps = Steps::default();
-        session.denials = Denials::default();
+        session.steps = StepUsage::default();
+        session.denials = DeniedCalls::default();
         let blocks: Vec<_> = prompt.into_iter().flat_map(Token::elements).collect();
         let is_plain = |block: &Token<'_>| content::text(*block).is_some();
         let extra = match prompt {
@@ -321,8 +321,8 @@ impl AcpNormalizer {
         self.tell(Body::UserInput(input), extra, current, out);
     }
 
-    pub(super) fn cancelled(&mut self, current: &mut Current<'_>, out: &mut Events) {
-        let session = self.sessions.of(self.stamp.session_id.as_ref());
+    pub(super) fn cancelled(&mut self, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
+        let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         session.is_cancelled = session.prompts > 0;
         self.state(SessionState::Interrupted, None, current, out);
     }
@@ -331,8 +331,8 @@ impl AcpNormalizer {
         &mut self,
         status: SessionState,
         message: Option<Text>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let body = Body::SessionStatus(SessionStatus { status, message });
         self.tell(body, Vec::new(), current, out);
@@ -342,12 +342,12 @@ impl AcpNormalizer {
     pub(super) fn client_answers(
         &mut self,
         id: RpcId<'_>,
-        answer: Answer<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        answer: RpcAnswer<'_>,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let does = if answer.is_ok() { "answers" } else { "refuses" };
-        let Some(asked) = self.requests.close(&key(Direction::FromAgent, id)) else {
+        let Some(asked) = self.requests.close(&key(LineDirection::FromAgent, id)) else {
             current.about = format!("the client {does} a request");
             return;
         };
@@ -360,7 +360,7 @@ impl AcpNormalizer {
             None => {}
         }
         if answer.is_ok() && asked.method == WRITE {
-            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
             session.denials.acted();
         }
         if let Ok(result) = answer

@@ -6,11 +6,11 @@ use lapidary_vocab::event::PermissionViolation;
 use lapidary_vocab::{Cause, Text};
 
 use super::hints::{AgentSetup, TurnLimit};
-use super::stall::{Stall, Trouble};
+use super::stall::{AgentStall, StallReason};
 
 /// How the agent's process ended, as far as the caller knows.
 #[derive(Debug, Clone, Default)]
-pub struct Ending {
+pub struct ProcessEnd {
     /// Its exit code.
     pub exit_code: Option<i32>,
     /// The signal that ended it.
@@ -28,26 +28,26 @@ pub struct Ending {
     /// How long the run took, if it was live.
     pub duration: Option<Duration>,
     /// Why the caller ended it, or could not start it. This decides.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<StopCause>,
     /// Whether its process ended before the caller hung up or ended it.
-    pub departure: Departure,
+    pub departure: ExitInitiator,
     /// How the agent is set up, as far as the caller knows.
     pub setup: AgentSetup,
     /// What the agent was stuck in, if the caller ended it because it took too long.
-    pub stall: Option<Stall>,
+    pub stall: Option<AgentStall>,
 }
 
-impl Ending {
+impl ProcessEnd {
     /// The agent's process died, or failed, while it was still wanted.
     pub(super) fn is_crash(&self) -> bool {
         let has_failed = self.signal.is_some() || self.exit_code.is_some_and(|code| code != 0);
-        self.departure == Departure::OwnAccord && has_failed
+        self.departure == ExitInitiator::OwnAccord && has_failed
     }
 
     /// What the agent did without permission in a run that went on all the same. Of a run that was stopped for it, the message tells.
     pub(super) fn violation_warning(&self) -> Option<String> {
         let first = self.violations.first()?;
-        let is_told = |stopped: &Stopped| stopped.cause == Cause::PermissionDenied;
+        let is_told = |stopped: &StopCause| stopped.cause == Cause::PermissionDenied;
         if self.stopped.as_ref().is_some_and(is_told) {
             return None;
         }
@@ -72,7 +72,7 @@ impl Ending {
     }
 
     /// What kept an agent that took too long, if its stderr tells.
-    pub(super) fn trouble(&self) -> Option<Trouble> {
+    pub(super) fn trouble(&self) -> Option<StallReason> {
         let is_late = matches!(
             self.stopped.as_ref()?.cause,
             Cause::TimeoutStart | Cause::TimeoutIdle | Cause::TimeoutTotal
@@ -83,7 +83,7 @@ impl Ending {
 
 /// Who brought about the end of an agent's process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Departure {
+pub enum ExitInitiator {
     /// The caller, by hanging up or by a signal; or it is not known. Over ACP an exit code then means nothing.
     #[default]
     Expected,
@@ -93,7 +93,7 @@ pub enum Departure {
 
 /// Why a run was ended by whoever ran it, or was not even started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stopped {
+pub struct StopCause {
     /// The cause in one word.
     pub cause: Cause,
     /// The cause in a sentence: what was waited for, what was refused.
@@ -104,7 +104,7 @@ pub struct Stopped {
 
 /// What an agent reported at the end of a turn.
 #[derive(Debug, Clone, Default)]
-pub struct Reported {
+pub struct AgentReport {
     /// Its own word: `success`, over ACP `end_turn`, or anything else.
     pub status: String,
     /// The name of the error.
@@ -117,7 +117,7 @@ pub struct Reported {
     pub is_unasked: bool,
 }
 
-impl Reported {
+impl AgentReport {
     /// Gemini CLI 0.61 has one stop reason for its limit of turns and for a loop that it detected. Without a limit it was a loop.
     pub(super) fn is_loop_of_gemini(&self, limit: TurnLimit) -> bool {
         self.status == "max_turn_requests" && limit == TurnLimit::Unlimited

@@ -2,13 +2,13 @@
 
 use lapidary_vocab::Cause;
 
-use super::Ending;
+use super::ProcessEnd;
 use super::hints::{of_any_agent, of_turn_limit};
 use super::words::fatal_error;
 
 /// How the agent was run, and which it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum AgentKind {
     /// Gemini CLI, headless.
     #[default]
     Headless,
@@ -16,14 +16,14 @@ pub(super) enum Manner {
     Acp { is_gemini: bool },
 }
 
-impl Manner {
+impl AgentKind {
     /// True if the agent is Gemini CLI.
     pub(super) fn is_gemini(self) -> bool {
         !matches!(self, Self::Acp { is_gemini: false })
     }
 
     /// What the user can do. What we refused ourselves is not the agent's to explain, unless it is not there at all.
-    pub(super) fn hint(self, cause: &Cause, ending: &Ending) -> Option<String> {
+    pub(super) fn hint(self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         let is_ours = ending.stopped.is_some() && *cause != Cause::AgentMissing;
         let setup = &ending.setup;
         match cause {
@@ -36,7 +36,7 @@ impl Manner {
     }
 
     /// What is to be said when only the process's end and stderr speak.
-    pub(super) fn complaint(self, cause: &Cause, ending: &Ending) -> Option<String> {
+    pub(super) fn complaint(self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         match self {
             Self::Headless => of_gemini(cause, ending),
             Self::Acp { .. } => of_anyone(ending),
@@ -45,7 +45,7 @@ impl Manner {
 }
 
 /// In the words of the provider's specification.
-fn of_gemini(cause: &Cause, ending: &Ending) -> Option<String> {
+fn of_gemini(cause: &Cause, ending: &ProcessEnd) -> Option<String> {
     let stderr = ending.stderr.trim();
     let code = ending.exit_code.filter(|code| *code != 0)?;
     Some(match cause {
@@ -67,7 +67,7 @@ fn of_gemini(cause: &Cause, ending: &Ending) -> Option<String> {
     })
 }
 
-fn of_anyone(ending: &Ending) -> Option<String> {
+fn of_anyone(ending: &ProcessEnd) -> Option<String> {
     let how = format!("{} before it answered", ending.described()?);
     let stderr = ending.stderr.trim();
     Some(if stderr.is_empty() {

@@ -11,17 +11,17 @@ use lapidary_vocab::event::{StreamDelta, StreamDeltaKind, TextEvent, TextKind};
 use lapidary_vocab::{Body, Json, Number, Text};
 use lapidary_wire::acp::update::{MessageChunk, PlainChunk};
 
-use super::line::{Current, Extra};
+use super::line::{AcpLine, LineExtras};
 use super::{AcpNormalizer, content, usage};
 use crate::joined::JoinedText;
-use crate::raw::Raw;
-use crate::verdict::Activity;
-use crate::{Deltas, Events, own};
+use crate::raw::RawContent;
+use crate::verdict::AgentActivity;
+use crate::{DeltaMode, EventBuffer, own};
 
 /// What is being said.
 #[derive(Debug, Default)]
-pub(super) struct Speech {
-    message: Option<Message>,
+pub(super) struct OpenSpeech {
+    message: Option<OpenMessage>,
     /// The block that is being joined, unless deltas are passed on alone.
     joined: Option<JoinedBlock>,
     /// The newest messages that were streamed and have an id.
@@ -31,7 +31,7 @@ pub(super) struct Speech {
 /// How many messages are remembered as streamed.
 const MOST_STREAMED: usize = 64;
 
-impl Speech {
+impl OpenSpeech {
     /// True if this message was streamed, chunk by chunk.
     pub(super) fn has_streamed(&self, id: Option<Token<'_>>) -> bool {
         own::string(id).is_some_and(|id| self.streamed.contains(&own::text(id)))
@@ -46,7 +46,7 @@ impl Speech {
 }
 
 #[derive(Debug)]
-struct Message {
+struct OpenMessage {
     id: Option<Text>,
     session: Option<Text>,
     /// The call in which a sub-agent says it.
@@ -73,7 +73,7 @@ impl AcpNormalizer {
         &mut self,
         chunk: &PlainChunk<'_>,
         text: &Arc<str>,
-        out: &mut Events,
+        out: &mut EventBuffer,
     ) -> bool {
         let Some(message) = &self.speech.message else {
             return false;
@@ -83,15 +83,18 @@ impl AcpNormalizer {
             .as_ref()
             .is_some_and(|session| chunk.session_id.is(&session.to_str()));
         let is_open = message.block == Some(StreamDeltaKind::Text) && message.is_plain;
-        if self.deltas != Deltas::Only || !is_open || !is_same {
+        if self.deltas != DeltaMode::Only || !is_open || !is_same {
             return false;
         }
         let index = message.blocks - 1;
         if !chunk.text.is("") {
-            self.verdict.did(Activity::Words);
+            self.verdict.did(AgentActivity::Words);
         }
         let words = Text::from_token(SharedToken::new(text, chunk.text));
-        let mut raw = self.stamp.keep_raw.then(|| Raw::line(text, chunk.whole));
+        let mut raw = self
+            .stamp
+            .keep_raw
+            .then(|| RawContent::line(text, chunk.whole));
         let body = delta(StreamDeltaKind::Text, Some(words), Some(index));
         out.push(self.stamp.event(body, &mut raw));
         true
@@ -102,8 +105,8 @@ impl AcpNormalizer {
         &mut self,
         kind: StreamDeltaKind,
         chunk: &MessageChunk<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let counts = chunk.meta.and_then(|meta| meta.get("usage"));
         let counts = counts.and_then(|counts| counts.if_kind(TokenKind::Object));
@@ -133,23 +136,24 @@ impl AcpNormalizer {
         &mut self,
         kind: StreamDeltaKind,
         words: Text,
-        extra: Extra,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        extra: LineExtras,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let index = self.speech.message.as_ref().map(|open| open.blocks - 1);
-        if self.deltas != Deltas::Only {
+        if self.deltas != DeltaMode::Only {
             let since = self.stamp.timestamp.as_ref();
             let block = self.speech.joined.get_or_insert_with(|| JoinedBlock {
                 text: JoinedText::since(since),
                 tags: current.tags.clone(),
             });
-            let carries = self.deltas == Deltas::Final && self.stamp.keep_raw && extra.is_empty();
+            let carries =
+                self.deltas == DeltaMode::Final && self.stamp.keep_raw && extra.is_empty();
             let line = carries.then(|| current.raw.take()).flatten();
             block.text.push(&words, line);
-            current.is_told |= self.deltas == Deltas::Final;
+            current.is_told |= self.deltas == DeltaMode::Final;
         }
-        if self.deltas != Deltas::Final {
+        if self.deltas != DeltaMode::Final {
             self.tell(delta(kind, Some(words), index), extra, current, out);
         } else if !extra.is_empty() {
             // What is no text cannot be joined: it stands for itself.
@@ -161,8 +165,8 @@ impl AcpNormalizer {
         &mut self,
         kind: &StreamDeltaKind,
         message_id: Option<Token<'_>>,
-        current: &Current<'_>,
-        out: &mut Events,
+        current: &AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let id = own::string(message_id).map(own::text);
         let session = self.stamp.session_id.clone();
@@ -183,7 +187,7 @@ impl AcpNormalizer {
             self.frame(StreamDeltaKind::MessageStart, parent, None, extra, out);
         }
         let is_plain = current.tags.is_empty() && current.parent.is_none();
-        let mut open = self.speech.message.take().unwrap_or(Message {
+        let mut open = self.speech.message.take().unwrap_or(OpenMessage {
             id,
             session,
             parent: current.parent.clone(),
@@ -212,7 +216,7 @@ impl AcpNormalizer {
     }
 
     /// The open block is complete: something else follows.
-    pub(super) fn end_block(&mut self, out: &mut Events) {
+    pub(super) fn end_block(&mut self, out: &mut EventBuffer) {
         let Some(open) = &mut self.speech.message else {
             return;
         };
@@ -235,7 +239,7 @@ impl AcpNormalizer {
     }
 
     /// The open message is complete: the turn is over.
-    pub(super) fn end_message(&mut self, out: &mut Events) {
+    pub(super) fn end_message(&mut self, out: &mut EventBuffer) {
         self.end_block(out);
         if let Some(open) = self.speech.message.take() {
             let now = std::mem::replace(&mut self.stamp.session_id, open.session);
@@ -246,7 +250,7 @@ impl AcpNormalizer {
     }
 
     /// The block that was being joined.
-    fn flush(&mut self, kind: &StreamDeltaKind, parent: Option<&Text>, out: &mut Events) {
+    fn flush(&mut self, kind: &StreamDeltaKind, parent: Option<&Text>, out: &mut EventBuffer) {
         let Some(JoinedBlock { text, tags }) = self.speech.joined.take() else {
             return;
         };
@@ -272,10 +276,10 @@ impl AcpNormalizer {
         kind: StreamDeltaKind,
         parent: Option<&Text>,
         index: Option<u64>,
-        extra: Extra,
-        out: &mut Events,
+        extra: LineExtras,
+        out: &mut EventBuffer,
     ) {
-        if self.deltas == Deltas::Final {
+        if self.deltas == DeltaMode::Final {
             return;
         }
         let body = super::below(delta(kind, None, index), parent);
@@ -288,8 +292,8 @@ impl AcpNormalizer {
     }
 
     /// Tokens of one request to the model.
-    fn step(&mut self, counts: Token<'_>, current: &mut Current<'_>, out: &mut Events) {
-        let session = self.sessions.of(self.stamp.session_id.as_ref());
+    fn step(&mut self, counts: Token<'_>, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
+        let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         session.steps.add(counts);
         let body = usage::step(counts);
         self.tell(body, Vec::new(), current, out);

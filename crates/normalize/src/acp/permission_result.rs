@@ -7,23 +7,23 @@ use lapidary_vocab::Body;
 use lapidary_vocab::event::{DecidedBy, PermissionDecision, PermissionOutcome};
 
 use super::AcpNormalizer;
-use super::line::Current;
-use super::peers::{Asked, Wish};
+use super::line::AcpLine;
 use super::permission::{self, PERMISSION};
-use crate::{Events, own};
+use super::requests::{PendingRequest, RequestedAction};
+use crate::{EventBuffer, own};
 
 /// An answer: a result, or an error.
-pub(super) type Answer<'a> = Result<Token<'a>, Token<'a>>;
+pub(super) type RpcAnswer<'a> = Result<Token<'a>, Token<'a>>;
 
 impl AcpNormalizer {
     /// Tells what was decided, if the answer decides anything: a file that is not there is no decision.
     pub(super) fn decision(
         &mut self,
-        asked: &Asked,
-        wish: &Wish,
-        answer: Answer<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        asked: &PendingRequest,
+        wish: &RequestedAction,
+        answer: RpcAnswer<'_>,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let mark = mark(answer);
         let is_permission = asked.method == PERMISSION;
@@ -32,7 +32,7 @@ impl AcpNormalizer {
             return;
         };
         if is_permission && answer.is_err() && decision == PermissionOutcome::Denied {
-            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
             session.denials.could_not_refuse(); // else an option would say so
         }
         let said = |name| {
@@ -69,7 +69,7 @@ fn is_marked(mark: Option<Token<'_>>, name: &str) -> bool {
     value.unwrap_or_default()
 }
 
-pub(super) fn mark(answer: Answer<'_>) -> Option<Token<'_>> {
+pub(super) fn mark(answer: RpcAnswer<'_>) -> Option<Token<'_>> {
     let mark = match answer {
         Ok(result) => result.get("_meta")?.get("lapidary"),
         Err(error) => error.get("data")?.get("lapidary"),
@@ -83,7 +83,7 @@ fn marked(mark: Option<Token<'_>>) -> Option<PermissionOutcome> {
     Some(PermissionOutcome::from(word.as_ref()))
 }
 
-fn outcome(wish: &Wish, answer: Answer<'_>) -> Option<PermissionOutcome> {
+fn outcome(wish: &RequestedAction, answer: RpcAnswer<'_>) -> Option<PermissionOutcome> {
     let Ok(result) = answer else {
         return Some(PermissionOutcome::Denied);
     };
@@ -104,6 +104,6 @@ fn outcome(wish: &Wish, answer: Answer<'_>) -> Option<PermissionOutcome> {
     })
 }
 
-fn chosen(answer: Answer<'_>) -> Option<Token<'_>> {
+fn chosen(answer: RpcAnswer<'_>) -> Option<Token<'_>> {
     own::string(answer.ok()?.get("outcome")?.get("optionId"))
 }

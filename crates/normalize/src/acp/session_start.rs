@@ -6,20 +6,20 @@ use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::acp::results::{InitializeResult, SessionOpened};
 
 use super::AcpNormalizer;
-use super::family::family;
-use super::line::{Current, Extra};
-use super::peers::Asked;
-use crate::{Events, own};
+use super::line::{AcpLine, LineExtras};
+use super::provider::family;
+use super::requests::PendingRequest;
+use crate::{EventBuffer, own};
 
 /// What the agent said about itself. It belongs to every session of the connection.
 #[derive(Debug, Default)]
-pub(super) struct Handshake {
-    said: Extra,
+pub(super) struct AgentHandshake {
+    said: LineExtras,
     /// It speaks a version of the protocol that is still a draft.
     pub(super) is_of_drafts: bool,
 }
 
-impl Handshake {
+impl AgentHandshake {
     pub(super) fn keep(&mut self, said: &InitializeResult<'_>) {
         let members = [
             // The specification's name, and the one that programs in the field read.
@@ -47,7 +47,7 @@ impl AcpNormalizer {
         if self.stamp.provider == Provider::Acp
             && let Some(family) = name.and_then(|name| family(&name))
         {
-            self.verdict.is_of(&family);
+            self.verdict.set_family(&family);
             self.stamp.provider = family;
         }
     }
@@ -55,9 +55,9 @@ impl AcpNormalizer {
     pub(super) fn opened(
         &mut self,
         opened: &SessionOpened<'_>,
-        asked: Asked,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        asked: PendingRequest,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         self.belongs_to(opened.session_id);
         let (model, available_models) = models(opened, current);
@@ -82,7 +82,7 @@ impl AcpNormalizer {
             let list = modes
                 .get("availableModes")
                 .and_then(|it| it.if_kind(TokenKind::Array));
-            let session = self.sessions.of(self.stamp.session_id.as_ref());
+            let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
             let elements = list.into_iter().flat_map(Token::elements);
             session.modes = elements.map(own::json).collect();
             if let Some(mode) = own::string(modes.get("currentModeId")) {
@@ -101,7 +101,7 @@ fn option<'a>(opened: &SessionOpened<'a>, category: &str) -> Option<Token<'a>> {
 }
 
 /// The model in use and those to choose from: an option today, an object of its own in older agents.
-fn models(opened: &SessionOpened<'_>, current: &Current<'_>) -> (Option<Text>, Vec<Json>) {
+fn models(opened: &SessionOpened<'_>, current: &AcpLine<'_>) -> (Option<Text>, Vec<Json>) {
     if let Some(option) = option(opened, "model") {
         let model = own::string(option.get("currentValue")).map(|value| current.text(value));
         let choices = option

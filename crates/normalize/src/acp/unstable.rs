@@ -12,9 +12,9 @@ use lapidary_wire::acp::update::{
     MessageChunk, SessionMessage, SessionPhase, SubagentStart, WholeMessage,
 };
 
-use super::line::{Current, Extra};
+use super::line::{AcpLine, LineExtras};
 use super::{AcpNormalizer, content};
-use crate::{Events, own};
+use crate::{EventBuffer, own};
 
 impl AcpNormalizer {
     /// A message as a whole. One that was streamed before is only repeated by it.
@@ -22,8 +22,8 @@ impl AcpNormalizer {
         &mut self,
         kind: TextKind,
         message: &WholeMessage<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some((text, extra)) = whole(message, current) else {
             return;
@@ -46,8 +46,8 @@ impl AcpNormalizer {
     pub(super) fn user_message(
         &mut self,
         message: &WholeMessage<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some((text, extra)) = whole(message, current) else {
             return;
@@ -68,13 +68,13 @@ impl AcpNormalizer {
     pub(super) fn session_state(
         &mut self,
         state: &SessionPhase<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(word) = own::string(state.state) else {
             return current.lacks("state", state.state);
         };
-        let session = self.sessions.of(self.stamp.session_id.as_ref());
+        let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         let is_in_turn = session.prompts > 0 || !self.sees_client;
         let ends = self.handshake.is_of_drafts && is_in_turn && word.is("idle");
         if ends && state.stop_reason.is_some() {
@@ -100,8 +100,8 @@ impl AcpNormalizer {
     pub(super) fn subagent(
         &mut self,
         news: &SubagentStart<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(id) = own::string(news.session_id) else {
             return current.lacks("sessionId", news.session_id);
@@ -142,8 +142,8 @@ impl AcpNormalizer {
     pub(super) fn session_message(
         &mut self,
         message: &SessionMessage<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let extra = vec![("acp.sessionMessage", current.json(message.whole))];
         let text = content::joined(&listed(message.content), current);
@@ -164,8 +164,8 @@ impl AcpNormalizer {
     pub(super) fn session_message_chunk(
         &mut self,
         chunk: &MessageChunk<'_>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let Some(block) = chunk.content else {
             return current.lacks("content", None);
@@ -186,8 +186,8 @@ impl AcpNormalizer {
     pub(super) fn plan_removed(
         &mut self,
         id: Option<Token<'_>>,
-        current: &mut Current<'_>,
-        out: &mut Events,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
     ) {
         let mut extra = vec![("acp.planEntries", Json::array([]))];
         extra.extend(id.map(|id| ("acp.planRemoved", current.json(id))));
@@ -202,7 +202,7 @@ impl AcpNormalizer {
 }
 
 /// The words of a message, and what else is to be said of it. None if only something else about it is new.
-fn whole(message: &WholeMessage<'_>, current: &Current<'_>) -> Option<(Text, Extra)> {
+fn whole(message: &WholeMessage<'_>, current: &AcpLine<'_>) -> Option<(Text, LineExtras)> {
     let blocks = listed(message.content);
     if blocks.is_empty() {
         return None;
