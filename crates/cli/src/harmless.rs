@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use lapidary::render::plain::Chunks;
+use lapidary::render::plain::ChunkFilter;
 
 /// Passes bytes on, harmless ones if they go to a terminal.
 pub(crate) struct Harmless<W> {
@@ -13,7 +13,7 @@ pub(crate) struct Harmless<W> {
 
 #[derive(Default)]
 struct Filter {
-    chunks: Chunks,
+    chunks: ChunkFilter,
     /// The beginning of a character whose rest has not come.
     cut: Vec<u8>,
 }

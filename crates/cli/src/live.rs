@@ -12,7 +12,7 @@ mod tests;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use lapidary::render::live::{Narrator, Options, Row, Size};
+use lapidary::render::live::{LiveOptions, Narrator, ScreenRow, TerminalSize};
 use lapidary::vocab::Event;
 
 use screen::Screen;
@@ -37,7 +37,7 @@ pub(crate) struct LiveView<W: Write> {
 
 impl<W: Write> LiveView<W> {
     /// A view that writes to a terminal, whose cursor stands at the beginning of a line.
-    pub(crate) fn new(out: W, options: Options) -> Self {
+    pub(crate) fn new(out: W, options: LiveOptions) -> Self {
         Self {
             narrator: Narrator::new(options),
             screen: Screen::new(out, options.size),
@@ -63,7 +63,7 @@ impl<W: Write> LiveView<W> {
     ///
     /// To be called before anything else is shown: what is drawn for the old size ends up in the wrong place. Asking
     /// for the size before each tick is cheap, and safer than to wait for a signal.
-    pub(crate) fn resize(&mut self, size: Size) -> io::Result<()> {
+    pub(crate) fn resize(&mut self, size: TerminalSize) -> io::Result<()> {
         self.narrator.resize(size);
         self.screen.resize(size);
         self.draw()
@@ -105,7 +105,7 @@ impl<W: Write> LiveView<W> {
         self.screen.draw(&settled, changing)
     }
 
-    fn status(&self) -> Row {
+    fn status(&self) -> ScreenRow {
         let doing = self.is_cancelling.then_some(CANCELLING);
         self.narrator.status(self.frame(), self.elapsed, doing)
     }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
-use lapidary::render::live::Marks;
+use lapidary::render::live::MarkSet;
 use lapidary::render::plain::sanitize;
 
 use crate::escaped::Escaped;
@@ -62,11 +62,11 @@ impl Printer {
     }
 
     /// The signs that its reader can show: a file takes all of them.
-    pub(crate) fn marks(&self) -> Marks {
+    pub(crate) fn marks(&self) -> MarkSet {
         if self.is_terminal {
             terminal::marks()
         } else {
-            Marks::Unicode
+            MarkSet::Unicode
         }
     }
 

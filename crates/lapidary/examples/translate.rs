@@ -15,7 +15,7 @@ use lapidary::wire::lines::LineBuffer;
 fn main() -> io::Result<()> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut normalizer = StreamNormalizer::new(&NormalizeOptions::new("example"));
-    let mut renderer = TextRenderer::new(text::Options { colour: false });
+    let mut renderer = TextRenderer::new(text::TextOptions { colour: false });
     let mut lines = LineBuffer::default();
     let mut events = Vec::new();
     loop {

@@ -2,7 +2,7 @@
 
 /// How a call stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum CallState {
     Done,
     Failed,
     Cancelled,
@@ -12,7 +12,7 @@ pub(crate) enum State {
     Unanswered,
 }
 
-impl State {
+impl CallState {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Done => "done",

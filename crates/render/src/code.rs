@@ -6,11 +6,11 @@
 
 mod language;
 
-use language::{LANGUAGES, Language, Sort};
+use language::{LANGUAGES, Language, LanguageKind};
 
 /// What a piece of code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum CodeClass {
     Plain,
     Comment,
     Text,
@@ -27,9 +27,9 @@ pub(crate) enum Class {
 
 /// Reads code line by line. It remembers what is open at the end of a line.
 #[derive(Debug, Clone)]
-pub(crate) struct Scanner {
+pub(crate) struct CodeScanner {
     language: &'static Language,
-    open: Option<Open>,
+    open: Option<OpenSpan>,
     /// Within `<…>` of markup.
     is_in_tag: bool,
     /// The last part of a line ended in a comment that ends with the line.
@@ -38,12 +38,12 @@ pub(crate) struct Scanner {
 
 /// A comment or a text that ends on a later line.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenSpan {
     end: &'static str,
-    class: Class,
+    class: CodeClass,
 }
 
-impl Scanner {
+impl CodeScanner {
     /// A scanner for a language, named by a word such as `rust` or by a path. None if it is not known.
     pub(crate) fn new(name: &str) -> Option<Self> {
         let file = name.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -64,9 +64,9 @@ impl Scanner {
 
     /// The pieces of the beginning of a line, whose rest is to follow.
     pub(crate) fn part(&mut self, part: &str) {
-        let mut last = Class::Plain;
+        let mut last = CodeClass::Plain;
         self.pieces(part, &mut |class, _| last = class);
-        self.is_in_comment |= last == Class::Comment && self.open.is_none();
+        self.is_in_comment |= last == CodeClass::Comment && self.open.is_none();
     }
 
     /// A line that came in parts is over.
@@ -75,19 +75,19 @@ impl Scanner {
     }
 
     /// The pieces of the next line, in order. Together they are the line.
-    pub(crate) fn line(&mut self, line: &str, put: &mut impl FnMut(Class, &str)) {
+    pub(crate) fn line(&mut self, line: &str, put: &mut impl FnMut(CodeClass, &str)) {
         self.pieces(line, put);
         self.end_line();
     }
 
-    fn pieces(&mut self, line: &str, put: &mut impl FnMut(Class, &str)) {
+    fn pieces(&mut self, line: &str, put: &mut impl FnMut(CodeClass, &str)) {
         if self.is_in_comment {
-            return put(Class::Comment, line);
+            return put(CodeClass::Comment, line);
         }
         match self.language.sort {
-            Sort::Diff => put(diff_class(line), line),
-            Sort::Markup => self.joined(line, Self::tag_piece, put),
-            Sort::Code | Sort::Data => self.joined(line, Self::piece, put),
+            LanguageKind::Diff => put(diff_class(line), line),
+            LanguageKind::Markup => self.joined(line, Self::tag_piece, put),
+            LanguageKind::Code | LanguageKind::Data => self.joined(line, Self::piece, put),
         }
     }
 
@@ -95,14 +95,14 @@ impl Scanner {
     fn joined(
         &mut self,
         line: &str,
-        next: fn(&mut Self, &str, usize) -> (Class, usize),
-        put: &mut impl FnMut(Class, &str),
+        next: fn(&mut Self, &str, usize) -> (CodeClass, usize),
+        put: &mut impl FnMut(CodeClass, &str),
     ) {
         let mut at = 0;
-        let mut joined = Joined {
+        let mut joined = JoinedSpans {
             line,
             from: 0,
-            class: Class::Plain,
+            class: CodeClass::Plain,
         };
         while at < line.len() {
             let (class, length) = next(self, line, at);
@@ -113,38 +113,38 @@ impl Scanner {
     }
 
     /// What stands at `at`, and how long it is in bytes.
-    fn piece(&mut self, line: &str, at: usize) -> (Class, usize) {
+    fn piece(&mut self, line: &str, at: usize) -> (CodeClass, usize) {
         let rest = &line[at..];
         if let Some(open) = self.open {
             return self.go_on(open, rest);
         }
         let first = rest.chars().next().unwrap_or(' ');
         if first.is_ascii_whitespace() {
-            return (Class::Plain, 1);
+            return (CodeClass::Plain, 1);
         }
         self.comment(line, at)
             .or_else(|| self.text(line, at))
             .or_else(|| self.sign(rest, first))
             .or_else(|| self.word(line, at, first))
-            .unwrap_or((Class::Plain, first.len_utf8()))
+            .unwrap_or((CodeClass::Plain, first.len_utf8()))
     }
 
-    fn go_on(&mut self, open: Open, rest: &str) -> (Class, usize) {
+    fn go_on(&mut self, open: OpenSpan, rest: &str) -> (CodeClass, usize) {
         let end = closing(rest, open.end);
         self.open = end.is_none().then_some(open);
         (open.class, end.unwrap_or(rest.len()))
     }
 
-    fn comment(&mut self, line: &str, at: usize) -> Option<(Class, usize)> {
+    fn comment(&mut self, line: &str, at: usize) -> Option<(CodeClass, usize)> {
         let rest = &line[at..];
         if let Some((start, end)) = self
             .language
             .block
             .filter(|(start, _)| rest.starts_with(start))
         {
-            let open = Open {
+            let open = OpenSpan {
                 end,
-                class: Class::Comment,
+                class: CodeClass::Comment,
             };
             let (class, length) = self.go_on(open, &rest[start.len()..]);
             return Some((class, start.len() + length));
@@ -156,16 +156,16 @@ impl Scanner {
             rest.starts_with(**mark) && (is_apart || **mark == "//" && before != Some(':'))
         };
         let mut marks = self.language.line.iter();
-        marks.find(begins).map(|_| (Class::Comment, rest.len()))
+        marks.find(begins).map(|_| (CodeClass::Comment, rest.len()))
     }
 
-    fn text(&mut self, line: &str, at: usize) -> Option<(Class, usize)> {
+    fn text(&mut self, line: &str, at: usize) -> Option<(CodeClass, usize)> {
         let rest = &line[at..];
         let mut long = self.language.long.iter();
         if let Some((start, end)) = long.find(|(start, _)| rest.starts_with(start)) {
-            let open = Open {
+            let open = OpenSpan {
                 end,
-                class: Class::Text,
+                class: CodeClass::Text,
             };
             let (class, length) = self.go_on(open, &rest[start.len()..]);
             return Some((class, start.len() + length));
@@ -179,19 +179,19 @@ impl Scanner {
             return None;
         }
         let length = 1 + end;
-        let is_key = self.language.sort == Sort::Data && is_key(&rest[length..]);
+        let is_key = self.language.sort == LanguageKind::Data && is_key(&rest[length..]);
         Some((
             if is_key {
-                Class::Attribute
+                CodeClass::Attribute
             } else {
-                Class::Text
+                CodeClass::Text
             },
             length,
         ))
     }
 
     /// Variables of a shell, decorators, attributes.
-    fn sign(&self, rest: &str, first: char) -> Option<(Class, usize)> {
+    fn sign(&self, rest: &str, first: char) -> Option<(CodeClass, usize)> {
         if !self.language.signs.contains(first) {
             return None;
         }
@@ -199,10 +199,10 @@ impl Scanner {
             Some(inside) => inside.find('}').map(|end| end + 2)?,
             None => word_length(&rest[1..], ""),
         };
-        (name > 0).then_some((Class::Attribute, 1 + name))
+        (name > 0).then_some((CodeClass::Attribute, 1 + name))
     }
 
-    fn word(&self, line: &str, at: usize, first: char) -> Option<(Class, usize)> {
+    fn word(&self, line: &str, at: usize, first: char) -> Option<(CodeClass, usize)> {
         let rest = &line[at..];
         let length = word_length(rest, self.language.inner);
         if length == 0 {
@@ -218,33 +218,33 @@ impl Scanner {
             } else {
                 length
             };
-            return Some((Class::Constant, length));
+            return Some((CodeClass::Constant, length));
         }
         Some((self.class_of(word, after, &line[..at]), length))
     }
 
-    fn class_of(&self, word: &str, after: &str, before: &str) -> Class {
+    fn class_of(&self, word: &str, after: &str, before: &str) -> CodeClass {
         let is_member = before.ends_with('.') || before.ends_with("->");
         let starts_line = before.trim_start_matches([' ', '-', '\t']).is_empty();
-        if self.language.sort == Sort::Data && starts_line && is_key(after) {
-            Class::Attribute
+        if self.language.sort == LanguageKind::Data && starts_line && is_key(after) {
+            CodeClass::Attribute
         } else if self.language.is_keyword(word) && !is_member {
-            Class::Keyword
+            CodeClass::Keyword
         } else if CONSTANTS.contains(&word) {
-            Class::Constant
-        } else if self.language.sort == Sort::Data {
-            Class::Plain
+            CodeClass::Constant
+        } else if self.language.sort == LanguageKind::Data {
+            CodeClass::Plain
         } else if after.starts_with('(') || after.starts_with("!(") {
-            Class::Function
+            CodeClass::Function
         } else if is_type(word) {
-            Class::Type
+            CodeClass::Type
         } else {
-            Class::Plain
+            CodeClass::Plain
         }
     }
 
     /// A tag, an attribute or text.
-    fn tag_piece(&mut self, line: &str, at: usize) -> (Class, usize) {
+    fn tag_piece(&mut self, line: &str, at: usize) -> (CodeClass, usize) {
         let rest = &line[at..];
         if let Some(open) = self.open {
             return self.go_on(open, rest);
@@ -255,7 +255,7 @@ impl Scanner {
         if !self.is_in_tag {
             let to_tag = rest.find('<').unwrap_or(rest.len());
             if to_tag > 0 {
-                return (Class::Plain, to_tag);
+                return (CodeClass::Plain, to_tag);
             }
             self.is_in_tag = true;
             let slash = usize::from(rest[1..].starts_with('/'));
@@ -263,9 +263,9 @@ impl Scanner {
             self.is_in_tag = name > 0;
             return (
                 if name > 0 {
-                    Class::Keyword
+                    CodeClass::Keyword
                 } else {
-                    Class::Plain
+                    CodeClass::Plain
                 },
                 1 + slash + name,
             );
@@ -273,20 +273,20 @@ impl Scanner {
         self.attribute(rest)
     }
 
-    fn attribute(&mut self, rest: &str) -> (Class, usize) {
+    fn attribute(&mut self, rest: &str) -> (CodeClass, usize) {
         let first = rest.chars().next().unwrap_or(' ');
         match first {
             '>' => {
                 self.is_in_tag = false;
-                (Class::Keyword, 1)
+                (CodeClass::Keyword, 1)
             }
             '"' | '\'' => {
                 let end = closing(&rest[1..], if first == '"' { "\"" } else { "'" });
-                (Class::Text, 1 + end.unwrap_or(rest.len() - 1))
+                (CodeClass::Text, 1 + end.unwrap_or(rest.len() - 1))
             }
             _ => match word_length(rest, "-:@.") {
-                0 => (Class::Plain, first.len_utf8()),
-                length => (Class::Attribute, length),
+                0 => (CodeClass::Plain, first.len_utf8()),
+                length => (CodeClass::Attribute, length),
             },
         }
     }
@@ -305,14 +305,14 @@ const CONSTANTS: [&str; 9] = [
 ];
 
 /// Joins neighbours of one class.
-struct Joined<'l> {
+struct JoinedSpans<'l> {
     line: &'l str,
     from: usize,
-    class: Class,
+    class: CodeClass,
 }
 
-impl Joined<'_> {
-    fn add(&mut self, class: Class, at: usize, put: &mut impl FnMut(Class, &str)) {
+impl JoinedSpans<'_> {
+    fn add(&mut self, class: CodeClass, at: usize, put: &mut impl FnMut(CodeClass, &str)) {
         if class != self.class {
             self.put(at, put);
             self.from = at;
@@ -320,23 +320,23 @@ impl Joined<'_> {
         }
     }
 
-    fn end(&self, put: &mut impl FnMut(Class, &str)) {
+    fn end(&self, put: &mut impl FnMut(CodeClass, &str)) {
         self.put(self.line.len(), put);
     }
 
-    fn put(&self, to: usize, put: &mut impl FnMut(Class, &str)) {
+    fn put(&self, to: usize, put: &mut impl FnMut(CodeClass, &str)) {
         if self.from < to {
             put(self.class, &self.line[self.from..to]);
         }
     }
 }
 
-fn diff_class(line: &str) -> Class {
+fn diff_class(line: &str) -> CodeClass {
     match line.as_bytes().first() {
-        Some(b'+') => Class::Added,
-        Some(b'-') => Class::Removed,
-        Some(b'@') => Class::Function,
-        _ => Class::Plain,
+        Some(b'+') => CodeClass::Added,
+        Some(b'-') => CodeClass::Removed,
+        Some(b'@') => CodeClass::Function,
+        _ => CodeClass::Plain,
     }
 }
 
@@ -383,11 +383,11 @@ mod tests {
 
     /// Each piece with the first letter of its class, plain ones as they are.
     fn check(language: &str, code: &str, expected: &str) {
-        let mut scanner = Scanner::new(language).unwrap();
+        let mut scanner = CodeScanner::new(language).unwrap();
         let mut shown = String::new();
         for line in code.split_inclusive('\n') {
             scanner.line(line, &mut |class, text| match class {
-                Class::Plain => shown.push_str(text),
+                CodeClass::Plain => shown.push_str(text),
                 class => shown.extend([&format!("{class:?}"), "‹", text, "›"]),
             });
         }
@@ -424,10 +424,12 @@ mod tests {
         check("ts", "a /* b\n c */ d", "a Comment‹/* b\n›Comment‹ c */› d");
         check("ts", "`a\nb` c", "Text‹`a\n›Text‹b`› c");
         check("rs", "r#\"a\nb\"# c", "Text‹r#\"a\n›Text‹b\"#› c");
-        let mut scanner = Scanner::new("rs").unwrap();
+        let mut scanner = CodeScanner::new("rs").unwrap();
         scanner.part("a // b");
-        scanner.line("for c", &mut |class, _| assert_eq!(class, Class::Comment));
-        scanner.line("d", &mut |class, _| assert_eq!(class, Class::Plain));
+        scanner.line("for c", &mut |class, _| {
+            assert_eq!(class, CodeClass::Comment)
+        });
+        scanner.line("d", &mut |class, _| assert_eq!(class, CodeClass::Plain));
     }
 
     #[test]
@@ -448,10 +450,10 @@ mod tests {
     #[test]
     fn languages_are_known_by_name_and_by_file() {
         for name in ["rust", "/a/b.RS", "Dockerfile", "x.test.ts", "Makefile"] {
-            assert!(Scanner::new(name).is_some(), "{name}");
+            assert!(CodeScanner::new(name).is_some(), "{name}");
         }
         for name in ["", "txt", "klingon", "a.rs/b"] {
-            assert!(Scanner::new(name).is_none(), "{name}");
+            assert!(CodeScanner::new(name).is_none(), "{name}");
         }
     }
 }

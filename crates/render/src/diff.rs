@@ -102,7 +102,7 @@ pub(crate) fn is_unified(text: &str) -> bool {
 
 /// What a line of a diff is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum DiffLine {
     Head,
     Hunk,
     Added,
@@ -111,24 +111,24 @@ pub(crate) enum Line {
 }
 
 /// The lines of a diff and what each is. Hunks are counted, so that a removed `-- x` is not taken for a file's name.
-pub(crate) fn lines(diff: &str) -> impl Iterator<Item = (Line, &str)> {
+pub(crate) fn lines(diff: &str) -> impl Iterator<Item = (DiffLine, &str)> {
     let (mut old_left, mut new_left) = (0_u64, 0_u64);
     diff.lines().map(move |line| {
         let kind = match (line.as_bytes().first(), hunk_sizes(line)) {
             (_, Some(sizes)) if old_left == 0 && new_left == 0 => {
                 (old_left, new_left) = sizes;
-                Line::Hunk
+                DiffLine::Hunk
             }
-            _ if old_left == 0 && new_left == 0 => Line::Head,
-            (Some(b'+'), _) => Line::Added,
-            (Some(b'-'), _) => Line::Removed,
-            (Some(b'\\'), _) => Line::Head,
-            _ => Line::Context,
+            _ if old_left == 0 && new_left == 0 => DiffLine::Head,
+            (Some(b'+'), _) => DiffLine::Added,
+            (Some(b'-'), _) => DiffLine::Removed,
+            (Some(b'\\'), _) => DiffLine::Head,
+            _ => DiffLine::Context,
         };
-        if matches!(kind, Line::Removed | Line::Context) {
+        if matches!(kind, DiffLine::Removed | DiffLine::Context) {
             old_left = old_left.saturating_sub(1);
         }
-        if matches!(kind, Line::Added | Line::Context) {
+        if matches!(kind, DiffLine::Added | DiffLine::Context) {
             new_left = new_left.saturating_sub(1);
         }
         (kind, line)
@@ -138,9 +138,9 @@ pub(crate) fn lines(diff: &str) -> impl Iterator<Item = (Line, &str)> {
 /// Lines added and removed.
 pub(crate) fn sizes(diff: &str) -> (u64, u64) {
     lines(diff).fold((0, 0), |(added, removed), (kind, _)| match kind {
-        Line::Added => (added + 1, removed),
-        Line::Removed => (added, removed + 1),
-        Line::Head | Line::Hunk | Line::Context => (added, removed),
+        DiffLine::Added => (added + 1, removed),
+        DiffLine::Removed => (added, removed + 1),
+        DiffLine::Head | DiffLine::Hunk | DiffLine::Context => (added, removed),
     })
 }
 
@@ -157,7 +157,7 @@ fn hunk_sizes(line: &str) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::Line::{Added, Context, Head, Hunk, Removed};
+    use super::DiffLine::{Added, Context, Head, Hunk, Removed};
     use super::*;
 
     #[test]

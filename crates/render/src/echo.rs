@@ -13,26 +13,26 @@ const USUAL_MODE: &str = "default";
 
 /// The chunks shown since the conversation last moved on, by kind and sub-agent.
 #[derive(Debug, Default)]
-pub(crate) struct Echo {
-    said: Vec<Said>,
+pub(crate) struct EchoFilter {
+    said: Vec<SaidText>,
     mode: Option<Text>,
 }
 
 #[derive(Debug)]
-struct Said {
+struct SaidText {
     kind: String,
     parent: Option<Text>,
-    words: Words,
+    words: TextFingerprint,
 }
 
 /// What was said, as little of it as it takes to know it again: a stream may go on for ever.
 #[derive(Debug, Default)]
-struct Words {
+struct TextFingerprint {
     length: usize,
     hasher: DefaultHasher,
 }
 
-impl Words {
+impl TextFingerprint {
     /// Adds a chunk. The inside of its token, not the text: a character may be split over two chunks.
     fn add(&mut self, chunk: &Text) {
         let token = Json::from(chunk);
@@ -48,7 +48,7 @@ impl Words {
     }
 }
 
-impl Echo {
+impl EchoFilter {
     /// Takes note of an event. True if it is a `text` that says again what its chunks have said, or the mode that is known.
     pub(crate) fn repeats(&mut self, body: &Body) -> bool {
         match body {
@@ -77,14 +77,14 @@ impl Echo {
         };
         let kind = delta.kind.as_str();
         let parent = &delta.parent_call_id;
-        let is_same = |said: &&mut Said| said.kind == kind && said.parent == *parent;
+        let is_same = |said: &&mut SaidText| said.kind == kind && said.parent == *parent;
         if let Some(said) = self.said.iter_mut().find(is_same) {
             said.words.add(chunk);
             return;
         }
-        let mut words = Words::default();
+        let mut words = TextFingerprint::default();
         words.add(chunk);
-        self.said.push(Said {
+        self.said.push(SaidText {
             kind: kind.to_owned(),
             parent: parent.clone(),
             words,
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn check(lines: &[&str], expected: &[bool]) {
-        let mut echo = Echo::default();
+        let mut echo = EchoFilter::default();
         let event = |line: &str| {
             let line = line.replacen('{', r#"{"id":"r-0","seq":0,"provider":"gemini","#, 1);
             lapidary_vocab::Event::from_json(&line).unwrap()

@@ -27,24 +27,24 @@ use std::io;
 use lapidary_vocab::Event;
 
 use crate::Renderer;
-use crate::outline::{Ahead, Outline};
-use crate::transcript::{Item, Transcript};
-use item::Items;
+use crate::outline::{Outline, OutlineCursor};
+use crate::transcript::{Transcript, TranscriptItem};
+use item::ItemWriter;
 
 /// Writes a transcript as an HTML page when it is finished: the header tells what only the end knows. Given an [`Outline`], it
 /// writes as it goes.
 #[derive(Debug, Default)]
 pub struct HtmlRenderer {
     transcript: Transcript,
-    ahead: Option<Ahead>,
-    items: Items,
+    ahead: Option<OutlineCursor>,
+    items: ItemWriter,
     has_written: bool,
 }
 
 impl HtmlRenderer {
     /// One that knows how it will end.
     pub fn knowing(outline: Outline) -> Self {
-        let ahead = Ahead::of(outline);
+        let ahead = OutlineCursor::new(outline);
         Self {
             transcript: ahead.transcript.again(),
             ahead: Some(ahead),
@@ -52,7 +52,7 @@ impl HtmlRenderer {
         }
     }
 
-    fn items(&mut self, items: &[Item], out: &mut dyn io::Write) -> io::Result<()> {
+    fn items(&mut self, items: &[TranscriptItem], out: &mut dyn io::Write) -> io::Result<()> {
         for item in items {
             self.has_written |= page::item(&mut self.items, item, out)?;
         }
@@ -65,7 +65,7 @@ impl HtmlRenderer {
             Some(ahead) => &ahead.transcript,
             None => &self.transcript,
         };
-        self.items = Items::of(transcript);
+        self.items = ItemWriter::new(transcript);
         page::begin(transcript, out)
     }
 }

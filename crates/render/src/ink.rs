@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 
 /// What a piece of text is, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub(crate) enum TextInk {
     Plain,
     Prompt,
     Thought,
@@ -17,7 +17,7 @@ pub(crate) enum Ink {
     Removed,
 }
 
-impl Ink {
+impl TextInk {
     pub(crate) fn style(self) -> Style {
         let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
         match self {

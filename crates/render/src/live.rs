@@ -37,45 +37,45 @@ use lapidary_vocab::event::{SessionInit, StreamDelta, StreamDeltaKind, UserInput
 use lapidary_vocab::{Body, Event, Text};
 
 use crate::Renderer;
-use crate::echo::Echo;
-use crate::ink::Ink;
-use crate::notice::{Level, Notice};
+use crate::echo::EchoFilter;
+use crate::ink::TextInk;
+use crate::notice::{Notice, NoticeLevel};
 use crate::notices;
 use crate::permission::{OpenRequests, PermissionAnswer};
 use crate::plain;
 use crate::times::ShownTimes;
-use crate::totals::{Totals, begins_turn};
+use crate::totals::{UsageTotals, begins_turn};
 use crate::transcript::is_replayed;
 use crate::words;
-use calls::Calls;
-use page::Page;
-use prose::{Prose, Voice};
+use calls::CallTable;
+use page::TerminalPage;
+use prose::{LiveProse, TextSpeaker};
 
-pub use marks::Marks;
-pub use page::Size;
-pub use row::Row;
+pub use marks::MarkSet;
+pub use page::TerminalSize;
+pub use row::ScreenRow;
 
 /// How to show a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct LiveOptions {
     /// The terminal's size.
-    pub size: Size,
+    pub size: TerminalSize,
     /// Use colours; without them, Markdown is shown as it was written.
     pub colour: bool,
     /// The signs that the terminal can show.
-    pub marks: Marks,
+    pub marks: MarkSet,
 }
 
 /// How many rows of a prompt or a notice are shown while a run goes on.
 const MOST_ROWS: usize = 8;
 
-const ANSWER: Voice = Voice {
-    sort: Sort::Answer,
+const ANSWER: TextSpeaker = TextSpeaker {
+    sort: LineKind::Answer,
     margin: "  ",
     style: Style::new(),
 };
-const THOUGHT: Voice = Voice {
-    sort: Sort::Thought,
+const THOUGHT: TextSpeaker = TextSpeaker {
+    sort: LineKind::Thought,
     margin: "┆ ",
     style: Style::new().dimmed().italic(),
 };
@@ -83,18 +83,18 @@ const THOUGHT: Voice = Voice {
 /// Tells a run.
 #[derive(Debug)]
 pub struct Narrator {
-    page: Page,
+    page: TerminalPage,
     /// How many rows of a prompt or a notice are shown.
     most_rows: usize,
-    echo: Echo,
-    totals: Totals,
-    turn: Totals,
-    calls: Calls,
+    echo: EchoFilter,
+    totals: UsageTotals,
+    turn: UsageTotals,
+    calls: CallTable,
     requests: OpenRequests,
-    prose: Option<Prose>,
-    settled: Vec<Row>,
+    prose: Option<LiveProse>,
+    settled: Vec<ScreenRow>,
     /// What was told last.
-    last: Option<Sort>,
+    last: Option<LineKind>,
     doing: &'static str,
     last_error: Option<String>,
     has_answered: bool,
@@ -105,7 +105,7 @@ pub struct Narrator {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum LineKind {
     Start,
     Prompt,
     Answer,
@@ -117,14 +117,14 @@ enum Sort {
 
 impl Narrator {
     /// A narrator for one run.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: LiveOptions) -> Self {
         Self {
-            page: Page::new(options.size, options.colour, options.marks),
+            page: TerminalPage::new(options.size, options.colour, options.marks),
             most_rows: MOST_ROWS,
-            echo: Echo::default(),
-            totals: Totals::default(),
-            turn: Totals::default(),
-            calls: Calls::default(),
+            echo: EchoFilter::default(),
+            totals: UsageTotals::default(),
+            turn: UsageTotals::default(),
+            calls: CallTable::default(),
             requests: OpenRequests::default(),
             prose: None,
             settled: Vec::new(),
@@ -139,7 +139,7 @@ impl Narrator {
     }
 
     /// A narrator for a run that is over: prompts are shown whole and with their times, and more of what tools printed.
-    pub fn for_reading(options: Options) -> Self {
+    pub fn for_reading(options: LiveOptions) -> Self {
         let mut narrator = Self::new(options);
         narrator.most_rows = usize::MAX;
         narrator.calls.limits = calls::READING;
@@ -165,7 +165,7 @@ impl Narrator {
                 return;
             }
         }
-        if let Some(notice) = notices::of(event) {
+        if let Some(notice) = notices::notice_for(event) {
             return self.notice(&notice);
         }
         match &event.body {
@@ -185,7 +185,7 @@ impl Narrator {
             }
             Body::ToolCompletion(done) => {
                 let rows = self.calls.end(done, event, &self.page);
-                self.tell(Sort::Tools, rows);
+                self.tell(LineKind::Tools, rows);
             }
             // The caller asks the user, below what was said so far.
             Body::PermissionRequest(request) => {
@@ -200,12 +200,12 @@ impl Narrator {
     }
 
     /// The terminal has another size from now on.
-    pub fn resize(&mut self, size: Size) {
+    pub fn resize(&mut self, size: TerminalSize) {
         self.page.resize(size);
     }
 
     /// The rows that are settled, since this was last asked.
-    pub fn take_rows(&mut self) -> Vec<Row> {
+    pub fn take_rows(&mut self) -> Vec<ScreenRow> {
         if let Some(prose) = &mut self.prose {
             let (sort, rows) = (prose.voice.sort, prose.take_rows());
             self.settle(sort, rows);
@@ -214,12 +214,12 @@ impl Narrator {
     }
 
     /// The rows that may still change, and a last one that says what is going on.
-    pub fn changing_rows(&self, frame: usize, now: Duration) -> Vec<Row> {
+    pub fn changing_rows(&self, frame: usize, now: Duration) -> Vec<ScreenRow> {
         let spinner = self.page.marks.spinner();
         let spinner = spinner[frame % spinner.len()];
         let prose = self.prose.as_ref();
         let tail = prose.map(|prose| (prose.voice.sort, prose.tail(&self.page)));
-        let calls = (Sort::Tools, self.calls.rows(spinner, now, &self.page));
+        let calls = (LineKind::Tools, self.calls.rows(spinner, now, &self.page));
         let mut last = self.last;
         let mut all = Vec::new();
         for (sort, rows) in tail.into_iter().chain([calls]) {
@@ -232,15 +232,15 @@ impl Narrator {
     }
 
     /// The status line: for how long it has been going on, and what `doing` or else the agent is at.
-    pub fn status(&self, frame: usize, now: Duration, doing: Option<&str>) -> Row {
+    pub fn status(&self, frame: usize, now: Duration, doing: Option<&str>) -> ScreenRow {
         let spinner = self.page.marks.spinner();
         let spinner = spinner[frame % spinner.len()];
         let running = || self.calls.doing().unwrap_or_else(|| self.doing.to_owned());
         let doing = doing.map_or_else(running, str::to_owned);
         let time = words::clock(now);
         self.page.row(&[
-            (Ink::Tool, spinner),
-            (Ink::Faint, &format!(" {time} · {doing}")),
+            (TextInk::Tool, spinner),
+            (TextInk::Faint, &format!(" {time} · {doing}")),
         ])
     }
 }
@@ -251,7 +251,7 @@ pub struct RowRenderer(Narrator);
 
 impl RowRenderer {
     /// For a terminal of this size.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: LiveOptions) -> Self {
         Self(Narrator::for_reading(options))
     }
 
@@ -284,11 +284,11 @@ impl Narrator {
             .into_iter()
             .flatten()
             .map(|fact| format!("  {}", plain::first_line(&fact.to_str(), 200)));
-        let began = self.times.as_mut().and_then(|times| times.of(event));
+        let began = self.times.as_mut().and_then(|times| times.shown_time(event));
         let facts = facts.chain(began.map(|began| format!("  {began}")));
         let line = format!("session{}", facts.collect::<String>());
-        let row = self.page.row(&[(Ink::Faint, &line)]);
-        self.tell(Sort::Start, vec![row]);
+        let row = self.page.row(&[(TextInk::Faint, &line)]);
+        self.tell(LineKind::Start, vec![row]);
     }
 
     fn user(&mut self, input: &UserInput, event: &Event) {
@@ -299,18 +299,18 @@ impl Narrator {
         };
         let rows = if input.is_synthetic {
             let folded = words::folded_input(&text, is_replayed(event), 200);
-            vec![self.page.row(&[(Ink::Faint, &folded)])]
+            vec![self.page.row(&[(TextInk::Faint, &folded)])]
         } else {
             let said = format!("{}{images}", text.trim_end());
-            let mark = (Ink::Prompt, "> ");
-            let time = self.times.as_mut().and_then(|times| times.of(event));
-            let time = time.map(|time| self.page.row(&[(Ink::Faint, &time)]));
+            let mark = (TextInk::Prompt, "> ");
+            let time = self.times.as_mut().and_then(|times| times.shown_time(event));
+            let time = time.map(|time| self.page.row(&[(TextInk::Faint, &time)]));
             let said = self
                 .page
-                .hanging([mark; 2], Ink::Prompt, &said, self.most_rows);
+                .hanging([mark; 2], TextInk::Prompt, &said, self.most_rows);
             time.into_iter().chain(said).collect()
         };
-        self.tell(Sort::Prompt, rows);
+        self.tell(LineKind::Prompt, rows);
     }
 
     fn delta(&mut self, delta: &StreamDelta) {
@@ -332,7 +332,7 @@ impl Narrator {
         };
         if self.prose.as_ref().is_none_or(|prose| prose.voice != voice) {
             self.end_prose();
-            self.prose = Some(Prose::new(voice));
+            self.prose = Some(LiveProse::new(voice));
         }
         self.doing = doing;
         let untitled = (kind == "thinking").then(|| words::untitled(&text.to_str()).to_owned());
@@ -352,13 +352,13 @@ impl Narrator {
     }
 
     /// Ends what was being said, and tells something else.
-    fn tell(&mut self, sort: Sort, rows: Vec<Row>) {
+    fn tell(&mut self, sort: LineKind, rows: Vec<ScreenRow>) {
         self.end_prose();
         self.settle(sort, rows);
         self.doing = THINKING;
     }
 
-    fn settle(&mut self, sort: Sort, rows: Vec<Row>) {
+    fn settle(&mut self, sort: LineKind, rows: Vec<ScreenRow>) {
         if !rows.is_empty() {
             let before = self.last.replace(sort);
             self.settled.extend(distance(before, sort));
@@ -368,11 +368,11 @@ impl Narrator {
 
     fn notice(&mut self, notice: &Notice) {
         let (mark, ink) = match notice.level {
-            Level::Info => ("· ", Ink::Faint),
-            Level::Warning => ("! ", Ink::Warning),
-            Level::Error => ("✘ ", Ink::Error),
+            NoticeLevel::Info => ("· ", TextInk::Faint),
+            NoticeLevel::Warning => ("! ", TextInk::Warning),
+            NoticeLevel::Error => ("✘ ", TextInk::Error),
         };
-        if notice.level != Level::Info {
+        if notice.level != NoticeLevel::Info {
             self.last_error = Some(notice.text.clone());
         }
         let label = plain::first_line(&notice.label, 100);
@@ -380,20 +380,20 @@ impl Narrator {
             "" => label,
             text => format!("{label}: {text}"),
         };
-        self.tell_marked(Sort::Notice, mark, ink, &text);
+        self.tell_marked(LineKind::Notice, mark, ink, &text);
     }
 
     /// Tells a text of ours behind a mark. What continues it is marked too, because the agent may have written it.
-    fn tell_marked(&mut self, sort: Sort, mark: &str, ink: Ink, text: &str) {
-        let marks = [(ink, mark), (Ink::Faint, "│ ")];
+    fn tell_marked(&mut self, sort: LineKind, mark: &str, ink: TextInk, text: &str) {
+        let marks = [(ink, mark), (TextInk::Faint, "│ ")];
         let rows = self.page.hanging(marks, ink, text, self.most_rows);
         self.tell(sort, rows);
     }
 }
 
 /// A blank row stands between things of different sorts.
-fn distance(before: Option<Sort>, next: Sort) -> Option<Row> {
+fn distance(before: Option<LineKind>, next: LineKind) -> Option<ScreenRow> {
     before
         .filter(|before| *before != next)
-        .map(|_| Row::default())
+        .map(|_| ScreenRow::default())
 }

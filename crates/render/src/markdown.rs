@@ -13,10 +13,10 @@ use std::io::{self, Write};
 use lapidary_vocab::Event;
 
 use crate::Renderer;
-use crate::notice::{Level, Notice};
-use crate::outline::{Ahead, Outline};
+use crate::notice::{Notice, NoticeLevel};
+use crate::outline::{Outline, OutlineCursor};
 use crate::plain;
-use crate::transcript::{Item, Prose, Transcript, TurnEnd, User};
+use crate::transcript::{AgentProse, Transcript, TranscriptItem, TurnEnd, UserMessage};
 use crate::words;
 use block::{details, escape, fence, quote, write_fence};
 use frame::{footer, header};
@@ -26,13 +26,13 @@ use tool::tool_block;
 #[derive(Debug, Default)]
 pub struct MarkdownRenderer {
     transcript: Transcript,
-    ahead: Option<Ahead>,
-    items: Items,
+    ahead: Option<OutlineCursor>,
+    items: MarkdownItems,
 }
 
 /// Writes items one after the other, counting prompts.
 #[derive(Debug, Default)]
-struct Items {
+struct MarkdownItems {
     prompts: usize,
     /// The accounts of each turn are worth telling.
     has_turns: bool,
@@ -43,11 +43,11 @@ struct Items {
 impl MarkdownRenderer {
     /// One that knows how it will end.
     pub fn knowing(outline: Outline) -> Self {
-        let ahead = Ahead::of(outline);
+        let ahead = OutlineCursor::new(outline);
         Self {
             transcript: ahead.transcript.again(),
             ahead: Some(ahead),
-            items: Items::default(),
+            items: MarkdownItems::default(),
         }
     }
 
@@ -57,7 +57,7 @@ impl MarkdownRenderer {
             Some(ahead) => &ahead.transcript,
             None => &self.transcript,
         };
-        self.items = Items {
+        self.items = MarkdownItems {
             prompts: 0,
             has_turns: transcript.has_turns(),
             has_days: transcript.has_days(),
@@ -84,12 +84,12 @@ impl Renderer for MarkdownRenderer {
     }
 }
 
-impl Items {
-    fn write(&mut self, items: &[Item], out: &mut dyn Write) -> io::Result<()> {
+impl MarkdownItems {
+    fn write(&mut self, items: &[TranscriptItem], out: &mut dyn Write) -> io::Result<()> {
         for item in items {
             // A blank line ends the block above.
             match item {
-                Item::Prose(prose) if let Some(text) = prose.long_answer() => {
+                TranscriptItem::Prose(prose) if let Some(text) = prose.long_answer() => {
                     out.write_all(b"\n")?;
                     write_fence(&text, out)?;
                 }
@@ -102,17 +102,17 @@ impl Items {
         Ok(())
     }
 
-    fn block(&mut self, item: &Item) -> String {
+    fn block(&mut self, item: &TranscriptItem) -> String {
         match item {
-            Item::User(user) => self.user(user),
-            Item::Prose(prose) => prose_block(prose),
-            Item::Tool(tool) => tool_block(tool),
-            Item::Notice(notice) => notice_block(notice),
-            Item::TurnEnd(turn) => self.turn(turn),
+            TranscriptItem::User(user) => self.user(user),
+            TranscriptItem::Prose(prose) => prose_block(prose),
+            TranscriptItem::Tool(tool) => tool_block(tool),
+            TranscriptItem::Notice(notice) => notice_block(notice),
+            TranscriptItem::TurnEnd(turn) => self.turn(turn),
         }
     }
 
-    fn user(&mut self, user: &User) -> String {
+    fn user(&mut self, user: &UserMessage) -> String {
         let text = user.text.to_str();
         if user.is_synthetic {
             let lines = words::count(text.lines().count() as u64, "line");
@@ -135,7 +135,7 @@ impl Items {
     }
 
     /// `Prompt 2 · 18:15 UTC`, with the day where there are several.
-    fn heading(&mut self, user: &User) -> String {
+    fn heading(&mut self, user: &UserMessage) -> String {
         self.prompts += 1;
         let number = self.has_turns.then(|| format!(" {}", self.prompts));
         let at = user.at.as_deref();
@@ -171,7 +171,7 @@ impl Items {
     }
 }
 
-fn prose_block(prose: &Prose) -> String {
+fn prose_block(prose: &AgentProse) -> String {
     let text = prose::harmless(&prose.text());
     match prose.kind.as_str() {
         "text" if prose.parent.is_none() => text,
@@ -187,9 +187,9 @@ fn prose_block(prose: &Prose) -> String {
 
 fn notice_block(notice: &Notice) -> String {
     let alert = match notice.level {
-        Level::Info => "NOTE",
-        Level::Warning => "WARNING",
-        Level::Error => "CAUTION",
+        NoticeLevel::Info => "NOTE",
+        NoticeLevel::Warning => "WARNING",
+        NoticeLevel::Error => "CAUTION",
     };
     let text = notice
         .text

@@ -2,13 +2,13 @@
 
 /// How loud a notice is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum NoticeLevel {
     Info,
     Warning,
     Error,
 }
 
-impl Level {
+impl NoticeLevel {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Info => "note",
@@ -21,7 +21,7 @@ impl Level {
 /// Something to tell in a line, with what is behind it.
 #[derive(Debug, Clone)]
 pub(crate) struct Notice {
-    pub(crate) level: Level,
+    pub(crate) level: NoticeLevel,
     /// What it is about, in our words.
     pub(crate) label: String,
     /// What there is to say: partly the agent's words, so hostile.
@@ -31,7 +31,7 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    pub(crate) fn new(level: Level, label: &str, text: impl Into<String>) -> Self {
+    pub(crate) fn new(level: NoticeLevel, label: &str, text: impl Into<String>) -> Self {
         Self {
             level,
             label: label.to_owned(),

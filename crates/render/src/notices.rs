@@ -7,14 +7,14 @@ use lapidary_vocab::event::{
 };
 use lapidary_vocab::{Body, Event, Json, Text};
 
-use crate::notice::{Level, Notice};
+use crate::notice::{Notice, NoticeLevel};
 use crate::{json_text, permission};
 
 /// So many characters are shown of a line that could not be read.
 const LONGEST_SAMPLE: usize = 200;
 
 /// The notice that an event is, if it is one.
-pub(crate) fn of(event: &Event) -> Option<Notice> {
+pub(crate) fn notice_for(event: &Event) -> Option<Notice> {
     match &event.body {
         Body::SessionStatus(status) => Some(session_status(status, event)),
         Body::Text(text) => spoken(text, event),
@@ -30,7 +30,7 @@ pub(crate) fn of(event: &Event) -> Option<Notice> {
         Body::SubagentComplete(done) => Some(reported(done)),
         Body::ContextCompaction(compaction) => Some(compacted(compaction)),
         Body::SessionMode(mode) => Some(Notice::new(
-            Level::Info,
+            NoticeLevel::Info,
             "mode of the agent",
             mode.current_mode_id.to_str(),
         )),
@@ -42,9 +42,9 @@ pub(crate) fn of(event: &Event) -> Option<Notice> {
 fn session_status(status: &SessionStatus, event: &Event) -> Notice {
     let word = extension(event, "gemini.severity").or_else(|| extension(event, "acp.severity"));
     let level = match (&status.status, word.as_deref()) {
-        (SessionState::Error, Some("warning")) => Level::Warning,
-        (SessionState::Error, _) => Level::Error,
-        _ => Level::Info,
+        (SessionState::Error, Some("warning")) => NoticeLevel::Warning,
+        (SessionState::Error, _) => NoticeLevel::Error,
+        _ => NoticeLevel::Info,
     };
     let message = status
         .message
@@ -52,8 +52,8 @@ fn session_status(status: &SessionStatus, event: &Event) -> Notice {
         .map(Text::to_str)
         .unwrap_or_default();
     let label = match level {
-        Level::Info => status.status.as_str(),
-        Level::Warning | Level::Error => level.word(),
+        NoticeLevel::Info => status.status.as_str(),
+        NoticeLevel::Warning | NoticeLevel::Error => level.word(),
     };
     Notice::new(level, label, message)
 }
@@ -62,9 +62,9 @@ fn session_status(status: &SessionStatus, event: &Event) -> Notice {
 fn spoken(text: &TextEvent, event: &Event) -> Option<Notice> {
     let message_type = extension(event, "gemini.messageType");
     let level = match (&text.kind, message_type.as_deref()) {
-        (TextKind::Error, _) | (_, Some("error")) => Level::Error,
-        (_, Some("warning")) => Level::Warning,
-        (_, Some("info")) => Level::Info,
+        (TextKind::Error, _) | (_, Some("error")) => NoticeLevel::Error,
+        (_, Some("warning")) => NoticeLevel::Warning,
+        (_, Some("info")) => NoticeLevel::Info,
         _ => return None,
     };
     Some(Notice::new(level, level.word(), text.text.to_str()))
@@ -79,10 +79,10 @@ fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
     match (&diagnostic.kind, raw) {
         // Records that were replaced are no fault: every tool call of a session file replaces one.
         (DiagnosticKind::SessionRecords, _) => {
-            Notice::new(Level::Info, "note", diagnostic.message.as_str())
+            Notice::new(NoticeLevel::Info, "note", diagnostic.message.as_str())
         }
         // What was said says more than that it was not JSON.
-        (DiagnosticKind::Noise, Some(line)) => Notice::new(Level::Warning, "not JSON", line),
+        (DiagnosticKind::Noise, Some(line)) => Notice::new(NoticeLevel::Warning, "not JSON", line),
         (kind, raw) => {
             let label = format!("diagnostic: {}", kind.as_str().replace('_', " "));
             let text = match (kind, &raw) {
@@ -92,7 +92,7 @@ fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
                 }
                 _ => diagnostic.message.clone(),
             };
-            let mut notice = Notice::new(Level::Warning, &label, text);
+            let mut notice = Notice::new(NoticeLevel::Warning, &label, text);
             notice.detail = raw;
             notice
         }
@@ -102,7 +102,7 @@ fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
 fn elicited(request: &ElicitationRequest) -> Notice {
     let url = request.url.as_ref().map(|url| format!(" ({url})"));
     let text = format!("{}{}", request.message, url.unwrap_or_default());
-    Notice::new(Level::Info, "asks the user", text)
+    Notice::new(NoticeLevel::Info, "asks the user", text)
 }
 
 /// What was filled in is the user's own. Why nothing was has to be said.
@@ -113,13 +113,17 @@ fn not_filled_in(result: &ElicitationResult) -> Option<Notice> {
         _ => "not answered",
     };
     let reason = result.reason.as_ref().map(Text::to_string);
-    Some(Notice::new(Level::Info, label, reason.unwrap_or_default()))
+    Some(Notice::new(
+        NoticeLevel::Info,
+        label,
+        reason.unwrap_or_default(),
+    ))
 }
 
 fn failed_command(result: &CommandResult) -> Option<Notice> {
     let message = result.message.as_ref().map(Text::to_string);
     let text = format!("{}: {}", result.command, message.unwrap_or_default());
-    let notice = || Notice::new(Level::Error, "command failed", text);
+    let notice = || Notice::new(NoticeLevel::Error, "command failed", text);
     result.is_error.then(notice)
 }
 
@@ -148,7 +152,11 @@ fn hook(run: &HookRun) -> Notice {
     } else {
         format!("{}: {}", run.hook, said.join(", "))
     };
-    let level = if failed { Level::Warning } else { Level::Info };
+    let level = if failed {
+        NoticeLevel::Warning
+    } else {
+        NoticeLevel::Info
+    };
     Notice::new(level, &format!("hook {}", run.hook_event), text)
 }
 
@@ -179,7 +187,7 @@ fn spawned(spawn: &SubagentSpawn) -> Notice {
     } else {
         "sub-agent starts"
     };
-    Notice::new(Level::Info, verb, name + &task)
+    Notice::new(NoticeLevel::Info, verb, name + &task)
 }
 
 fn reported(done: &SubagentComplete) -> Notice {
@@ -187,7 +195,7 @@ fn reported(done: &SubagentComplete) -> Notice {
         .status
         .as_ref()
         .map_or_else(|| "done".to_owned(), Text::to_string);
-    let mut notice = Notice::new(Level::Info, "sub-agent ends", status);
+    let mut notice = Notice::new(NoticeLevel::Info, "sub-agent ends", status);
     notice.detail = done.summary.as_ref().map(Text::to_string);
     notice
 }
@@ -198,7 +206,7 @@ fn compacted(compaction: &ContextCompaction) -> Notice {
         .as_ref()
         .map(|tokens| format!(", {tokens} tokens before"));
     let text = format!("{}{}", compaction.trigger, before.unwrap_or_default());
-    let mut notice = Notice::new(Level::Info, "history shortened", text);
+    let mut notice = Notice::new(NoticeLevel::Info, "history shortened", text);
     notice.detail = compaction.summary.as_ref().map(Text::to_string);
     notice
 }
@@ -209,7 +217,7 @@ fn unknown(whole: &Json) -> Notice {
         .get("event")
         .map(json_text::readable)
         .unwrap_or_default();
-    let mut notice = Notice::new(Level::Warning, "event of an unknown kind", name);
+    let mut notice = Notice::new(NoticeLevel::Warning, "event of an unknown kind", name);
     notice.detail = Some(json_text::pretty(whole.token()));
     notice
 }

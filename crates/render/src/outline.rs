@@ -23,13 +23,13 @@ impl Outline {
 
 /// An outline in use.
 #[derive(Debug)]
-pub(crate) struct Ahead {
+pub(crate) struct OutlineCursor {
     pub(crate) transcript: Transcript,
     has_begun: Cell<bool>,
 }
 
-impl Ahead {
-    pub(crate) fn of(outline: Outline) -> Self {
+impl OutlineCursor {
+    pub(crate) fn new(outline: Outline) -> Self {
         Self {
             transcript: outline.transcript,
             has_begun: Cell::new(false),

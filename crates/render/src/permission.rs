@@ -4,7 +4,7 @@ use lapidary_vocab::content::ContentBlock;
 use lapidary_vocab::event::{DecidedBy, PermissionDecision, PermissionOutcome, PermissionRequest};
 use lapidary_vocab::{Json, Text};
 
-use crate::notice::{Level, Notice};
+use crate::notice::{Notice, NoticeLevel};
 use crate::{plain, tool_argument, words};
 
 /// How many requests may wait for their answers: of more, the oldest is forgotten.
@@ -102,9 +102,9 @@ impl PermissionAnswer {
     /// The answer as a line of its own.
     fn notice(&self, what: &str) -> Notice {
         let level = if self.is_denied() {
-            Level::Warning
+            NoticeLevel::Warning
         } else {
-            Level::Info
+            NoticeLevel::Info
         };
         let reason = self.reason.as_ref().filter(|_| !self.is_allowed());
         let text = match (reason, self.decider()) {
@@ -152,7 +152,7 @@ impl OpenRequests {
         let what = subject(&request.tool_name, &request.tool_input, title);
         let reason = request.reason.as_ref().map(|reason| format!(": {reason}"));
         let text = format!("{what}{}", reason.unwrap_or_default());
-        let notice = Notice::new(Level::Warning, "permission asked, no answer", text);
+        let notice = Notice::new(NoticeLevel::Warning, "permission asked, no answer", text);
         if self.waiting.len() >= MOST_OPEN {
             self.waiting.remove(0);
         }

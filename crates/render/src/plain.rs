@@ -56,11 +56,11 @@ pub(crate) fn first_line(text: &str, limit: usize) -> String {
 
 /// Cleans a text that comes in chunks: a sequence that began in one chunk may end in the next.
 #[derive(Debug, Default)]
-pub struct Chunks {
+pub struct ChunkFilter {
     held: String,
 }
 
-impl Chunks {
+impl ChunkFilter {
     /// The chunk, cleaned. An unfinished sequence at its end waits for the next chunk.
     pub fn push(&mut self, chunk: &str) -> String {
         let mut text = std::mem::take(&mut self.held);
@@ -68,11 +68,11 @@ impl Chunks {
         let mut from = 0;
         while let Some(at) = text[from..].find(is_suspect).map(|at| from + at) {
             match sequence(&text[at..]) {
-                Sequence::Unfinished => {
+                EscapeSequence::Unfinished => {
                     self.held = text.split_off(at);
                     break;
                 }
-                Sequence::Whole(len) => from = at + len,
+                EscapeSequence::Whole(len) => from = at + len,
             }
         }
         sanitize(&text).into_owned()
@@ -85,7 +85,7 @@ impl Chunks {
 }
 
 /// What a suspect character begins.
-enum Sequence {
+enum EscapeSequence {
     /// This many bytes belong together.
     Whole(usize),
     /// The text ends within it.
@@ -115,40 +115,40 @@ fn take_suspect<'a>(rest: &'a str, clean: &mut String) -> &'a str {
         clean.extend(suspect.escape_unicode());
     }
     match sequence(rest) {
-        Sequence::Whole(len) => &rest[len..],
-        Sequence::Unfinished => &rest[suspect.len_utf8()..],
+        EscapeSequence::Whole(len) => &rest[len..],
+        EscapeSequence::Unfinished => &rest[suspect.len_utf8()..],
     }
 }
 
 /// What the suspect character at the start of `text` begins.
-fn sequence(text: &str) -> Sequence {
+fn sequence(text: &str) -> EscapeSequence {
     let mut chars = text.chars();
     let opener = chars.next().unwrap_or_default();
     let alone = opener.len_utf8();
     let (inside, before) = match (opener, chars.next()) {
-        ('\r' | ESC, None) => return Sequence::Unfinished,
-        ('\r', Some('\n')) => return Sequence::Whole(2),
+        ('\r' | ESC, None) => return EscapeSequence::Unfinished,
+        ('\r', Some('\n')) => return EscapeSequence::Whole(2),
         (ESC, Some('[')) | ('\u{9b}', _) => {
-            (Inside::Control, if opener == ESC { 2 } else { alone })
+            (SequencePart::Control, if opener == ESC { 2 } else { alone })
         }
-        (ESC, Some(']' | 'P' | 'X' | '^' | '_')) => (Inside::String, 2),
-        ('\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}', _) => (Inside::String, alone),
-        (ESC, Some(_)) => (Inside::Short, alone),
-        _ => return Sequence::Whole(alone),
+        (ESC, Some(']' | 'P' | 'X' | '^' | '_')) => (SequencePart::String, 2),
+        ('\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}', _) => (SequencePart::String, alone),
+        (ESC, Some(_)) => (SequencePart::Short, alone),
+        _ => return EscapeSequence::Whole(alone),
     };
     let after = &text[before..];
     match inside.end(after) {
         // It is broken or endless: only its opener goes.
-        Some(0) => Sequence::Whole(alone),
-        Some(end) => Sequence::Whole(before + end),
-        None if after.len() < LONGEST_SEQUENCE => Sequence::Unfinished,
-        None => Sequence::Whole(alone),
+        Some(0) => EscapeSequence::Whole(alone),
+        Some(end) => EscapeSequence::Whole(before + end),
+        None if after.len() < LONGEST_SEQUENCE => EscapeSequence::Unfinished,
+        None => EscapeSequence::Whole(alone),
     }
 }
 
 /// What stands inside a sequence.
 #[derive(Clone, Copy)]
-enum Inside {
+enum SequencePart {
     /// Parameters, intermediates, a final byte: colours and cursor movements.
     Control,
     /// Text up to BEL or ST: titles, links, the clipboard.
@@ -157,7 +157,7 @@ enum Inside {
     Short,
 }
 
-impl Inside {
+impl SequencePart {
     /// Where it ends; 0 if something else stands in the way; none if the text ends first.
     fn end(self, after: &str) -> Option<usize> {
         match self {
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(sanitize(input), expected, "{input:?}");
         // Cut anywhere, the chunks show the same.
         for cut in (0..=input.len()).filter(|cut| input.is_char_boundary(*cut)) {
-            let mut chunks = Chunks::default();
+            let mut chunks = ChunkFilter::default();
             let shown = chunks.push(&input[..cut]) + &chunks.push(&input[cut..]) + &chunks.finish();
             assert_eq!(shown, expected, "{input:?} cut at {cut}");
         }

@@ -1,16 +1,16 @@
 //! A glance at what a tool changed or returned: a few lines, and how many more there are.
 
 use crate::diff;
-use crate::ink::Ink;
-use crate::tool::{Part, State};
-use crate::transcript::Tool;
+use crate::ink::TextInk;
+use crate::tool::{CallState, ToolPart};
+use crate::transcript::ToolCallItem;
 use crate::words;
 
 const CHARACTERS: usize = 240;
 
 /// How many lines are shown.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct PreviewLimits {
     /// Of a change that was made.
     pub(crate) change: usize,
     /// Of what came back.
@@ -20,13 +20,13 @@ pub(crate) struct Limits {
 }
 
 /// What fits behind the check mark: the size of a change or of a file that was read.
-pub(crate) fn summary(tool: &Tool, parts: &[Part]) -> Option<String> {
+pub(crate) fn summary(tool: &ToolCallItem, parts: &[ToolPart]) -> Option<String> {
     parts.iter().find_map(|part| match part {
-        Part::Diff { diff, .. } if tool.state() == State::Done => {
+        ToolPart::Diff { diff, .. } if tool.state() == CallState::Done => {
             let (added, removed) = diff::sizes(diff);
             Some(format!("+{added} −{removed}"))
         }
-        Part::File { text, .. } if tool.returned_a_file() => {
+        ToolPart::File { text, .. } if tool.returned_a_file() => {
             Some(words::count(text.lines().count() as u64, "line"))
         }
         _ => None,
@@ -34,8 +34,12 @@ pub(crate) fn summary(tool: &Tool, parts: &[Part]) -> Option<String> {
 }
 
 /// The glance, line by line. Hostile as the parts are.
-pub(crate) fn lines(tool: &Tool, parts: &[Part], limits: Limits) -> Vec<(Ink, String)> {
-    let is_done = tool.state() == State::Done;
+pub(crate) fn lines(
+    tool: &ToolCallItem,
+    parts: &[ToolPart],
+    limits: PreviewLimits,
+) -> Vec<(TextInk, String)> {
+    let is_done = tool.state() == CallState::Done;
     let limit = if is_done {
         limits.output
     } else {
@@ -44,8 +48,10 @@ pub(crate) fn lines(tool: &Tool, parts: &[Part], limits: Limits) -> Vec<(Ink, St
     let mut lines = Vec::new();
     for part in parts {
         match part {
-            Part::Diff { diff, .. } if is_done => some(diff_lines(diff), limits.change, &mut lines),
-            Part::Terminal {
+            ToolPart::Diff { diff, .. } if is_done => {
+                some(diff_lines(diff), limits.change, &mut lines)
+            }
+            ToolPart::Terminal {
                 output: Some(text),
                 note,
                 ..
@@ -53,8 +59,8 @@ pub(crate) fn lines(tool: &Tool, parts: &[Part], limits: Limits) -> Vec<(Ink, St
                 some(text_lines(text), limit, &mut lines);
                 lines.extend(note.iter().map(aside));
             }
-            Part::Output(text) => some(text_lines(text), limit, &mut lines),
-            Part::Note(note) => lines.push(aside(note)),
+            ToolPart::Output(text) => some(text_lines(text), limit, &mut lines),
+            ToolPart::Note(note) => lines.push(aside(note)),
             // Arguments are in the headline as far as they fit; files are only counted.
             _ => {}
         }
@@ -62,31 +68,31 @@ pub(crate) fn lines(tool: &Tool, parts: &[Part], limits: Limits) -> Vec<(Ink, St
     lines
 }
 
-fn aside(note: &String) -> (Ink, String) {
-    (Ink::Faint, format!("({note})"))
+fn aside(note: &String) -> (TextInk, String) {
+    (TextInk::Faint, format!("({note})"))
 }
 
-fn diff_lines(diff: &str) -> Vec<(Ink, &str)> {
+fn diff_lines(diff: &str) -> Vec<(TextInk, &str)> {
     let ink = |kind| match kind {
-        diff::Line::Added => Some(Ink::Added),
-        diff::Line::Removed => Some(Ink::Removed),
-        diff::Line::Context => Some(Ink::Faint),
-        diff::Line::Head | diff::Line::Hunk => None,
+        diff::DiffLine::Added => Some(TextInk::Added),
+        diff::DiffLine::Removed => Some(TextInk::Removed),
+        diff::DiffLine::Context => Some(TextInk::Faint),
+        diff::DiffLine::Head | diff::DiffLine::Hunk => None,
     };
     diff::lines(diff)
         .filter_map(|(kind, line)| Some((ink(kind)?, line)))
         .collect()
 }
 
-fn text_lines(text: &str) -> Vec<(Ink, &str)> {
+fn text_lines(text: &str) -> Vec<(TextInk, &str)> {
     text.trim_end()
         .lines()
-        .map(|line| (Ink::Faint, line))
+        .map(|line| (TextInk::Faint, line))
         .collect()
 }
 
 /// Adds the first of these lines, and how many there are besides.
-fn some(mut of: Vec<(Ink, &str)>, limit: usize, lines: &mut Vec<(Ink, String)>) {
+fn some(mut of: Vec<(TextInk, &str)>, limit: usize, lines: &mut Vec<(TextInk, String)>) {
     // A note about a single line would be as long as the line.
     let shown = if of.len() <= limit + 1 {
         of.len()
@@ -97,7 +103,7 @@ fn some(mut of: Vec<(Ink, &str)>, limit: usize, lines: &mut Vec<(Ink, String)>) 
     lines.extend(of.into_iter().map(|(ink, line)| (ink, shortened(line))));
     if more > 0 {
         let more = words::count(more as u64, "more line");
-        lines.push((Ink::Faint, format!("… {more}")));
+        lines.push((TextInk::Faint, format!("… {more}")));
     }
 }
 

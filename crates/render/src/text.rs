@@ -25,26 +25,26 @@ use lapidary_vocab::event::{
 use lapidary_vocab::{Body, Event, Text};
 
 use crate::Renderer;
-use crate::echo::Echo;
-use crate::ink::Ink;
-use crate::live::Marks;
-use crate::notice::{Level, Notice};
+use crate::echo::EchoFilter;
+use crate::ink::TextInk;
+use crate::live::MarkSet;
+use crate::notice::{Notice, NoticeLevel};
 use crate::notices;
 use crate::permission::{self, OpenRequests, PermissionAnswer};
 use crate::plain;
-use crate::preview::{self, Limits};
+use crate::preview::{self, PreviewLimits};
 use crate::times::ShownTimes;
-use crate::tool::{State, parts};
-use crate::totals::{Totals, begins_turn};
-use crate::transcript::{Tool, is_replayed};
+use crate::tool::{CallState, parts};
+use crate::totals::{UsageTotals, begins_turn};
+use crate::transcript::{ToolCallItem, is_replayed};
 use crate::words;
-use pen::Pen;
+use pen::LinePen;
 
 /// How many calls may wait for their results: behind more, the result of the oldest is told without its call's name.
 const MOST_OPEN: usize = 256;
 
 /// What is shown of a call: less of what went well, because more of it can be asked for.
-const LIMITS: Limits = Limits {
+const LIMITS: PreviewLimits = PreviewLimits {
     change: 8,
     output: 8,
     failure: 20,
@@ -52,7 +52,7 @@ const LIMITS: Limits = Limits {
 
 /// How to write.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
+pub struct TextOptions {
     /// Use colours, as ANSI sequences.
     pub colour: bool,
 }
@@ -60,12 +60,12 @@ pub struct Options {
 /// Writes events for a terminal or a log.
 #[derive(Debug)]
 pub struct TextRenderer {
-    pen: Pen,
-    echo: Echo,
-    totals: Totals,
-    turn: Totals,
+    pen: LinePen,
+    echo: EchoFilter,
+    totals: UsageTotals,
+    turn: UsageTotals,
     /// Calls without a result yet, oldest first. Real runs have a handful.
-    open_calls: VecDeque<(Text, Tool)>,
+    open_calls: VecDeque<(Text, ToolCallItem)>,
     /// The call whose headline was written last.
     last_call: Option<Text>,
     requests: OpenRequests,
@@ -82,12 +82,12 @@ pub struct TextRenderer {
 
 impl TextRenderer {
     /// A renderer for one transcript.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: TextOptions) -> Self {
         Self {
-            pen: Pen::new(options.colour),
-            echo: Echo::default(),
-            totals: Totals::default(),
-            turn: Totals::default(),
+            pen: LinePen::new(options.colour),
+            echo: EchoFilter::default(),
+            totals: UsageTotals::default(),
+            turn: UsageTotals::default(),
             open_calls: VecDeque::new(),
             last_call: None,
             requests: OpenRequests::default(),
@@ -109,7 +109,7 @@ impl TextRenderer {
 
     /// The same in the signs that a terminal can show.
     #[must_use]
-    pub fn with_marks(mut self, marks: Marks) -> Self {
+    pub fn with_marks(mut self, marks: MarkSet) -> Self {
         self.pen.marks = marks;
         self
     }
@@ -128,7 +128,7 @@ impl Renderer for TextRenderer {
         if let Body::PermissionDecision(decision) = &event.body {
             return self.decision(decision, out);
         }
-        if let Some(notice) = notices::of(event) {
+        if let Some(notice) = notices::notice_for(event) {
             return self.notice(&notice, out);
         }
         match &event.body {
@@ -164,10 +164,10 @@ impl Renderer for TextRenderer {
             self.turn_ended || (!self.turn_told && self.totals.tokens().sum().is_some());
         if !self.is_over && is_untold && !facts.is_empty() {
             self.pen
-                .line(Ink::Faint, &format!("— {}", facts.join(" · ")), out)?;
+                .line(TextInk::Faint, &format!("— {}", facts.join(" · ")), out)?;
         }
         match self.totals.not_shown() {
-            Some(hidden) => self.pen.line(Ink::Faint, &format!("  {hidden}"), out),
+            Some(hidden) => self.pen.line(TextInk::Faint, &format!("  {hidden}"), out),
             None => Ok(()),
         }
     }
@@ -185,10 +185,10 @@ impl TextRenderer {
             .into_iter()
             .flatten()
             .map(|fact| format!("  {}", plain::first_line(&fact.to_str(), 200)));
-        let began = self.times.as_mut().and_then(|times| times.of(event));
+        let began = self.times.as_mut().and_then(|times| times.shown_time(event));
         let facts = facts.chain(began.map(|began| format!("  {began}")));
         self.pen.line(
-            Ink::Faint,
+            TextInk::Faint,
             &format!("session{}", facts.collect::<String>()),
             out,
         )
@@ -196,8 +196,8 @@ impl TextRenderer {
 
     /// Where times are shown, a line above the prompt has its own.
     fn tell_time(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()> {
-        match self.times.as_mut().and_then(|times| times.of(event)) {
-            Some(time) => self.pen.line(Ink::Faint, &time, out),
+        match self.times.as_mut().and_then(|times| times.shown_time(event)) {
+            Some(time) => self.pen.line(TextInk::Faint, &time, out),
             None => Ok(()),
         }
     }
@@ -211,14 +211,14 @@ impl TextRenderer {
         let text = input.text.to_str();
         if input.is_synthetic {
             let folded = words::folded_input(&text, is_replayed(event), 60);
-            return self.pen.line(Ink::Faint, &folded, out);
+            return self.pen.line(TextInk::Faint, &folded, out);
         }
         self.tell_time(event, out)?;
-        self.pen.block("> ", Ink::Prompt, &text, out)?;
+        self.pen.block("> ", TextInk::Prompt, &text, out)?;
         match input.images.len() {
             0 => Ok(()),
             images => self.pen.line(
-                Ink::Prompt,
+                TextInk::Prompt,
                 &format!("> ({})", words::count(images as u64, "image")),
                 out,
             ),
@@ -239,9 +239,9 @@ impl TextRenderer {
     fn say(&mut self, kind: &str, text: &Text, out: &mut dyn io::Write) -> io::Result<()> {
         self.has_answered |= kind == "text";
         let (margin, ink) = if kind == "text" {
-            ("", Ink::Plain)
+            ("", TextInk::Plain)
         } else {
-            ("┆ ", Ink::Thought)
+            ("┆ ", TextInk::Thought)
         };
         let text = text.to_str();
         let text = match kind {
@@ -262,7 +262,7 @@ impl TextRenderer {
         let is_under_its_call = self.last_call.is_some() && self.last_call == decision.tool_use_id;
         if is_under_its_call && answer.is_allowed() {
             let line = format!("  · {}", answer.in_words());
-            return self.pen.line(Ink::Faint, &line, out);
+            return self.pen.line(TextInk::Faint, &line, out);
         }
         self.notice(&permission::decided(decision), out)
     }
@@ -276,11 +276,11 @@ impl TextRenderer {
 
     fn notice(&mut self, notice: &Notice, out: &mut dyn io::Write) -> io::Result<()> {
         let (mark, ink) = match notice.level {
-            Level::Info => ("·", Ink::Faint),
-            Level::Warning => ("!", Ink::Warning),
-            Level::Error => ("✗", Ink::Error),
+            NoticeLevel::Info => ("·", TextInk::Faint),
+            NoticeLevel::Warning => ("!", TextInk::Warning),
+            NoticeLevel::Error => ("✗", TextInk::Error),
         };
-        if notice.level != Level::Info {
+        if notice.level != NoticeLevel::Info {
             self.last_error = Some(notice.text.clone());
         }
         let label = plain::first_line(&notice.label, 100);
@@ -298,7 +298,7 @@ impl TextRenderer {
         event: &Event,
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
-        let tool = Tool::called(call, event);
+        let tool = ToolCallItem::called(call, event);
         // Over ACP a call is told again whenever more is known about it.
         let known = self
             .open_calls
@@ -328,7 +328,7 @@ impl TextRenderer {
         event: &Event,
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
-        let is_its = |(id, _): &(Text, Tool)| *id == done.call_id;
+        let is_its = |(id, _): &(Text, ToolCallItem)| *id == done.call_id;
         let place = self.open_calls.iter().rposition(is_its);
         let open = place.and_then(|place| self.open_calls.remove(place));
         let mut tool = open.map(|(_, tool)| tool).unwrap_or_default();
@@ -345,16 +345,16 @@ impl TextRenderer {
                     .join(" "),
             );
         }
-        if tool.state() != State::Done {
+        if tool.state() != CallState::Done {
             facts.push(tool.state().word().to_owned());
         }
         let parts = parts(&tool);
         facts.extend(tool.millis().map(words::duration));
         facts.extend(preview::summary(&tool, &parts));
-        let ink = if tool.state() == State::Done {
-            Ink::Good
+        let ink = if tool.state() == CallState::Done {
+            TextInk::Good
         } else {
-            Ink::Error
+            TextInk::Error
         };
         self.pen.line(
             ink,

@@ -12,7 +12,7 @@ pub(crate) struct ShownTimes {
 
 impl ShownTimes {
     /// When an event was: `15 November 2026, 18:15 UTC`, and `18:15 UTC` after another of the same day.
-    pub(crate) fn of(&mut self, event: &Event) -> Option<String> {
+    pub(crate) fn shown_time(&mut self, event: &Event) -> Option<String> {
         let at = event.base.timestamp.as_ref().map(Text::to_string)?;
         let last = self.last.replace(at.clone());
         words::time_after(&at, last.as_deref())

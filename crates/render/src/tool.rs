@@ -6,23 +6,23 @@ use lapidary_json::Token;
 use lapidary_vocab::Text;
 use lapidary_vocab::event::{ToolCallStatus, ToolKind};
 
-pub(crate) use crate::call_state::State;
+pub(crate) use crate::call_state::CallState;
 use crate::permission::PermissionAnswer;
 use crate::plain;
 use crate::tool_argument::{LONGEST_ARGUMENT, telling_argument, untold};
 use crate::totals;
-use crate::transcript::Tool;
+use crate::transcript::ToolCallItem;
 
-pub(crate) use parts::{Origin, Part, parts};
+pub(crate) use parts::{DiffOrigin, ToolPart, parts};
 
-impl Tool {
-    pub(crate) fn state(&self) -> State {
+impl ToolCallItem {
+    pub(crate) fn state(&self) -> CallState {
         match &self.done {
-            None if self.is_denied() => State::Denied,
-            None => State::Unanswered,
-            Some(done) if done.status == ToolCallStatus::Cancelled => State::Cancelled,
-            Some(done) if totals::failed(done) => State::Failed,
-            Some(_) => State::Done,
+            None if self.is_denied() => CallState::Denied,
+            None => CallState::Unanswered,
+            Some(done) if done.status == ToolCallStatus::Cancelled => CallState::Cancelled,
+            Some(done) if totals::failed(done) => CallState::Failed,
+            Some(_) => CallState::Done,
         }
     }
 
@@ -60,7 +60,7 @@ impl Tool {
 
     /// True if what came back is a file's content.
     pub(crate) fn returned_a_file(&self) -> bool {
-        self.is(&ToolKind::Read) && self.state() == State::Done
+        self.is(&ToolKind::Read) && self.state() == CallState::Done
     }
 
     fn is(&self, kind: &ToolKind) -> bool {
@@ -92,13 +92,13 @@ mod tests {
     use super::*;
     use lapidary_vocab::{Body, Event, Json};
 
-    fn tool(bodies: &[&str]) -> Tool {
-        let mut tool = Tool::default();
+    fn tool(bodies: &[&str]) -> ToolCallItem {
+        let mut tool = ToolCallItem::default();
         for body in bodies {
             let line = body.replacen('{', r#"{"id":"r-0","seq":0,"provider":"gemini","#, 1);
             let event = Event::from_json(&line).unwrap();
             match &event.body {
-                Body::ToolInvocation(call) => tool = Tool::called(call, &event),
+                Body::ToolInvocation(call) => tool = ToolCallItem::called(call, &event),
                 Body::ToolCompletion(done) => tool.complete(done, &event),
                 other => panic!("{other:?}"),
             }
@@ -134,12 +134,12 @@ mod tests {
 
     #[test]
     fn what_was_read_is_a_file_and_what_failed_comes_first() {
-        let arguments = Part::Arguments(vec![("limit".to_owned(), "5".to_owned())]);
+        let arguments = ToolPart::Arguments(vec![("limit".to_owned(), "5".to_owned())]);
         let read = tool(&[
             CALL,
             r#"{"event":"tool_completion","callId":"c","status":"completed","output":"x"}"#,
         ]);
-        let file = Part::File {
+        let file = ToolPart::File {
             path: "a.rs".to_owned(),
             text: "x".to_owned(),
         };
@@ -148,13 +148,16 @@ mod tests {
             CALL,
             r#"{"event":"tool_completion","callId":"c","status":"failed","output":"no"}"#,
         ]);
-        assert_eq!(parts(&failed), [Part::Output("no".to_owned()), arguments]);
+        assert_eq!(
+            parts(&failed),
+            [ToolPart::Output("no".to_owned()), arguments]
+        );
     }
 
     #[test]
     fn a_result_that_comes_twice_is_shown_once() {
         let done = r#"{"event":"tool_completion","callId":"c","status":"completed","output":"x","content":[{"type":"text","text":"x"}]}"#;
-        assert_eq!(parts(&tool(&[done])), [Part::Output("x".to_owned())]);
+        assert_eq!(parts(&tool(&[done])), [ToolPart::Output("x".to_owned())]);
         assert_eq!(tool(&[done]).name(), "result of an unknown call");
     }
 }

@@ -14,14 +14,14 @@ const MOST_CALLED: usize = 1024;
 
 /// Token counts. What nobody reported is absent, never zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Tokens {
+pub(crate) struct TokenSums {
     pub(crate) input: Option<u64>,
     pub(crate) output: Option<u64>,
     pub(crate) cached: Option<u64>,
     total: Option<u64>,
 }
 
-impl Tokens {
+impl TokenSums {
     fn of_turn(usage: &TokenUsage) -> Self {
         Self {
             input: whole(usage.input_tokens.as_ref()),
@@ -129,9 +129,9 @@ impl ComputedCost {
 
 /// The sums over a session or a turn.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Totals {
-    turn_tokens: Tokens,
-    step_tokens: Tokens,
+pub(crate) struct UsageTotals {
+    turn_tokens: TokenSums,
+    step_tokens: TokenSums,
     turn_millis: u64,
     run_millis: Option<u64>,
     first: Option<String>,
@@ -145,14 +145,14 @@ pub(crate) struct Totals {
     cost: Option<f64>,
     /// What it had cost before.
     cost_before: f64,
-    pub(crate) models: BTreeMap<String, Tokens>,
+    pub(crate) models: BTreeMap<String, TokenSums>,
     hidden: BTreeMap<&'static str, u64>,
     pub(crate) events: u64,
     /// The calls that were counted and are not over.
     called: HashSet<String>,
 }
 
-impl Totals {
+impl UsageTotals {
     /// Counts an event.
     pub(crate) fn note(&mut self, event: &Event) {
         self.events += 1;
@@ -179,7 +179,7 @@ impl Totals {
             }
             Body::UsageUpdate(usage) => {
                 let step = usage.step_usage.token();
-                self.step_tokens.add(Tokens::of_step(step));
+                self.step_tokens.add(TokenSums::of_step(step));
                 self.step_cost.add(event);
             }
             Body::RunEnd(end) => {
@@ -202,7 +202,7 @@ impl Totals {
 
     fn note_turn(&mut self, turn: &TurnComplete) {
         if let Some(usage) = &turn.usage {
-            self.turn_tokens.add(Tokens::of_turn(usage));
+            self.turn_tokens.add(TokenSums::of_turn(usage));
         }
         self.note_cost(turn.cost_usd.as_ref());
         // Gemini's error results say 0, which means that it did not measure.
@@ -211,7 +211,7 @@ impl Totals {
             self.models
                 .entry(model.clone())
                 .or_default()
-                .add(Tokens::of_model(usage));
+                .add(TokenSums::of_model(usage));
         }
     }
 
@@ -257,7 +257,7 @@ impl Totals {
     /// From the turns or the steps, as [`Self::tokens`]. No tokens, no cost.
     fn computed_cost(&self) -> Option<f64> {
         self.tokens().sum().filter(|tokens| *tokens > 0)?;
-        if self.turn_tokens == Tokens::default() {
+        if self.turn_tokens == TokenSums::default() {
             self.step_cost.known()
         } else {
             self.turn_cost.known()
@@ -274,8 +274,8 @@ impl Totals {
     }
 
     /// Tokens by the turns' own accounts; session files only have the steps.
-    pub(crate) fn tokens(&self) -> Tokens {
-        if self.turn_tokens == Tokens::default() {
+    pub(crate) fn tokens(&self) -> TokenSums {
+        if self.turn_tokens == TokenSums::default() {
             self.step_tokens
         } else {
             self.turn_tokens
@@ -376,7 +376,7 @@ mod tests {
 
     #[track_caller]
     fn check(turns: &[Event], expected: Option<&str>) {
-        let mut totals = Totals::default();
+        let mut totals = UsageTotals::default();
         for turn in turns {
             totals.note(turn);
         }

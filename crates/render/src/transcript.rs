@@ -11,13 +11,13 @@ use lapidary_vocab::event::{
 };
 use lapidary_vocab::{Body, Event, Text, TextBuilder};
 
-use crate::call_state::State;
-use crate::echo::Echo;
-use crate::notice::{Level, Notice};
+use crate::call_state::CallState;
+use crate::echo::EchoFilter;
+use crate::notice::{Notice, NoticeLevel};
 use crate::notices;
 use crate::permission::{OpenRequests, PermissionAnswer};
 use crate::plain;
-use crate::totals::Totals;
+use crate::totals::UsageTotals;
 use crate::words;
 
 /// How long a text may be to be read as Markdown. Parsing takes many times a text's size, and nobody writes a megabyte of prose.
@@ -29,11 +29,11 @@ const LONGEST_TITLE: usize = 80;
 /// A conversation and what is known about it.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
-    pub(crate) session: Session,
-    pub(crate) items: Vec<Item>,
-    pub(crate) totals: Totals,
+    pub(crate) session: SessionHeader,
+    pub(crate) items: Vec<TranscriptItem>,
+    pub(crate) totals: UsageTotals,
     pub(crate) end: Option<RunEnd>,
-    pub(crate) prompts: Vec<Prompt>,
+    pub(crate) prompts: Vec<PromptEntry>,
     /// How many items tell of a failure.
     pub(crate) failures: usize,
     /// The events that are the last to tell of a call that nothing answers, if that is known: such a call is not waited for.
@@ -41,12 +41,12 @@ pub(crate) struct Transcript {
     pushed: u64,
     turns: usize,
     /// What was counted since the last turn ended or the last prompt came.
-    turn: Totals,
+    turn: UsageTotals,
     requests: OpenRequests,
     /// The error that was told last in this turn.
     last_error: Option<String>,
-    echo: Echo,
-    open_calls: HashMap<String, Open>,
+    echo: EchoFilter,
+    open_calls: HashMap<String, UnansweredCall>,
     /// True if the last item is a text that the next chunk may continue.
     is_speaking: bool,
     /// True if the agent has said something in this turn.
@@ -55,7 +55,7 @@ pub(crate) struct Transcript {
 
 /// The header's facts.
 #[derive(Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct SessionHeader {
     pub(crate) provider: String,
     pub(crate) id: Option<Text>,
     pub(crate) init: SessionInit,
@@ -63,7 +63,7 @@ pub(crate) struct Session {
 
 /// A prompt, for a list of them.
 #[derive(Debug)]
-pub(crate) struct Prompt {
+pub(crate) struct PromptEntry {
     /// Its first line.
     pub(crate) title: String,
     pub(crate) at: Option<String>,
@@ -73,17 +73,17 @@ pub(crate) struct Prompt {
 
 /// One thing that happened.
 #[derive(Debug)]
-pub(crate) enum Item {
-    User(User),
-    Prose(Prose),
-    Tool(Box<Tool>),
+pub(crate) enum TranscriptItem {
+    User(UserMessage),
+    Prose(AgentProse),
+    Tool(Box<ToolCallItem>),
     Notice(Notice),
     TurnEnd(Box<TurnEnd>),
 }
 
 /// What was said to the agent.
 #[derive(Debug)]
-pub(crate) struct User {
+pub(crate) struct UserMessage {
     pub(crate) text: Text,
     pub(crate) images: usize,
     pub(crate) is_synthetic: bool,
@@ -94,7 +94,7 @@ pub(crate) struct User {
 
 /// What the agent said or thought.
 #[derive(Debug)]
-pub(crate) struct Prose {
+pub(crate) struct AgentProse {
     /// The kind's word: `text`, `thinking`, `plan`, or what a newer version has.
     pub(crate) kind: String,
     /// What was said so far. Joined as tokens, because a chunk may end within a character.
@@ -102,7 +102,7 @@ pub(crate) struct Prose {
     pub(crate) parent: Option<Text>,
 }
 
-impl Prose {
+impl AgentProse {
     pub(crate) fn text(&self) -> String {
         let text = self.words.to_str();
         match self.kind.as_str() {
@@ -128,7 +128,7 @@ impl Prose {
 
 /// A call of a tool and what came of it. A completion without its call is shown all the same.
 #[derive(Debug, Default)]
-pub(crate) struct Tool {
+pub(crate) struct ToolCallItem {
     pub(crate) call: Option<ToolInvocation>,
     pub(crate) done: Option<ToolCompletion>,
     /// The answer, if permission was asked for.
@@ -137,7 +137,7 @@ pub(crate) struct Tool {
     ended: Option<String>,
 }
 
-impl Tool {
+impl ToolCallItem {
     pub(crate) fn called(call: &ToolInvocation, event: &Event) -> Self {
         Self {
             call: Some(call.clone()),
@@ -159,7 +159,7 @@ impl Tool {
 
 /// A call that has not been answered: where its item is, and which event told of it last.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct UnansweredCall {
     at: usize,
     told: u64,
 }
@@ -193,7 +193,7 @@ impl Transcript {
                 return;
             }
         }
-        if let Some(notice) = notices::of(event) {
+        if let Some(notice) = notices::notice_for(event) {
             return self.notice(notice);
         }
         match &event.body {
@@ -229,13 +229,13 @@ impl Transcript {
 
     fn input(&mut self, input: &UserInput, event: &Event) {
         if !input.is_synthetic {
-            self.prompts.push(Prompt {
+            self.prompts.push(PromptEntry {
                 title: plain::first_line(&input.text.to_str(), LONGEST_TITLE),
                 at: timestamp(event),
                 failures: 0,
             });
         }
-        self.items.push(Item::User(User {
+        self.items.push(TranscriptItem::User(UserMessage {
             text: input.text.clone(),
             images: input.images.len(),
             is_synthetic: input.is_synthetic,
@@ -245,7 +245,7 @@ impl Transcript {
     }
 
     /// Hands over the items that nothing will change any more.
-    pub(crate) fn finished(&mut self) -> Vec<Item> {
+    pub(crate) fn finished(&mut self) -> Vec<TranscriptItem> {
         let open = self.open_calls.values().map(|open| open.at).min();
         // Chunks may follow.
         let count = self.items.len() - usize::from(self.is_speaking && !self.items.is_empty());
@@ -297,7 +297,7 @@ impl Transcript {
     fn chunk(&mut self, kind: &str, chunk: &Text, parent: Option<&Text>, continues: bool) {
         self.has_answered |= kind == "text";
         match self.items.last_mut() {
-            Some(Item::Prose(prose))
+            Some(TranscriptItem::Prose(prose))
                 if continues && prose.kind == kind && prose.parent.as_ref() == parent =>
             {
                 prose.words.push(chunk);
@@ -305,7 +305,7 @@ impl Transcript {
             _ => {
                 let mut words = TextBuilder::default();
                 words.push(chunk);
-                self.items.push(Item::Prose(Prose {
+                self.items.push(TranscriptItem::Prose(AgentProse {
                     kind: kind.to_owned(),
                     words,
                     parent: parent.cloned(),
@@ -318,51 +318,52 @@ impl Transcript {
     fn call(&mut self, call: &ToolInvocation, event: &Event) {
         let id = call.call_id.to_string();
         let told = self.pushed;
-        let mut tool = Box::new(Tool::called(call, event));
+        let mut tool = Box::new(ToolCallItem::called(call, event));
         // Over ACP a call is told again whenever more is known about it.
         let known = self.open_calls.get(&id).map(|open| open.at);
         let known = known.filter(|at| *at < self.items.len());
         let at = known.unwrap_or(self.items.len());
         match self.items.get_mut(at) {
             Some(item) => {
-                if let Item::Tool(known) = item {
+                if let TranscriptItem::Tool(known) = item {
                     tool.answer = known.answer.take();
                 }
-                *item = Item::Tool(tool);
+                *item = TranscriptItem::Tool(tool);
             }
-            None => self.items.push(Item::Tool(tool)),
+            None => self.items.push(TranscriptItem::Tool(tool)),
         }
         if self.unanswered.contains(&told) {
             self.open_calls.remove(&id);
         } else {
-            self.open_calls.insert(id, Open { at, told });
+            self.open_calls.insert(id, UnansweredCall { at, told });
         }
     }
 
     fn complete(&mut self, done: &ToolCompletion, event: &Event) {
         let at = self.open_calls.remove(&*done.call_id.to_str());
-        let has_failed =
-            if let Some(Item::Tool(tool)) = at.and_then(|open| self.items.get_mut(open.at)) {
-                tool.complete(done, event);
-                tool.state() == State::Failed
-            } else {
-                let mut tool = Tool::default();
-                tool.complete(done, event);
-                let has_failed = tool.state() == State::Failed;
-                self.items.push(Item::Tool(Box::new(tool)));
-                has_failed
-            };
+        let has_failed = if let Some(TranscriptItem::Tool(tool)) =
+            at.and_then(|open| self.items.get_mut(open.at))
+        {
+            tool.complete(done, event);
+            tool.state() == CallState::Failed
+        } else {
+            let mut tool = ToolCallItem::default();
+            tool.complete(done, event);
+            let has_failed = tool.state() == CallState::Failed;
+            self.items.push(TranscriptItem::Tool(Box::new(tool)));
+            has_failed
+        };
         if has_failed {
             self.note_failure();
         }
     }
 
     fn notice(&mut self, notice: Notice) {
-        if notice.level == Level::Error {
+        if notice.level == NoticeLevel::Error {
             self.last_error = Some(notice.text.clone());
             self.note_failure();
         }
-        self.items.push(Item::Notice(notice));
+        self.items.push(TranscriptItem::Notice(notice));
     }
 
     fn note_failure(&mut self) {
@@ -380,7 +381,7 @@ impl Transcript {
             return false;
         };
         open.told = self.pushed;
-        if let Some(Item::Tool(tool)) = self.items.get_mut(open.at) {
+        if let Some(TranscriptItem::Tool(tool)) = self.items.get_mut(open.at) {
             tool.answer = Some(decision.into());
         }
         if self.unanswered.contains(&self.pushed) {
@@ -405,7 +406,7 @@ impl Transcript {
             self.note_failure();
         }
         let facts = self.turn.take_turn().facts();
-        self.items.push(Item::TurnEnd(Box::new(TurnEnd {
+        self.items.push(TranscriptItem::TurnEnd(Box::new(TurnEnd {
             errors,
             is_error,
             facts,
@@ -417,7 +418,7 @@ impl Transcript {
         let turn = self.turn.take_turn();
         if turn.has_counts() {
             self.is_speaking = false;
-            self.items.push(Item::TurnEnd(Box::new(TurnEnd {
+            self.items.push(TranscriptItem::TurnEnd(Box::new(TurnEnd {
                 errors: Vec::new(),
                 is_error: false,
                 facts: turn.facts(),

@@ -232,24 +232,27 @@ fn check_views(events: &[Event]) {
 }
 
 fn check_renderers(events: &[Event]) {
-    let plain = TextRenderer::new(text::Options { colour: false });
+    let plain = TextRenderer::new(text::TextOptions { colour: false });
     let plain = render(plain, events);
     let control = |c: char| c.is_control() && c != '\n' && c != '\t';
     assert!(!plain.contains(control), "a terminal would obey: {plain:?}");
-    render(TextRenderer::new(text::Options { colour: true }), events);
+    render(
+        TextRenderer::new(text::TextOptions { colour: true }),
+        events,
+    );
     render(MarkdownRenderer::default(), events);
     check_rows(events);
 }
 
 /// On a terminal, no row is wider than it says, and nothing in it moves the cursor.
 fn check_rows(events: &[Event]) {
-    let mut narrator = Narrator::new(live::Options {
-        size: live::Size {
+    let mut narrator = Narrator::new(live::LiveOptions {
+        size: live::TerminalSize {
             width: 30,
             height: 8,
         },
         colour: false,
-        marks: live::Marks::Unicode,
+        marks: live::MarkSet::Unicode,
     });
     let check = |narrator: &mut Narrator| {
         let settled = narrator.take_rows();

@@ -102,7 +102,7 @@ impl Sink {
             Format::Runtime => Target::Runtime(Box::new(RuntimeFold::new(run))),
             Format::Result => Target::Result(Box::default()),
             Format::Text => {
-                let options = text::Options { colour: out.colour };
+                let options = text::TextOptions { colour: out.colour };
                 Target::People(Box::new(TextRenderer::new(options).with_marks(out.marks())))
             }
             Format::Markdown => Target::People(Box::new(MarkdownRenderer::default())),
@@ -215,10 +215,10 @@ impl Sink {
 /// The text of what is over, with its times: wrapped for a terminal, and in plain lines elsewhere.
 fn reading_view(out: &Printer) -> Box<dyn Renderer> {
     if !out.is_terminal {
-        let options = text::Options { colour: out.colour };
+        let options = text::TextOptions { colour: out.colour };
         return Box::new(TextRenderer::new(options).with_times());
     }
-    Box::new(RowRenderer::new(live::Options {
+    Box::new(RowRenderer::new(live::LiveOptions {
         size: terminal::size(),
         colour: out.colour,
         marks: out.marks(),

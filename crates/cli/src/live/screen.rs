@@ -6,7 +6,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use lapidary::render::live::{Row, Size};
+use lapidary::render::live::{ScreenRow, TerminalSize};
 
 /// Erases the rest of the row.
 const ERASE_ROW: &str = "\x1b[K";
@@ -20,15 +20,15 @@ const WRAP_ROWS: &str = "\x1b[?7h";
 #[derive(Debug)]
 pub(super) struct Screen<W: Write> {
     out: W,
-    size: Size,
+    size: TerminalSize,
     /// The rows that may be redrawn, with the cursor at the end of the last one.
-    shown: Vec<Row>,
+    shown: Vec<ScreenRow>,
     /// What they look like is not known any more.
     is_stale: bool,
 }
 
 impl<W: Write> Screen<W> {
-    pub(super) fn new(out: W, size: Size) -> Self {
+    pub(super) fn new(out: W, size: TerminalSize) -> Self {
         Self {
             out,
             size,
@@ -38,7 +38,11 @@ impl<W: Write> Screen<W> {
     }
 
     /// Writes rows for good, and below them rows that will be drawn again.
-    pub(super) fn draw(&mut self, settled: &[Row], mut changing: Vec<Row>) -> io::Result<()> {
+    pub(super) fn draw(
+        &mut self,
+        settled: &[ScreenRow],
+        mut changing: Vec<ScreenRow>,
+    ) -> io::Result<()> {
         // What has scrolled away cannot be drawn again.
         let most = usize::from(self.size.height).max(1);
         let changing = changing.split_off(changing.len().saturating_sub(most));
@@ -63,19 +67,24 @@ impl<W: Write> Screen<W> {
     }
 
     /// Terminals break rows that have become too wide, so there may be more of them now.
-    pub(super) fn resize(&mut self, size: Size) {
+    pub(super) fn resize(&mut self, size: TerminalSize) {
         let width = usize::from(size.width).max(1);
-        let broken = |row: &Row| row.width.div_ceil(width).max(1);
+        let broken = |row: &ScreenRow| row.width.div_ceil(width).max(1);
         let rows = self.shown.iter().map(broken).sum();
         if !self.shown.is_empty() {
-            self.shown.resize(rows, Row::default());
+            self.shown.resize(rows, ScreenRow::default());
         }
         self.size = size;
         self.is_stale = true;
     }
 
     /// Writes everything anew, from the first row on.
-    fn redraw(&self, settled: &[Row], changing: &[Row], out: &mut Vec<u8>) -> io::Result<()> {
+    fn redraw(
+        &self,
+        settled: &[ScreenRow],
+        changing: &[ScreenRow],
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
         write!(out, "{}\r", Up(self.shown.len().saturating_sub(1)))?;
         if self.is_stale {
             // Rows that the terminal has broken remember that they belong together, even when they are written over.
@@ -97,7 +106,7 @@ impl<W: Write> Screen<W> {
     }
 
     /// Writes the rows that differ, each where it stands.
-    fn touch_up(&self, changing: &[Row], out: &mut Vec<u8>) -> io::Result<()> {
+    fn touch_up(&self, changing: &[ScreenRow], out: &mut Vec<u8>) -> io::Result<()> {
         let pairs = self.shown.iter().zip(changing).enumerate();
         for (at, (_, new)) in pairs.filter(|(_, (old, new))| old != new) {
             let below = changing.len() - 1 - at;
@@ -108,7 +117,7 @@ impl<W: Write> Screen<W> {
 }
 
 /// A row that is cut at the margin if need be.
-struct Cut<'r>(&'r Row);
+struct Cut<'r>(&'r ScreenRow);
 
 impl fmt::Display for Cut<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,23 +2,23 @@
 
 use std::env;
 
-use lapidary::render::live::{Marks, Size};
+use lapidary::render::live::{MarkSet, TerminalSize};
 
 use crate::system;
 
 /// What a terminal has that does not tell.
-const USUAL: Size = Size {
+const USUAL: TerminalSize = TerminalSize {
     width: 80,
     height: 24,
 };
 
 /// The size of the terminal that stdout is.
-pub(crate) fn size() -> Size {
+pub(crate) fn size() -> TerminalSize {
     system::terminal_size().unwrap_or(USUAL)
 }
 
 /// The signs that the locale allows.
-pub(crate) fn marks() -> Marks {
+pub(crate) fn marks() -> MarkSet {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let mut values = names.iter().filter_map(|name| env::var(name).ok());
     marks_of(values.find(|value| !value.is_empty()).as_deref())
@@ -26,15 +26,15 @@ pub(crate) fn marks() -> Marks {
 
 /// A locale that names another encoding than UTF-8 means it, and so does `C`, which has none. Where nothing is set, as in a
 /// container, the terminal is taken for a modern one.
-fn marks_of(locale: Option<&str>) -> Marks {
+fn marks_of(locale: Option<&str>) -> MarkSet {
     if matches!(locale, Some("C" | "POSIX")) {
-        return Marks::Ascii;
+        return MarkSet::Ascii;
     }
     let encoding = locale.and_then(|locale| locale.split_once('.'));
     let encoding = encoding.map(|(_, encoding)| encoding.to_ascii_lowercase());
     match encoding.as_deref() {
-        Some(other) if !other.starts_with("utf-8") && !other.starts_with("utf8") => Marks::Ascii,
-        _ => Marks::Unicode,
+        Some(other) if !other.starts_with("utf-8") && !other.starts_with("utf8") => MarkSet::Ascii,
+        _ => MarkSet::Unicode,
     }
 }
 
@@ -45,13 +45,13 @@ mod tests {
     #[test]
     fn only_another_encoding_takes_the_signs_away() {
         for (locale, expected) in [
-            (None, Marks::Unicode),
-            (Some("C"), Marks::Ascii),
-            (Some("POSIX"), Marks::Ascii),
-            (Some("en_US"), Marks::Unicode),
-            (Some("C.UTF-8"), Marks::Unicode),
-            (Some("de_DE.utf8"), Marks::Unicode),
-            (Some("de_DE.ISO-8859-1"), Marks::Ascii),
+            (None, MarkSet::Unicode),
+            (Some("C"), MarkSet::Ascii),
+            (Some("POSIX"), MarkSet::Ascii),
+            (Some("en_US"), MarkSet::Unicode),
+            (Some("C.UTF-8"), MarkSet::Unicode),
+            (Some("de_DE.utf8"), MarkSet::Unicode),
+            (Some("de_DE.ISO-8859-1"), MarkSet::Ascii),
         ] {
             assert_eq!(marks_of(locale), expected, "{locale:?}");
         }

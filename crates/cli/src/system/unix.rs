@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use lapidary::render::live::Size;
+use lapidary::render::live::TerminalSize;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -40,10 +40,10 @@ pub(crate) fn stdout() -> Box<dyn Write> {
 }
 
 /// The size of the terminal that stdout is.
-pub(crate) fn terminal_size() -> Option<Size> {
+pub(crate) fn terminal_size() -> Option<TerminalSize> {
     let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
     let is_known = size.ws_col > 0 && size.ws_row > 0;
-    is_known.then_some(Size {
+    is_known.then_some(TerminalSize {
         width: size.ws_col,
         height: size.ws_row,
     })

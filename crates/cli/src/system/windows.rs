@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lapidary::render::live::Size;
+use lapidary::render::live::TerminalSize;
 use tokio::signal::windows::{CtrlBreak, CtrlC, ctrl_break, ctrl_c};
 
 /// Stdin as the file that it is. What is typed at a console comes in its code page then, not in UTF-8.
@@ -29,9 +29,9 @@ pub(crate) fn stdout() -> Box<dyn Write> {
 }
 
 /// The size of the terminal that stdout is, if the environment tells.
-pub(crate) fn terminal_size() -> Option<Size> {
+pub(crate) fn terminal_size() -> Option<TerminalSize> {
     let number = |name| env::var(name).ok()?.parse().ok().filter(|n| *n > 0);
-    Some(Size {
+    Some(TerminalSize {
         width: number("COLUMNS")?,
         height: number("LINES")?,
     })

@@ -2,7 +2,7 @@
 
 /// How a language is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum LanguageKind {
     Code,
     /// Keys and values.
     Data,
@@ -15,7 +15,7 @@ pub(super) enum Sort {
 pub(super) struct Language {
     /// Its names and the extensions of its files.
     pub(super) names: &'static [&'static str],
-    pub(super) sort: Sort,
+    pub(super) sort: LanguageKind,
     /// What begins a comment that ends with the line.
     pub(super) line: &'static [&'static str],
     /// What a comment is enclosed in.
@@ -37,7 +37,7 @@ impl Language {
     pub(super) fn is_keyword(&self, word: &str) -> bool {
         let is_same = |keyword: &str| match self.sort {
             // SQL is the one that is written either way.
-            Sort::Code if self.names[0] == "sql" => keyword.eq_ignore_ascii_case(word),
+            LanguageKind::Code if self.names[0] == "sql" => keyword.eq_ignore_ascii_case(word),
             _ => keyword == word,
         };
         word.len() <= LONGEST_KEYWORD && self.keywords.split(' ').any(is_same)
@@ -49,7 +49,7 @@ const LONGEST_KEYWORD: usize = 14;
 
 const C_LIKE: Language = Language {
     names: &[],
-    sort: Sort::Code,
+    sort: LanguageKind::Code,
     line: &["//"],
     block: Some(("/*", "*/")),
     quotes: "\"'",
@@ -174,7 +174,7 @@ pub(super) const LANGUAGES: &[Language] = &[
     },
     Language {
         names: &["json", "jsonc", "json5", "jsonl", "ndjson", "webmanifest"],
-        sort: Sort::Data,
+        sort: LanguageKind::Data,
         signs: "",
         ..C_LIKE
     },
@@ -193,7 +193,7 @@ pub(super) const LANGUAGES: &[Language] = &[
             "tf",
             "hcl",
         ],
-        sort: Sort::Data,
+        sort: LanguageKind::Data,
         long: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
         signs: "",
         inner: "-.",
@@ -201,7 +201,7 @@ pub(super) const LANGUAGES: &[Language] = &[
     },
     Language {
         names: &["css", "scss", "sass", "less"],
-        sort: Sort::Data,
+        sort: LanguageKind::Data,
         line: &[],
         inner: "-",
         ..C_LIKE
@@ -210,14 +210,14 @@ pub(super) const LANGUAGES: &[Language] = &[
         names: &[
             "html", "htm", "xml", "svg", "vue", "svelte", "xhtml", "plist", "astro",
         ],
-        sort: Sort::Markup,
+        sort: LanguageKind::Markup,
         line: &[],
         block: Some(("<!--", "-->")),
         ..C_LIKE
     },
     Language {
         names: &["diff", "patch"],
-        sort: Sort::Diff,
+        sort: LanguageKind::Diff,
         ..C_LIKE
     },
 ];

@@ -1,7 +1,7 @@
 //! Code with its colours. Each piece is an `i` with a class of one letter: spans would make a page a tenth larger.
 
 use super::escape::escape_clean;
-use crate::code::{Class, Scanner};
+use crate::code::{CodeClass, CodeScanner};
 use crate::plain::sanitize;
 
 /// Larger blocks stay plain: the marks around the pieces would double a page that few read to its end.
@@ -11,61 +11,61 @@ const LARGEST_BLOCK: usize = 64 * 1024;
 pub(super) fn html(code: &str, language: &str) -> String {
     let clean = sanitize(code);
     let mut html = String::with_capacity(clean.len() * 2);
-    match Scanner::new(language).filter(|_| clean.len() <= LARGEST_BLOCK) {
+    match CodeScanner::new(language).filter(|_| clean.len() <= LARGEST_BLOCK) {
         Some(scanner) => colour(&clean, scanner, &mut html),
         None => escape_clean(&clean, &mut html),
     }
     html
 }
 
-fn colour(code: &str, mut scanner: Scanner, html: &mut String) {
-    let mut spans = Spans {
+fn colour(code: &str, mut scanner: CodeScanner, html: &mut String) {
+    let mut spans = CodeSpans {
         html,
-        open: Class::Plain,
+        open: CodeClass::Plain,
     };
     for line in code.split_inclusive('\n') {
         scanner.line(line, &mut |class, text| spans.push(class, text));
     }
-    spans.switch(Class::Plain);
+    spans.switch(CodeClass::Plain);
 }
 
-fn letter(class: Class) -> &'static str {
+fn letter(class: CodeClass) -> &'static str {
     match class {
-        Class::Plain => "",
-        Class::Comment => "c",
-        Class::Text => "s",
-        Class::Constant => "n",
-        Class::Keyword => "k",
-        Class::Function => "f",
-        Class::Type => "t",
-        Class::Attribute => "a",
-        Class::Added => "plus",
-        Class::Removed => "minus",
+        CodeClass::Plain => "",
+        CodeClass::Comment => "c",
+        CodeClass::Text => "s",
+        CodeClass::Constant => "n",
+        CodeClass::Keyword => "k",
+        CodeClass::Function => "f",
+        CodeClass::Type => "t",
+        CodeClass::Attribute => "a",
+        CodeClass::Added => "plus",
+        CodeClass::Removed => "minus",
     }
 }
 
 /// Joins neighbours of one class, and the spaces between them.
-struct Spans<'a> {
+struct CodeSpans<'a> {
     html: &'a mut String,
-    open: Class,
+    open: CodeClass,
 }
 
-impl Spans<'_> {
-    fn push(&mut self, class: Class, text: &str) {
+impl CodeSpans<'_> {
+    fn push(&mut self, class: CodeClass, text: &str) {
         if !text.trim().is_empty() {
             self.switch(class);
         }
         escape_clean(text, self.html);
     }
 
-    fn switch(&mut self, class: Class) {
+    fn switch(&mut self, class: CodeClass) {
         if self.open == class {
             return;
         }
-        if self.open != Class::Plain {
+        if self.open != CodeClass::Plain {
             self.html.push_str("</i>");
         }
-        if class != Class::Plain {
+        if class != CodeClass::Plain {
             self.html.push_str("<i class=\"");
             self.html.push_str(letter(class));
             self.html.push_str("\">");

@@ -3,14 +3,14 @@
 use super::escape::escape;
 use super::failures::FailureLinks;
 use super::{prose, tool};
-use crate::notice::{Level, Notice};
+use crate::notice::{Notice, NoticeLevel};
 use crate::plain;
-use crate::transcript::{Item, Prose, Transcript, TurnEnd, User};
+use crate::transcript::{AgentProse, Transcript, TranscriptItem, TurnEnd, UserMessage};
 use crate::words;
 
 /// Writes items one after the other, counting prompts, days and failures.
 #[derive(Debug, Default)]
-pub(super) struct Items {
+pub(super) struct ItemWriter {
     prompts: usize,
     /// The accounts of each turn are worth telling.
     has_turns: bool,
@@ -19,8 +19,8 @@ pub(super) struct Items {
     failures: FailureLinks,
 }
 
-impl Items {
-    pub(super) fn of(transcript: &Transcript) -> Self {
+impl ItemWriter {
+    pub(super) fn new(transcript: &Transcript) -> Self {
         Self {
             prompts: 0,
             has_turns: transcript.has_turns(),
@@ -29,18 +29,18 @@ impl Items {
         }
     }
 
-    pub(super) fn html(&mut self, item: &Item) -> String {
+    pub(super) fn html(&mut self, item: &TranscriptItem) -> String {
         match item {
-            Item::User(user) if user.is_synthetic => context(user),
-            Item::User(user) => self.prompt(user),
-            Item::Prose(prose) => prose_html(prose),
-            Item::Tool(call) => tool::html(call, &mut self.failures),
-            Item::Notice(notice) => self.notice(notice),
-            Item::TurnEnd(turn) => self.turn_end(turn),
+            TranscriptItem::User(user) if user.is_synthetic => context(user),
+            TranscriptItem::User(user) => self.prompt(user),
+            TranscriptItem::Prose(prose) => prose_html(prose),
+            TranscriptItem::Tool(call) => tool::html(call, &mut self.failures),
+            TranscriptItem::Notice(notice) => self.notice(notice),
+            TranscriptItem::TurnEnd(turn) => self.turn_end(turn),
         }
     }
 
-    fn prompt(&mut self, user: &User) -> String {
+    fn prompt(&mut self, user: &UserMessage) -> String {
         self.prompts += 1;
         let images = match user.images {
             0 => String::new(),
@@ -64,7 +64,7 @@ impl Items {
     }
 
     /// The day, where another one begins.
-    fn new_day(&mut self, user: &User) -> Option<String> {
+    fn new_day(&mut self, user: &UserMessage) -> Option<String> {
         let day = words::day(user.at.as_deref()?)?;
         let known = self.day.as_mut().filter(|known| **known != day)?;
         known.clone_from(&day);
@@ -72,7 +72,7 @@ impl Items {
     }
 }
 
-fn prose_html(prose: &Prose) -> String {
+fn prose_html(prose: &AgentProse) -> String {
     let html = prose::html(&prose.text());
     match prose.kind.as_str() {
         "text" if prose.parent.is_none() => {
@@ -104,7 +104,7 @@ fn folded(class: &str, label: &str, gist: &str, html: &str) -> String {
     )
 }
 
-fn context(user: &User) -> String {
+fn context(user: &UserMessage) -> String {
     let text = user.text.to_str();
     let lines = words::count(text.lines().count() as u64, "line");
     let html = format!(
@@ -119,12 +119,12 @@ fn context(user: &User) -> String {
     folded("context", "Context", &about, &html)
 }
 
-impl Items {
+impl ItemWriter {
     fn notice(&mut self, notice: &Notice) -> String {
         let (class, (id, links)) = match notice.level {
-            Level::Info => ("info", Default::default()),
-            Level::Warning => ("warning", Default::default()),
-            Level::Error => ("error", self.failures.next()),
+            NoticeLevel::Info => ("info", Default::default()),
+            NoticeLevel::Warning => ("warning", Default::default()),
+            NoticeLevel::Error => ("error", self.failures.next()),
         };
         let detail = notice.detail.as_ref().map(|detail| {
             let detail = escape(detail);

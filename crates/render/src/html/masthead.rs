@@ -5,7 +5,7 @@ use lapidary_vocab::{Outcome, Text};
 
 use super::escape::escape;
 use crate::plain;
-use crate::transcript::{Prompt, Transcript};
+use crate::transcript::{PromptEntry, Transcript};
 use crate::words;
 
 /// With fewer prompts a list of them would only repeat the page.
@@ -149,7 +149,7 @@ pub(super) fn contents(transcript: &Transcript) -> String {
     )
 }
 
-fn entry(number: usize, prompt: &Prompt, has_days: bool) -> String {
+fn entry(number: usize, prompt: &PromptEntry, has_days: bool) -> String {
     let at = prompt.at.as_deref();
     let time = at.and_then(if has_days {
         words::day_and_time

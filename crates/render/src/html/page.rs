@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use super::closing::footer;
 use super::escape::{escape, write_escaped};
-use super::item::Items;
+use super::item::ItemWriter;
 use super::masthead::{contents, header};
-use crate::transcript::{Item, Transcript};
+use crate::transcript::{Transcript, TranscriptItem};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -34,9 +34,13 @@ pub(super) fn begin(transcript: &Transcript, out: &mut dyn Write) -> io::Result<
 }
 
 /// Writes an item. False if there is nothing to be seen of it.
-pub(super) fn item(items: &mut Items, item: &Item, out: &mut dyn Write) -> io::Result<bool> {
+pub(super) fn item(
+    items: &mut ItemWriter,
+    item: &TranscriptItem,
+    out: &mut dyn Write,
+) -> io::Result<bool> {
     match item {
-        Item::Prose(prose) if let Some(text) = prose.long_answer() => {
+        TranscriptItem::Prose(prose) if let Some(text) = prose.long_answer() => {
             out.write_all(b"<div class=\"answer prose\" dir=\"auto\">\n<pre>")?;
             write_escaped(&text, out)?;
             out.write_all(b"</pre>\n</div>\n")?;

@@ -24,7 +24,7 @@ pub(super) fn html(markdown: &str) -> String {
     let clean = sanitize(markdown);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer::default();
+    let mut writer = SafeWriter::default();
     let events = Parser::new_ext(&clean, options).filter_map(|event| writer.event(event));
     let mut html = String::with_capacity(clean.len() * 2);
     html::push_html(&mut html, events);
@@ -33,7 +33,7 @@ pub(super) fn html(markdown: &str) -> String {
 
 /// Turns each event into one that is safe to write.
 #[derive(Default)]
-struct Writer {
+struct SafeWriter {
     /// The language and text of the code block that is open.
     code: Option<(String, String)>,
     /// The description and address of the image that is open.
@@ -42,7 +42,7 @@ struct Writer {
     links: Vec<Result<(), String>>,
 }
 
-impl<'e> Writer {
+impl<'e> SafeWriter {
     fn event(&mut self, event: Event<'e>) -> Option<Event<'e>> {
         match event {
             Event::End(TagEnd::CodeBlock) => self.end_code(),

@@ -6,23 +6,23 @@ use super::failures::FailureLinks;
 use crate::diff;
 use crate::permission::PermissionAnswer;
 use crate::plain::sanitize;
-use crate::tool::{Origin, Part, State, parts};
-use crate::transcript::Tool;
+use crate::tool::{CallState, DiffOrigin, ToolPart, parts};
+use crate::transcript::ToolCallItem;
 use crate::words;
 
 /// A tool call.
-pub(super) fn html(tool: &Tool, failures: &mut FailureLinks) -> String {
+pub(super) fn html(tool: &ToolCallItem, failures: &mut FailureLinks) -> String {
     let parts = parts(tool);
     let state = tool.state();
     let (class, open) = match state {
-        State::Done => ("done", ""),
-        State::Failed => ("failed", " open"),
-        State::Cancelled => ("cancelled", ""),
-        State::Denied => ("unanswered", " open"),
-        State::Unanswered => ("unanswered", ""),
+        CallState::Done => ("done", ""),
+        CallState::Failed => ("failed", " open"),
+        CallState::Cancelled => ("cancelled", ""),
+        CallState::Denied => ("unanswered", " open"),
+        CallState::Unanswered => ("unanswered", ""),
     };
     let (id, links) = match state {
-        State::Failed => failures.next(),
+        CallState::Failed => failures.next(),
         _ => Default::default(),
     };
     let nested = if tool.is_nested() { " nested" } else { "" };
@@ -40,14 +40,14 @@ pub(super) fn html(tool: &Tool, failures: &mut FailureLinks) -> String {
 }
 
 /// Why it was not permitted.
-fn reason(tool: &Tool) -> String {
+fn reason(tool: &ToolCallItem) -> String {
     let answer = tool.answer.as_ref();
     let reason = answer.and_then(PermissionAnswer::refusal);
     let reason = reason.map(|reason| format!("<p class=\"note\">{}</p>\n", escape(&reason)));
     reason.unwrap_or_default()
 }
 
-fn summary(tool: &Tool, parts: &[Part]) -> String {
+fn summary(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
     let state = tool.state();
     let span = |class: &str, text: String| format!("<span class=\"{class}\">{text}</span> ");
     let pieces = [
@@ -60,12 +60,16 @@ fn summary(tool: &Tool, parts: &[Part]) -> String {
             .map(|subject| span("subject", escape(&subject))),
         // The mark tells it to those who see; a failure is worth a word to everyone.
         Some(span(
-            if state == State::Done { "vh" } else { "state" },
+            if state == CallState::Done {
+                "vh"
+            } else {
+                "state"
+            },
             state.word().to_owned(),
         )),
         tool.answer
             .as_ref()
-            .filter(|_| state != State::Denied)
+            .filter(|_| state != CallState::Denied)
             .map(|answer| span("answer", escape(&answer.in_words()))),
         parts
             .iter()
@@ -77,8 +81,8 @@ fn summary(tool: &Tool, parts: &[Part]) -> String {
     words::joined(pieces.into_iter().flatten())
 }
 
-fn change_size(part: &Part) -> Option<String> {
-    let Part::Diff { diff, .. } = part else {
+fn change_size(part: &ToolPart) -> Option<String> {
+    let ToolPart::Diff { diff, .. } = part else {
         return None;
     };
     let (added, removed) = diff::sizes(diff);
@@ -87,11 +91,11 @@ fn change_size(part: &Part) -> Option<String> {
     ))
 }
 
-fn part_html(part: &Part) -> String {
+fn part_html(part: &ToolPart) -> String {
     match part {
-        Part::Arguments(arguments) => arguments_html(arguments),
-        Part::Diff { diff, origin } => diff_html(diff, *origin),
-        Part::File { path, text } => {
+        ToolPart::Arguments(arguments) => arguments_html(arguments),
+        ToolPart::Diff { diff, origin } => diff_html(diff, *origin),
+        ToolPart::File { path, text } => {
             let note = if text.is_empty() { "empty" } else { "" };
             figure(
                 path,
@@ -102,16 +106,16 @@ fn part_html(part: &Part) -> String {
                 ),
             )
         }
-        Part::Terminal {
+        ToolPart::Terminal {
             command,
             output,
             note,
         } => terminal(command.as_deref(), output.as_deref(), note.as_deref()),
-        Part::Output(text) => format!(
+        ToolPart::Output(text) => format!(
             "<pre class=\"output\" tabindex=\"0\">{}</pre>\n",
             escape(text)
         ),
-        Part::Data { what, json } => figure(
+        ToolPart::Data { what, json } => figure(
             what,
             "",
             &format!(
@@ -119,7 +123,7 @@ fn part_html(part: &Part) -> String {
                 code::html(json, "json")
             ),
         ),
-        Part::Note(note) => format!("<p class=\"note\">{}</p>\n", escape(note)),
+        ToolPart::Note(note) => format!("<p class=\"note\">{}</p>\n", escape(note)),
     }
 }
 
@@ -151,16 +155,16 @@ fn arguments_html(arguments: &[(String, String)]) -> String {
     )
 }
 
-fn diff_html(diff: &str, origin: Origin) -> String {
+fn diff_html(diff: &str, origin: DiffOrigin) -> String {
     let clean = sanitize(diff);
     let mut lines = String::with_capacity(clean.len() * 2);
     for (kind, line) in diff::lines(&clean) {
         let class = match kind {
-            diff::Line::Head => "head",
-            diff::Line::Hunk => "hunk",
-            diff::Line::Added => "add",
-            diff::Line::Removed => "del",
-            diff::Line::Context => "ctx",
+            diff::DiffLine::Head => "head",
+            diff::DiffLine::Hunk => "hunk",
+            diff::DiffLine::Added => "add",
+            diff::DiffLine::Removed => "del",
+            diff::DiffLine::Context => "ctx",
         };
         // The newline stays in the line: without the style sheet it is still a diff.
         lines.push_str("<span class=\"");
@@ -170,8 +174,8 @@ fn diff_html(diff: &str, origin: Origin) -> String {
         lines.push_str("\n</span>");
     }
     let note = match origin {
-        Origin::Agent => "",
-        Origin::Derived => "derived from the text before and after",
+        DiffOrigin::Agent => "",
+        DiffOrigin::Derived => "derived from the text before and after",
     };
     let path = clean
         .lines()

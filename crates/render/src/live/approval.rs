@@ -12,29 +12,29 @@
 
 use anstyle::Style;
 
-use super::page::Page;
-use super::row::{Glyphs, Row};
-use super::wrap::{self, Break};
-use super::{Options, code};
-use crate::code::Scanner;
-use crate::diff::{self, Line};
-use crate::ink::Ink;
+use super::page::TerminalPage;
+use super::row::{ScreenRow, StyledText};
+use super::wrap::{self, BreakPoint};
+use super::{LiveOptions, code};
+use crate::code::CodeScanner;
+use crate::diff::{self, DiffLine};
+use crate::ink::TextInk;
 use crate::plain::sanitize;
 
 const BAR: &str = "│ ";
 
 /// A unified diff, such as [`diff::unified`] makes.
-pub fn diff_rows(unified: &str, options: Options) -> Vec<Row> {
+pub fn diff_rows(unified: &str, options: LiveOptions) -> Vec<ScreenRow> {
     let page = page(options);
     let clean = sanitize(unified);
     let lines = diff::lines(&clean).map(|(kind, line)| {
         let ink = match kind {
-            Line::Added => Ink::Added,
-            Line::Removed => Ink::Removed,
-            Line::Context => Ink::Plain,
-            Line::Head | Line::Hunk => Ink::Faint,
+            DiffLine::Added => TextInk::Added,
+            DiffLine::Removed => TextInk::Removed,
+            DiffLine::Context => TextInk::Plain,
+            DiffLine::Head | DiffLine::Hunk => TextInk::Faint,
         };
-        let mut glyphs = Glyphs::new(page.marks);
+        let mut glyphs = StyledText::new(page.marks);
         glyphs.push(ink.style(), &line.replace('\t', "    "));
         glyphs
     });
@@ -42,14 +42,14 @@ pub fn diff_rows(unified: &str, options: Options) -> Vec<Row> {
 }
 
 /// A command line of a shell, which may have several lines.
-pub fn command_rows(command: &str, options: Options) -> Vec<Row> {
+pub fn command_rows(command: &str, options: LiveOptions) -> Vec<ScreenRow> {
     let page = page(options);
     let clean = sanitize(command).replace('\t', "    ");
-    let mut scanner = Scanner::new("sh");
+    let mut scanner = CodeScanner::new("sh");
     let lines = clean.trim_end().split('\n').enumerate().map(|(at, line)| {
         let sign = if at == 0 { "$ " } else { "  " };
-        let mut glyphs = Glyphs::new(page.marks);
-        glyphs.push(Ink::Faint.style(), sign);
+        let mut glyphs = StyledText::new(page.marks);
+        glyphs.push(TextInk::Faint.style(), sign);
         match &mut scanner {
             Some(scanner) => {
                 glyphs.extend(&code::glyphs(scanner, line, Style::new(), page.marks).all);
@@ -62,11 +62,11 @@ pub fn command_rows(command: &str, options: Options) -> Vec<Row> {
 }
 
 /// Any other text, such as arguments.
-pub fn text_rows(text: &str, options: Options) -> Vec<Row> {
+pub fn text_rows(text: &str, options: LiveOptions) -> Vec<ScreenRow> {
     let page = page(options);
     let clean = sanitize(text).replace('\t', "    ");
     let lines = clean.trim_end().split('\n').map(|line| {
-        let mut glyphs = Glyphs::new(page.marks);
+        let mut glyphs = StyledText::new(page.marks);
         glyphs.push(Style::new(), line);
         glyphs
     });
@@ -74,25 +74,25 @@ pub fn text_rows(text: &str, options: Options) -> Vec<Row> {
 }
 
 /// A sentence of ours with words of the agent in it. Where it goes on it stands further in than any line of ours begins.
-pub fn sentence_rows(mark: &str, sentence: &str, options: Options) -> Vec<Row> {
-    let marks = [(Ink::Plain, mark), (Ink::Plain, "    ")];
-    page(options).hanging(marks, Ink::Plain, sentence, usize::MAX)
+pub fn sentence_rows(mark: &str, sentence: &str, options: LiveOptions) -> Vec<ScreenRow> {
+    let marks = [(TextInk::Plain, mark), (TextInk::Plain, "    ")];
+    page(options).hanging(marks, TextInk::Plain, sentence, usize::MAX)
 }
 
-fn page(options: Options) -> Page {
-    Page::new(options.size, options.colour, options.marks)
+fn page(options: LiveOptions) -> TerminalPage {
+    TerminalPage::new(options.size, options.colour, options.marks)
 }
 
 /// A line in as many rows as it takes.
-fn barred(line: &Glyphs, page: &Page) -> Vec<Row> {
+fn barred(line: &StyledText, page: &TerminalPage) -> Vec<ScreenRow> {
     let room = page.room().saturating_sub(BAR.chars().count()).max(1);
-    let mut ranges = wrap::rows(&line.all, room, Break::Anywhere);
+    let mut ranges = wrap::rows(&line.all, room, BreakPoint::Anywhere);
     if ranges.is_empty() {
         ranges.push(0..0);
     }
     let row = |range: std::ops::Range<usize>| {
-        let mut row = Glyphs::new(page.marks);
-        row.push(Ink::Faint.style(), BAR);
+        let mut row = StyledText::new(page.marks);
+        row.push(TextInk::Faint.style(), BAR);
         row.extend(&line.all[range]);
         row.trim_end();
         row.row(page.colour)
@@ -102,18 +102,18 @@ fn barred(line: &Glyphs, page: &Page) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Marks, Size};
+    use super::super::{MarkSet, TerminalSize};
     use super::*;
 
-    fn options(width: u16, colour: bool) -> Options {
-        Options {
-            size: Size { width, height: 24 },
+    fn options(width: u16, colour: bool) -> LiveOptions {
+        LiveOptions {
+            size: TerminalSize { width, height: 24 },
             colour,
-            marks: Marks::Unicode,
+            marks: MarkSet::Unicode,
         }
     }
 
-    fn text(rows: &[Row]) -> Vec<&str> {
+    fn text(rows: &[ScreenRow]) -> Vec<&str> {
         rows.iter().map(|row| row.text.as_str()).collect()
     }
 

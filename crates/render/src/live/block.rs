@@ -2,12 +2,12 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::wrap::Break;
+use super::wrap::BreakPoint;
 
 /// How a line is shown.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Block {
-    pub(super) sort: Sort,
+pub(super) struct BlockLine {
+    pub(super) sort: BlockStyle,
     /// What stands before the first row.
     pub(super) mark: String,
     pub(super) mark_style: Style,
@@ -16,18 +16,18 @@ pub(super) struct Block {
     /// Where the words begin in the source.
     pub(super) body: usize,
     pub(super) style: Style,
-    pub(super) breaks: Break,
+    pub(super) breaks: BreakPoint,
 }
 
 /// What a line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum BlockStyle {
     /// Words with marks in them.
     Words,
     /// Words that stay as they are.
     Verbatim,
     /// The beginning of code, or its end.
-    Fence(Fence),
+    Fence(CodeFence),
     /// A line across.
     Rule,
     /// A line that may belong to a table.
@@ -36,7 +36,7 @@ pub(super) enum Sort {
 
 /// What code is fenced with: only the same, at least as long, ends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fence {
+pub(super) struct CodeFence {
     ch: char,
     length: usize,
     /// How far the fence is indented: the code has no more than that to lose.
@@ -47,7 +47,7 @@ pub(super) struct Fence {
 
 /// Whether marks are shown as they stand or by what they mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Looks {
+pub(super) enum MarkDisplay {
     /// Marks become colours and signs.
     Styled,
     /// Without colours nothing is more readable than the source itself.
@@ -60,7 +60,7 @@ const WIDEST_MARK: usize = 12;
 const CODE_MARGIN: &str = "  ";
 
 /// What `line` is, if `within` code or not.
-pub(super) fn classify(line: &str, within: Option<&Fence>, looks: Looks) -> Block {
+pub(super) fn classify(line: &str, within: Option<&CodeFence>, looks: MarkDisplay) -> BlockLine {
     if let Some(fence) = within {
         return code(line, fence, looks);
     }
@@ -69,9 +69,9 @@ pub(super) fn classify(line: &str, within: Option<&Fence>, looks: Looks) -> Bloc
     if let Some(fence) = fence(rest, indent) {
         return fenced(line, fence, looks);
     }
-    if looks == Looks::Styled && is_rule(rest) {
-        return Block {
-            sort: Sort::Rule,
+    if looks == MarkDisplay::Styled && is_rule(rest) {
+        return BlockLine {
+            sort: BlockStyle::Rule,
             ..plain(line, indent)
         };
     }
@@ -83,17 +83,17 @@ pub(super) fn classify(line: &str, within: Option<&Fence>, looks: Looks) -> Bloc
         .shown(looks)
 }
 
-impl Block {
+impl BlockLine {
     /// Without colours, words stay as they are.
-    fn shown(mut self, looks: Looks) -> Self {
-        if looks == Looks::Source && self.sort != Sort::Table {
-            self.sort = Sort::Verbatim;
+    fn shown(mut self, looks: MarkDisplay) -> Self {
+        if looks == MarkDisplay::Source && self.sort != BlockStyle::Table {
+            self.sort = BlockStyle::Verbatim;
         }
         self
     }
 }
 
-impl Fence {
+impl CodeFence {
     /// The language: the first word of what stands behind the fence.
     pub(super) fn language(&self) -> &str {
         let word = self.label.split([' ', ',', '{']).next();
@@ -101,25 +101,25 @@ impl Fence {
     }
 }
 
-fn plain(line: &str, indent: usize) -> Block {
+fn plain(line: &str, indent: usize) -> BlockLine {
     let indent = indent.min(WIDEST_MARK).min(line.len());
-    Block {
-        sort: Sort::Words,
+    BlockLine {
+        sort: BlockStyle::Words,
         mark: " ".repeat(indent),
         mark_style: Style::new(),
         hang: " ".repeat(indent),
         body: indent,
         style: Style::new(),
-        breaks: Break::Words,
+        breaks: BreakPoint::Words,
     }
 }
 
 /// A block whose words begin at `body`, with its mark as it stands or as `sign`.
-fn marked(line: &str, indent: usize, body: usize, sign: Option<&str>) -> Block {
+fn marked(line: &str, indent: usize, body: usize, sign: Option<&str>) -> BlockLine {
     let indent = " ".repeat(indent.min(WIDEST_MARK));
     let own = line[..body].trim_start_matches(' ');
     let mark = indent + sign.unwrap_or(own);
-    Block {
+    BlockLine {
         hang: " ".repeat(mark.chars().count()),
         mark,
         body,
@@ -128,7 +128,7 @@ fn marked(line: &str, indent: usize, body: usize, sign: Option<&str>) -> Block {
     }
 }
 
-fn heading(line: &str, indent: usize, looks: Looks) -> Option<Block> {
+fn heading(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
     let rest = &line[indent..];
     let level = rest.len() - rest.trim_start_matches('#').len();
     let is_heading = (1..=6).contains(&level) && rest[level..].starts_with(' ');
@@ -137,30 +137,30 @@ fn heading(line: &str, indent: usize, looks: Looks) -> Option<Block> {
         _ => Style::new().bold(),
     };
     is_heading.then(|| match looks {
-        Looks::Source => plain(line, 0),
-        Looks::Styled => Block {
+        MarkDisplay::Source => plain(line, 0),
+        MarkDisplay::Styled => BlockLine {
             style,
             ..marked(line, 0, indent + level + 1, Some(""))
         },
     })
 }
 
-fn quote(line: &str, indent: usize, looks: Looks) -> Option<Block> {
+fn quote(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
     let rest = line[indent..].strip_prefix('>')?;
     let body = indent + 1 + usize::from(rest.starts_with(' '));
     let sign = match looks {
-        Looks::Styled => "▎ ",
-        Looks::Source => "> ",
+        MarkDisplay::Styled => "▎ ",
+        MarkDisplay::Source => "> ",
     };
     let block = marked(line, indent, body, Some(sign));
-    Some(Block {
+    Some(BlockLine {
         hang: block.mark.clone(),
         style: Style::new().italic(),
         ..block
     })
 }
 
-fn item(line: &str, indent: usize, looks: Looks) -> Option<Block> {
+fn item(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
     let rest = &line[indent..];
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (length, sign) = match rest.as_bytes().get(digits) {
@@ -169,15 +169,15 @@ fn item(line: &str, indent: usize, looks: Looks) -> Option<Block> {
         _ => return None,
     };
     let body = indent + length + 1;
-    let sign = Some(sign).filter(|sign| looks == Looks::Styled && !sign.is_empty());
+    let sign = Some(sign).filter(|sign| looks == MarkDisplay::Styled && !sign.is_empty());
     (line.as_bytes().get(body - 1) == Some(&b' ')).then(|| marked(line, indent, body, sign))
 }
 
 /// A line of a table, or one that only looks like it and keeps its marks.
-fn table(line: &str, indent: usize) -> Option<Block> {
-    line[indent..].starts_with('|').then(|| Block {
-        sort: Sort::Table,
-        breaks: Break::Anywhere,
+fn table(line: &str, indent: usize) -> Option<BlockLine> {
+    line[indent..].starts_with('|').then(|| BlockLine {
+        sort: BlockStyle::Table,
+        breaks: BreakPoint::Anywhere,
         ..plain(line, indent)
     })
 }
@@ -190,12 +190,12 @@ fn is_rule(rest: &str) -> bool {
         && marks().all(|c| Some(c) == first)
 }
 
-fn fence(rest: &str, indent: usize) -> Option<Fence> {
+fn fence(rest: &str, indent: usize) -> Option<CodeFence> {
     let ch = rest.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let label = rest.trim_start_matches(ch);
     let length = rest.len() - label.len();
     // ```this``` is code within a line.
-    (length > 2 && !label.contains('`')).then(|| Fence {
+    (length > 2 && !label.contains('`')).then(|| CodeFence {
         ch,
         length,
         indent,
@@ -203,22 +203,22 @@ fn fence(rest: &str, indent: usize) -> Option<Fence> {
     })
 }
 
-fn fenced(line: &str, fence: Fence, looks: Looks) -> Block {
-    let sort = Sort::Fence(fence);
+fn fenced(line: &str, fence: CodeFence, looks: MarkDisplay) -> BlockLine {
+    let sort = BlockStyle::Fence(fence);
     match looks {
-        Looks::Source => Block {
+        MarkDisplay::Source => BlockLine {
             sort,
             ..plain(line, 0)
         },
         // Code stands apart without its fence.
-        Looks::Styled => Block {
+        MarkDisplay::Styled => BlockLine {
             sort,
             ..marked(line, 0, line.len(), Some(""))
         },
     }
 }
 
-fn code(line: &str, within: &Fence, looks: Looks) -> Block {
+fn code(line: &str, within: &CodeFence, looks: MarkDisplay) -> BlockLine {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let ends = fence(&line[indent..], indent).filter(|fence| {
         fence.ch == within.ch && fence.length >= within.length && fence.label.is_empty()
@@ -227,17 +227,17 @@ fn code(line: &str, within: &Fence, looks: Looks) -> Block {
         return fenced(line, fence, looks);
     }
     let (margin, style) = match looks {
-        Looks::Styled => (CODE_MARGIN, AnsiColor::Cyan.on_default()),
-        Looks::Source => ("", Style::new()),
+        MarkDisplay::Styled => (CODE_MARGIN, AnsiColor::Cyan.on_default()),
+        MarkDisplay::Source => ("", Style::new()),
     };
     let body = match looks {
-        Looks::Styled => indent.min(within.indent),
-        Looks::Source => 0,
+        MarkDisplay::Styled => indent.min(within.indent),
+        MarkDisplay::Source => 0,
     };
-    Block {
-        sort: Sort::Verbatim,
+    BlockLine {
+        sort: BlockStyle::Verbatim,
         style,
-        breaks: Break::Anywhere,
+        breaks: BreakPoint::Anywhere,
         ..marked(line, 0, body, Some(margin))
     }
 }
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     fn outline(line: &str) -> (String, String) {
-        let block = classify(line, None, Looks::Styled);
+        let block = classify(line, None, MarkDisplay::Styled);
         (block.mark, line[block.body..].to_owned())
     }
 
@@ -274,13 +274,13 @@ mod tests {
 
     #[test]
     fn code_ends_with_its_own_fence_only() {
-        let Sort::Fence(fence) = classify("~~~~ text", None, Looks::Styled).sort else {
+        let BlockStyle::Fence(fence) = classify("~~~~ text", None, MarkDisplay::Styled).sort else {
             panic!("a fence")
         };
         let ends = |line| {
             matches!(
-                classify(line, Some(&fence), Looks::Styled).sort,
-                Sort::Fence(_)
+                classify(line, Some(&fence), MarkDisplay::Styled).sort,
+                BlockStyle::Fence(_)
             )
         };
         assert!(ends("~~~~~"));

@@ -5,13 +5,13 @@ use std::time::Duration;
 use lapidary_vocab::event::{PermissionDecision, ToolCompletion, ToolInvocation, ToolKind};
 use lapidary_vocab::{Event, Text};
 
-use super::page::Page;
-use super::row::Row;
-use crate::ink::Ink;
+use super::page::TerminalPage;
+use super::row::ScreenRow;
+use crate::ink::TextInk;
 use crate::permission::PermissionAnswer;
-use crate::preview::{self, Limits};
-use crate::tool::{Part, State, parts};
-use crate::transcript::Tool;
+use crate::preview::{self, PreviewLimits};
+use crate::tool::{CallState, ToolPart, parts};
+use crate::transcript::ToolCallItem;
 use crate::words;
 
 /// How many calls may wait for their results: of more, the oldest is told without its call's name.
@@ -24,20 +24,20 @@ const SHORTEST_SUBJECT: usize = 12;
 /// A line that needs more rows than this is cut.
 const MOST_ROWS_OF_A_LINE: usize = 4;
 /// What stands before what a tool said.
-const BAR: (Ink, &str) = (Ink::Faint, "│ ");
+const BAR: (TextInk, &str) = (TextInk::Faint, "│ ");
 
 /// What stands between the parts of a row.
 const GAP: &str = "  ";
 
 /// While a run goes on.
-const LIVE: Limits = Limits {
+const LIVE: PreviewLimits = PreviewLimits {
     change: 12,
     output: 4,
     failure: 6,
 };
 
 /// When a run is over and read again.
-pub(super) const READING: Limits = Limits {
+pub(super) const READING: PreviewLimits = PreviewLimits {
     change: 12,
     output: 8,
     failure: 20,
@@ -45,22 +45,22 @@ pub(super) const READING: Limits = Limits {
 
 /// The calls of a run.
 #[derive(Debug)]
-pub(super) struct Calls {
+pub(super) struct CallTable {
     /// How much of a call is shown.
-    pub(super) limits: Limits,
-    open: Vec<Call>,
+    pub(super) limits: PreviewLimits,
+    open: Vec<LiveCall>,
     /// Files that were written, in order.
     pub(super) files: Vec<String>,
 }
 
 #[derive(Debug)]
-struct Call {
+struct LiveCall {
     id: Text,
-    tool: Tool,
+    tool: ToolCallItem,
     since: Duration,
 }
 
-impl Default for Calls {
+impl Default for CallTable {
     fn default() -> Self {
         Self {
             limits: LIVE,
@@ -70,18 +70,18 @@ impl Default for Calls {
     }
 }
 
-impl Calls {
+impl CallTable {
     pub(super) fn begin(&mut self, call: &ToolInvocation, event: &Event, now: Duration) {
         // Over ACP a call is told again whenever more is known about it.
         if let Some(known) = self.open.iter_mut().find(|open| open.id == call.call_id) {
             let answer = known.tool.answer.take();
-            known.tool = Tool::called(call, event);
+            known.tool = ToolCallItem::called(call, event);
             known.tool.answer = answer;
             return;
         }
-        self.open.push(Call {
+        self.open.push(LiveCall {
             id: call.call_id.clone(),
-            tool: Tool::called(call, event),
+            tool: ToolCallItem::called(call, event),
             since: now,
         });
         if self.open.len() > MOST_OPEN {
@@ -98,7 +98,12 @@ impl Calls {
     }
 
     /// What became of a call, for good.
-    pub(super) fn end(&mut self, done: &ToolCompletion, event: &Event, page: &Page) -> Vec<Row> {
+    pub(super) fn end(
+        &mut self,
+        done: &ToolCompletion,
+        event: &Event,
+        page: &TerminalPage,
+    ) -> Vec<ScreenRow> {
         let place = self.open.iter().rposition(|call| call.id == done.call_id);
         let mut tool = place
             .map(|place| self.open.remove(place).tool)
@@ -109,40 +114,40 @@ impl Calls {
     }
 
     /// Calls that will not be answered any more.
-    pub(super) fn give_up(&mut self, page: &Page) -> Vec<Row> {
+    pub(super) fn give_up(&mut self, page: &TerminalPage) -> Vec<ScreenRow> {
         let open = std::mem::take(&mut self.open);
         open.iter()
             .flat_map(|call| told(&call.tool, self.limits, page))
             .collect()
     }
 
-    fn note_file(&mut self, tool: &Tool) {
+    fn note_file(&mut self, tool: &ToolCallItem) {
         let is_edit = tool
             .call
             .as_ref()
             .is_some_and(|call| call.kind == ToolKind::Edit);
         let path = tool
             .path()
-            .filter(|_| is_edit && tool.state() == State::Done);
+            .filter(|_| is_edit && tool.state() == CallState::Done);
         let path = path.filter(|path| !self.files.contains(path) && self.files.len() < MOST_FILES);
         self.files.extend(path);
     }
 
     /// A row for each running call, the newest left out if there are too many.
-    pub(super) fn rows(&self, spinner: &str, now: Duration, page: &Page) -> Vec<Row> {
+    pub(super) fn rows(&self, spinner: &str, now: Duration, page: &TerminalPage) -> Vec<ScreenRow> {
         let shown = if self.open.len() > page.most_calls {
             page.most_calls - 1
         } else {
             self.open.len()
         };
-        let row = |call: &Call| {
+        let row = |call: &LiveCall| {
             let waited = words::clock(now.saturating_sub(call.since));
-            headline((Ink::Tool, spinner), &call.tool, &waited, page)
+            headline((TextInk::Tool, spinner), &call.tool, &waited, page)
         };
         let mut rows: Vec<_> = self.open[..shown].iter().map(row).collect();
         match self.open.len() - shown {
             0 => {}
-            more => rows.push(page.row(&[(Ink::Faint, &format!("+{more} more"))])),
+            more => rows.push(page.row(&[(TextInk::Faint, &format!("+{more} more"))])),
         }
         rows
     }
@@ -158,13 +163,13 @@ impl Calls {
 }
 
 /// A call that is over.
-fn told(tool: &Tool, limits: Limits, page: &Page) -> Vec<Row> {
+fn told(tool: &ToolCallItem, limits: PreviewLimits, page: &TerminalPage) -> Vec<ScreenRow> {
     let parts = parts(tool);
     let (mark, ink) = match tool.state() {
-        State::Done => ("✔", Ink::Good),
-        State::Failed => ("✘", Ink::Error),
-        State::Cancelled => ("⊘", Ink::Warning),
-        State::Denied | State::Unanswered => ("✘", Ink::Warning),
+        CallState::Done => ("✔", TextInk::Good),
+        CallState::Failed => ("✘", TextInk::Error),
+        CallState::Cancelled => ("⊘", TextInk::Warning),
+        CallState::Denied | CallState::Unanswered => ("✘", TextInk::Warning),
     };
     let mut glance = preview::lines(tool, &parts, limits);
     glance.retain(|_| is_worth_a_glance(tool, &parts));
@@ -172,7 +177,7 @@ fn told(tool: &Tool, limits: Limits, page: &Page) -> Vec<Row> {
     let mut rows = Vec::new();
     let first = glance.first().map(|(_, line)| line.as_str());
     // The reason of a failure stands behind it, if it fits.
-    match first.filter(|line| tool.state() != State::Done && fits(tool, line, page)) {
+    match first.filter(|line| tool.state() != CallState::Done && fits(tool, line, page)) {
         Some(reason) => {
             rows.push(failed((ink, mark), tool, reason, page));
             glance.remove(0);
@@ -186,13 +191,13 @@ fn told(tool: &Tool, limits: Limits, page: &Page) -> Vec<Row> {
 }
 
 /// What a successful search or fetch returned is for the model; what a command printed is for people too.
-fn is_worth_a_glance(tool: &Tool, parts: &[Part]) -> bool {
-    let tells = |part: &Part| matches!(part, Part::Diff { .. } | Part::Terminal { .. });
-    tool.state() != State::Done || parts.iter().any(tells)
+fn is_worth_a_glance(tool: &ToolCallItem, parts: &[ToolPart]) -> bool {
+    let tells = |part: &ToolPart| matches!(part, ToolPart::Diff { .. } | ToolPart::Terminal { .. });
+    tool.state() != CallState::Done || parts.iter().any(tells)
 }
 
-fn facts(tool: &Tool, parts: &[Part]) -> String {
-    let state = (tool.state() != State::Done).then(|| tool.state().word().to_owned());
+fn facts(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
+    let state = (tool.state() != CallState::Done).then(|| tool.state().word().to_owned());
     let time = tool.millis().map(words::duration);
     let answer = tool.answer.as_ref();
     let answer = answer.filter(|answer| answer.is_allowed() && answer.is_news());
@@ -202,7 +207,12 @@ fn facts(tool: &Tool, parts: &[Part]) -> String {
 }
 
 /// `✔ read_file  a.txt  0.8 s`; the facts only if they leave room for what the call is about.
-fn headline((ink, mark): (Ink, &str), tool: &Tool, facts: &str, page: &Page) -> Row {
+fn headline(
+    (ink, mark): (TextInk, &str),
+    tool: &ToolCallItem,
+    facts: &str,
+    page: &TerminalPage,
+) -> ScreenRow {
     let name = name(tool);
     let subject = tool.subject().unwrap_or_default();
     let before = page.measure(&format!("{mark} {name}{GAP}"));
@@ -216,29 +226,34 @@ fn headline((ink, mark): (Ink, &str), tool: &Tool, facts: &str, page: &Page) -> 
     };
     page.row(&[
         (ink, mark),
-        (Ink::Tool, &format!(" {name}")),
-        (Ink::Plain, &spaced(&page.fitted(&subject, left))),
-        (Ink::Faint, facts),
+        (TextInk::Tool, &format!(" {name}")),
+        (TextInk::Plain, &spaced(&page.fitted(&subject, left))),
+        (TextInk::Faint, facts),
     ])
 }
 
 /// `✘ read_file  missing.txt  File not found`
-fn failed((ink, mark): (Ink, &str), tool: &Tool, reason: &str, page: &Page) -> Row {
+fn failed(
+    (ink, mark): (TextInk, &str),
+    tool: &ToolCallItem,
+    reason: &str,
+    page: &TerminalPage,
+) -> ScreenRow {
     page.row(&[
         (ink, mark),
-        (Ink::Tool, &format!(" {}", name(tool))),
-        (Ink::Plain, &spaced(&tool.subject().unwrap_or_default())),
-        (Ink::Error, &spaced(reason)),
+        (TextInk::Tool, &format!(" {}", name(tool))),
+        (TextInk::Plain, &spaced(&tool.subject().unwrap_or_default())),
+        (TextInk::Error, &spaced(reason)),
     ])
 }
 
-fn fits(tool: &Tool, reason: &str, page: &Page) -> bool {
+fn fits(tool: &ToolCallItem, reason: &str, page: &TerminalPage) -> bool {
     let subject = spaced(&tool.subject().unwrap_or_default());
     let line = format!("✘ {}{subject}{}", name(tool), spaced(reason));
     page.measure(&line) <= page.room()
 }
 
-fn name(tool: &Tool) -> String {
+fn name(tool: &ToolCallItem) -> String {
     let nested = if tool.is_nested() { "↳ " } else { "" };
     format!("{nested}{}", tool.name())
 }

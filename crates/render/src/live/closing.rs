@@ -4,8 +4,8 @@ use lapidary_vocab::Outcome;
 use lapidary_vocab::event::{RunEnd, TurnComplete};
 
 use super::row::UNBROKEN;
-use super::{Narrator, Sort};
-use crate::ink::Ink;
+use super::{LineKind, Narrator};
+use crate::ink::TextInk;
 use crate::plain;
 use crate::words;
 
@@ -37,7 +37,7 @@ impl Narrator {
         } else {
             facts.join(" · ")
         };
-        self.tell_facts(Ink::Faint, &facts);
+        self.tell_facts(TextInk::Faint, &facts);
     }
 
     pub(super) fn end_run(&mut self, end: &RunEnd) {
@@ -48,18 +48,22 @@ impl Narrator {
         if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
             self.tell_error(&message.to_str());
         }
-        let ink = if is_good { Ink::Good } else { Ink::Error };
+        let ink = if is_good {
+            TextInk::Good
+        } else {
+            TextInk::Error
+        };
         let verdict = self.totals.verdict(end);
         self.tell_facts(ink, &verdict);
         for evidence in end.evidence.iter().filter(|_| !is_good) {
-            self.tell_marked(Sort::Closing, "│ ", Ink::Faint, evidence);
+            self.tell_marked(LineKind::Closing, "│ ", TextInk::Faint, evidence);
         }
         self.name_files();
         for warning in &end.warnings {
-            self.tell_marked(Sort::Closing, "! warning: ", Ink::Plain, warning);
+            self.tell_marked(LineKind::Closing, "! warning: ", TextInk::Plain, warning);
         }
         if let Some(hint) = &end.hint {
-            self.tell_marked(Sort::Closing, "hint: ", Ink::Plain, hint);
+            self.tell_marked(LineKind::Closing, "hint: ", TextInk::Plain, hint);
         }
         self.doing = FINISHING;
     }
@@ -70,25 +74,25 @@ impl Narrator {
         self.give_up_calls();
         let facts = self.totals.facts();
         if !self.is_over && !facts.is_empty() {
-            self.tell_facts(Ink::Faint, &facts.join(" · "));
+            self.tell_facts(TextInk::Faint, &facts.join(" · "));
             self.name_files();
         }
         if let Some(hidden) = self.totals.not_shown() {
-            self.tell_marked(Sort::Closing, "· ", Ink::Faint, &hidden);
+            self.tell_marked(LineKind::Closing, "· ", TextInk::Faint, &hidden);
         }
     }
 
     /// Calls and requests that nothing will answer any more.
     fn give_up_calls(&mut self) {
         let rows = self.calls.give_up(&self.page);
-        self.tell(Sort::Tools, rows);
+        self.tell(LineKind::Tools, rows);
         for notice in self.requests.close() {
             self.notice(&notice);
         }
     }
 
     /// Facts stay whole where rows end, if they are short enough.
-    fn tell_facts(&mut self, ink: Ink, facts: &str) {
+    fn tell_facts(&mut self, ink: TextInk, facts: &str) {
         let unbroken = |fact: &str| {
             if fact.len() * 2 < self.page.room() {
                 fact.replace(' ', &UNBROKEN.to_string())
@@ -97,7 +101,7 @@ impl Narrator {
             }
         };
         let facts: Vec<_> = facts.split(" · ").map(unbroken).collect();
-        self.tell_marked(Sort::Closing, "— ", ink, &facts.join(" · "));
+        self.tell_marked(LineKind::Closing, "— ", ink, &facts.join(" · "));
     }
 
     fn name_files(&mut self) {
@@ -112,7 +116,7 @@ impl Narrator {
         }
         let count = words::count(files.len() as u64, "file");
         let line = format!("{count} written: {}", names.join(", "));
-        self.tell_marked(Sort::Closing, "· ", Ink::Faint, &line);
+        self.tell_marked(LineKind::Closing, "· ", TextInk::Faint, &line);
     }
 
     /// Errors are often told twice, by the turn and by the run. People read them once.
@@ -121,6 +125,11 @@ impl Narrator {
             return;
         }
         self.last_error = Some(error.to_owned());
-        self.tell_marked(Sort::Notice, "✘ ", Ink::Error, &format!("error: {error}"));
+        self.tell_marked(
+            LineKind::Notice,
+            "✘ ",
+            TextInk::Error,
+            &format!("error: {error}"),
+        );
     }
 }

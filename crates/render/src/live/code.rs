@@ -2,13 +2,18 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::Marks;
-use super::row::Glyphs;
-use crate::code::{Class, Scanner};
+use super::MarkSet;
+use super::row::StyledText;
+use crate::code::{CodeClass, CodeScanner};
 
 /// A line of code, or the beginning of one.
-pub(super) fn glyphs(scanner: &mut Scanner, line: &str, base: Style, marks: Marks) -> Glyphs {
-    let mut glyphs = Glyphs::new(marks);
+pub(super) fn glyphs(
+    scanner: &mut CodeScanner,
+    line: &str,
+    base: Style,
+    marks: MarkSet,
+) -> StyledText {
+    let mut glyphs = StyledText::new(marks);
     let mut at = 0;
     scanner.line(line, &mut |class, text| {
         glyphs.push_source(style(class, base), text, at);
@@ -17,16 +22,16 @@ pub(super) fn glyphs(scanner: &mut Scanner, line: &str, base: Style, marks: Mark
     glyphs
 }
 
-fn style(class: Class, base: Style) -> Style {
+fn style(class: CodeClass, base: Style) -> Style {
     let colour = |colour: AnsiColor| base.fg_color(Some(colour.into()));
     match class {
-        Class::Plain => base,
-        Class::Comment => base.dimmed(),
-        Class::Text | Class::Added => colour(AnsiColor::Green),
-        Class::Constant | Class::Attribute => colour(AnsiColor::Yellow),
-        Class::Keyword => colour(AnsiColor::Magenta),
-        Class::Function => colour(AnsiColor::Blue),
-        Class::Type => colour(AnsiColor::Cyan),
-        Class::Removed => colour(AnsiColor::Red),
+        CodeClass::Plain => base,
+        CodeClass::Comment => base.dimmed(),
+        CodeClass::Text | CodeClass::Added => colour(AnsiColor::Green),
+        CodeClass::Constant | CodeClass::Attribute => colour(AnsiColor::Yellow),
+        CodeClass::Keyword => colour(AnsiColor::Magenta),
+        CodeClass::Function => colour(AnsiColor::Blue),
+        CodeClass::Type => colour(AnsiColor::Cyan),
+        CodeClass::Removed => colour(AnsiColor::Red),
     }
 }

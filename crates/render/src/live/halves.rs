@@ -6,11 +6,11 @@ use lapidary_vocab::{Json, SharedToken, Text};
 
 /// Holds half a character until the chunk with the other half comes.
 #[derive(Debug, Default)]
-pub(super) struct Halves {
+pub(super) struct SplitCharacters {
     held: Option<Text>,
 }
 
-impl Halves {
+impl SplitCharacters {
     /// The text of a chunk, with the half that was held before it and without one at its end.
     pub(super) fn push(&mut self, chunk: &Text) -> String {
         let whole = match self.held.take() {
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_character_that_was_cut_is_whole_again() {
         let chunk = |token: &str| Text::from_token(SharedToken::parse(token).unwrap());
-        let mut halves = Halves::default();
+        let mut halves = SplitCharacters::default();
         assert_eq!(halves.push(&chunk(r#""a\ud83d""#)), "a");
         assert_eq!(halves.push(&chunk(r#""\ude00b""#)), "😀b");
         assert_eq!(halves.push(&chunk(r#""\\ud83d""#)), "\\ud83d");

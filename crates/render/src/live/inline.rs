@@ -1,6 +1,6 @@
 //! The Markdown within a line: emphasis, code and links, read while the line is still growing.
 //!
-//! What has no end yet is shown as it stands, and [`Inline::open`] says from where on more text may change the picture.
+//! What has no end yet is shown as it stands, and [`InlineLine::open`] says from where on more text may change the picture.
 //! Every pass looks at each character a bounded number of times, because it is repeated with every word that comes.
 
 mod delimiter;
@@ -11,22 +11,22 @@ use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
 
-use super::Marks;
-use super::row::Glyphs;
-use delimiter::Delimiter;
-use link::Link;
+use super::MarkSet;
+use super::row::StyledText;
+use delimiter::DelimiterRun;
+use link::LinkStart;
 
 /// A line as it looks so far.
 #[derive(Debug)]
-pub(super) struct Inline {
-    pub(super) glyphs: Glyphs,
+pub(super) struct InlineLine {
+    pub(super) glyphs: StyledText,
     /// Where something begins that has no end yet.
     pub(super) open: Option<usize>,
     /// What belongs together, marks included: no cut goes through it.
     pub(super) spans: Vec<Range<usize>>,
 }
 
-impl Inline {
+impl InlineLine {
     /// True if the line can be cut there: what is before looks the same whatever comes.
     pub(super) fn may_be_cut(&self, at: usize) -> bool {
         let splits = |span: &Range<usize>| span.start < at && at < span.end;
@@ -35,23 +35,23 @@ impl Inline {
 }
 
 /// Text without its marks, in the style they ask for.
-pub(super) fn parse(source: &str, base: Style, marks: Marks) -> Inline {
+pub(super) fn parse(source: &str, base: Style, marks: MarkSet) -> InlineLine {
     let brackets = link::brackets(source);
-    let mut parser = Parser {
+    let mut parser = InlineParser {
         source,
         brackets,
         code_ends: code_ends(source),
-        links: Links::Followed,
+        links: LinkParsing::Followed,
         pieces: Vec::new(),
         open: None,
     };
     parser.scan(0..source.len());
-    let Parser {
+    let InlineParser {
         mut pieces, open, ..
     } = parser;
     let (spans, unmatched) = delimiter::pair(&mut pieces);
-    let mut inline = Inline {
-        glyphs: Glyphs::new(marks),
+    let mut inline = InlineLine {
+        glyphs: StyledText::new(marks),
         open: [open, unmatched].into_iter().flatten().min(),
         spans,
     };
@@ -60,10 +60,10 @@ pub(super) fn parse(source: &str, base: Style, marks: Marks) -> Inline {
 }
 
 /// Text as it stands.
-pub(super) fn verbatim(source: &str, base: Style, marks: Marks) -> Inline {
-    let mut glyphs = Glyphs::new(marks);
+pub(super) fn verbatim(source: &str, base: Style, marks: MarkSet) -> InlineLine {
+    let mut glyphs = StyledText::new(marks);
     glyphs.push_source(base, source, 0);
-    Inline {
+    InlineLine {
         glyphs,
         open: None,
         spans: Vec::new(),
@@ -72,7 +72,7 @@ pub(super) fn verbatim(source: &str, base: Style, marks: Marks) -> Inline {
 
 /// What a line consists of, as ranges of its source.
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(super) enum InlinePiece {
     Text(Range<usize>),
     Code {
         whole: Range<usize>,
@@ -80,40 +80,40 @@ pub(super) enum Piece {
     },
     /// What stands between is made of the pieces that follow, up to the link's end.
     LinkStart,
-    LinkEnd(link::Found),
+    LinkEnd(link::LinkParts),
     Address {
         whole: Range<usize>,
         inner: Range<usize>,
     },
-    Delimiter(Delimiter),
+    Delimiter(DelimiterRun),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Links {
+enum LinkParsing {
     Followed,
     /// There are no links within links.
     Ignored,
 }
 
-struct Parser<'s> {
+struct InlineParser<'s> {
     source: &'s str,
     /// Where each opening bracket ends.
     brackets: HashMap<usize, usize>,
     /// Where the code that each run of backticks begins ends.
     code_ends: HashMap<usize, Range<usize>>,
-    links: Links,
-    pieces: Vec<Piece>,
+    links: LinkParsing,
+    pieces: Vec<InlinePiece>,
     open: Option<usize>,
 }
 
-impl Parser<'_> {
+impl InlineParser<'_> {
     fn scan(&mut self, range: Range<usize>) {
         let (mut at, mut text) = (range.start, range.start);
         while let Some(ch) = self.source[at..range.end].chars().next() {
             let end = match ch {
                 '\\' => self.escape(at, text),
                 '`' => Some(self.code(at, text, range.end)),
-                '[' if self.links == Links::Followed => self.link(at, text, range.end),
+                '[' if self.links == LinkParsing::Followed => self.link(at, text, range.end),
                 '<' => self.address(at, text, range.end),
                 '*' | '_' | '~' => self.delimiter(at, text, ch),
                 _ => None,
@@ -126,7 +126,7 @@ impl Parser<'_> {
 
     fn text(&mut self, range: Range<usize>) {
         if !range.is_empty() {
-            self.pieces.push(Piece::Text(range));
+            self.pieces.push(InlinePiece::Text(range));
         }
     }
 
@@ -158,26 +158,26 @@ impl Parser<'_> {
         self.text(text..at);
         let whole = at..closing.end;
         let inner = at + run..closing.start;
-        self.pieces.push(Piece::Code { whole, inner });
+        self.pieces.push(InlinePiece::Code { whole, inner });
         closing.end
     }
 
     fn link(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {
         let found = match link::at(self.source, at, &self.brackets) {
-            Link::Whole(found) if found.whole.end <= end => found,
-            Link::Unfinished => {
+            LinkStart::Whole(found) if found.whole.end <= end => found,
+            LinkStart::Unfinished => {
                 self.opens(at);
                 return None;
             }
-            Link::Whole(_) | Link::None => return None,
+            LinkStart::Whole(_) | LinkStart::None => return None,
         };
         self.text(text..at);
-        self.pieces.push(Piece::LinkStart);
-        self.links = Links::Ignored;
+        self.pieces.push(InlinePiece::LinkStart);
+        self.links = LinkParsing::Ignored;
         self.scan(found.text.clone());
-        self.links = Links::Followed;
+        self.links = LinkParsing::Followed;
         let end = found.whole.end;
-        self.pieces.push(Piece::LinkEnd(found));
+        self.pieces.push(InlinePiece::LinkEnd(found));
         Some(end)
     }
 
@@ -186,7 +186,7 @@ impl Parser<'_> {
         let whole = at..at + link::address(&self.source[at..end])?;
         self.text(text..at);
         let inner = whole.start + 1..whole.end - 1;
-        self.pieces.push(Piece::Address {
+        self.pieces.push(InlinePiece::Address {
             whole: whole.clone(),
             inner,
         });
@@ -195,10 +195,10 @@ impl Parser<'_> {
 
     fn delimiter(&mut self, at: usize, text: usize, ch: char) -> Option<usize> {
         let length = run_length(&self.source[at..]);
-        let delimiter = Delimiter::new(self.source, at..at + length, ch)?;
+        let delimiter = DelimiterRun::new(self.source, at..at + length, ch)?;
         self.text(text..at);
         let end = delimiter.range.end;
-        self.pieces.push(Piece::Delimiter(delimiter));
+        self.pieces.push(InlinePiece::Delimiter(delimiter));
         Some(end)
     }
 }
@@ -229,32 +229,32 @@ fn code_ends(source: &str) -> HashMap<usize, Range<usize>> {
 
 const CODE: Style = AnsiColor::Cyan.on_default();
 
-impl Inline {
-    fn write(&mut self, source: &str, pieces: &[Piece], base: Style) {
-        let mut emphasis = delimiter::Depth::default();
+impl InlineLine {
+    fn write(&mut self, source: &str, pieces: &[InlinePiece], base: Style) {
+        let mut emphasis = delimiter::EmphasisDepth::default();
         let mut is_link = false;
         for piece in pieces {
             let style = emphasis.style(base);
             let style = if is_link { style.underline() } else { style };
             match piece {
-                Piece::Text(range) => self.text(style, source, range.clone()),
-                Piece::Code { whole, inner } => {
+                InlinePiece::Text(range) => self.text(style, source, range.clone()),
+                InlinePiece::Code { whole, inner } => {
                     let style = style | CODE.get_effects();
                     let style = style.fg_color(CODE.get_fg_color());
                     self.text(style, source, inner.clone());
                     self.spans.push(whole.clone());
                 }
-                Piece::Address { whole, inner } => {
+                InlinePiece::Address { whole, inner } => {
                     self.text(style.underline(), source, inner.clone());
                     self.spans.push(whole.clone());
                 }
-                Piece::LinkStart => is_link = true,
-                Piece::LinkEnd(found) => {
+                InlinePiece::LinkStart => is_link = true,
+                InlinePiece::LinkEnd(found) => {
                     is_link = false;
                     self.target(source, found, emphasis.style(base));
                 }
-                Piece::Delimiter(mark) if mark.is_paired => emphasis.change(mark),
-                Piece::Delimiter(mark) => self.text(style, source, mark.range.clone()),
+                InlinePiece::Delimiter(mark) if mark.is_paired => emphasis.change(mark),
+                InlinePiece::Delimiter(mark) => self.text(style, source, mark.range.clone()),
             }
         }
     }
@@ -265,7 +265,7 @@ impl Inline {
     }
 
     /// Where a link leads is said, not hidden behind its words.
-    fn target(&mut self, source: &str, link: &link::Found, style: Style) {
+    fn target(&mut self, source: &str, link: &link::LinkParts, style: Style) {
         self.spans.push(link.whole.clone());
         if source[link.text.clone()] == source[link.target.clone()] {
             return;
@@ -286,7 +286,7 @@ mod tests {
     /// What is shown, with bold as `B(…)`, italic as `I(…)`, struck as `S(…)`, code as `C(…)`, links as `L(…)`.
     fn outline(source: &str) -> String {
         use anstyle::Effects;
-        let inline = parse(source, Style::new(), Marks::Unicode);
+        let inline = parse(source, Style::new(), MarkSet::Unicode);
         let letter = |style: Style| {
             let effects = style.get_effects();
             let has = |effect, letter| if effects.contains(effect) { letter } else { "" };
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn a_line_is_only_cut_where_nothing_can_change_any_more() {
         let cut = |source: &str| {
-            let inline = parse(source, Style::new(), Marks::Unicode);
+            let inline = parse(source, Style::new(), MarkSet::Unicode);
             let places = (0..=source.len()).filter(|at| inline.may_be_cut(*at));
             places.collect::<Vec<_>>()
         };

@@ -6,7 +6,7 @@ use super::row::UNBROKEN;
 
 /// Which signs may be used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Marks {
+pub enum MarkSet {
     /// All of them.
     #[default]
     Unicode,
@@ -15,7 +15,7 @@ pub enum Marks {
     Ascii,
 }
 
-impl Marks {
+impl MarkSet {
     /// What turns while something is going on.
     pub fn spinner(self) -> &'static [&'static str] {
         match self {

@@ -1,16 +1,16 @@
 //! The paper a live view writes on: how wide it is, and what can be shown on it.
 
-use super::Marks;
-use super::block::Looks;
-use super::row::{Glyph, Glyphs, Row};
-use super::wrap::{self, Break};
-use crate::ink::Ink;
+use super::MarkSet;
+use super::block::MarkDisplay;
+use super::row::{Glyph, ScreenRow, StyledText};
+use super::wrap::{self, BreakPoint};
+use crate::ink::TextInk;
 use crate::plain::sanitize;
 use crate::words;
 
 /// A terminal's size, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub struct TerminalSize {
     /// Columns.
     pub width: u16,
     /// Rows.
@@ -25,18 +25,18 @@ const WIDEST_PROSE: usize = 100;
 
 /// A terminal's size and abilities.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Page {
+pub(super) struct TerminalPage {
     pub(super) width: usize,
     pub(super) colour: bool,
-    pub(super) marks: Marks,
+    pub(super) marks: MarkSet,
     /// How many rows of an unfinished line are drawn.
     pub(super) most_tail: usize,
     /// How many rows of running calls are drawn.
     pub(super) most_calls: usize,
 }
 
-impl Page {
-    pub(super) fn new(size: Size, colour: bool, marks: Marks) -> Self {
+impl TerminalPage {
+    pub(super) fn new(size: TerminalSize, colour: bool, marks: MarkSet) -> Self {
         let mut page = Self {
             width: 0,
             colour,
@@ -49,7 +49,7 @@ impl Page {
     }
 
     /// All that is redrawn, the status line included, must fit the screen: what scrolled away cannot be redrawn.
-    pub(super) fn resize(&mut self, size: Size) {
+    pub(super) fn resize(&mut self, size: TerminalSize) {
         let height = usize::from(size.height);
         self.width = usize::from(size.width).max(NARROWEST);
         self.most_tail = (height / 4).clamp(1, 6);
@@ -66,16 +66,16 @@ impl Page {
         self.room().min(WIDEST_PROSE)
     }
 
-    pub(super) fn looks(&self) -> Looks {
+    pub(super) fn looks(&self) -> MarkDisplay {
         if self.colour {
-            Looks::Styled
+            MarkDisplay::Styled
         } else {
-            Looks::Source
+            MarkDisplay::Source
         }
     }
 
     /// One row; what does not fit is left out.
-    pub(super) fn row(&self, pieces: &[(Ink, &str)]) -> Row {
+    pub(super) fn row(&self, pieces: &[(TextInk, &str)]) -> ScreenRow {
         let mut glyphs = self.glyphs(pieces);
         glyphs.shorten(self.room());
         glyphs.row(self.colour)
@@ -83,18 +83,18 @@ impl Page {
 
     /// How wide a text is.
     pub(super) fn measure(&self, text: &str) -> usize {
-        self.glyphs(&[(Ink::Plain, text)]).width()
+        self.glyphs(&[(TextInk::Plain, text)]).width()
     }
 
     /// A text that is cut to this width.
     pub(super) fn fitted(&self, text: &str, most: usize) -> String {
-        let mut glyphs = self.glyphs(&[(Ink::Plain, text)]);
+        let mut glyphs = self.glyphs(&[(TextInk::Plain, text)]);
         glyphs.shorten(most);
         glyphs.row(false).text
     }
 
-    fn glyphs(&self, pieces: &[(Ink, &str)]) -> Glyphs {
-        let mut glyphs = Glyphs::new(self.marks);
+    fn glyphs(&self, pieces: &[(TextInk, &str)]) -> StyledText {
+        let mut glyphs = StyledText::new(self.marks);
         for (ink, text) in pieces {
             glyphs.push(ink.style(), text);
         }
@@ -105,11 +105,11 @@ impl Page {
     /// says how many more there are.
     pub(super) fn hanging(
         &self,
-        marks: [(Ink, &str); 2],
-        ink: Ink,
+        marks: [(TextInk, &str); 2],
+        ink: TextInk,
         text: &str,
         most: usize,
-    ) -> Vec<Row> {
+    ) -> Vec<ScreenRow> {
         let [first, next] = marks;
         let mark = self.measure(first.1).max(self.measure(next.1));
         let room = self.room().saturating_sub(mark).max(1);
@@ -132,16 +132,16 @@ impl Page {
         if rows.len() + more > most.saturating_add(1) {
             more += rows.split_off(most.min(rows.len())).len();
             let more = words::count(more as u64, "more line");
-            rows.push(self.row(&[next, (Ink::Faint, &format!("… {more}"))]));
+            rows.push(self.row(&[next, (TextInk::Faint, &format!("… {more}"))]));
         }
         rows
     }
 
-    fn wrapped(&self, ink: Ink, line: &str, room: usize) -> Vec<Vec<Glyph>> {
+    fn wrapped(&self, ink: TextInk, line: &str, room: usize) -> Vec<Vec<Glyph>> {
         let mut rows = Vec::new();
         for line in sanitize(line).split('\n') {
             let words = self.glyphs(&[(ink, line)]).all;
-            let ranges = wrap::rows(&words, room, Break::Words);
+            let ranges = wrap::rows(&words, room, BreakPoint::Words);
             if ranges.is_empty() {
                 rows.push(Vec::new());
             }
@@ -150,7 +150,7 @@ impl Page {
         rows
     }
 
-    fn marked(&self, mark: (Ink, &str), words: &[Glyph]) -> Row {
+    fn marked(&self, mark: (TextInk, &str), words: &[Glyph]) -> ScreenRow {
         let mut glyphs = self.glyphs(&[mark]);
         glyphs.extend(words);
         glyphs.trim_end();

@@ -1,7 +1,7 @@
 //! What an agent says, as rows, while it says it.
 //!
 //! Rows that cannot change any more are handed out once and for all; what is left of the line that is being said is the
-//! [tail](Prose::tail), drawn anew with every chunk. A parser of whole documents would not do: it may change its mind about what has
+//! [tail](LiveProse::tail), drawn anew with every chunk. A parser of whole documents would not do: it may change its mind about what has
 //! scrolled away. So Markdown is read line by line, and emphasis that spans lines stays as it was written.
 //!
 //! The rows do not depend on how the text was cut into chunks: what is decided, is decided at the ends of words.
@@ -11,17 +11,17 @@ use std::ops::Range;
 use anstyle::Style;
 use lapidary_vocab::Text;
 
-use super::Marks;
-use super::block::{self, Block, Fence, Looks, Sort};
+use super::MarkSet;
+use super::block::{self, BlockLine, BlockStyle, CodeFence, MarkDisplay};
 use super::code;
-use super::halves::Halves;
-use super::inline::{self, Inline};
-use super::page::Page;
-use super::row::{Glyph, Glyphs, Row};
-use super::table::Table;
-use super::wrap::{self, Break};
-use crate::code::Scanner;
-use crate::plain::Chunks;
+use super::halves::SplitCharacters;
+use super::inline::{self, InlineLine};
+use super::page::TerminalPage;
+use super::row::{Glyph, ScreenRow, StyledText};
+use super::table::TableBuffer;
+use super::wrap::{self, BreakPoint};
+use crate::code::CodeScanner;
+use crate::plain::ChunkFilter;
 
 /// After how much text without a space a line is looked at.
 const LONGEST_WORD: usize = 64;
@@ -40,8 +40,8 @@ const RULE: &str = "────────────────────
 
 /// Whose words they are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Voice {
-    pub(super) sort: super::Sort,
+pub(super) struct TextSpeaker {
+    pub(super) sort: super::LineKind,
     /// What stands before each row. Two columns, so that no words of an agent ever stand where our own lines begin.
     pub(super) margin: &'static str,
     pub(super) style: Style,
@@ -49,36 +49,36 @@ pub(super) struct Voice {
 
 /// A text that is being said.
 #[derive(Debug)]
-pub(super) struct Prose {
-    pub(super) voice: Voice,
-    halves: Halves,
-    chunks: Chunks,
+pub(super) struct LiveProse {
+    pub(super) voice: TextSpeaker,
+    halves: SplitCharacters,
+    chunks: ChunkFilter,
     /// The line so far, without what was handed out already.
     pending: String,
     /// Its length when it is to be looked at next.
     next_look: usize,
     /// What the line is, once its first row was handed out.
-    begun: Option<Block>,
-    fence: Option<Fence>,
+    begun: Option<BlockLine>,
+    fence: Option<CodeFence>,
     /// What colours the code, at the beginning of the pending text.
-    scanner: Option<Scanner>,
+    scanner: Option<CodeScanner>,
     /// The lines of a table that goes on.
-    table: Option<Table>,
+    table: Option<TableBuffer>,
     /// A blank line is due if anything follows.
     is_gap: bool,
     has_spoken: bool,
-    rows: Vec<Row>,
+    rows: Vec<ScreenRow>,
 }
 
 /// A line in rows.
-struct Laid {
-    block: Block,
-    rows: Vec<Row>,
+struct WrappedLine {
+    block: BlockLine,
+    rows: Vec<ScreenRow>,
     /// Where in the pending text each row but the first begins, if it can be cut there.
     cuts: Vec<Option<usize>>,
 }
 
-impl Laid {
+impl WrappedLine {
     /// The last place where the line can be cut: how many rows are before it, and where it is in the text.
     fn last_cut(&self) -> Option<(usize, usize)> {
         let mut places = self.cuts.iter().enumerate().rev();
@@ -86,12 +86,12 @@ impl Laid {
     }
 }
 
-impl Prose {
-    pub(super) fn new(voice: Voice) -> Self {
+impl LiveProse {
+    pub(super) fn new(voice: TextSpeaker) -> Self {
         Self {
             voice,
-            halves: Halves::default(),
-            chunks: Chunks::default(),
+            halves: SplitCharacters::default(),
+            chunks: ChunkFilter::default(),
             pending: String::new(),
             next_look: LONGEST_WORD,
             begun: None,
@@ -105,13 +105,13 @@ impl Prose {
     }
 
     /// Takes the next chunk.
-    pub(super) fn push(&mut self, chunk: &Text, page: &Page) {
+    pub(super) fn push(&mut self, chunk: &Text, page: &TerminalPage) {
         let clean = self.chunks.push(&self.halves.push(chunk));
         self.take(&clean, page);
     }
 
     /// Ends the text.
-    pub(super) fn finish(&mut self, page: &Page) {
+    pub(super) fn finish(&mut self, page: &TerminalPage) {
         let rest = self.chunks.push(&self.halves.finish()) + &self.chunks.finish();
         self.take(&rest, page);
         self.end_line(page);
@@ -123,12 +123,12 @@ impl Prose {
     }
 
     /// The rows that will not change any more, since this was last asked.
-    pub(super) fn take_rows(&mut self) -> Vec<Row> {
+    pub(super) fn take_rows(&mut self) -> Vec<ScreenRow> {
         std::mem::take(&mut self.rows)
     }
 
     /// The last rows of the line that is being said.
-    pub(super) fn tail(&self, page: &Page) -> Vec<Row> {
+    pub(super) fn tail(&self, page: &TerminalPage) -> Vec<ScreenRow> {
         let table = self.table.as_ref().map(|table| self.drawn(table, page));
         let words = (!self.pending.trim().is_empty()).then(|| self.lay(page).rows);
         if table.is_none() && words.is_none() {
@@ -140,7 +140,7 @@ impl Prose {
         rows.split_off(rows.len().saturating_sub(page.most_tail))
     }
 
-    fn take(&mut self, clean: &str, page: &Page) {
+    fn take(&mut self, clean: &str, page: &TerminalPage) {
         for ch in clean.chars() {
             match ch {
                 '\n' => {
@@ -158,14 +158,15 @@ impl Prose {
     }
 
     /// Hands out the rows of the line that are settled.
-    fn look(&mut self, page: &Page) {
-        if self.pending.len() + MARGINS < page.measure_of_prose() && page.marks == Marks::Unicode {
+    fn look(&mut self, page: &TerminalPage) {
+        if self.pending.len() + MARGINS < page.measure_of_prose() && page.marks == MarkSet::Unicode
+        {
             return;
         }
         let laid = self.lay(page);
-        let is_decided = matches!(laid.block.sort, Sort::Words | Sort::Verbatim);
+        let is_decided = matches!(laid.block.sort, BlockStyle::Words | BlockStyle::Verbatim);
         let longest_mark = match laid.block.sort {
-            Sort::Table => LONGEST_TABLE_LINE,
+            BlockStyle::Table => LONGEST_TABLE_LINE,
             _ => LONGEST_MARK,
         };
         if !is_decided && self.pending.len() < longest_mark {
@@ -180,11 +181,11 @@ impl Prose {
     }
 
     /// What is open stays open for too long: the marks so far are taken as text.
-    fn give_up(&mut self, page: &Page) {
+    fn give_up(&mut self, page: &TerminalPage) {
         let mut block = self.block(page);
-        let sort = std::mem::replace(&mut block.sort, Sort::Verbatim);
+        let sort = std::mem::replace(&mut block.sort, BlockStyle::Verbatim);
         let mut laid = self.lay_as(block, page);
-        if sort == Sort::Words {
+        if sort == BlockStyle::Words {
             laid.block.sort = sort; // what follows may have marks of its own
         }
         let whole = (laid.rows.len(), self.pending.len());
@@ -192,8 +193,8 @@ impl Prose {
         self.commit(laid, cut, page);
     }
 
-    fn commit(&mut self, laid: Laid, (count, at): (usize, usize), page: &Page) {
-        let Laid {
+    fn commit(&mut self, laid: WrappedLine, (count, at): (usize, usize), page: &TerminalPage) {
+        let WrappedLine {
             block, mut rows, ..
         } = laid;
         rows.truncate(count);
@@ -206,7 +207,7 @@ impl Prose {
         self.pending.drain(..at);
     }
 
-    fn end_line(&mut self, page: &Page) {
+    fn end_line(&mut self, page: &TerminalPage) {
         let is_blank = self.pending.trim().is_empty();
         match (is_blank, self.begun.is_some(), self.fence.is_some()) {
             // All of it was handed out.
@@ -227,11 +228,11 @@ impl Prose {
         self.next_look = LONGEST_WORD;
     }
 
-    fn end_words(&mut self, page: &Page) {
+    fn end_words(&mut self, page: &TerminalPage) {
         let laid = self.lay(page);
         match laid.block.sort {
-            Sort::Table if self.begun.is_none() => self.end_table_line(page),
-            Sort::Fence(fence) => {
+            BlockStyle::Table if self.begun.is_none() => self.end_table_line(page),
+            BlockStyle::Fence(fence) => {
                 self.end_table(page);
                 self.end_fence(fence, laid.rows, page);
             }
@@ -244,11 +245,11 @@ impl Prose {
         }
     }
 
-    fn end_fence(&mut self, fence: Fence, rows: Vec<Row>, page: &Page) {
+    fn end_fence(&mut self, fence: CodeFence, rows: Vec<ScreenRow>, page: &TerminalPage) {
         let closes = self.fence.is_some();
-        let is_styled = page.looks() == Looks::Styled;
+        let is_styled = page.looks() == MarkDisplay::Styled;
         let language = Some(fence.language()).filter(|_| is_styled && !closes);
-        self.scanner = language.and_then(Scanner::new);
+        self.scanner = language.and_then(CodeScanner::new);
         self.fence = (!closes).then_some(fence);
         if is_styled {
             self.is_gap = self.has_spoken;
@@ -258,18 +259,18 @@ impl Prose {
     }
 
     /// A line of a table waits for the others.
-    fn end_table_line(&mut self, page: &Page) {
+    fn end_table_line(&mut self, page: &TerminalPage) {
         let table = self.table.get_or_insert_default();
         table.push(&self.pending);
         if table.is_refuted() {
             self.end_table(page);
         } else if table.is_full() {
             self.end_table(page);
-            self.table = Some(Table::continued());
+            self.table = Some(TableBuffer::continued());
         }
     }
 
-    fn end_table(&mut self, page: &Page) {
+    fn end_table(&mut self, page: &TerminalPage) {
         if let Some(table) = self.table.take() {
             let rows = self.drawn(&table, page);
             self.say(rows, page);
@@ -277,7 +278,7 @@ impl Prose {
     }
 
     /// A table as rows; lines that are none as they stand.
-    fn drawn(&self, table: &Table, page: &Page) -> Vec<Row> {
+    fn drawn(&self, table: &TableBuffer, page: &TerminalPage) -> Vec<ScreenRow> {
         let room = page.room().saturating_sub(MARGIN).max(1);
         if table.is_certain() {
             let rows = table.drawn(room, self.voice.style, page);
@@ -289,7 +290,7 @@ impl Prose {
         let mut rows = Vec::new();
         for line in table.lines() {
             let line = inline::verbatim(line, self.voice.style, page.marks).glyphs;
-            let ranges = wrap::rows(&line.all, room, Break::Anywhere);
+            let ranges = wrap::rows(&line.all, room, BreakPoint::Anywhere);
             rows.extend(
                 ranges
                     .into_iter()
@@ -299,7 +300,7 @@ impl Prose {
         rows
     }
 
-    fn say(&mut self, rows: Vec<Row>, page: &Page) {
+    fn say(&mut self, rows: Vec<ScreenRow>, page: &TerminalPage) {
         if rows.is_empty() {
             return;
         }
@@ -312,10 +313,10 @@ impl Prose {
     }
 
     /// What the pending text is, or continues.
-    fn block(&self, page: &Page) -> Block {
+    fn block(&self, page: &TerminalPage) -> BlockLine {
         match &self.begun {
             None => block::classify(&self.pending, self.fence.as_ref(), page.looks()),
-            Some(begun) => Block {
+            Some(begun) => BlockLine {
                 mark: begun.hang.clone(),
                 body: 0,
                 ..begun.clone()
@@ -323,24 +324,24 @@ impl Prose {
         }
     }
 
-    fn lay(&self, page: &Page) -> Laid {
+    fn lay(&self, page: &TerminalPage) -> WrappedLine {
         self.lay_as(self.block(page), page)
     }
 
-    fn lay_as(&self, block: Block, page: &Page) -> Laid {
+    fn lay_as(&self, block: BlockLine, page: &TerminalPage) -> WrappedLine {
         let body = &self.pending[block.body..];
         let style = over(self.voice.style, block.style);
         let inline = match block.sort {
-            Sort::Words => inline::parse(body, style, page.marks),
-            Sort::Verbatim => self.verbatim(body, style, page),
-            Sort::Fence(_) | Sort::Table => inline::verbatim(body, style, page.marks),
-            Sort::Rule => inline::verbatim(RULE, style.dimmed(), page.marks),
+            BlockStyle::Words => inline::parse(body, style, page.marks),
+            BlockStyle::Verbatim => self.verbatim(body, style, page),
+            BlockStyle::Fence(_) | BlockStyle::Table => inline::verbatim(body, style, page.marks),
+            BlockStyle::Rule => inline::verbatim(RULE, style.dimmed(), page.marks),
         };
         let mark = narrowed(&block.mark, page);
         let hang = narrowed(&block.hang, page);
         let room = match block.breaks {
-            Break::Words => page.measure_of_prose(),
-            Break::Anywhere => page.room(),
+            BreakPoint::Words => page.measure_of_prose(),
+            BreakPoint::Anywhere => page.room(),
         };
         let room = room.saturating_sub(MARGIN + mark.chars().count());
         let ranges = wrap::rows(&inline.glyphs.all, room.max(1), block.breaks);
@@ -362,13 +363,13 @@ impl Prose {
             inline.may_be_cut(at).then_some(block.body + at)
         };
         let cuts = ranges.iter().skip(1).map(cut).collect();
-        Laid { block, rows, cuts }
+        WrappedLine { block, rows, cuts }
     }
 
     /// Text as it stands: code of a known language in its colours.
-    fn verbatim(&self, body: &str, style: Style, page: &Page) -> Inline {
+    fn verbatim(&self, body: &str, style: Style, page: &TerminalPage) -> InlineLine {
         match &self.scanner {
-            Some(scanner) => Inline {
+            Some(scanner) => InlineLine {
                 glyphs: code::glyphs(&mut scanner.clone(), body, self.voice.style, page.marks),
                 open: None,
                 spans: Vec::new(),
@@ -377,8 +378,14 @@ impl Prose {
         }
     }
 
-    fn row(&self, mark: &str, mark_style: Style, words: &[Glyph], page: &Page) -> Row {
-        let mut glyphs = Glyphs::new(page.marks);
+    fn row(
+        &self,
+        mark: &str,
+        mark_style: Style,
+        words: &[Glyph],
+        page: &TerminalPage,
+    ) -> ScreenRow {
+        let mut glyphs = StyledText::new(page.marks);
         glyphs.push(self.voice.style, self.voice.margin);
         glyphs.push(over(self.voice.style, mark_style), mark);
         glyphs.extend(words);
@@ -386,7 +393,7 @@ impl Prose {
         glyphs.row(page.colour)
     }
 
-    fn blank(&self, page: &Page) -> Row {
+    fn blank(&self, page: &TerminalPage) -> ScreenRow {
         self.row("", Style::new(), &[], page)
     }
 }
@@ -397,7 +404,7 @@ fn over(below: Style, above: Style) -> Style {
 }
 
 /// A mark that leaves at least half of the row to the words: its indentation goes first.
-fn narrowed<'m>(mark: &'m str, page: &Page) -> &'m str {
+fn narrowed<'m>(mark: &'m str, page: &TerminalPage) -> &'m str {
     let indent = mark.len() - mark.trim_start_matches(' ').len();
     let excess = mark.chars().count().saturating_sub(page.room() / 2);
     &mark[excess.min(indent)..]

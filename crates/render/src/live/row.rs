@@ -3,12 +3,12 @@
 use anstyle::Style;
 use unicode_width::UnicodeWidthChar as _;
 
-use super::Marks;
+use super::MarkSet;
 use crate::plain::sanitize;
 
 /// A row, ready for the terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct ScreenRow {
     /// Its text; its only escape sequences are colours of ours.
     pub text: String,
     /// How many columns it takes.
@@ -27,13 +27,13 @@ pub(super) struct Glyph {
 
 /// Styled characters in a row.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Glyphs {
+pub(super) struct StyledText {
     pub(super) all: Vec<Glyph>,
-    marks: Marks,
+    marks: MarkSet,
 }
 
-impl Glyphs {
-    pub(super) fn new(marks: Marks) -> Self {
+impl StyledText {
+    pub(super) fn new(marks: MarkSet) -> Self {
         Self {
             all: Vec::new(),
             marks,
@@ -74,8 +74,8 @@ impl Glyphs {
             }
         };
         match self.marks {
-            Marks::Unicode => add(ch),
-            Marks::Ascii => Marks::spelled(ch, &mut add),
+            MarkSet::Unicode => add(ch),
+            MarkSet::Ascii => MarkSet::spelled(ch, &mut add),
         }
     }
 
@@ -114,7 +114,7 @@ impl Glyphs {
     }
 
     /// The row these characters make.
-    pub(super) fn row(&self, colour: bool) -> Row {
+    pub(super) fn row(&self, colour: bool) -> ScreenRow {
         let mut text = String::new();
         let mut current = Style::new();
         for glyph in &self.all {
@@ -126,7 +126,7 @@ impl Glyphs {
             text.push(if glyph.ch == UNBROKEN { ' ' } else { glyph.ch });
         }
         text += &current.render_reset().to_string();
-        Row {
+        ScreenRow {
             text,
             width: self.width(),
         }

@@ -5,11 +5,11 @@
 
 use anstyle::Style;
 
-use super::block::Looks;
+use super::block::MarkDisplay;
 use super::inline;
-use super::page::Page;
-use super::row::Glyphs;
-use super::wrap::{self, Break};
+use super::page::TerminalPage;
+use super::row::StyledText;
+use super::wrap::{self, BreakPoint};
 
 /// So many lines of a table are held, and so many bytes. What follows is drawn as a table of its own, without a header.
 const MOST_LINES: usize = 100;
@@ -23,7 +23,7 @@ const BETWEEN: &str = " │ ";
 
 /// Lines that may be a table.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct TableBuffer {
     lines: Vec<String>,
     bytes: usize,
     /// It goes on with a table whose header was drawn.
@@ -31,13 +31,13 @@ pub(super) struct Table {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Align {
+enum ColumnAlign {
     Left,
     Centre,
     Right,
 }
 
-impl Table {
+impl TableBuffer {
     /// A table that goes on after its first lines were drawn.
     pub(super) fn continued() -> Self {
         Self {
@@ -74,10 +74,10 @@ impl Table {
     }
 
     /// The table, row by row, in at most so many columns of the terminal.
-    pub(super) fn drawn(&self, room: usize, base: Style, page: &Page) -> Vec<Glyphs> {
+    pub(super) fn drawn(&self, room: usize, base: Style, page: &TerminalPage) -> Vec<StyledText> {
         let (header, aligns, body) = self.parts();
         let style = |is_header: bool| if is_header { base.bold() } else { base };
-        let cells = |line: &String, is_header| -> Vec<Glyphs> {
+        let cells = |line: &String, is_header| -> Vec<StyledText> {
             let cells = cells(line);
             let cells = cells.iter().take(MOST_COLUMNS);
             cells
@@ -86,7 +86,7 @@ impl Table {
         };
         let header: Option<Vec<_>> = header.map(|line| cells(line, true));
         let body: Vec<_> = body.iter().map(|line| cells(line, false)).collect();
-        let grid = Grid {
+        let grid = TableGrid {
             header,
             body,
             aligns,
@@ -99,7 +99,7 @@ impl Table {
         }
     }
 
-    fn parts(&self) -> (Option<&String>, Vec<Align>, &[String]) {
+    fn parts(&self) -> (Option<&String>, Vec<ColumnAlign>, &[String]) {
         match self.lines.as_slice() {
             [header, dashes, body @ ..] if !self.is_continued => {
                 (Some(header), alignments(dashes).unwrap_or_default(), body)
@@ -110,16 +110,16 @@ impl Table {
 }
 
 /// Cells that are ready to be drawn.
-struct Grid<'p> {
-    header: Option<Vec<Glyphs>>,
-    body: Vec<Vec<Glyphs>>,
-    aligns: Vec<Align>,
+struct TableGrid<'p> {
+    header: Option<Vec<StyledText>>,
+    body: Vec<Vec<StyledText>>,
+    aligns: Vec<ColumnAlign>,
     base: Style,
-    page: &'p Page,
+    page: &'p TerminalPage,
 }
 
-impl Grid<'_> {
-    fn rows(&self) -> impl Iterator<Item = &Vec<Glyphs>> {
+impl TableGrid<'_> {
+    fn rows(&self) -> impl Iterator<Item = &Vec<StyledText>> {
         self.header.iter().chain(&self.body)
     }
 
@@ -144,8 +144,8 @@ impl Grid<'_> {
         (!is_cut || cap >= NARROWEST_COLUMN).then_some(widths)
     }
 
-    fn table(&self, widths: &[usize]) -> Vec<Glyphs> {
-        let wraps = |row: &Vec<Glyphs>| {
+    fn table(&self, widths: &[usize]) -> Vec<StyledText> {
+        let wraps = |row: &Vec<StyledText>| {
             row.iter()
                 .zip(widths)
                 .any(|(cell, width)| cell.width() > *width)
@@ -161,23 +161,23 @@ impl Grid<'_> {
         drawn
     }
 
-    fn rule(&self, widths: &[usize]) -> Glyphs {
+    fn rule(&self, widths: &[usize]) -> StyledText {
         let dashes: Vec<_> = widths.iter().map(|width| "─".repeat(*width)).collect();
-        let mut rule = Glyphs::new(self.page.marks);
+        let mut rule = StyledText::new(self.page.marks);
         rule.push(self.base.dimmed(), &dashes.join("─┼─"));
         rule
     }
 
     /// A row of cells, which takes as many rows of the terminal as its longest cell.
-    fn row(&self, cells: &[Glyphs], widths: &[usize]) -> Vec<Glyphs> {
+    fn row(&self, cells: &[StyledText], widths: &[usize]) -> Vec<StyledText> {
         let wrapped: Vec<_> = cells
             .iter()
             .zip(widths)
-            .map(|(cell, width)| wrap::rows(&cell.all, *width, Break::Words))
+            .map(|(cell, width)| wrap::rows(&cell.all, *width, BreakPoint::Words))
             .collect();
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let line = |at: usize| {
-            let mut line = Glyphs::new(self.page.marks);
+            let mut line = StyledText::new(self.page.marks);
             for (column, width) in widths.iter().enumerate() {
                 if column > 0 {
                     line.push(self.base.dimmed(), BETWEEN);
@@ -186,8 +186,8 @@ impl Grid<'_> {
                 let words = range.map_or(&[][..], |range| &cells[column].all[range.clone()]);
                 let left = width.saturating_sub(super::row::width(words));
                 let before = match self.aligns.get(column) {
-                    Some(Align::Right) => left,
-                    Some(Align::Centre) => left / 2,
+                    Some(ColumnAlign::Right) => left,
+                    Some(ColumnAlign::Centre) => left / 2,
                     _ => 0,
                 };
                 line.push(self.base, &" ".repeat(before));
@@ -201,11 +201,11 @@ impl Grid<'_> {
     }
 
     /// Each row as a list of its cells, behind what their columns are called.
-    fn list(&self, room: usize) -> Vec<Glyphs> {
+    fn list(&self, room: usize) -> Vec<StyledText> {
         let mut drawn = Vec::new();
         for (at, row) in self.body.iter().enumerate() {
             if at > 0 {
-                drawn.push(Glyphs::new(self.page.marks));
+                drawn.push(StyledText::new(self.page.marks));
             }
             let cells = row.iter().enumerate();
             for (column, cell) in cells.filter(|(_, cell)| cell.width() > 0) {
@@ -219,9 +219,9 @@ impl Grid<'_> {
         drawn
     }
 
-    fn named(&self, column: usize, cell: &Glyphs, room: usize) -> Vec<Glyphs> {
+    fn named(&self, column: usize, cell: &StyledText, room: usize) -> Vec<StyledText> {
         let name = self.header.as_ref().and_then(|header| header.get(column));
-        let mut line = Glyphs::new(self.page.marks);
+        let mut line = StyledText::new(self.page.marks);
         if let Some(name) = name.filter(|name| name.width() > 0) {
             line.extend(&name.all);
             line.push(self.base, ": ");
@@ -231,20 +231,20 @@ impl Grid<'_> {
     }
 }
 
-fn wrapped(line: &Glyphs, room: usize, page: &Page) -> Vec<Glyphs> {
-    let rows = wrap::rows(&line.all, room.max(1), Break::Words).into_iter();
+fn wrapped(line: &StyledText, room: usize, page: &TerminalPage) -> Vec<StyledText> {
+    let rows = wrap::rows(&line.all, room.max(1), BreakPoint::Words).into_iter();
     rows.map(|range| {
-        let mut row = Glyphs::new(page.marks);
+        let mut row = StyledText::new(page.marks);
         row.extend(&line.all[range]);
         row
     })
     .collect()
 }
 
-fn styled(cell: &str, style: Style, page: &Page) -> Glyphs {
+fn styled(cell: &str, style: Style, page: &TerminalPage) -> StyledText {
     let inline = match page.looks() {
-        Looks::Styled => inline::parse(cell, style, page.marks),
-        Looks::Source => inline::verbatim(cell, style, page.marks),
+        MarkDisplay::Styled => inline::parse(cell, style, page.marks),
+        MarkDisplay::Source => inline::verbatim(cell, style, page.marks),
     };
     inline.glyphs
 }
@@ -274,15 +274,15 @@ fn cells(line: &str) -> Vec<String> {
 }
 
 /// How the columns are aligned, if the line is one of dashes.
-fn alignments(line: &str) -> Option<Vec<Align>> {
+fn alignments(line: &str) -> Option<Vec<ColumnAlign>> {
     let cells = cells(line);
     let align = |cell: &String| {
         let dashes = cell.trim_start_matches(':').trim_end_matches(':');
         let is_dashes = !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-');
         is_dashes.then(|| match (cell.starts_with(':'), cell.ends_with(':')) {
-            (true, true) => Align::Centre,
-            (false, true) => Align::Right,
-            _ => Align::Left,
+            (true, true) => ColumnAlign::Centre,
+            (false, true) => ColumnAlign::Right,
+            _ => ColumnAlign::Left,
         })
     };
     let aligns: Option<Vec<_>> = cells.iter().map(align).collect();
@@ -291,12 +291,12 @@ fn alignments(line: &str) -> Option<Vec<Align>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Marks, Size};
+    use super::super::{MarkSet, TerminalSize};
     use super::*;
 
-    fn drawn(lines: &[&str], width: u16, marks: Marks) -> String {
-        let page = Page::new(Size { width, height: 24 }, false, marks);
-        let mut table = Table::default();
+    fn drawn(lines: &[&str], width: u16, marks: MarkSet) -> String {
+        let page = TerminalPage::new(TerminalSize { width, height: 24 }, false, marks);
+        let mut table = TableBuffer::default();
         for line in lines {
             table.push(line);
         }
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn columns_are_aligned() {
-        insta::assert_snapshot!(drawn(&LINES, 60, Marks::Unicode), @"
+        insta::assert_snapshot!(drawn(&LINES, 60, MarkSet::Unicode), @"
         file         │ lines │ what it is for
         ─────────────┼───────┼───────────────
         a.rs         │    12 │ reads `a|b`
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn cells_wrap_where_there_is_little_room_and_rows_become_lists_where_there_is_none() {
-        insta::assert_snapshot!(drawn(&LINES, 30, Marks::Ascii), @"
+        insta::assert_snapshot!(drawn(&LINES, 30, MarkSet::Ascii), @"
         file      | lines | what it
                   |       | is for
         ----------+-------+----------
@@ -334,7 +334,7 @@ mod tests {
         long_name |  1234 |
         .rs       |       |
         ");
-        insta::assert_snapshot!(drawn(&LINES, 20, Marks::Unicode), @"
+        insta::assert_snapshot!(drawn(&LINES, 20, MarkSet::Unicode), @"
         file: a.rs
         lines: 12
         what it is for:
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn only_a_line_of_dashes_makes_a_table() {
         let table = |lines: &[&str]| {
-            let mut table = Table::default();
+            let mut table = TableBuffer::default();
             for line in lines {
                 table.push(line);
             }

@@ -6,16 +6,16 @@ use super::row::{Glyph, width};
 
 /// Where a row may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Break {
+pub(super) enum BreakPoint {
     /// Between words, and between wide characters, which have no spaces between them.
     Words,
     /// Anywhere: code and tables keep every space.
     Anywhere,
 }
 
-/// The rows, as ranges of `glyphs`. With [`Break::Words`] the spaces at a break are in none of them.
-pub(super) fn rows(glyphs: &[Glyph], most: usize, how: Break) -> Vec<Range<usize>> {
-    let mut rows = Rows {
+/// The rows, as ranges of `glyphs`. With [`BreakPoint::Words`] the spaces at a break are in none of them.
+pub(super) fn rows(glyphs: &[Glyph], most: usize, how: BreakPoint) -> Vec<Range<usize>> {
+    let mut rows = RowBuilder {
         glyphs,
         most,
         how,
@@ -33,19 +33,19 @@ pub(super) fn rows(glyphs: &[Glyph], most: usize, how: Break) -> Vec<Range<usize
     rows.done
 }
 
-struct Rows<'a> {
+struct RowBuilder<'a> {
     glyphs: &'a [Glyph],
     most: usize,
-    how: Break,
+    how: BreakPoint,
     start: usize,
     column: usize,
     done: Vec<Range<usize>>,
 }
 
-impl Rows<'_> {
+impl RowBuilder<'_> {
     fn place(&mut self, unit: Range<usize>) {
         let wide = width(&self.glyphs[unit.clone()]);
-        let is_space = self.how == Break::Words && self.glyphs[unit.start].ch == ' ';
+        let is_space = self.how == BreakPoint::Words && self.glyphs[unit.start].ch == ' ';
         if is_space && self.column + wide > self.most && self.start < unit.start {
             self.end(unit.start);
             self.start = unit.end;
@@ -78,8 +78,8 @@ impl Rows<'_> {
     fn end(&mut self, end: usize) {
         let row = &self.glyphs[self.start.min(end)..end];
         let trailing = match self.how {
-            Break::Words => row.iter().rev().take_while(|glyph| glyph.ch == ' ').count(),
-            Break::Anywhere => 0,
+            BreakPoint::Words => row.iter().rev().take_while(|glyph| glyph.ch == ' ').count(),
+            BreakPoint::Anywhere => 0,
         };
         if trailing < row.len() {
             self.done.push(self.start..end - trailing);
@@ -88,11 +88,11 @@ impl Rows<'_> {
 }
 
 /// How many characters stay together: a word, the spaces after it, or a wide character with what modifies it.
-fn unit(glyphs: &[Glyph], how: Break) -> usize {
+fn unit(glyphs: &[Glyph], how: BreakPoint) -> usize {
     let first = glyphs[0];
     let is_same = |glyph: &Glyph| {
         glyph.width == 0
-            || how == Break::Words
+            || how == BreakPoint::Words
                 && first.width < 2
                 && glyph.width < 2
                 && (glyph.ch == ' ') == (first.ch == ' ')
@@ -105,13 +105,13 @@ fn unit(glyphs: &[Glyph], how: Break) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Marks;
-    use super::super::row::Glyphs;
+    use super::super::MarkSet;
+    use super::super::row::StyledText;
     use super::*;
     use anstyle::Style;
 
-    fn check(text: &str, most: usize, how: Break, expected: &[&str]) {
-        let mut glyphs = Glyphs::new(Marks::Unicode);
+    fn check(text: &str, most: usize, how: BreakPoint, expected: &[&str]) {
+        let mut glyphs = StyledText::new(MarkSet::Unicode);
         glyphs.push(Style::new(), text);
         let rows = rows(&glyphs.all, most, how);
         let shown: Vec<String> = rows
@@ -123,29 +123,39 @@ mod tests {
 
     #[test]
     fn words_stay_whole_and_spaces_go_at_the_break() {
-        check("one two three", 7, Break::Words, &["one two", "three"]);
-        check("one two   three", 7, Break::Words, &["one two", "three"]);
-        check("  a b", 3, Break::Words, &["  a", "b"]);
-        check("abcdefgh ij", 3, Break::Words, &["abc", "def", "gh", "ij"]);
-        check("ab cdefgh", 4, Break::Words, &["ab", "cdef", "gh"]);
-        check("", 4, Break::Words, &[]);
+        check("one two three", 7, BreakPoint::Words, &["one two", "three"]);
+        check(
+            "one two   three",
+            7,
+            BreakPoint::Words,
+            &["one two", "three"],
+        );
+        check("  a b", 3, BreakPoint::Words, &["  a", "b"]);
+        check(
+            "abcdefgh ij",
+            3,
+            BreakPoint::Words,
+            &["abc", "def", "gh", "ij"],
+        );
+        check("ab cdefgh", 4, BreakPoint::Words, &["ab", "cdef", "gh"]);
+        check("", 4, BreakPoint::Words, &[]);
     }
 
     #[test]
     fn wide_characters_break_anywhere_and_marks_stay_with_theirs() {
-        check("你好世界", 5, Break::Words, &["你好", "世界"]);
-        check("ab你好", 3, Break::Words, &["ab", "你", "好"]);
+        check("你好世界", 5, BreakPoint::Words, &["你好", "世界"]);
+        check("ab你好", 3, BreakPoint::Words, &["ab", "你", "好"]);
         check(
             "e\u{301}e\u{301}e",
             2,
-            Break::Words,
+            BreakPoint::Words,
             &["e\u{301}e\u{301}", "e"],
         );
-        check("😀😀", 2, Break::Words, &["😀", "😀"]);
+        check("😀😀", 2, BreakPoint::Words, &["😀", "😀"]);
     }
 
     #[test]
     fn code_keeps_its_spaces() {
-        check("a  b  c", 3, Break::Anywhere, &["a  ", "b  ", "c"]);
+        check("a  b  c", 3, BreakPoint::Anywhere, &["a  ", "b  ", "c"]);
     }
 }

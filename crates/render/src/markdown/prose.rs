@@ -47,13 +47,13 @@ fn options() -> Options {
         | Options::ENABLE_FOOTNOTES
 }
 
-struct Edit {
+struct TextEdit {
     at: Range<usize>,
     with: &'static str,
 }
 
 /// The places to change, in order.
-fn edits(markdown: &str) -> Vec<Edit> {
+fn edits(markdown: &str) -> Vec<TextEdit> {
     let mut edits = Vec::new();
     let mut untouched = Vec::new();
     let parser = Parser::new_ext(markdown, options()).into_offset_iter();
@@ -84,15 +84,15 @@ fn edits(markdown: &str) -> Vec<Edit> {
     edits
 }
 
-fn backslash(at: usize) -> Edit {
-    Edit {
+fn backslash(at: usize) -> TextEdit {
+    TextEdit {
         at: at..at,
         with: "\\",
     }
 }
 
 /// Every `<` that is not within code: what one parser takes for text, another may take for HTML.
-fn angles(markdown: &str, untouched: &[Range<usize>]) -> Vec<Edit> {
+fn angles(markdown: &str, untouched: &[Range<usize>]) -> Vec<TextEdit> {
     let is_untouched = |at: usize| {
         let after = untouched.partition_point(|range| range.start <= at);
         // Code does not nest, so the last range that starts before is the only one that can hold it.
@@ -110,7 +110,7 @@ fn angles(markdown: &str, untouched: &[Range<usize>]) -> Vec<Edit> {
                 .take_while(|byte| *byte == b'\\')
                 .count();
             // `\<` is escaped already; its backslash would now escape the ampersand.
-            Edit {
+            TextEdit {
                 at: at - backslashes % 2..at + 1,
                 with: "&lt;",
             }
@@ -118,7 +118,7 @@ fn angles(markdown: &str, untouched: &[Range<usize>]) -> Vec<Edit> {
         .collect()
 }
 
-fn apply(markdown: &str, edits: Vec<Edit>) -> String {
+fn apply(markdown: &str, edits: Vec<TextEdit>) -> String {
     let mut patched = String::with_capacity(markdown.len() + edits.len() * 4);
     let mut from = 0;
     for edit in edits {

@@ -2,12 +2,12 @@
 
 use super::block::{code, details, escape, fence};
 use crate::permission::PermissionAnswer;
-use crate::tool::{Origin, Part, State, parts};
-use crate::transcript::Tool;
+use crate::tool::{CallState, DiffOrigin, ToolPart, parts};
+use crate::transcript::ToolCallItem;
 use crate::words;
 
 /// A tool call, folded away unless it failed.
-pub(super) fn tool_block(tool: &Tool) -> String {
+pub(super) fn tool_block(tool: &ToolCallItem) -> String {
     let state = tool.state();
     let mut facts = vec![
         [Some(tool.name()), tool.subject()]
@@ -16,13 +16,13 @@ pub(super) fn tool_block(tool: &Tool) -> String {
             .collect::<Vec<_>>()
             .join(" "),
     ];
-    if state != State::Done {
+    if state != CallState::Done {
         facts.push(state.word().to_owned());
     }
     let answer = tool.answer.as_ref();
     facts.extend(
         answer
-            .filter(|_| state != State::Denied)
+            .filter(|_| state != CallState::Denied)
             .map(PermissionAnswer::in_words),
     );
     facts.extend(tool.millis().map(words::duration));
@@ -39,39 +39,41 @@ pub(super) fn tool_block(tool: &Tool) -> String {
     } else {
         parts.join("\n\n")
     };
-    let is_open = matches!(state, State::Failed | State::Denied);
+    let is_open = matches!(state, CallState::Failed | CallState::Denied);
     details(&summary, &body, is_open)
 }
 
-fn part_block(part: &Part) -> String {
+fn part_block(part: &ToolPart) -> String {
     match part {
-        Part::Arguments(arguments) => arguments
+        ToolPart::Arguments(arguments) => arguments
             .iter()
             .map(argument)
             .collect::<Vec<_>>()
             .join("\n\n"),
-        Part::Diff {
+        ToolPart::Diff {
             diff,
-            origin: Origin::Agent,
+            origin: DiffOrigin::Agent,
         } => fence("diff", diff),
-        Part::Diff {
+        ToolPart::Diff {
             diff,
-            origin: Origin::Derived,
+            origin: DiffOrigin::Derived,
         } => {
             format!(
                 "{}\n\n*diff derived from the text before and after*",
                 fence("diff", diff)
             )
         }
-        Part::File { path, text } => format!("{}\n\n{}", code(path), fence(&language(path), text)),
-        Part::Terminal {
+        ToolPart::File { path, text } => {
+            format!("{}\n\n{}", code(path), fence(&language(path), text))
+        }
+        ToolPart::Terminal {
             command,
             output,
             note,
         } => terminal(command.as_deref(), output.as_deref(), note.as_deref()),
-        Part::Output(text) => fence("", text),
-        Part::Data { what, json } => format!("{}\n\n{}", escape(what), fence("json", json)),
-        Part::Note(note) => format!("*{}*", escape(note)),
+        ToolPart::Output(text) => fence("", text),
+        ToolPart::Data { what, json } => format!("{}\n\n{}", escape(what), fence("json", json)),
+        ToolPart::Note(note) => format!("*{}*", escape(note)),
     }
 }
 

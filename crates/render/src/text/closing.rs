@@ -6,7 +6,7 @@ use lapidary_vocab::Outcome;
 use lapidary_vocab::event::{RunEnd, TurnComplete};
 
 use super::TextRenderer;
-use crate::ink::Ink;
+use crate::ink::TextInk;
 
 impl TextRenderer {
     pub(super) fn end_turn(
@@ -36,7 +36,7 @@ impl TextRenderer {
         } else {
             facts.join(" · ")
         };
-        self.pen.line(Ink::Faint, &format!("— {facts}"), out)
+        self.pen.line(TextInk::Faint, &format!("— {facts}"), out)
     }
 
     pub(super) fn end_run(&mut self, end: &RunEnd, out: &mut dyn io::Write) -> io::Result<()> {
@@ -49,18 +49,23 @@ impl TextRenderer {
         }
         let line = self.totals.verdict(end);
         self.pen.line(
-            if is_good { Ink::Good } else { Ink::Error },
+            if is_good {
+                TextInk::Good
+            } else {
+                TextInk::Error
+            },
             &format!("— {line}"),
             out,
         )?;
         for evidence in end.evidence.iter().filter(|_| !is_good) {
-            self.pen.hanging("  ", Ink::Faint, evidence, out)?;
+            self.pen.hanging("  ", TextInk::Faint, evidence, out)?;
         }
         for warning in &end.warnings {
-            self.pen.hanging("! warning: ", Ink::Plain, warning, out)?;
+            self.pen
+                .hanging("! warning: ", TextInk::Plain, warning, out)?;
         }
         match &end.hint {
-            Some(hint) => self.pen.hanging("  hint: ", Ink::Plain, hint, out),
+            Some(hint) => self.pen.hanging("  hint: ", TextInk::Plain, hint, out),
             None => Ok(()),
         }
     }
@@ -71,6 +76,6 @@ impl TextRenderer {
             return Ok(());
         }
         self.last_error = Some(error.to_owned());
-        self.pen.hanging("✗ error: ", Ink::Error, error, out)
+        self.pen.hanging("✗ error: ", TextInk::Error, error, out)
     }
 }

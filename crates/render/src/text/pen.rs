@@ -4,34 +4,34 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use crate::ink::Ink;
-use crate::live::Marks;
-use crate::plain::{Chunks, sanitize};
+use crate::ink::TextInk;
+use crate::live::MarkSet;
+use crate::plain::{ChunkFilter, sanitize};
 
 /// Knows where on the line it stands, so that chunks continue and lines begin where they should.
 #[derive(Debug)]
-pub(super) struct Pen {
+pub(super) struct LinePen {
     colour: bool,
-    pub(super) marks: Marks,
-    chunks: Chunks,
+    pub(super) marks: MarkSet,
+    chunks: ChunkFilter,
     /// The margin and ink of the text that is being written in chunks.
-    speaking: Option<(&'static str, Ink)>,
+    speaking: Option<(&'static str, TextInk)>,
     is_within_line: bool,
 }
 
-impl Pen {
+impl LinePen {
     pub(super) fn new(colour: bool) -> Self {
         Self {
             colour,
-            marks: Marks::default(),
-            chunks: Chunks::default(),
+            marks: MarkSet::default(),
+            chunks: ChunkFilter::default(),
             speaking: None,
             is_within_line: false,
         }
     }
 
     /// Writes one line of its own. Newlines within the text do not get through.
-    pub(super) fn line(&mut self, ink: Ink, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn line(&mut self, ink: TextInk, text: &str, out: &mut dyn Write) -> io::Result<()> {
         self.end_line(out)?;
         self.ink(ink, sanitize(text).replace('\n', " ").trim_end(), out)?;
         out.write_all(b"\n")
@@ -46,9 +46,9 @@ impl Pen {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         self.end_line(out)?;
-        self.ink(Ink::Tool, &format!("{mark}{}", sanitize(name)), out)?;
+        self.ink(TextInk::Tool, &format!("{mark}{}", sanitize(name)), out)?;
         if let Some(subject) = subject {
-            self.ink(Ink::Plain, &format!(" {}", sanitize(subject)), out)?;
+            self.ink(TextInk::Plain, &format!(" {}", sanitize(subject)), out)?;
         }
         out.write_all(b"\n")
     }
@@ -57,7 +57,7 @@ impl Pen {
     pub(super) fn block(
         &mut self,
         margin: &str,
-        ink: Ink,
+        ink: TextInk,
         text: &str,
         out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -71,7 +71,7 @@ impl Pen {
     pub(super) fn hanging(
         &mut self,
         mark: &str,
-        ink: Ink,
+        ink: TextInk,
         text: &str,
         out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -87,7 +87,7 @@ impl Pen {
     pub(super) fn chunk(
         &mut self,
         margin: &'static str,
-        ink: Ink,
+        ink: TextInk,
         chunk: &str,
         out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -133,7 +133,7 @@ impl Pen {
         Ok(())
     }
 
-    fn ink(&self, ink: Ink, clean: &str, out: &mut dyn Write) -> io::Result<()> {
+    fn ink(&self, ink: TextInk, clean: &str, out: &mut dyn Write) -> io::Result<()> {
         let style = ink.style();
         let clean = self.marks.spell(clean);
         if self.colour && !clean.is_empty() && style != Style::new() {

@@ -5,17 +5,17 @@ use lapidary_vocab::content::{ContentBlock, DiffBlock, TerminalBlock};
 use lapidary_vocab::event::ToolKind;
 use lapidary_vocab::{Json, Text};
 
-use super::State;
-use crate::transcript::Tool;
+use super::CallState;
+use crate::transcript::ToolCallItem;
 use crate::{diff, json_text, words};
 
 /// One part. All texts are the agent's or a tool's: hostile.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Part {
+pub(crate) enum ToolPart {
     /// Arguments that nothing else shows: name and value.
     Arguments(Vec<(String, String)>),
     /// A change of a file.
-    Diff { diff: String, origin: Origin },
+    Diff { diff: String, origin: DiffOrigin },
     /// The content of a file.
     File { path: String, text: String },
     /// A command and what it printed.
@@ -34,7 +34,7 @@ pub(crate) enum Part {
 
 /// Where a diff comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum DiffOrigin {
     /// The agent or the tool wrote it.
     Agent,
     /// We computed it from the text before and after.
@@ -42,7 +42,7 @@ pub(crate) enum Origin {
 }
 
 /// The parts of a call's story.
-pub(crate) fn parts(tool: &Tool) -> Vec<Part> {
+pub(crate) fn parts(tool: &ToolCallItem) -> Vec<ToolPart> {
     let blocks = content(tool);
     let command = tool
         .argument("command")
@@ -52,7 +52,9 @@ pub(crate) fn parts(tool: &Tool) -> Vec<Part> {
     } else {
         Vec::new()
     };
-    let has_diff = blocks.iter().any(|part| matches!(part, Part::Diff { .. }));
+    let has_diff = blocks
+        .iter()
+        .any(|part| matches!(part, ToolPart::Diff { .. }));
     let change = edit(tool, has_diff, &mut shown);
     let arguments = arguments(tool, &shown);
     let result = result(tool, command, &blocks);
@@ -64,15 +66,15 @@ pub(crate) fn parts(tool: &Tool) -> Vec<Part> {
     let asked: Vec<_> = [arguments, change].into_iter().flatten().collect();
     match tool.state() {
         // What went wrong comes first.
-        State::Failed => [returned, asked].concat(),
-        State::Done | State::Cancelled | State::Denied | State::Unanswered => {
+        CallState::Failed => [returned, asked].concat(),
+        CallState::Done | CallState::Cancelled | CallState::Denied | CallState::Unanswered => {
             [asked, returned].concat()
         }
     }
 }
 
 /// What came back; for a command, under the command.
-fn result(tool: &Tool, command: Option<String>, blocks: &[Part]) -> Option<Part> {
+fn result(tool: &ToolCallItem, command: Option<String>, blocks: &[ToolPart]) -> Option<ToolPart> {
     let output = tool.done.as_ref().and_then(|done| done.output.as_ref());
     let output = output
         .filter(|output| !is_said_by(blocks, output))
@@ -81,7 +83,7 @@ fn result(tool: &Tool, command: Option<String>, blocks: &[Part]) -> Option<Part>
     if command.is_none() && !tool.is(&ToolKind::Execute) {
         return output.map(|output| returned(tool, output));
     }
-    (command.is_some() || output.is_some()).then_some(Part::Terminal {
+    (command.is_some() || output.is_some()).then_some(ToolPart::Terminal {
         command,
         output,
         note: None,
@@ -89,37 +91,37 @@ fn result(tool: &Tool, command: Option<String>, blocks: &[Part]) -> Option<Part>
 }
 
 /// Content is what an agent made to be shown; its raw output mostly says the same again, only worse.
-fn is_said_by(blocks: &[Part], output: &Json) -> bool {
+fn is_said_by(blocks: &[ToolPart], output: &Json) -> bool {
     let is_text = output.token().kind() == TokenKind::String;
     blocks.iter().any(|part| match part {
-        Part::Note(_) => false,
+        ToolPart::Note(_) => false,
         // A change is often accompanied by a sentence.
-        Part::Diff { .. } => !is_text,
+        ToolPart::Diff { .. } => !is_text,
         _ => true,
     })
 }
 
 /// The change that an editing tool was asked for, unless the result tells it better.
-fn edit(tool: &Tool, has_diff: bool, shown: &mut Vec<&'static str>) -> Option<Part> {
+fn edit(tool: &ToolCallItem, has_diff: bool, shown: &mut Vec<&'static str>) -> Option<ToolPart> {
     let path = tool.path().unwrap_or_default();
     if let (Some(old), Some(new)) = (tool.argument("old_string"), tool.argument("new_string")) {
         shown.extend(["file_path", "old_string", "new_string"]);
         let old = Some(old.as_str()).filter(|old| !old.is_empty());
         let diff = diff::unified(&path, old, &new);
-        return (!has_diff).then_some(Part::Diff {
+        return (!has_diff).then_some(ToolPart::Diff {
             diff,
-            origin: Origin::Derived,
+            origin: DiffOrigin::Derived,
         });
     }
     let text = tool
         .argument("content")
         .filter(|_| tool.is(&ToolKind::Edit))?;
     shown.extend(["file_path", "content"]);
-    (!has_diff).then_some(Part::File { path, text })
+    (!has_diff).then_some(ToolPart::File { path, text })
 }
 
 /// The arguments that are left. One that stands whole in the headline is not repeated.
-fn arguments(tool: &Tool, shown: &[&str]) -> Option<Part> {
+fn arguments(tool: &ToolCallItem, shown: &[&str]) -> Option<ToolPart> {
     let call = tool.call.as_ref()?;
     let headline = tool.subject();
     let token = call.input.token();
@@ -128,22 +130,22 @@ fn arguments(tool: &Tool, shown: &[&str]) -> Option<Part> {
         .map(|(key, value)| (json_text::readable(key), json_text::readable(value)))
         .filter(|(key, value)| !shown.contains(&key.as_str()) && headline.as_deref() != Some(value))
         .collect();
-    (!left.is_empty()).then_some(Part::Arguments(left))
+    (!left.is_empty()).then_some(ToolPart::Arguments(left))
 }
 
-fn returned(tool: &Tool, output: String) -> Part {
+fn returned(tool: &ToolCallItem, output: String) -> ToolPart {
     let path = tool.path().filter(|_| tool.returned_a_file());
     match path {
-        _ if diff::is_unified(&output) => Part::Diff {
+        _ if diff::is_unified(&output) => ToolPart::Diff {
             diff: output,
-            origin: Origin::Agent,
+            origin: DiffOrigin::Agent,
         },
-        Some(path) => Part::File { path, text: output },
-        None => Part::Output(output),
+        Some(path) => ToolPart::File { path, text: output },
+        None => ToolPart::Output(output),
     }
 }
 
-fn content(tool: &Tool) -> Vec<Part> {
+fn content(tool: &ToolCallItem) -> Vec<ToolPart> {
     // Of a call that was not done, there is what the agent showed when it asked.
     let asked = tool.answer.iter().filter(|_| tool.done.is_none());
     let asked = asked.flat_map(|answer| &answer.content);
@@ -152,10 +154,10 @@ fn content(tool: &Tool) -> Vec<Part> {
     blocks.map(|block| part_of(block, tool)).collect()
 }
 
-fn part_of(block: &ContentBlock, tool: &Tool) -> Part {
+fn part_of(block: &ContentBlock, tool: &ToolCallItem) -> ToolPart {
     match block {
         ContentBlock::Text(text) => returned(tool, text.text.to_string()),
-        ContentBlock::Thinking(thinking) => Part::Output(thinking.thinking.to_string()),
+        ContentBlock::Thinking(thinking) => ToolPart::Output(thinking.thinking.to_string()),
         ContentBlock::Diff(change) => changed(change, tool),
         ContentBlock::Terminal(terminal) => printed(terminal),
         ContentBlock::Image(image) => media(
@@ -170,28 +172,28 @@ fn part_of(block: &ContentBlock, tool: &Tool) -> Part {
             audio.data.as_ref(),
             audio.uri.as_ref(),
         ),
-        ContentBlock::ResourceLink(link) => Part::Note(format!("resource: {}", link.uri)),
+        ContentBlock::ResourceLink(link) => ToolPart::Note(format!("resource: {}", link.uri)),
         ContentBlock::Unknown(json) => data("content", json),
         other => data("content", &lapidary_vocab::Json::from_value(other)),
     }
 }
 
-fn data(what: &str, json: &lapidary_vocab::Json) -> Part {
-    Part::Data {
+fn data(what: &str, json: &lapidary_vocab::Json) -> ToolPart {
+    ToolPart::Data {
         what: what.to_owned(),
         json: json_text::pretty(json.token()),
     }
 }
 
-fn changed(change: &DiffBlock, tool: &Tool) -> Part {
+fn changed(change: &DiffBlock, tool: &ToolCallItem) -> ToolPart {
     if let Some(unified) = change
         .unified
         .as_ref()
         .filter(|unified| !unified.is_empty())
     {
-        return Part::Diff {
+        return ToolPart::Diff {
             diff: unified.to_string(),
-            origin: Origin::Agent,
+            origin: DiffOrigin::Agent,
         };
     }
     let path = change
@@ -206,13 +208,13 @@ fn changed(change: &DiffBlock, tool: &Tool) -> Part {
         .as_ref()
         .map(Text::to_str)
         .unwrap_or_default();
-    Part::Diff {
+    ToolPart::Diff {
         diff: diff::unified(&path, old.as_deref(), &new),
-        origin: Origin::Derived,
+        origin: DiffOrigin::Derived,
     }
 }
 
-fn printed(terminal: &TerminalBlock) -> Part {
+fn printed(terminal: &TerminalBlock) -> ToolPart {
     let cut = terminal
         .truncated
         .unwrap_or(false)
@@ -226,14 +228,14 @@ fn printed(terminal: &TerminalBlock) -> Part {
         .as_ref()
         .map(|signal| format!("signal {signal}"));
     let notes: Vec<_> = [cut, code, signal].into_iter().flatten().collect();
-    Part::Terminal {
+    ToolPart::Terminal {
         command: None,
         output: terminal.output.as_ref().map(Text::to_string),
         note: (!notes.is_empty()).then(|| notes.join(", ")),
     }
 }
 
-fn media(what: &str, kind: Option<&Text>, data: Option<&Text>, uri: Option<&Text>) -> Part {
+fn media(what: &str, kind: Option<&Text>, data: Option<&Text>, uri: Option<&Text>) -> ToolPart {
     let kind = kind.map(|kind| format!(", {kind}")).unwrap_or_default();
     let size = data.map(|data| {
         format!(
@@ -242,7 +244,7 @@ fn media(what: &str, kind: Option<&Text>, data: Option<&Text>, uri: Option<&Text
         )
     });
     let uri = uri.map(|uri| format!(", {uri}")).unwrap_or_default();
-    Part::Note(format!(
+    ToolPart::Note(format!(
         "{what} not shown{kind}{}{uri}",
         size.unwrap_or_default()
     ))

@@ -4,7 +4,7 @@ use std::fs;
 
 use lapidary_render::Renderer;
 use lapidary_render::markdown::MarkdownRenderer;
-use lapidary_render::text::{Options, TextRenderer};
+use lapidary_render::text::{TextOptions, TextRenderer};
 use lapidary_testkit::captures::{self, Kind};
 use lapidary_vocab::Event;
 
@@ -49,7 +49,7 @@ fn golden_events_give_the_golden_text_and_markdown() {
             .lines()
             .map(|line| Event::from_json(line).unwrap())
             .collect();
-        let plain = TextRenderer::new(Options { colour: false });
+        let plain = TextRenderer::new(TextOptions { colour: false });
         assert_eq!(
             rendered(&events, plain),
             without_costs(&text("text.txt")),

@@ -2,7 +2,7 @@
 
 use lapidary_render::html::HtmlRenderer;
 use lapidary_render::markdown::MarkdownRenderer;
-use lapidary_render::text::{Options, TextRenderer};
+use lapidary_render::text::{TextOptions, TextRenderer};
 use lapidary_testkit::attacks::{ATTACKS, everywhere};
 
 use crate::sample::*;
@@ -48,7 +48,7 @@ fn no_attack_gets_through_beside_the_body() {
             event.base.session_id = Some(attack.to_owned().into());
             event.base.provider = attack.into();
         }
-        well_formed::clean(&render(TextRenderer::new(Options::default()), &events));
+        well_formed::clean(&render(TextRenderer::new(TextOptions::default()), &events));
         well_formed::markdown(&render(MarkdownRenderer::default(), &events));
         well_formed::html(&render(HtmlRenderer::default(), &events));
     }

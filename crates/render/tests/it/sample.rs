@@ -3,7 +3,7 @@
 use lapidary_render::Renderer;
 use lapidary_render::html::HtmlRenderer;
 use lapidary_render::markdown::MarkdownRenderer;
-use lapidary_render::text::{Options, TextRenderer};
+use lapidary_render::text::{TextOptions, TextRenderer};
 use lapidary_vocab::Event;
 
 pub(crate) const INIT: &str = r#"{"event":"session_init","model":"gemini-2.5-flash"}"#;
@@ -52,13 +52,16 @@ fn event(seq: usize, body: &str) -> Event {
 
 pub(crate) fn text<S: AsRef<str>>(bodies: &[S]) -> String {
     render(
-        TextRenderer::new(Options { colour: false }),
+        TextRenderer::new(TextOptions { colour: false }),
         &events(bodies),
     )
 }
 
 pub(crate) fn coloured<S: AsRef<str>>(bodies: &[S]) -> String {
-    render(TextRenderer::new(Options { colour: true }), &events(bodies))
+    render(
+        TextRenderer::new(TextOptions { colour: true }),
+        &events(bodies),
+    )
 }
 
 pub(crate) fn markdown<S: AsRef<str>>(bodies: &[S]) -> String {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lapidary_render::live::{self, Narrator};
-use lapidary_render::text::{Options, TextRenderer};
+use lapidary_render::text::{TextOptions, TextRenderer};
 
 use crate::sample::*;
 
@@ -109,7 +109,7 @@ fn a_transcript_with_times_names_each_day_once() {
         format!(r#"{input},"timestamp":"2026-11-{at}:00.000Z"}}"#)
     };
     let [first, second, third] = ["16T23:11", "17T00:05", "17T00:09"].map(asked);
-    let renderer = TextRenderer::new(Options::default()).with_times();
+    let renderer = TextRenderer::new(TextOptions::default()).with_times();
     let shown = render(renderer, &events(&[init, &first, &second, &third]));
     insta::assert_snapshot!(shown, @r#"
     session  m  9881fb80-d833-4da5-84ba-6efc6cee791a  16 November 2026, 23:10 UTC
@@ -167,7 +167,9 @@ fn a_turn_that_is_not_the_last_has_its_own_line() {
 fn a_chunk_is_written_as_it_comes() {
     use lapidary_render::Renderer as _;
     let mut renderer =
-        lapidary_render::text::TextRenderer::new(lapidary_render::text::Options { colour: false });
+        lapidary_render::text::TextRenderer::new(lapidary_render::text::TextOptions {
+            colour: false,
+        });
     let mut out = Vec::new();
     let [first, second] = &events(&[delta("Hel"), delta("lo")])[..] else {
         unreachable!("two events")
@@ -224,13 +226,13 @@ fn a_denied_call_without_arguments_is_named_by_its_title() {
 fn a_call_that_was_denied_is_told_as_denied_on_a_terminal() {
     let denied = r#"{"event":"permission_decision","requestId":"1","toolUseId":"c1","toolName":"write_file","toolKind":"edit","toolInput":{},"decision":"denied","decidedBy":"hook","reason":"secret"}"#;
     let told = |bodies: &[&str]| {
-        let mut narrator = Narrator::new(live::Options {
-            size: live::Size {
+        let mut narrator = Narrator::new(live::LiveOptions {
+            size: live::TerminalSize {
                 width: 80,
                 height: 24,
             },
             colour: false,
-            marks: live::Marks::Unicode,
+            marks: live::MarkSet::Unicode,
         });
         for event in &events(bodies) {
             narrator.event(event, Duration::ZERO);

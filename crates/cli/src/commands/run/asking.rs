@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 
 use lapidary::engine::talk::{Attendant, PermissionAnswer, PermissionPrompt};
-use lapidary::render::live::Options;
+use lapidary::render::live::LiveOptions;
 use lapidary::vocab::event::DecidedBy;
 use lapidary::vocab::{Body, Event, Text};
 use tokio::sync::mpsc;
@@ -246,8 +246,8 @@ fn extent() -> PromptExtent {
 }
 
 /// How the terminal shows a command or a change.
-fn options(colour: bool) -> Options {
-    Options {
+fn options(colour: bool) -> LiveOptions {
+    LiveOptions {
         size: terminal::size(),
         colour,
         marks: terminal::marks(),
@@ -290,7 +290,7 @@ fn read_lines() -> mpsc::UnboundedReceiver<String> {
 #[cfg(test)]
 mod tests {
     use lapidary::engine::policy::ToolAction;
-    use lapidary::render::live::{Marks, Size};
+    use lapidary::render::live::{MarkSet, TerminalSize};
     use lapidary::vocab::Json;
     use lapidary::vocab::content::{ContentBlock, DiffBlock};
     use lapidary::vocab::event::{PermissionRequest, ToolKind};
@@ -345,13 +345,13 @@ mod tests {
         }
     }
 
-    const PLAIN: Options = Options {
-        size: Size {
+    const PLAIN: LiveOptions = LiveOptions {
+        size: TerminalSize {
             width: 80,
             height: 24,
         },
         colour: false,
-        marks: Marks::Unicode,
+        marks: MarkSet::Unicode,
     };
 
     fn prompt(question: &PermissionPrompt) -> ShownPrompt {
@@ -364,8 +364,8 @@ mod tests {
         for width in 8..90 {
             let (mut asked, _reply) = question("ls", &spoof);
             asked.request.title = Some(Text::from(spoof.clone()));
-            let size = Size { width, height: 24 };
-            let options = Options { size, ..PLAIN };
+            let size = TerminalSize { width, height: 24 };
+            let options = LiveOptions { size, ..PLAIN };
             let shown = shown(&asked, PromptExtent::Lines(20), options);
             for line in shown.text.lines() {
                 let is_ours = line.starts_with("? ") || line.starts_with("  ");

@@ -5,7 +5,7 @@ mod chart;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use lapidary::render::live::Marks;
+use lapidary::render::live::MarkSet;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::{Prices, StatsRequest, stats_with};
 use lapidary::vocab::line;
@@ -97,7 +97,7 @@ fn text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
     let marks = if out.colour {
         terminal::marks()
     } else {
-        Marks::Ascii
+        MarkSet::Ascii
     };
     summary(stats, out)?;
     providers(stats, width, out)?;

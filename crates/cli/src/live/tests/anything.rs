@@ -1,19 +1,19 @@
 //! Whatever is said, in whatever pieces: nothing is lost, nothing is doubled, nothing gets through.
 
-use lapidary::render::live::Size;
+use lapidary::render::live::TerminalSize;
 use lapidary::render::plain::sanitize;
 use lapidary_testkit::attacks::{ATTACKS, everywhere};
 use proptest::prelude::*;
 
 use super::terminal::{NARROW, Terminal, WIDE, delta, events, played, view};
 
-const TINY: Size = Size {
+const TINY: TerminalSize = TerminalSize {
     width: 20,
     height: 3,
 };
 
 /// The text of an answer on the terminal after a run, said in these chunks.
-fn said(chunks: &[String], size: Size, colour: bool) -> Terminal {
+fn said(chunks: &[String], size: TerminalSize, colour: bool) -> Terminal {
     let bodies: Vec<_> = chunks.iter().map(|chunk| delta(chunk)).collect();
     played(&events(&bodies), size, colour)
 }

@@ -3,7 +3,7 @@
 use lapidary::normalize::Normalizer as _;
 use lapidary::normalize::gemini::stream::StreamNormalizer;
 use lapidary::normalize::{NormalizeOptions, ProcessEnd};
-use lapidary::render::live::Size;
+use lapidary::render::live::TerminalSize;
 use lapidary::vocab::Event;
 use lapidary::wire::lines::LineBuffer;
 use lapidary_testkit::captures::{self, Capture};
@@ -32,7 +32,7 @@ fn of_capture(capture: &Capture) -> Vec<Event> {
 
 fn check(goldens: &mut Goldens, name: &str, events: &[Event]) {
     for size in [WIDE, NARROW] {
-        let Size { width, height } = size;
+        let TerminalSize { width, height } = size;
         let folder = captures::fixtures().join("../golden/live").join(name);
         let file = |look: &str| folder.join(format!("{width}x{height}.{look}.txt"));
         let plain = played(events, size, false).everything();

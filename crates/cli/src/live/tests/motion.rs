@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary::render::live::{Marks, Options, Size};
+use lapidary::render::live::{LiveOptions, MarkSet, TerminalSize};
 
 use super::terminal::{NARROW, Terminal, WIDE, delta, events, view};
 use crate::live::LiveView;
@@ -165,7 +165,7 @@ fn another_size_takes_effect_at_once() {
         &mut view,
         &[delta(&words), call("a", "a command that is not short")],
     );
-    let size = Size {
+    let size = TerminalSize {
         width: 20,
         height: 8,
     };
@@ -198,10 +198,10 @@ fn another_size_takes_effect_at_once() {
 #[test]
 fn without_utf8_everything_is_spelled_in_ascii() {
     let terminal = Terminal::new(WIDE);
-    let options = Options {
+    let options = LiveOptions {
         size: WIDE,
         colour: true,
-        marks: Marks::Ascii,
+        marks: MarkSet::Ascii,
     };
     let mut view = LiveView::new(terminal.clone(), options);
     show(

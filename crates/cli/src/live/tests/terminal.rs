@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::rc::Rc;
 use std::time::Duration;
 
-use lapidary::render::live::{Marks, Options, Size};
+use lapidary::render::live::{LiveOptions, MarkSet, TerminalSize};
 use lapidary::vocab::Event;
 
 use crate::live::LiveView;
@@ -35,7 +35,7 @@ impl Write for Terminal {
 }
 
 impl Terminal {
-    pub(super) fn new(size: Size) -> Self {
+    pub(super) fn new(size: TerminalSize) -> Self {
         let parser = vt100::Parser::new(rows(size.height), rows(size.width), SCROLLBACK);
         Self {
             parser: Rc::new(RefCell::new(parser)),
@@ -85,7 +85,7 @@ impl Terminal {
     }
 
     /// Takes another size as today's terminals do: rows that have become too wide are broken, the cursor stays with its text.
-    pub(super) fn resize(&self, size: Size) {
+    pub(super) fn resize(&self, size: TerminalSize) {
         let text = self.everything();
         let mut parser = vt100::Parser::new(rows(size.height), rows(size.width), SCROLLBACK);
         parser.process(text.trim_end().replace('\n', "\r\n").as_bytes());
@@ -147,28 +147,28 @@ fn style(cell: &vt100::Cell) -> String {
     words.join(" ")
 }
 
-pub(super) const WIDE: Size = Size {
+pub(super) const WIDE: TerminalSize = TerminalSize {
     width: 80,
     height: 24,
 };
-pub(super) const NARROW: Size = Size {
+pub(super) const NARROW: TerminalSize = TerminalSize {
     width: 40,
     height: 10,
 };
 
 /// A view and the terminal that it writes to.
-pub(super) fn view(size: Size, colour: bool) -> (LiveView<Terminal>, Terminal) {
+pub(super) fn view(size: TerminalSize, colour: bool) -> (LiveView<Terminal>, Terminal) {
     let terminal = Terminal::new(size);
-    let options = Options {
+    let options = LiveOptions {
         size,
         colour,
-        marks: Marks::Unicode,
+        marks: MarkSet::Unicode,
     };
     (LiveView::new(terminal.clone(), options), terminal)
 }
 
 /// The terminal after a whole run, with ticks between the events.
-pub(super) fn played(events: &[Event], size: Size, colour: bool) -> Terminal {
+pub(super) fn played(events: &[Event], size: TerminalSize, colour: bool) -> Terminal {
     let (mut view, terminal) = view(size, colour);
     for (index, event) in events.iter().enumerate() {
         view.event(event).unwrap();

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use anstyle::Style;
 
-use super::Piece;
+use super::InlinePiece;
 
 /// How far back an opening mark is looked for. Nobody nests deeper, and hostile text must not make us search for long.
 const MOST_OPEN: usize = 16;
 
 /// A run of marks that may begin or end emphasis.
 #[derive(Debug)]
-pub(in super::super) struct Delimiter {
+pub(in super::super) struct DelimiterRun {
     pub(super) range: Range<usize>,
     ch: char,
     may_open: bool,
@@ -19,7 +19,7 @@ pub(in super::super) struct Delimiter {
     pub(super) is_paired: bool,
 }
 
-impl Delimiter {
+impl DelimiterRun {
     /// The run at `range`; none if it is only punctuation.
     pub(super) fn new(source: &str, range: Range<usize>, ch: char) -> Option<Self> {
         let before = source[..range.start].chars().next_back();
@@ -49,18 +49,18 @@ impl Delimiter {
 }
 
 /// Pairs the marks. Returns what each pair spans, and where the first mark stands that still waits for its partner.
-pub(super) fn pair(pieces: &mut [Piece]) -> (Vec<Range<usize>>, Option<usize>) {
+pub(super) fn pair(pieces: &mut [InlinePiece]) -> (Vec<Range<usize>>, Option<usize>) {
     let mut open: Vec<usize> = Vec::new();
     let mut spans = Vec::new();
     for at in 0..pieces.len() {
-        let Piece::Delimiter(mark) = &pieces[at] else {
+        let InlinePiece::Delimiter(mark) = &pieces[at] else {
             continue;
         };
-        let is_its = |place: &&usize| matches!(&pieces[**place], Piece::Delimiter(other) if other.is_like(mark));
+        let is_its = |place: &&usize| matches!(&pieces[**place], InlinePiece::Delimiter(other) if other.is_like(mark));
         let partner = open.iter().rev().take(MOST_OPEN).find(is_its).copied();
         if let Some(partner) = partner.filter(|_| mark.may_close) {
-            let from = paired(&mut pieces[partner], Role::Opens);
-            let to = paired(&mut pieces[at], Role::Closes);
+            let from = paired(&mut pieces[partner], DelimiterRole::Opens);
+            let to = paired(&mut pieces[at], DelimiterRole::Closes);
             spans.push(from.start..to.end);
             // What was opened in between is not closed any more: those marks are text.
             open.retain(|place| *place < partner);
@@ -69,23 +69,23 @@ pub(super) fn pair(pieces: &mut [Piece]) -> (Vec<Range<usize>>, Option<usize>) {
         }
     }
     let first = open.first().and_then(|place| match &pieces[*place] {
-        Piece::Delimiter(mark) => Some(mark.range.start),
+        InlinePiece::Delimiter(mark) => Some(mark.range.start),
         _ => None,
     });
     (spans, first)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum DelimiterRole {
     Opens,
     Closes,
 }
 
-fn paired(piece: &mut Piece, role: Role) -> Range<usize> {
+fn paired(piece: &mut InlinePiece, role: DelimiterRole) -> Range<usize> {
     match piece {
-        Piece::Delimiter(mark) => {
+        InlinePiece::Delimiter(mark) => {
             mark.is_paired = true;
-            mark.may_open = role == Role::Opens;
+            mark.may_open = role == DelimiterRole::Opens;
             mark.range.clone()
         }
         _ => 0..0,
@@ -94,15 +94,15 @@ fn paired(piece: &mut Piece, role: Role) -> Range<usize> {
 
 /// How many emphases of each sort are in force.
 #[derive(Debug, Default)]
-pub(super) struct Depth {
+pub(super) struct EmphasisDepth {
     bold: usize,
     italic: usize,
     struck: usize,
 }
 
-impl Depth {
+impl EmphasisDepth {
     /// Takes a paired mark into account.
-    pub(super) fn change(&mut self, mark: &Delimiter) {
+    pub(super) fn change(&mut self, mark: &DelimiterRun) {
         let by = |depth: &mut usize| {
             *depth = if mark.may_open {
                 *depth + 1

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// What an opening bracket begins.
-pub(super) enum Link {
-    Whole(Found),
+pub(super) enum LinkStart {
+    Whole(LinkParts),
     /// It may become a link.
     Unfinished,
     None,
@@ -13,7 +13,7 @@ pub(super) enum Link {
 
 /// A link's parts.
 #[derive(Debug)]
-pub(in super::super) struct Found {
+pub(in super::super) struct LinkParts {
     pub(super) whole: Range<usize>,
     pub(super) text: Range<usize>,
     pub(super) target: Range<usize>,
@@ -36,22 +36,22 @@ pub(super) fn brackets(source: &str) -> HashMap<usize, usize> {
 }
 
 /// The link that begins with the bracket at `open`.
-pub(super) fn at(source: &str, open: usize, brackets: &HashMap<usize, usize>) -> Link {
+pub(super) fn at(source: &str, open: usize, brackets: &HashMap<usize, usize>) -> LinkStart {
     let Some(&close) = brackets.get(&open) else {
-        return Link::Unfinished;
+        return LinkStart::Unfinished;
     };
     match source.as_bytes().get(close + 1) {
-        None => return Link::Unfinished,
+        None => return LinkStart::Unfinished,
         Some(b'(') => {}
-        Some(_) => return Link::None,
+        Some(_) => return LinkStart::None,
     }
     let Some(&end) = brackets.get(&(close + 1)) else {
-        return Link::Unfinished;
+        return LinkStart::Unfinished;
     };
     if open + 1 == close || close + 2 == end {
-        return Link::None;
+        return LinkStart::None;
     }
-    Link::Whole(Found {
+    LinkStart::Whole(LinkParts {
         whole: open..end + 1,
         text: open + 1..close,
         target: close + 2..end,

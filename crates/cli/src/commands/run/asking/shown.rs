@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use lapidary::engine::policy::StandingAnswer;
 use lapidary::engine::talk::PermissionPrompt;
 use lapidary::render::diff::unified;
-use lapidary::render::live::{Options, Row, approval};
+use lapidary::render::live::{LiveOptions, ScreenRow, approval};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::Text;
 use lapidary::vocab::content::{ContentBlock, DiffBlock};
@@ -46,7 +46,7 @@ pub(super) struct ShownPrompt {
 pub(super) fn shown(
     question: &PermissionPrompt,
     extent: PromptExtent,
-    options: Options,
+    options: LiveOptions,
 ) -> ShownPrompt {
     let mut indented = options;
     indented.size.width = options.size.width.saturating_sub(2);
@@ -92,7 +92,7 @@ pub(super) fn shown(
 }
 
 /// What the agent wants to do, and to which files.
-fn heading(question: &PermissionPrompt, options: Options) -> String {
+fn heading(question: &PermissionPrompt, options: LiveOptions) -> String {
     let (request, action) = (&question.request, &question.action);
     let title = request.title.as_ref().unwrap_or(&request.tool_name);
     let (verb, title) = (verb(&request.tool_kind), one_line(&title.to_str()));
@@ -112,7 +112,7 @@ fn heading(question: &PermissionPrompt, options: Options) -> String {
 }
 
 /// A sentence in as many rows as it takes.
-fn sentence(mark: &str, words: &str, options: Options) -> String {
+fn sentence(mark: &str, words: &str, options: LiveOptions) -> String {
     let rows = approval::sentence_rows(mark, words, options);
     let rows = rows.iter().map(|row| row.text.as_str());
     rows.flat_map(|row| [row, "\n"]).collect()
@@ -173,7 +173,7 @@ impl Body {
     }
 
     /// Adds text of the agent. No row of it passes for one of ours: each begins with a bar.
-    fn add(&mut self, rows: &[Row]) {
+    fn add(&mut self, rows: &[ScreenRow]) {
         let shown = self.rows_left.unwrap_or(rows.len()).min(rows.len());
         for row in &rows[..shown] {
             self.text.extend([INDENT, &row.text, "\n"]);

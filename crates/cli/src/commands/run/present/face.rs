@@ -4,7 +4,7 @@ use std::io::{self, Stdout, Write};
 use std::time::Duration;
 
 use lapidary::engine::run::Batch;
-use lapidary::render::live::{Options, Size};
+use lapidary::render::live::{LiveOptions, TerminalSize};
 
 use super::super::super::sink::{Format, Sink};
 use super::super::With;
@@ -15,7 +15,7 @@ use crate::printer::Printer;
 use crate::system;
 
 pub(super) enum Face {
-    Live(Box<LiveView<Stdout>>, Size),
+    Live(Box<LiveView<Stdout>>, TerminalSize),
     Printed(Box<Sink>),
     /// Nothing is shown as the run goes on.
     Quiet,
@@ -31,7 +31,7 @@ impl Face {
             _ if args.quiet => Self::Quiet,
             Format::Raw => Self::Raw(Harmless::new(system::stdout(), out.is_terminal)),
             Format::Text if out.is_terminal && !is_dumb && !args.verbose => {
-                let options = Options {
+                let options = LiveOptions {
                     size: terminal::size(),
                     colour: out.colour,
                     marks: terminal::marks(),

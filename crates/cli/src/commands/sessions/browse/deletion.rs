@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, bail};
-use lapidary::render::live::Marks;
+use lapidary::render::live::MarkSet;
 use lapidary::sessions::{Deletion, Inventory, Project};
 use lapidary::vocab::removal::RemovalReason;
 
@@ -57,7 +57,7 @@ impl Planned {
         self.path == path
     }
 
-    pub(super) fn plan(&self, marks: Marks) -> Plan {
+    pub(super) fn plan(&self, marks: MarkSet) -> Plan {
         let deletion = &self.deletion;
         let files = deletion.files.iter().map(|file| &file.path);
         let artefacts = deletion.artefacts.iter().map(|artefact| &artefact.path);

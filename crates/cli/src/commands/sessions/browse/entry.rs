@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use lapidary::render::live::Marks;
+use lapidary::render::live::MarkSet;
 use lapidary::sessions::{HiddenFile, Listed, Listing};
 
 use super::text::one_line;
@@ -37,13 +37,13 @@ pub(super) struct Entry {
 
 impl Entry {
     /// All that a listing has: first what can be resumed, then what cannot.
-    pub(super) fn all(listing: &Listing, marks: Marks) -> Vec<Self> {
+    pub(super) fn all(listing: &Listing, marks: MarkSet) -> Vec<Self> {
         let sessions = listing.sessions.iter().map(|one| Self::session(one, marks));
         let hidden = listing.hidden.iter().map(|one| Self::hidden(one, marks));
         sessions.chain(hidden).collect()
     }
 
-    fn session(listed: &Listed, marks: Marks) -> Self {
+    fn session(listed: &Listed, marks: MarkSet) -> Self {
         let info = listed.info();
         let title = one_line(start_of(&info.display_name), marks);
         let root = info.project.as_ref().map(PathBuf::from);
@@ -68,7 +68,7 @@ impl Entry {
         }
     }
 
-    fn hidden(file: &HiddenFile, marks: Marks) -> Self {
+    fn hidden(file: &HiddenFile, marks: MarkSet) -> Self {
         let path = PathBuf::from(&file.path);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let title = one_line(start_of(&format!("{name}: {}", file.explanation)), marks);
@@ -123,7 +123,7 @@ impl Entry {
 }
 
 /// The last part of the project's path, or what its directory in the home is called.
-fn project_name(root: Option<&str>, id: &str, marks: Marks) -> String {
+fn project_name(root: Option<&str>, id: &str, marks: MarkSet) -> String {
     let name = root.and_then(|root| root.rsplit(std::path::is_separator).next());
     let name = name.filter(|name| !name.is_empty()).unwrap_or(id);
     one_line(start_of(name), marks)
@@ -141,7 +141,7 @@ impl Entry {
         Self {
             number: Some(number),
             words: TitleText::of(&[title, &id, "project"]),
-            title: one_line(title, Marks::Unicode),
+            title: one_line(title, MarkSet::Unicode),
             messages,
             updated_ms: Some(updated_ms),
             path: PathBuf::from(format!("/chats/session-{id}.jsonl")),

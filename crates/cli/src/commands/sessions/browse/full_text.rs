@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use lapidary::render::live::Marks;
+use lapidary::render::live::MarkSet;
 use lapidary::sessions::TextMatch;
 use lapidary::sessions::search::Watch;
 
@@ -20,7 +20,7 @@ pub(super) fn find(
     sources: &Sources,
     query: &str,
     files: &Files,
-    marks: Marks,
+    marks: MarkSet,
     watch: &Watch<'_>,
 ) -> Option<Places> {
     let hits = sources.search(&as_search(query), watch)?;
@@ -34,7 +34,7 @@ pub(super) fn find(
     Some(found.collect())
 }
 
-fn snippet(found: &TextMatch, marks: Marks) -> Snippet {
+fn snippet(found: &TextMatch, marks: MarkSet) -> Snippet {
     Snippet {
         before: one_line(&found.before, marks),
         matched: one_line(&found.matched, marks),
@@ -56,7 +56,7 @@ mod tests {
             tool: None,
             message: Some(1),
         };
-        let snippet = snippet(&found, Marks::Unicode);
+        let snippet = snippet(&found, MarkSet::Unicode);
         assert_eq!(
             (snippet.before.as_str(), snippet.matched.as_str()),
             ("a ", "needle")

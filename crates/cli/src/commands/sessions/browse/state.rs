@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use lapidary::render::live::Marks;
+use lapidary::render::live::MarkSet;
 
 use super::canvas::Rect;
 use super::confirm::{Answer, Question, Resumption};
@@ -24,7 +24,7 @@ pub(super) const LONGEST_QUERY: usize = 200;
 #[derive(Debug, Clone)]
 pub(super) struct Setup {
     pub(super) screen: Rect,
-    pub(super) marks: Marks,
+    pub(super) marks: MarkSet,
     pub(super) colour: bool,
     pub(super) now: SystemTime,
     /// Whose sessions: a directory, or all projects.

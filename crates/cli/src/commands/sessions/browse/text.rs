@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lapidary::render::live::Marks;
+use lapidary::render::live::MarkSet;
 use lapidary::render::plain::sanitize;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -13,7 +13,7 @@ const MOST_ACCENTS: usize = 2;
 const TAB: usize = 4;
 
 /// A text on one line, with nothing in it that a terminal obeys, and only characters whose width is certain.
-pub(super) fn one_line(text: &str, marks: Marks) -> String {
+pub(super) fn one_line(text: &str, marks: MarkSet) -> String {
     let mut line = String::with_capacity(text.len());
     let mut accents = 0;
     for letter in sanitize(text).chars() {
@@ -32,13 +32,13 @@ pub(super) fn one_line(text: &str, marks: Marks) -> String {
         line.push(letter);
     }
     match marks {
-        Marks::Unicode => line,
-        Marks::Ascii => ascii(&line),
+        MarkSet::Unicode => line,
+        MarkSet::Ascii => ascii(&line),
     }
 }
 
 /// A text as lines, each as [`one_line`] has it; how they are indented stays.
-pub(super) fn lines(text: &str, marks: Marks) -> Vec<String> {
+pub(super) fn lines(text: &str, marks: MarkSet) -> Vec<String> {
     let text = sanitize(text);
     text.lines()
         .map(|line| one_line(&line.replace('\t', &" ".repeat(TAB)), marks))
@@ -80,13 +80,13 @@ pub(super) fn width(text: &str) -> usize {
 }
 
 /// A text that fits, with a sign that it goes on.
-pub(super) fn shortened(text: &str, room: usize, marks: Marks) -> Cow<'_, str> {
+pub(super) fn shortened(text: &str, room: usize, marks: MarkSet) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);
     }
     let sign = match marks {
-        Marks::Unicode => "…",
-        Marks::Ascii => "...",
+        MarkSet::Unicode => "…",
+        MarkSet::Ascii => "...",
     };
     let sign = if width(sign) > room { "" } else { sign };
     let (start, _) = split(text, room - width(sign));
@@ -149,21 +149,21 @@ mod tests {
     fn nothing_that_a_terminal_obeys_or_that_is_not_seen_is_left() {
         let hostile =
             "a\u{1b}]0;t\u{7}b\u{1b}[2J\rc\u{202e}d\u{200d}e\u{2028}f\tg\u{e0041}h\u{9b}1m";
-        assert_eq!(one_line(hostile, Marks::Unicode), "ab c\\u{202e}de f gh");
+        assert_eq!(one_line(hostile, MarkSet::Unicode), "ab c\\u{202e}de f gh");
         let tower = format!("e{}!", "\u{301}".repeat(50));
-        assert_eq!(one_line(&tower, Marks::Unicode), "e\u{301}\u{301}!");
-        assert_eq!(one_line("\u{301}a", Marks::Unicode), "a");
-        assert_eq!(one_line("● 日本 — é…", Marks::Ascii), "* ?? -- ?...");
+        assert_eq!(one_line(&tower, MarkSet::Unicode), "e\u{301}\u{301}!");
+        assert_eq!(one_line("\u{301}a", MarkSet::Unicode), "a");
+        assert_eq!(one_line("● 日本 — é…", MarkSet::Ascii), "* ?? -- ?...");
     }
 
     #[test]
     fn what_is_cut_fits_also_where_letters_are_wide() {
-        assert_eq!(shortened("abcdef", 6, Marks::Unicode), "abcdef");
-        assert_eq!(shortened("abcdef", 4, Marks::Unicode), "abc…");
-        assert_eq!(shortened("abcdef", 4, Marks::Ascii), "a...");
-        assert_eq!(shortened("日本語", 5, Marks::Unicode), "日本…");
-        assert_eq!(shortened("日本語", 4, Marks::Unicode), "日…");
-        assert_eq!(shortened("abc", 0, Marks::Unicode), "");
+        assert_eq!(shortened("abcdef", 6, MarkSet::Unicode), "abcdef");
+        assert_eq!(shortened("abcdef", 4, MarkSet::Unicode), "abc…");
+        assert_eq!(shortened("abcdef", 4, MarkSet::Ascii), "a...");
+        assert_eq!(shortened("日本語", 5, MarkSet::Unicode), "日本…");
+        assert_eq!(shortened("日本語", 4, MarkSet::Unicode), "日…");
+        assert_eq!(shortened("abc", 0, MarkSet::Unicode), "");
     }
 
     fn wrapped(line: &str, room: usize) -> Vec<String> {

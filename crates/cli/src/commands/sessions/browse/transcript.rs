@@ -8,7 +8,7 @@ use std::path::Path;
 use lapidary::normalize::gemini::session_events;
 use lapidary::normalize::{NormalizeOptions, RecordOrder};
 use lapidary::render::Renderer;
-use lapidary::render::live::Marks;
+use lapidary::render::live::MarkSet;
 use lapidary::render::text::{self, TextRenderer};
 use lapidary::wire::gemini::session::ReplayedLog;
 
@@ -40,7 +40,7 @@ const WHOLE: Limits = Limits {
 pub(super) fn read(
     path: &Path,
     extent: Extent,
-    marks: Marks,
+    marks: MarkSet,
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<Vec<String>, String> {
     let limits = match extent {
@@ -108,7 +108,7 @@ fn render(log: &ReplayedLog<'_>, out: &mut Ends, is_wanted: &dyn Fn() -> bool) -
     let mut options = NormalizeOptions::new("browse");
     options.keep_raw = false;
     options.record_order = RecordOrder::Reading;
-    let mut renderer = TextRenderer::new(text::Options { colour: false });
+    let mut renderer = TextRenderer::new(text::TextOptions { colour: false });
     let mut written = Ok(());
     session_events::events(log, &options, |event| {
         if written.is_ok() && is_wanted() {
@@ -137,7 +137,7 @@ impl Ends {
         }
     }
 
-    fn lines(mut self, marks: Marks) -> Vec<String> {
+    fn lines(mut self, marks: MarkSet) -> Vec<String> {
         let mut all = std::mem::take(&mut self.start);
         if self.left_out > 0 {
             let note = format!("\n\n… {} skipped here …\n\n", size(self.left_out));
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_huge_session_is_seen_from_both_ends_and_says_so() {
         let file = session(6000);
-        let shown = read(file.path(), Extent::Preview, Marks::Unicode, &|| true).unwrap();
+        let shown = read(file.path(), Extent::Preview, MarkSet::Unicode, &|| true).unwrap();
         let text = shown.join("\n");
         assert!(
             text.starts_with("(the middle of its 7 MB is skipped"),
@@ -211,21 +211,21 @@ mod tests {
         assert!(text.contains("message 0 ") && text.contains("message 5999 "));
         assert!(text.contains("skipped here"));
         assert!(text.len() < 4 * PREVIEW.text, "{}", text.len());
-        let whole = read(file.path(), Extent::Whole, Marks::Unicode, &|| true).unwrap();
+        let whole = read(file.path(), Extent::Whole, MarkSet::Unicode, &|| true).unwrap();
         assert!(whole.len() > shown.len());
     }
 
     #[test]
     fn what_is_not_wanted_any_more_is_not_rendered() {
         let file = session(100);
-        let shown = read(file.path(), Extent::Preview, Marks::Unicode, &|| false).unwrap();
+        let shown = read(file.path(), Extent::Preview, MarkSet::Unicode, &|| false).unwrap();
         assert!(shown.is_empty());
     }
 
     #[test]
     fn what_cannot_be_shown_says_why() {
         let directory = tempfile::tempdir().unwrap();
-        let read = |path: &Path| read(path, Extent::Preview, Marks::Unicode, &|| true);
+        let read = |path: &Path| read(path, Extent::Preview, MarkSet::Unicode, &|| true);
         assert!(
             read(directory.path())
                 .unwrap_err()

@@ -4,7 +4,7 @@ mod ink;
 mod page;
 mod rows;
 
-use lapidary::render::live::Marks;
+use lapidary::render::live::MarkSet;
 
 use super::super::size;
 use super::canvas::{Canvas, CellPosition, CellStyle, Rect};
@@ -197,15 +197,15 @@ fn keys(area: Rect, brush: &mut Brush<'_>) {
 struct Brush<'b> {
     screen: &'b mut Canvas,
     ink: Ink,
-    marks: Marks,
+    marks: MarkSet,
 }
 
 impl Brush<'_> {
     /// A sign of ours, or one in ASCII that looks like it.
     fn sign(&self, text: &str) -> String {
         match self.marks {
-            Marks::Unicode => text.to_owned(),
-            Marks::Ascii => ascii(text),
+            MarkSet::Unicode => text.to_owned(),
+            MarkSet::Ascii => ascii(text),
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::render::live::Marks;
+use lapidary::render::live::MarkSet;
 use lapidary::sessions::Listing;
 
 use super::deletion::Planned;
@@ -35,7 +35,7 @@ type IsWanted<'w> = dyn Fn() -> bool + Sync + 'w;
 /// Those who do the work.
 pub(super) struct Workers {
     inputs: Sender<Input>,
-    marks: Marks,
+    marks: MarkSet,
     sources: Arc<Sources>,
     reads: Newest<(PathBuf, Extent)>,
     searches: Newest<(String, Files)>,
@@ -46,7 +46,7 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    pub(super) fn start(sources: Sources, marks: Marks, inputs: Sender<Input>) -> Self {
+    pub(super) fn start(sources: Sources, marks: MarkSet, inputs: Sender<Input>) -> Self {
         let sources = Arc::new(sources);
         let told = inputs.clone();
         let reads = Newest::start(
@@ -248,7 +248,7 @@ fn next<Job>(asked: &Receiver<Job>, pause: Duration) -> Option<Job> {
 fn search(
     sources: &Sources,
     (ticket, query, files): (u64, &str, &Files),
-    marks: Marks,
+    marks: MarkSet,
     told: &Sender<Input>,
     is_wanted: &IsWanted<'_>,
 ) {

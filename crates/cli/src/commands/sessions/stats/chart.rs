@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use jiff::ToSpan as _;
 use jiff::civil::Date;
-use lapidary::render::live::Marks;
+use lapidary::render::live::MarkSet;
 use lapidary::vocab::stats::{DayStats, Stats};
 
 use super::{dollars, grouped};
@@ -32,7 +32,7 @@ enum Span {
 pub(super) fn draw(
     stats: &Stats,
     width: usize,
-    marks: Marks,
+    marks: MarkSet,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (rows, span) = rows(&stats.days);
@@ -195,7 +195,7 @@ fn with_gaps(rows: BTreeMap<Date, Row>, span: Span) -> BTreeMap<Date, Row> {
 }
 
 /// A bar. What is not nothing can be seen.
-fn bar(amount: u64, most: u64, room: usize, marks: Marks) -> String {
+fn bar(amount: u64, most: u64, room: usize, marks: MarkSet) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if amount == 0 || most == 0 {
         return String::new();
@@ -203,8 +203,8 @@ fn bar(amount: u64, most: u64, room: usize, marks: Marks) -> String {
     let eighths = u128::from(amount) * room as u128 * 8 / u128::from(most);
     let eighths = usize::try_from(eighths).unwrap_or(0).max(1);
     match marks {
-        Marks::Unicode => format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8]),
-        Marks::Ascii => "#".repeat(eighths.div_ceil(8).min(room)),
+        MarkSet::Unicode => format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8]),
+        MarkSet::Ascii => "#".repeat(eighths.div_ceil(8).min(room)),
     }
 }
 
@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    fn drawn(stats: &Stats, width: usize, marks: Marks) -> String {
+    fn drawn(stats: &Stats, width: usize, marks: MarkSet) -> String {
         let mut out = Vec::new();
         draw(stats, width, marks, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -239,10 +239,10 @@ mod tests {
     fn days_are_bars_and_a_day_without_anything_is_an_empty_one() {
         let stats = stats(&[("2026-01-01", 1000), ("2026-01-03", 250), ("2026-01-04", 1)]);
         assert_eq!(
-            drawn(&stats, 40, Marks::Ascii),
+            drawn(&stats, 40, MarkSet::Ascii),
             "tokens by day\n  2026-01-01 ############### 1,000 $0.50\n  2026-01-02                     0\n  2026-01-03 ####              250 $0.50\n  2026-01-04 #                   1 $0.50\n"
         );
-        let unicode = drawn(&stats, 40, Marks::Unicode);
+        let unicode = drawn(&stats, 40, MarkSet::Unicode);
         assert!(unicode.contains("2026-01-03 ███▊ "), "{unicode}");
     }
 
@@ -260,13 +260,13 @@ mod tests {
                 .collect();
             let days: Vec<_> = days.iter().map(|day| (day.as_str(), 123_456_789)).collect();
             for width in [20, 40, 80] {
-                let text = drawn(&stats(&days), width, Marks::Unicode);
+                let text = drawn(&stats(&days), width, MarkSet::Unicode);
                 assert!(text.starts_with(expected), "{text}");
                 assert!(text.lines().count() <= MOST_ROWS + 1);
                 let mut bars = text.lines().skip(1);
                 assert!(bars.all(|line| line.chars().count() <= width), "{text}");
             }
         }
-        assert_eq!(drawn(&stats(&[]), 80, Marks::Ascii), "");
+        assert_eq!(drawn(&stats(&[]), 80, MarkSet::Ascii), "");
     }
 }

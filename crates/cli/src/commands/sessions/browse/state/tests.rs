@@ -7,7 +7,7 @@ use super::*;
 fn setup() -> Setup {
     Setup {
         screen: Rect::new(0, 0, 80, 24),
-        marks: Marks::Unicode,
+        marks: MarkSet::Unicode,
         colour: false,
         now: SystemTime::UNIX_EPOCH,
         place: "~/work".to_owned(),

@@ -16,7 +16,7 @@ fn state(width: u16, height: u16) -> State {
     let now = i64::try_from(NOW_MS).unwrap();
     let mut state = State::new(Setup {
         screen: Rect::new(0, 0, width, height),
-        marks: Marks::Unicode,
+        marks: MarkSet::Unicode,
         colour: false,
         now: SystemTime::UNIX_EPOCH + Duration::from_millis(NOW_MS),
         place: "~/code/shop".to_owned(),
@@ -130,7 +130,7 @@ Letters search
 #[test]
 fn where_the_locale_has_only_ascii_nothing_else_is_drawn() {
     let mut state = state(80, 24);
-    state.setup.marks = Marks::Ascii;
+    state.setup.marks = MarkSet::Ascii;
     for key in [
         Key::Tab,
         Key::Tab,
