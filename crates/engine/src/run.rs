@@ -61,7 +61,7 @@ pub use agent_task::RecordedOutput;
 pub use dialect::{
     BoxedNormalizer, DIALECTS, GEMINI_DOCUMENT, GEMINI_STREAM, Speech, StreamDialect,
 };
-pub use lapidary_process::stop::Stopper;
+pub use lapidary_process::stop::StopHandle;
 use lapidary_process::stop::{self};
 pub use lapidary_recording::Records;
 pub use refused::RefusedRun;
@@ -82,7 +82,7 @@ const BATCHES: usize = 4;
 pub struct Run {
     batches: mpsc::Receiver<Batch>,
     events: VecDeque<Event>,
-    stopper: Stopper,
+    stopper: StopHandle,
     source: Arc<RunSource>,
     progress: watch::Receiver<Progress>,
     subscribed: Arc<Notify>,
@@ -247,7 +247,7 @@ impl Run {
     }
 
     /// What ends the run from elsewhere.
-    pub fn stopper(&self) -> Stopper {
+    pub fn stopper(&self) -> StopHandle {
         self.stopper.clone()
     }
 

@@ -46,7 +46,7 @@ use lapidary_vocab::{Body, Event};
 use lapidary_engine::Host;
 use lapidary_engine::config::Config;
 use lapidary_engine::gemini_cli::Prompt;
-use lapidary_engine::run::{Run, Stopper};
+use lapidary_engine::run::{Run, StopHandle};
 
 use crate::adapter_job::adapter_job;
 use crate::prepare::AgentChoiceError;
@@ -64,13 +64,13 @@ struct State {
     session: Option<String>,
     is_busy: bool,
     /// The turn that was dropped before its end: its agent may take a while to go.
-    dropped: Option<Stopper>,
+    dropped: Option<StopHandle>,
 }
 
 impl State {
     /// Two agents must not write into one session.
     fn is_free(&self) -> bool {
-        !self.is_busy && self.dropped.as_ref().is_none_or(Stopper::is_over)
+        !self.is_busy && self.dropped.as_ref().is_none_or(StopHandle::is_over)
     }
 }
 
@@ -150,7 +150,7 @@ impl Turn {
     }
 
     /// What ends the turn from elsewhere.
-    pub fn stopper(&self) -> Stopper {
+    pub fn stopper(&self) -> StopHandle {
         self.run.stopper()
     }
 

@@ -40,7 +40,7 @@ use lapidary_normalize::views::runtime::RuntimeFold;
 use lapidary_vocab::RuntimeEvent;
 
 use lapidary_engine::headless::Job;
-use lapidary_engine::run::{Run, Stopper};
+use lapidary_engine::run::{Run, StopHandle};
 
 /// A run in ticket mode. Dropping it ends the agent.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Ticket {
     }
 
     /// What ends the run from elsewhere.
-    pub fn stopper(&self) -> Stopper {
+    pub fn stopper(&self) -> StopHandle {
         self.run.stopper()
     }
 }

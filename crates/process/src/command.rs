@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Confinement, Handle, LandlockAbi, NULL};
+use super::{Confinement, LandlockAbi, NULL, StdioHandle};
 
 /// A program to start. It inherits nothing: its environment is exactly what is said here.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub struct Command {
     pub(super) directory: PathBuf,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) mark: Option<(OsString, OsString)>,
-    /// What the program is told that it is called, if it is not its path. Only a [`Brief`](super::Brief) heeds it.
+    /// What the program is told that it is called, if it is not its path. Only a [`ShortCommand`](super::ShortCommand) heeds it.
     pub(super) called: Option<OsString>,
 }
 
@@ -110,11 +110,11 @@ fn lossy(text: &OsStr) -> String {
 #[derive(Debug)]
 pub struct Stdio {
     /// Its input.
-    pub stdin: Handle,
+    pub stdin: StdioHandle,
     /// Its output.
-    pub stdout: Handle,
+    pub stdout: StdioHandle,
     /// Where it complains.
-    pub stderr: Handle,
+    pub stderr: StdioHandle,
 }
 
 impl Stdio {

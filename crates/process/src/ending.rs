@@ -98,7 +98,7 @@ pub enum Exit {
 
 /// How a run of a process ended, with everything that it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct TreeExit {
     /// How the agent itself ended. Unknown only if the supervisor was killed.
     pub exit: Option<Exit>,
     /// How many of its processes had outlived it and were ended.

@@ -17,14 +17,14 @@
 //! # Ok(()) }
 //! ```
 
-mod brief;
 mod command;
 mod confinement;
 mod detached;
 mod ending;
+mod kill_timeout;
 mod landlock;
-mod patience;
 pub mod platform;
+mod short_command;
 pub mod signals;
 pub mod stop;
 #[cfg(unix)]
@@ -37,11 +37,11 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-pub use brief::{Brief, End, Finished, Kept, MARK};
 pub use command::{Command, Stdio, Supervisor};
 pub use confinement::{Confinement, LandlockAbi};
 pub use detached::start_detached;
-pub use ending::{Ended, Exit, StartError, enter};
-pub use patience::Patience;
-pub use system::{Handle, Running, is_alive, marked, supervisor};
+pub use ending::{Exit, StartError, TreeExit, enter};
+pub use kill_timeout::KillTimeout;
+pub use short_command::{CapturedOutput, CommandEnd, FinishedCommand, MARK, ShortCommand};
 use system::{NULL, copied};
+pub use system::{Running, StdioHandle, is_alive, marked, supervisor};

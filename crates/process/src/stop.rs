@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 /// How urgently a run should end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Urgency {
+pub enum StopLevel {
     /// It may go on.
     None,
     /// Ask the agent to end, and end it after the grace.
@@ -17,23 +17,23 @@ pub enum Urgency {
 
 /// Ends a run: the first Ctrl-C cancels, the second kills.
 #[derive(Debug, Clone)]
-pub struct Stopper(Arc<watch::Sender<Urgency>>);
+pub struct StopHandle(Arc<watch::Sender<StopLevel>>);
 
 /// A handle that stops a run, and where the run hears of it.
-pub fn channel() -> (Stopper, watch::Receiver<Urgency>) {
-    let (sender, receiver) = watch::channel(Urgency::None);
-    (Stopper(Arc::new(sender)), receiver)
+pub fn channel() -> (StopHandle, watch::Receiver<StopLevel>) {
+    let (sender, receiver) = watch::channel(StopLevel::None);
+    (StopHandle(Arc::new(sender)), receiver)
 }
 
-impl Stopper {
+impl StopHandle {
     /// Asks the agent to end, and ends it after the grace.
     pub fn cancel(&self) {
-        self.raise(Urgency::Cancel);
+        self.raise(StopLevel::Cancel);
     }
 
     /// Ends the agent at once.
     pub fn kill(&self) {
-        self.raise(Urgency::Kill);
+        self.raise(StopLevel::Kill);
     }
 
     /// True once the run is over, and all that it started is gone. Its last events may still wait to be read.
@@ -41,7 +41,7 @@ impl Stopper {
         self.0.is_closed() // the run listens until its end
     }
 
-    fn raise(&self, to: Urgency) {
+    fn raise(&self, to: StopLevel) {
         self.0.send_if_modified(|urgency| {
             let is_more = to > *urgency;
             *urgency = to.max(*urgency);
@@ -51,7 +51,7 @@ impl Stopper {
 }
 
 /// Waits until the run should end more urgently than `before`. Can be cancelled.
-pub async fn wanted(stops: &mut watch::Receiver<Urgency>, before: Urgency) -> Urgency {
+pub async fn wanted(stops: &mut watch::Receiver<StopLevel>, before: StopLevel) -> StopLevel {
     match stops.wait_for(|urgency| *urgency > before).await {
         Ok(urgency) => *urgency,
         Err(_) => std::future::pending().await, // every handle is gone

@@ -1,12 +1,12 @@
 //! Supervision on Unix: a process of ours between us and the agent, which hears of our end through a socket.
 
-mod alone;
 mod protocol;
 mod running;
 mod saved_terminal;
 pub mod supervisor;
 mod sweep;
 mod tree;
+mod unsupervised;
 
 use std::ffi::OsStr;
 use std::io;
@@ -14,14 +14,14 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::process::{Pid, test_kill_process};
 
-pub(super) use alone::Alone;
 pub use running::Running;
+pub(super) use unsupervised::UnsupervisedChild;
 
 /// What a program's input or output is to the system.
-pub type Handle = OwnedFd;
+pub type StdioHandle = OwnedFd;
 
 /// A second handle of one of our own streams.
-pub(super) fn copied(stream: &impl AsFd) -> io::Result<Handle> {
+pub(super) fn copied(stream: &impl AsFd) -> io::Result<StdioHandle> {
     stream.as_fd().try_clone_to_owned()
 }
 

@@ -5,8 +5,8 @@
 //! There are no signals. An agent shares our console, so a Ctrl-C that is typed there reaches it as it reaches us, and is all that
 //! asks it to end.
 
-mod alone;
 pub mod supervisor;
+mod unsupervised;
 
 use std::ffi::OsStr;
 use std::io;
@@ -16,12 +16,12 @@ use std::time::Duration;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use tokio::time::{Instant, sleep_until};
 
-pub(super) use alone::Alone;
+pub(super) use unsupervised::UnsupervisedChild;
 
-use super::{Command, Ended, Exit, StartError, Stdio, Supervisor};
+use super::{Command, Exit, StartError, Stdio, Supervisor, TreeExit};
 
 /// What a program's input or output is to the system.
-pub type Handle = OwnedHandle;
+pub type StdioHandle = OwnedHandle;
 
 /// What is always empty, and takes everything.
 pub(super) const NULL: &str = "NUL";
@@ -71,7 +71,7 @@ impl Supervisor {
 }
 
 /// A second handle of one of our own streams.
-pub(super) fn copied(stream: &impl AsHandle) -> io::Result<Handle> {
+pub(super) fn copied(stream: &impl AsHandle) -> io::Result<StdioHandle> {
     stream.as_handle().try_clone_to_owned()
 }
 
@@ -96,7 +96,7 @@ impl Running {
     /// Waits until the agent has ended, and ends everything that it started. Can be cancelled and called again.
     ///
     /// How many these were is not known, so none are reported.
-    pub async fn wait(&mut self) -> Ended {
+    pub async fn wait(&mut self) -> TreeExit {
         let status = loop {
             // Both can be cancelled without losing anything.
             tokio::select! {
@@ -110,7 +110,7 @@ impl Running {
             }
         };
         self.end_all();
-        Ended {
+        TreeExit {
             exit: status.ok().and_then(|status| status.code()).map(Exit::Code),
             leftover: 0,
             immortal: 0,
@@ -118,7 +118,7 @@ impl Running {
     }
 
     /// Ends the agent and everything that it started, and waits for it: elsewhere a supervisor may have to be given up.
-    pub async fn abandon(&mut self) -> Ended {
+    pub async fn abandon(&mut self) -> TreeExit {
         self.end_all();
         self.wait().await
     }

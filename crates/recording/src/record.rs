@@ -27,7 +27,7 @@ use std::time::{Duration, SystemTime};
 
 use lapidary_process::platform::is_full;
 use lapidary_process::signals;
-use lapidary_process::stop::{self, Stopper, Urgency};
+use lapidary_process::stop::{self, StopHandle, StopLevel};
 use lapidary_process::{Command, Exit, StartError, Stdio, Supervisor};
 use lapidary_vocab::recording::SCHEMA;
 use tokio::sync::{mpsc, watch as value};
@@ -99,7 +99,7 @@ pub enum TakeError {
 #[derive(Debug)]
 pub struct Take {
     pieces: mpsc::Receiver<Piece>,
-    stopper: Stopper,
+    stopper: StopHandle,
     /// None only after [`Take::finish`].
     thread: Option<JoinHandle<Result<Taken, TakeError>>>,
 }
@@ -130,7 +130,7 @@ impl Take {
     }
 
     /// What ends the program from elsewhere.
-    pub fn stopper(&self) -> Stopper {
+    pub fn stopper(&self) -> StopHandle {
         self.stopper.clone()
     }
 
@@ -152,7 +152,7 @@ impl Drop for Take {
 async fn take(
     mut request: Request,
     input: File,
-    stops: value::Receiver<Urgency>,
+    stops: value::Receiver<StopLevel>,
     pieces: mpsc::Sender<Piece>,
 ) -> Result<Taken, TakeError> {
     // Not the recording's name, which somebody may have given to another one elsewhere.
@@ -174,7 +174,7 @@ async fn supervised(
     request: &Request,
     recorder: Recorder,
     input: File,
-    stops: value::Receiver<Urgency>,
+    stops: value::Receiver<StopLevel>,
     pieces: mpsc::Sender<Piece>,
 ) -> Result<Taken, TakeError> {
     let mut manifest = manifest(request);

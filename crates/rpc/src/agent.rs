@@ -18,8 +18,8 @@ use super::pipes::{Prepared, Reads, Writes};
 use super::shared::Requests;
 use super::tape::Tape;
 use super::transport::{Departure, Gone, Transport};
-use lapidary_process::Patience;
-use lapidary_process::{Command, Ended, Running, StartError, Supervisor};
+use lapidary_process::KillTimeout;
+use lapidary_process::{Command, Running, StartError, Supervisor, TreeExit};
 use lapidary_recording::follow::Followed;
 use lapidary_recording::{Manifest, Recorder, STDERR};
 
@@ -90,7 +90,7 @@ pub struct Process {
     pid: i32,
     log: Arc<Log>,
     orders: Arc<watch::Sender<Order>>,
-    ended: watch::Receiver<Option<Ended>>,
+    ended: watch::Receiver<Option<TreeExit>>,
 }
 
 impl Agent {
@@ -159,18 +159,18 @@ impl Agent {
     }
 
     /// Ends the agent in steps: see [`Process::end`].
-    pub async fn end(&self, grace: Duration) -> Option<Ended> {
+    pub async fn end(&self, grace: Duration) -> Option<TreeExit> {
         self.connection.hang_up();
         self.process.end(grace, grace).await
     }
 
     /// Ends the agent and everything that it started, now.
-    pub async fn kill(&self) -> Option<Ended> {
+    pub async fn kill(&self) -> Option<TreeExit> {
         self.process.kill().await
     }
 
     /// Waits until the agent has ended and nothing that it started is left. Can be cancelled.
-    pub async fn gone(&self) -> Option<Ended> {
+    pub async fn gone(&self) -> Option<TreeExit> {
         self.process.gone().await
     }
 }
@@ -192,14 +192,14 @@ impl Process {
     }
 
     /// How it ended, if it has.
-    pub fn has_ended(&self) -> Option<Ended> {
+    pub fn has_ended(&self) -> Option<TreeExit> {
         *self.ended.borrow()
     }
 
     /// Ends the agent, in steps: once its stdin is closed it has so long to end by itself; then it is asked to end, and after the grace it
     /// is ended with everything that it started. Returns when nothing is left; none only if the runtime is going down. What was
     /// said until then can still be observed.
-    pub async fn end(&self, by_itself: Duration, grace: Duration) -> Option<Ended> {
+    pub async fn end(&self, by_itself: Duration, grace: Duration) -> Option<TreeExit> {
         if let Ok(ended) = timeout(by_itself, self.gone()).await {
             return ended;
         }
@@ -208,13 +208,13 @@ impl Process {
     }
 
     /// Ends the agent and everything that it started, now.
-    pub async fn kill(&self) -> Option<Ended> {
+    pub async fn kill(&self) -> Option<TreeExit> {
         self.orders.send_replace(Order::Kill);
         self.gone().await
     }
 
     /// Waits until the agent has ended and nothing that it started is left. Can be cancelled.
-    pub async fn gone(&self) -> Option<Ended> {
+    pub async fn gone(&self) -> Option<TreeExit> {
         let mut ended = self.ended.clone();
         ended
             .wait_for(Option::is_some)
@@ -245,7 +245,7 @@ impl Transport for Pipes {
 struct Keeper {
     running: Running,
     ordered: watch::Receiver<Order>,
-    departed: watch::Sender<Option<Ended>>,
+    departed: watch::Sender<Option<TreeExit>>,
     log: Arc<Log>,
     stderr: PathBuf,
     /// Why it has to go.
@@ -265,10 +265,10 @@ impl Keeper {
         }
     }
 
-    async fn until_it_ends(&mut self) -> Ended {
+    async fn until_it_ends(&mut self) -> TreeExit {
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut patience = Patience::default();
+        let mut patience = KillTimeout::default();
         let mut order = Order::Live;
         loop {
             // All of these can be cancelled without losing anything.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use lapidary_process::{Ended, Exit};
+use lapidary_process::{Exit, TreeExit};
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -60,7 +60,7 @@ impl LocalAgent {
     pub(super) fn start(
         &self,
         orders: watch::Receiver<Order>,
-        departed: watch::Sender<Option<Ended>>,
+        departed: watch::Sender<Option<TreeExit>>,
     ) -> LocalPipe {
         let (ours, theirs) = duplex(PIPE_BYTES);
         let mut task = JoinSet::new();
@@ -102,13 +102,13 @@ impl Transport for LocalPipe {
 struct LocalKeeper {
     task: JoinSet<Option<Exit>>,
     orders: watch::Receiver<Order>,
-    departed: watch::Sender<Option<Ended>>,
+    departed: watch::Sender<Option<TreeExit>>,
 }
 
 impl LocalKeeper {
     async fn keep(mut self) -> Departure {
         let exit = self.until_it_ends().await;
-        self.departed.send_replace(Some(Ended {
+        self.departed.send_replace(Some(TreeExit {
             exit,
             leftover: 0,
             immortal: 0,

@@ -4,7 +4,7 @@ use super::{Agent, Job, JobError};
 use crate::detect;
 use crate::fresh_run;
 use crate::gemini_cli::{self, Launch};
-use crate::process::{Command, Ended, StartError};
+use crate::process::{Command, StartError, TreeExit};
 use crate::safekeeping::Safekeeping;
 
 /// An agent that is to have the terminal.
@@ -55,7 +55,7 @@ impl Job {
         &self,
         command: Command,
         stop: impl Future<Output = ()>,
-    ) -> Result<Ended, StartError> {
+    ) -> Result<TreeExit, StartError> {
         let mut running = self.supervisor.start_in_foreground(command).await?;
         // Waiting can be cancelled.
         let ended = tokio::select! {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::result::{Answer, answer, flooded};
 use super::{Effect, Surroundings, aggregate, effects, named};
-use crate::process::{Brief, End, Exit, Finished, Kept, StartError};
+use crate::process::{CapturedOutput, CommandEnd, Exit, FinishedCommand, ShortCommand, StartError};
 use crate::signals;
 
 /// So many bytes of what a hook writes are kept: a request to a model that it has edited fits.
@@ -46,9 +46,9 @@ pub struct Ran {
     /// How long it took.
     pub duration: Duration,
     /// What it wrote.
-    pub stdout: Kept,
+    pub stdout: CapturedOutput,
     /// What it complained about.
-    pub stderr: Kept,
+    pub stderr: CapturedOutput,
     /// What that means.
     pub answer: Answer,
     /// Why it has no answer that counts, if it has none.
@@ -238,7 +238,7 @@ async fn run(hook: Hook, told: Told, around: &Surroundings, cancel: &Cancellatio
     if hook.source == Source::Project && !around.is_trusted {
         return Ran::failed(hook, input, HookError::Untrusted);
     }
-    let brief = Brief {
+    let brief = ShortCommand {
         command: around.command(&hook, &input.base),
         input: told.bytes,
         timeout: hook.deadline(),
@@ -263,14 +263,14 @@ impl Ran {
             input,
             exit: None,
             duration: Duration::ZERO,
-            stdout: Kept::default(),
-            stderr: Kept::default(),
+            stdout: CapturedOutput::default(),
+            stderr: CapturedOutput::default(),
             answer: Answer::default(),
             error: Some(error),
         }
     }
 
-    fn finished(hook: Hook, input: Arc<HookInput>, finished: Finished) -> Self {
+    fn finished(hook: Hook, input: Arc<HookInput>, finished: FinishedCommand) -> Self {
         let (answer, error) = judged(&finished, hook.deadline());
         Self {
             hook,
@@ -285,11 +285,11 @@ impl Ran {
     }
 }
 
-fn judged(finished: &Finished, after: Duration) -> (Answer, Option<HookError>) {
+fn judged(finished: &FinishedCommand, after: Duration) -> (Answer, Option<HookError>) {
     let immortal = finished.immortal;
     let (stdout, stderr) = (&finished.stdout, &finished.stderr);
     match finished.end {
-        End::TimedOut => {
+        CommandEnd::TimedOut => {
             // The hook itself may have ended, and only what it left behind not: then a refusal is one.
             let is_over = matches!(finished.exit, Some(Exit::Code(_)));
             let said = || answer(&stdout.text(), &stderr.text(), finished.exit);
@@ -297,19 +297,19 @@ fn judged(finished: &Finished, after: Duration) -> (Answer, Option<HookError>) {
             let said = said.unwrap_or_default();
             (said, Some(HookError::TimedOut { after, immortal }))
         }
-        End::Cancelled => (Answer::default(), Some(HookError::Cancelled)),
-        End::NotStarted => (Answer::default(), Some(HookError::NotStarted)),
-        End::ByItself if stdout.left_out > 0 => {
+        CommandEnd::Cancelled => (Answer::default(), Some(HookError::Cancelled)),
+        CommandEnd::NotStarted => (Answer::default(), Some(HookError::NotStarted)),
+        CommandEnd::ByItself if stdout.left_out > 0 => {
             let error = HookError::TooMuch { most: MOST_OUTPUT };
             (flooded(&stdout.text(), finished.exit), Some(error))
         }
         // What it complains about is its answer if it says nothing else.
-        End::ByItself if stderr.left_out > 0 && stdout.text().trim().is_empty() => {
+        CommandEnd::ByItself if stderr.left_out > 0 && stdout.text().trim().is_empty() => {
             let most = MOST_COMPLAINTS;
             let error = HookError::TooMuch { most };
             (flooded(&stderr.text(), finished.exit), Some(error))
         }
-        End::ByItself => {
+        CommandEnd::ByItself => {
             let killed = match finished.exit {
                 Some(Exit::Signal(signal)) => Some(HookError::Killed { signal }),
                 Some(Exit::Code(_)) | None => None,

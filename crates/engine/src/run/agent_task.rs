@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::process::{Ended, Exit, Running};
+use crate::process::{Exit, Running, TreeExit};
 use crate::recording::replay::{Pace, Replay, ReplayError};
 
 /// What a recorded agent wrote that was not spoken to, to be played again.
@@ -51,7 +51,7 @@ impl AgentTask {
     }
 
     /// Waits for its end. Can be cancelled.
-    pub(super) async fn wait(&mut self) -> Ended {
+    pub(super) async fn wait(&mut self) -> TreeExit {
         match self {
             Self::Process(running) => running.wait().await,
             Self::Replay(task) => {
@@ -59,7 +59,7 @@ impl AgentTask {
                     Some(Ok(exit)) => exit,
                     Some(Err(_)) | None => None,
                 };
-                Ended {
+                TreeExit {
                     exit,
                     leftover: 0,
                     immortal: 0,
@@ -83,7 +83,7 @@ impl AgentTask {
     }
 
     /// Gives up on an agent that does not end.
-    pub(super) async fn abandon(&mut self) -> Ended {
+    pub(super) async fn abandon(&mut self) -> TreeExit {
         if let Self::Process(running) = self {
             return running.abandon().await;
         }

@@ -24,7 +24,7 @@ use super::waiting::{Spent, Waiting};
 use crate::confine::ConfinedRun;
 use crate::follow::Grown;
 use crate::process::Stdio;
-use crate::process::stop::Urgency;
+use crate::process::stop::StopLevel;
 use crate::recording::{self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDOUT};
 use crate::system::is_full;
 use crate::violations::Violations;
@@ -34,7 +34,7 @@ pub(super) struct Attempt<'a> {
     pub(super) request: &'a Request,
     /// From 1.
     pub(super) number: u32,
-    pub(super) stops: watch::Receiver<Urgency>,
+    pub(super) stops: watch::Receiver<StopLevel>,
     pub(super) batches: &'a mpsc::Sender<Batch>,
     pub(super) must_end: Option<Instant>,
     /// When the run began, this attempt or an earlier one.

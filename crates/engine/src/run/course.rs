@@ -20,7 +20,7 @@ use super::refused::RefusedRun;
 use super::request::Request;
 use super::stop_conditions::later;
 use super::translate::Batch;
-use crate::process::stop::Urgency;
+use crate::process::stop::StopLevel;
 use crate::recording;
 
 /// What becomes of an idle timeout where it cannot be kept.
@@ -33,7 +33,7 @@ const TOO_LATE: &str = "another attempt would have begun after the run has to en
 /// What a run is connected to: orders to stop come in, events go out.
 #[derive(Debug)]
 pub(crate) struct RunPorts {
-    pub(crate) stops: watch::Receiver<Urgency>,
+    pub(crate) stops: watch::Receiver<StopLevel>,
     pub(crate) batches: mpsc::Sender<Batch>,
     pub(crate) progress: ProgressPort,
 }
@@ -58,7 +58,7 @@ pub(super) async fn run(mut request: Request, ports: RunPorts) {
 struct Headless<'a> {
     request: &'a Request,
     events: RunEvents,
-    stops: &'a watch::Receiver<Urgency>,
+    stops: &'a watch::Receiver<StopLevel>,
     batches: &'a mpsc::Sender<Batch>,
     began: Instant,
 }
@@ -87,7 +87,7 @@ impl Effort for Headless<'_> {
 pub(crate) async fn lead<E: Effort>(
     request: &Request,
     effort: &mut E,
-    stops: &watch::Receiver<Urgency>,
+    stops: &watch::Receiver<StopLevel>,
     batches: &mpsc::Sender<Batch>,
 ) {
     if request.records.keep {
@@ -116,7 +116,7 @@ pub(crate) async fn lead<E: Effort>(
 async fn attempts<E: Effort>(
     request: &Request,
     effort: &mut E,
-    stops: &watch::Receiver<Urgency>,
+    stops: &watch::Receiver<StopLevel>,
     batches: &mpsc::Sender<Batch>,
     began: Instant,
 ) -> (ProcessEnd, Option<PathBuf>) {
@@ -134,7 +134,7 @@ async fn attempts<E: Effort>(
 async fn tries<E: Effort>(
     request: &Request,
     effort: &mut E,
-    stops: &watch::Receiver<Urgency>,
+    stops: &watch::Receiver<StopLevel>,
     batches: &mpsc::Sender<Batch>,
     began: Instant,
 ) -> (ProcessEnd, Option<PathBuf>) {

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::attempt::Tried;
 use super::events::RunEvents;
-use crate::process::stop::Urgency;
+use crate::process::stop::StopLevel;
 
 /// What can be tried more than once: the source of a run's events.
 pub(crate) trait Effort {
@@ -21,9 +21,9 @@ pub(crate) trait Effort {
 }
 
 /// Waits. True if the caller wants the run to end meanwhile.
-pub(super) async fn waits_out(pause: Duration, mut stops: watch::Receiver<Urgency>) -> bool {
+pub(super) async fn waits_out(pause: Duration, mut stops: watch::Receiver<StopLevel>) -> bool {
     tokio::select! {
         () = sleep(pause) => false,
-        stop = stops.wait_for(|urgency| *urgency > Urgency::None) => stop.is_ok(),
+        stop = stops.wait_for(|urgency| *urgency > StopLevel::None) => stop.is_ok(),
     }
 }

@@ -8,7 +8,7 @@ use lapidary_normalize::{ProcessEnd, StopCause};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::RunEnd;
 
-use crate::process::{Ended, Exit, StartError};
+use crate::process::{Exit, StartError, TreeExit};
 use crate::recording::{RecordError, RecordedEnd, Recorder};
 use crate::signals;
 
@@ -104,7 +104,7 @@ pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     message
 }
 
-pub(crate) fn ending(ended: Ended, stopped: Option<StopCause>) -> ProcessEnd {
+pub(crate) fn ending(ended: TreeExit, stopped: Option<StopCause>) -> ProcessEnd {
     let mut ending = ProcessEnd {
         stopped,
         ..ProcessEnd::default()
@@ -124,7 +124,7 @@ pub(crate) fn ending(ended: Ended, stopped: Option<StopCause>) -> ProcessEnd {
     ending
 }
 
-fn remarks(ended: Ended) -> Vec<String> {
+fn remarks(ended: TreeExit) -> Vec<String> {
     let count = |many: u32| match many {
         1 => "1 process".to_owned(),
         many => format!("{many} processes"),

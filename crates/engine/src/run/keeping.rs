@@ -14,7 +14,7 @@ use super::ending::cancelled;
 use super::request::Request;
 use super::stop_conditions::later;
 use super::translate::Batch;
-use crate::process::stop::Urgency;
+use crate::process::stop::StopLevel;
 use crate::safekeeping::{Checked, Claiming, Kept, Safekeeping};
 
 /// How long it may take before the reader is told what takes so long.
@@ -30,7 +30,7 @@ const CLAIM_STEP: Duration = Duration::from_millis(100);
 pub(super) async fn kept_safe<E: Effort>(
     request: &Request,
     effort: &mut E,
-    stops: &watch::Receiver<Urgency>,
+    stops: &watch::Receiver<StopLevel>,
     batches: &mpsc::Sender<Batch>,
 ) -> Result<Option<Kept>, Box<ProcessEnd>> {
     let Some(safekeeping) = request.safekeeping.clone() else {
@@ -53,7 +53,7 @@ async fn claim<E: Effort>(
     safekeeping: &Safekeeping,
     request: &Request,
     effort: &mut E,
-    stops: &watch::Receiver<Urgency>,
+    stops: &watch::Receiver<StopLevel>,
     batches: &mpsc::Sender<Batch>,
 ) -> Result<(), Box<ProcessEnd>> {
     let patience = request.timeouts.start.unwrap_or(CLAIM_PATIENCE);

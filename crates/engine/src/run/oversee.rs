@@ -17,9 +17,9 @@ use super::stall::StallPoint;
 use super::stop_conditions::{Activity, StopConditions, StopReason, passed};
 use super::waiting::{Spent, Waiting};
 use crate::follow::{Due, Follower, Grown};
-use crate::process::Ended;
-use crate::process::Patience;
-use crate::process::stop::Urgency;
+use crate::process::KillTimeout;
+use crate::process::TreeExit;
+use crate::process::stop::StopLevel;
 use crate::recording::{Channel, Recorder, STDOUT};
 use crate::system::{is_full, read_at};
 use crate::violations::Violations;
@@ -29,7 +29,7 @@ const PIECE: usize = 16 * 1024;
 
 /// What came of watching.
 pub(super) struct Watched {
-    pub(super) ended: Ended,
+    pub(super) ended: TreeExit,
     pub(super) stopped: Option<StopCause>,
     /// Where the agent was stuck, if it was late.
     pub(super) stall: Option<StallPoint>,
@@ -54,7 +54,7 @@ pub(super) struct Overseer<'a> {
     conditions: StopConditions,
     stopped: Option<StopCause>,
     is_killed: bool,
-    patience: Patience,
+    patience: KillTimeout,
 }
 
 impl<'a> Overseer<'a> {
@@ -64,7 +64,7 @@ impl<'a> Overseer<'a> {
         recorder: &'a mut Recorder,
         running: AgentTask,
         grown: watch::Sender<Grown>,
-        stops: watch::Receiver<Urgency>,
+        stops: watch::Receiver<StopLevel>,
         must_end: Option<Instant>,
     ) -> io::Result<Self> {
         let now = Instant::now();
@@ -84,7 +84,7 @@ impl<'a> Overseer<'a> {
             conditions: StopConditions::new(stops, request.timeouts, must_end),
             stopped: None,
             is_killed: false,
-            patience: Patience::default(),
+            patience: KillTimeout::default(),
         })
     }
 
@@ -228,11 +228,11 @@ impl<'a> Overseer<'a> {
             .await;
     }
 
-    async fn end_as_asked(&mut self, urgency: Urgency) {
+    async fn end_as_asked(&mut self, urgency: StopLevel) {
         match urgency {
-            Urgency::None => {}
-            Urgency::Cancel => self.stop(cancelled()).await,
-            Urgency::Kill => self.kill(cancelled()).await,
+            StopLevel::None => {}
+            StopLevel::Cancel => self.stop(cancelled()).await,
+            StopLevel::Kill => self.kill(cancelled()).await,
         }
     }
 

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::request::Timeouts;
 use crate::budget::Exceeded;
-use crate::process::stop::{Urgency, wanted};
+use crate::process::stop::{StopLevel, wanted};
 use crate::violations::Violations;
 
 /// What the agent is doing, as far as deadlines are concerned.
@@ -76,7 +76,7 @@ impl Late {
 #[derive(Debug)]
 pub(crate) enum StopReason {
     /// The caller wants it.
-    Cancelled(Urgency),
+    Cancelled(StopLevel),
     /// The agent has used up too much.
     Budget(StopCause),
     /// The agent did something without permission.
@@ -88,8 +88,8 @@ pub(crate) enum StopReason {
 /// Waits for reasons to end one attempt.
 #[derive(Debug)]
 pub(crate) struct StopConditions {
-    stops: watch::Receiver<Urgency>,
-    heard: Urgency,
+    stops: watch::Receiver<StopLevel>,
+    heard: StopLevel,
     timeouts: Timeouts,
     started: Instant,
     must_end: Option<Instant>,
@@ -98,13 +98,13 @@ pub(crate) struct StopConditions {
 impl StopConditions {
     /// The conditions of an attempt that starts now, of a run that has to end by `must_end`.
     pub(crate) fn new(
-        stops: watch::Receiver<Urgency>,
+        stops: watch::Receiver<StopLevel>,
         timeouts: Timeouts,
         must_end: Option<Instant>,
     ) -> Self {
         Self {
             stops,
-            heard: Urgency::None,
+            heard: StopLevel::None,
             timeouts,
             started: Instant::now(),
             must_end,
@@ -136,14 +136,14 @@ impl StopConditions {
     }
 
     /// Waits until the caller wants more than was heard so far: the run is ending already. Can be cancelled.
-    pub(crate) async fn more_urgent(&mut self) -> Urgency {
+    pub(crate) async fn more_urgent(&mut self) -> StopLevel {
         self.heard = wanted(&mut self.stops, self.heard).await;
         self.heard
     }
 
     /// Waits until the caller wants the run to end at once. Can be cancelled.
     pub(crate) async fn at_once(&mut self) {
-        while self.heard < Urgency::Kill {
+        while self.heard < StopLevel::Kill {
             self.more_urgent().await;
         }
     }
@@ -194,8 +194,8 @@ mod tests {
         total: Some(Duration::from_mins(1)),
     };
 
-    fn conditions() -> (watch::Sender<Urgency>, StopConditions) {
-        let (sender, stops) = watch::channel(Urgency::None);
+    fn conditions() -> (watch::Sender<StopLevel>, StopConditions) {
+        let (sender, stops) = watch::channel(StopLevel::None);
         let must_end = Instant::now() + Duration::from_mins(1);
         let conditions = StopConditions::new(stops, TIMEOUTS, Some(must_end));
         (sender, conditions)
@@ -232,12 +232,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_cancel_is_heard_once_and_a_kill_behind_it() {
         let (sender, mut conditions) = conditions();
-        sender.send_replace(Urgency::Cancel);
+        sender.send_replace(StopLevel::Cancel);
         let first = reason(&mut conditions, Activity::Waits).await;
-        assert!(matches!(first, StopReason::Cancelled(Urgency::Cancel)));
+        assert!(matches!(first, StopReason::Cancelled(StopLevel::Cancel)));
         let second = reason(&mut conditions, Activity::Starts).await;
         assert!(matches!(second, StopReason::Overdue));
-        sender.send_replace(Urgency::Kill);
+        sender.send_replace(StopLevel::Kill);
         conditions.at_once().await;
     }
 }

@@ -17,7 +17,7 @@ use super::halts::{Halts, Phase};
 use super::hooks::{FinishedCall, HookRunner};
 use super::request::{Errand, Request};
 use crate::acp::{AgentError, ConnectionError, Offered, Process, RequestError};
-use crate::process::{Ended, Exit};
+use crate::process::{Exit, TreeExit};
 use crate::run::ending::ending;
 use crate::run::stall::StallPoint;
 use crate::signals;
@@ -143,7 +143,7 @@ impl Course<'_> {
     }
 
     /// Ends the agent, its terminals too.
-    async fn end(&mut self) -> (Option<Ended>, Departure) {
+    async fn end(&mut self) -> (Option<TreeExit>, Departure) {
         self.state.client.connection().hang_up();
         let ended = self.leave().await;
         self.state.workspace.close().await;
@@ -151,7 +151,7 @@ impl Course<'_> {
     }
 
     /// In steps: it may end by itself, then it is asked to, then it is ended with everything that it started.
-    async fn leave(&mut self) -> (Option<Ended>, Departure) {
+    async fn leave(&mut self) -> (Option<TreeExit>, Departure) {
         let process = self.process.clone();
         // An agent that has written too much would go on to: there is no grace for that.
         let last = self.state.client.connection().ended();
@@ -213,7 +213,7 @@ enum Departure {
 }
 
 /// Whether a signal ended it that nobody sends to ask a process to end.
-fn died_of_a_fault(ended: Ended) -> bool {
+fn died_of_a_fault(ended: TreeExit) -> bool {
     const ASKING: [&str; 4] = ["SIGHUP", "SIGINT", "SIGPIPE", "SIGTERM"];
     match ended.exit {
         Some(Exit::Signal(number)) => !ASKING.contains(&signals::name(number).as_str()),
@@ -247,7 +247,7 @@ pub(super) fn never_started(error: AgentError) -> ProcessEnd {
 }
 
 /// How it went, as far as we know.
-fn ended_as(done: Result<(), Broken>, ended: Option<Ended>, departure: Departure) -> ProcessEnd {
+fn ended_as(done: Result<(), Broken>, ended: Option<TreeExit>, departure: Departure) -> ProcessEnd {
     let stopped = match done {
         Ok(()) | Err(Broken::Told) => None,
         Err(Broken::Silent(_)) if departure == Departure::ByItself => None,

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::conversation_state::ConversationState;
 use super::grace::GraceClock;
 
-use crate::process::stop::Urgency;
+use crate::process::stop::StopLevel;
 use crate::run::Timeouts;
 use crate::run::ending::cancelled;
 use crate::run::stop_conditions::{Activity, StopConditions, StopReason};
@@ -43,7 +43,7 @@ pub(super) struct Halts {
 
 impl Halts {
     pub(super) fn new(
-        stops: watch::Receiver<Urgency>,
+        stops: watch::Receiver<StopLevel>,
         timeouts: Timeouts,
         must_end: Option<Instant>,
         grace: Duration,
@@ -86,7 +86,7 @@ impl Halts {
     /// None if the agent is not late any more: it may have said something just now.
     fn halt(&self, reason: StopReason, phase: Phase, state: &ConversationState) -> Option<Halt> {
         let (stopped, is_urgent) = match reason {
-            StopReason::Cancelled(urgency) => (cancelled(), urgency == Urgency::Kill),
+            StopReason::Cancelled(urgency) => (cancelled(), urgency == StopLevel::Kill),
             StopReason::Budget(stopped) => (stopped, false),
             StopReason::Violation(stopped) => (stopped, true),
             StopReason::Overdue => {

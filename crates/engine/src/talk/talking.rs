@@ -21,7 +21,7 @@ use super::request::Request;
 use super::session_table::SessionTable;
 use super::translation::{Say, Translation};
 use crate::acp::{Agent, AgentSource, Client, Launch, Limits, Methods};
-use crate::process::stop::Urgency;
+use crate::process::stop::StopLevel;
 use crate::recording::{Manifest, Recorder, STDOUT};
 use crate::run::attempt::{Tried, begin, keep, manifest, tell_changes};
 use crate::run::course::{RunPorts, lead};
@@ -56,7 +56,7 @@ struct Talking<'a> {
     request: &'a Request,
     script: Script,
     events: RunEvents,
-    stops: &'a watch::Receiver<Urgency>,
+    stops: &'a watch::Receiver<StopLevel>,
     batches: &'a mpsc::Sender<Batch>,
     began: Instant,
 }

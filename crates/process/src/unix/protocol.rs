@@ -20,25 +20,25 @@ const DESCRIPTORS: usize = 3;
 
 /// The first line: what to start.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Start {
+pub(super) struct StartOrder {
     pub(super) program: OsString, // a `PathBuf` could not be written unless it is UTF-8
     pub(super) args: Vec<OsString>,
     pub(super) directory: OsString,
     /// The process group that has the terminal, which the agent joins. None for a group of its own.
     pub(super) group: Option<i32>,
     /// What it is confined to, if it is.
-    pub(super) confinement: Option<Confines>,
+    pub(super) confinement: Option<WireConfinement>,
 }
 
 /// A [`Confinement`] that can be written whatever the paths are, and the version of Landlock to use.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Confines {
+pub(super) struct WireConfinement {
     write: Vec<OsString>,
     connect: Option<Vec<u16>>,
     pub(super) abi: LandlockAbi,
 }
 
-impl Confines {
+impl WireConfinement {
     pub(super) fn new(confinement: &Confinement, abi: LandlockAbi) -> Self {
         let write = confinement.write.iter();
         Self {
@@ -56,10 +56,10 @@ impl Confines {
     }
 }
 
-/// The lines after it: what to do. The end of the socket means [`Order::Kill`].
+/// The lines after it: what to do. The end of the socket means [`SupervisorOrder::Kill`].
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Order {
+pub(super) enum SupervisorOrder {
     /// Ask the agent to end; after the grace end it and everything it started.
     Stop { grace_ms: u64 },
     /// End everything at once.
@@ -69,7 +69,7 @@ pub(super) enum Order {
 /// What the supervisor reports, in this order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Report {
+pub(super) enum SupervisorReport {
     /// The agent runs.
     Started { pid: i32 },
     /// The agent could not be started: the number of the error.
@@ -97,7 +97,7 @@ pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
 }
 
 /// Sends the first line and what goes with it.
-pub(super) fn send_start(socket: impl AsFd, start: &Start, stdio: &Stdio) -> io::Result<()> {
+pub(super) fn send_start(socket: impl AsFd, start: &StartOrder, stdio: &Stdio) -> io::Result<()> {
     let line = line(start);
     let descriptors = [
         stdio.stdin.as_fd(),
@@ -120,7 +120,7 @@ pub(super) fn send_start(socket: impl AsFd, start: &Start, stdio: &Stdio) -> io:
 }
 
 /// Receives what [`send_start`] sent.
-pub(super) fn receive_start(socket: impl AsFd) -> io::Result<(Start, Stdio)> {
+pub(super) fn receive_start(socket: impl AsFd) -> io::Result<(StartOrder, Stdio)> {
     let mut line = Vec::new();
     let mut descriptors: Vec<OwnedFd> = Vec::new();
     let mut chunk = vec![0; 64 * 1024];

@@ -13,10 +13,12 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
-use super::protocol::{Confines, Order, Report, Start, line, read, send_start};
+use super::protocol::{
+    StartOrder, SupervisorOrder, SupervisorReport, WireConfinement, line, read, send_start,
+};
 use super::supervisor::{ARGUMENT, FOREGROUND, VARIABLE};
 use super::tree;
-use crate::{Command, Ended, Exit, LandlockAbi, StartError, Stdio, Supervisor};
+use crate::{Command, Exit, LandlockAbi, StartError, Stdio, Supervisor, TreeExit};
 
 /// How often, and how far apart, what lost its supervisor is looked for.
 const HUNTS: u32 = 100;
@@ -82,7 +84,7 @@ impl Supervisor {
             .stderr(StdStdio::null());
         let supervisor_process = supervisor.spawn().map_err(failed)?;
         drop(supervisor); // it holds the other end of the socket
-        let start = Start {
+        let start = StartOrder {
             program: command.program.clone().into(),
             args: command.args.clone(),
             directory: command.directory.clone().into(),
@@ -104,21 +106,26 @@ impl Supervisor {
             hunts: 0,
         };
         let lost = match timeout(self.patience, running.report()).await {
-            Ok(Some(Report::Started { pid })) => {
+            Ok(Some(SupervisorReport::Started { pid })) => {
                 running.pid = pid;
                 return Ok(running);
             }
-            Ok(Some(Report::Refused { errno })) => {
+            Ok(Some(SupervisorReport::Refused { errno })) => {
                 let source = io::Error::from_raw_os_error(errno);
                 return Err(StartError::refused(&command, source));
             }
-            Ok(Some(Report::NotConfined { reason })) => {
+            Ok(Some(SupervisorReport::NotConfined { reason })) => {
                 let program = command.program.clone();
                 return Err(StartError::Confinement { program, reason });
             }
-            Ok(Some(Report::Stopped | Report::Exited(_) | Report::Gone { .. }) | None) => {
-                io::ErrorKind::UnexpectedEof
-            }
+            Ok(
+                Some(
+                    SupervisorReport::Stopped
+                    | SupervisorReport::Exited(_)
+                    | SupervisorReport::Gone { .. },
+                )
+                | None,
+            ) => io::ErrorKind::UnexpectedEof,
             Err(_) => io::ErrorKind::TimedOut,
         };
         // It may have started the agent before it was lost.
@@ -127,10 +134,10 @@ impl Supervisor {
     }
 
     /// What the kernel can hold of the confinement. Without Landlock that is nothing.
-    fn confines(&self) -> Option<Confines> {
+    fn confines(&self) -> Option<WireConfinement> {
         let confinement = self.confinement.as_ref()?;
         let abi = self.landlock();
-        (abi > LandlockAbi::NONE).then(|| Confines::new(confinement, abi))
+        (abi > LandlockAbi::NONE).then(|| WireConfinement::new(confinement, abi))
     }
 
     fn command(&self, environment: &[(OsString, OsString)]) -> tokio::process::Command {
@@ -151,30 +158,34 @@ impl Running {
     /// Asks the agent to end. After the grace it is ended, with everything that it started.
     pub async fn stop(&mut self, grace: Duration) {
         let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-        self.order(Order::Stop { grace_ms }).await;
+        self.order(SupervisorOrder::Stop { grace_ms }).await;
     }
 
     /// Ends the agent and everything that it started, now.
     pub async fn kill(&mut self) {
-        self.order(Order::Kill).await;
+        self.order(SupervisorOrder::Kill).await;
     }
 
     /// Waits until the agent has ended and nothing that it started is left. Can be cancelled and called again.
-    pub async fn wait(&mut self) -> Ended {
+    pub async fn wait(&mut self) -> TreeExit {
         while self.gone.is_none() {
             match self.report().await {
-                Some(Report::Stopped) => self.stop_with_agent(),
-                Some(Report::Exited(exit)) => self.exit = Some(exit),
-                Some(Report::Gone { leftover, immortal }) => self.gone = Some((leftover, immortal)),
+                Some(SupervisorReport::Stopped) => self.stop_with_agent(),
+                Some(SupervisorReport::Exited(exit)) => self.exit = Some(exit),
+                Some(SupervisorReport::Gone { leftover, immortal }) => {
+                    self.gone = Some((leftover, immortal))
+                }
                 Some(
-                    Report::Started { .. } | Report::Refused { .. } | Report::NotConfined { .. },
+                    SupervisorReport::Started { .. }
+                    | SupervisorReport::Refused { .. }
+                    | SupervisorReport::NotConfined { .. },
                 ) => {}
                 None => self.gone = Some((0, self.hunt().await)),
             }
         }
         let _ = self.supervisor.wait().await;
         let (leftover, immortal) = self.gone.unwrap_or_default();
-        Ended {
+        TreeExit {
             exit: self.exit,
             leftover,
             immortal,
@@ -182,7 +193,7 @@ impl Running {
     }
 
     /// Gives a supervisor up that does not answer, and ends what it was to end. An agent can stop its supervisor, or kill it.
-    pub async fn abandon(&mut self) -> Ended {
+    pub async fn abandon(&mut self) -> TreeExit {
         let _ = self.supervisor.start_kill();
         self.gone = Some((0, self.hunt().await));
         self.wait().await
@@ -218,11 +229,11 @@ impl Running {
     }
 
     /// If the supervisor is gone, so is the agent, and [`Running::wait`] will say so.
-    async fn order(&mut self, order: Order) {
+    async fn order(&mut self, order: SupervisorOrder) {
         let _ = self.orders.write_all(&line(&order)).await;
     }
 
-    async fn report(&mut self) -> Option<Report> {
+    async fn report(&mut self) -> Option<SupervisorReport> {
         loop {
             let line = self.reports.next_line().await.ok()??;
             if let Some(report) = read(line.as_bytes()) {

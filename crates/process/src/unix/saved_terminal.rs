@@ -60,7 +60,7 @@ pub(super) fn allow_changes() -> io::Result<()> {
 }
 
 /// The terminal that a program reads from, or else writes to.
-pub(super) fn of<'s>(stdin: &'s OwnedFd, stdout: &'s OwnedFd) -> BorrowedFd<'s> {
+pub(super) fn terminal_of<'s>(stdin: &'s OwnedFd, stdout: &'s OwnedFd) -> BorrowedFd<'s> {
     if rustix::termios::isatty(stdin) {
         stdin.as_fd()
     } else {

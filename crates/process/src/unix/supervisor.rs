@@ -28,7 +28,7 @@ use rustix::process::{
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
-use super::protocol::{Order, Report, Start, line, read, receive_start};
+use super::protocol::{StartOrder, SupervisorOrder, SupervisorReport, line, read, receive_start};
 use super::saved_terminal::{self, SavedTerminal};
 use super::tree;
 use crate::{Exit, Stdio, landlock};
@@ -86,11 +86,11 @@ fn run(has_terminal: bool) -> io::Result<()> {
     let (mut start, stdio) = receive_start(&control)?;
     control.set_nonblocking(true)?;
     let terminal = start.group.and_then(|group| {
-        let terminal = saved_terminal::of(&stdio.stdin, &stdio.stdout);
+        let terminal = saved_terminal::terminal_of(&stdio.stdin, &stdio.stdout);
         SavedTerminal::save(terminal, group)
     });
     let (children, stop) = (signals(&[SIGCHLD])?, signals(&[SIGTERM, SIGINT, SIGHUP])?);
-    let mut watch = Watch {
+    let mut watch = SupervisorWatch {
         control,
         children,
         stop,
@@ -102,12 +102,12 @@ fn run(has_terminal: bool) -> io::Result<()> {
     };
     if let Err(error) = confine(&mut start, &stdio) {
         let reason = error.to_string();
-        watch.report(&Report::NotConfined { reason });
+        watch.report(&SupervisorReport::NotConfined { reason });
         return Ok(());
     }
     match spawn(start, stdio) {
         Ok(agent) => watch.supervise(agent),
-        Err(error) => watch.report(&Report::Refused {
+        Err(error) => watch.report(&SupervisorReport::Refused {
             errno: error.raw_os_error().unwrap_or_default(),
         }),
     }
@@ -116,7 +116,7 @@ fn run(has_terminal: bool) -> io::Result<()> {
 
 /// Confines this process, so that the agent inherits it: between `fork` and `execve` we run no code. What the supervisor does from here
 /// on, it can do confined: read `/proc`, signal its descendants, write to its socket.
-fn confine(start: &mut Start, stdio: &Stdio) -> io::Result<()> {
+fn confine(start: &mut StartOrder, stdio: &Stdio) -> io::Result<()> {
     let Some(confines) = start.confinement.take() else {
         return Ok(());
     };
@@ -125,7 +125,7 @@ fn confine(start: &mut Start, stdio: &Stdio) -> io::Result<()> {
 }
 
 /// The agent, in a group of its own or in the one that has the terminal. Our copies of its files are closed with this.
-fn spawn(start: Start, stdio: Stdio) -> io::Result<Pid> {
+fn spawn(start: StartOrder, stdio: Stdio) -> io::Result<Pid> {
     let child = Command::new(start.program)
         .args(start.args)
         .current_dir(start.directory)
@@ -148,7 +148,7 @@ fn signals(which: &[i32]) -> io::Result<UnixStream> {
     Ok(receiver)
 }
 
-struct Watch {
+struct SupervisorWatch {
     control: UnixStream,
     children: UnixStream,
     stop: UnixStream,
@@ -162,15 +162,15 @@ struct Watch {
 }
 
 /// What is to happen next.
-enum Next {
+enum NextStep {
     GoOn,
     KillBy(Instant),
 }
 
-impl Watch {
+impl SupervisorWatch {
     fn supervise(&mut self, agent: Pid) {
         self.agent = Some(agent);
-        self.report(&Report::Started {
+        self.report(&SupervisorReport::Started {
             pid: agent.as_raw_nonzero().get(),
         });
         self.until_it_ends_or_must();
@@ -180,7 +180,7 @@ impl Watch {
             let is_clean = self.exit == Some(Exit::Code(0));
             terminal.restore(!is_clean);
         }
-        self.report(&Report::Gone { leftover, immortal });
+        self.report(&SupervisorReport::Gone { leftover, immortal });
     }
 
     /// Waits for the agent's own end, or for the moment from which it has none.
@@ -192,31 +192,31 @@ impl Watch {
                 return;
             }
             self.wait(last);
-            if let Next::KillBy(when) = self.told() {
+            if let NextStep::KillBy(when) = self.told() {
                 last = Some(last.map_or(when, |last: Instant| last.min(when)));
             }
         }
     }
 
     /// What somebody wants from us, by order, by signal, or by being gone.
-    fn told(&mut self) -> Next {
-        if drain(&mut self.stop, &mut Vec::new()) == Drained::Some {
-            return Next::KillBy(Instant::now());
+    fn told(&mut self) -> NextStep {
+        if drain(&mut self.stop, &mut Vec::new()) == DrainResult::Some {
+            return NextStep::KillBy(Instant::now());
         }
-        if drain(&mut self.control, &mut self.orders) == Drained::End
+        if drain(&mut self.control, &mut self.orders) == DrainResult::End
             || self.orders.len() > LONGEST_ORDER
         {
-            return Next::KillBy(Instant::now());
+            return NextStep::KillBy(Instant::now());
         }
-        let mut next = Next::GoOn;
+        let mut next = NextStep::GoOn;
         while let Some(end) = self.orders.iter().position(|byte| *byte == b'\n') {
             let order: Vec<u8> = self.orders.drain(..=end).collect();
             next = match read(&order) {
-                Some(Order::Stop { grace_ms }) => {
+                Some(SupervisorOrder::Stop { grace_ms }) => {
                     self.ask_to_end();
-                    Next::KillBy(Instant::now() + Duration::from_millis(grace_ms))
+                    NextStep::KillBy(Instant::now() + Duration::from_millis(grace_ms))
                 }
-                Some(Order::Kill) | None => return Next::KillBy(Instant::now()),
+                Some(SupervisorOrder::Kill) | None => return NextStep::KillBy(Instant::now()),
             };
         }
         next
@@ -275,13 +275,13 @@ impl Watch {
             match wait(options) {
                 Ok(Some((pid, status))) if status.stopped() => {
                     if Some(pid) == self.agent {
-                        self.report(&Report::Stopped);
+                        self.report(&SupervisorReport::Stopped);
                     }
                 }
                 Ok(Some((pid, status))) if Some(pid) == self.agent => {
                     let exit = exit_of(status);
                     self.exit = Some(exit);
-                    self.report(&Report::Exited(exit));
+                    self.report(&SupervisorReport::Exited(exit));
                 }
                 Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
                 Ok(None) => return true,
@@ -306,7 +306,7 @@ impl Watch {
     }
 
     /// If nobody listens any more, the end of the socket will say so.
-    fn report(&mut self, report: &Report) {
+    fn report(&mut self, report: &SupervisorReport) {
         let _ = self.control.write_all(&line(report));
     }
 }
@@ -339,29 +339,29 @@ fn exit_of(status: WaitStatus) -> Exit {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Drained {
+enum DrainResult {
     Nothing,
     Some,
     End,
 }
 
 /// Reads what is there without waiting.
-fn drain(from: &mut impl Read, into: &mut Vec<u8>) -> Drained {
+fn drain(from: &mut impl Read, into: &mut Vec<u8>) -> DrainResult {
     let mut chunk = [0; 512];
-    let mut drained = Drained::Nothing;
+    let mut drained = DrainResult::Nothing;
     loop {
         match from.read(&mut chunk) {
-            Ok(0) => return Drained::End,
+            Ok(0) => return DrainResult::End,
             Ok(count) => {
                 into.extend_from_slice(&chunk[..count]);
-                drained = Drained::Some;
+                drained = DrainResult::Some;
                 if into.len() > LONGEST_ORDER {
                     return drained;
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return drained,
-            Err(_) => return Drained::End,
+            Err(_) => return DrainResult::End,
         }
     }
 }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::tree::{self, Carried};
-use crate::brief::MARK;
+use super::tree::{self, CarriedMarks};
+use crate::short_command::MARK;
 
 /// So often what came since is looked for while everything found so far is stopped.
 const FREEZES: u32 = 8;
@@ -25,7 +25,7 @@ const BELIEF: Duration = Duration::from_millis(100);
 
 /// A program that is to end, by what tells its processes from others.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct SweepTarget {
     /// The program and its group, as long as nobody has waited for it.
     pub(super) root: Option<Pid>,
     /// What everything that it started says where [`MARK`] is.
@@ -34,8 +34,8 @@ pub(super) struct Target {
 
 /// One blow at everything that is there of a program, and of those whose time is up as well. Returns how many processes it had. Can
 /// be dropped: then nobody is struck for it.
-pub(super) async fn strike(target: Target) -> u32 {
-    let place = Place::default();
+pub(super) async fn strike(target: SweepTarget) -> u32 {
+    let place = QueuePlace::default();
     sweeper().waiting.push((target, Arc::clone(&place.0)));
     // Whoever is ready now comes along.
     tokio::task::yield_now().await;
@@ -45,43 +45,43 @@ pub(super) async fn strike(target: Target) -> u32 {
 }
 
 /// The same without waiting for anybody.
-pub(super) fn strike_now(target: &Target) {
+pub(super) fn strike_now(target: &SweepTarget) {
     sweeper().strike(&[target]);
 }
 
 /// A place in the queue, and how many were struck once it was its turn.
 #[derive(Debug, Default)]
-struct Place(Arc<OnceLock<u32>>);
+struct QueuePlace(Arc<OnceLock<u32>>);
 
-impl Drop for Place {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
-        let is_other = |(_, place): &(Target, _)| !Arc::ptr_eq(place, &self.0);
+        let is_other = |(_, place): &(SweepTarget, _)| !Arc::ptr_eq(place, &self.0);
         sweeper().waiting.retain(is_other);
     }
 }
 
 /// Makes the rounds.
 #[derive(Debug)]
-struct Sweeper {
-    waiting: Vec<(Target, Arc<OnceLock<u32>>)>,
+struct TreeSweeper {
+    waiting: Vec<(SweepTarget, Arc<OnceLock<u32>>)>,
     /// Who carries which mark, or none.
-    known: Carried,
+    known: CarriedMarks,
     /// Since when that is believed.
     since: Instant,
 }
 
-fn sweeper() -> MutexGuard<'static, Sweeper> {
-    static SWEEPER: LazyLock<Mutex<Sweeper>> = LazyLock::new(|| {
-        Mutex::new(Sweeper {
+fn sweeper() -> MutexGuard<'static, TreeSweeper> {
+    static SWEEPER: LazyLock<Mutex<TreeSweeper>> = LazyLock::new(|| {
+        Mutex::new(TreeSweeper {
             waiting: Vec::new(),
-            known: Carried::new(),
+            known: CarriedMarks::new(),
             since: Instant::now(),
         })
     });
     SWEEPER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Sweeper {
+impl TreeSweeper {
     /// One round for all who wait.
     fn sweep(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
@@ -96,7 +96,7 @@ impl Sweeper {
     }
 
     /// Kills them. Returns how many processes each of them had.
-    fn strike(&mut self, targets: &[&Target]) -> Vec<u32> {
+    fn strike(&mut self, targets: &[&SweepTarget]) -> Vec<u32> {
         self.forget(targets);
         let found = self.frozen(targets);
         for root in targets.iter().filter_map(|target| target.root) {
@@ -109,7 +109,7 @@ impl Sweeper {
         counts.map(|count| count.unwrap_or(u32::MAX)).collect()
     }
 
-    fn forget(&mut self, targets: &[&Target]) {
+    fn forget(&mut self, targets: &[&SweepTarget]) {
         if self.since.elapsed() > BELIEF {
             self.known.clear();
             self.since = Instant::now();
@@ -121,7 +121,7 @@ impl Sweeper {
     }
 
     /// Everything that is there of each, stopped, so that none can start another before it is killed.
-    fn frozen(&mut self, targets: &[&Target]) -> Vec<HashSet<Pid>> {
+    fn frozen(&mut self, targets: &[&SweepTarget]) -> Vec<HashSet<Pid>> {
         let mut all = vec![HashSet::new(); targets.len()];
         for _ in 0..FREEZES {
             let (mut fresh, has_unknown) = self.found(targets);
@@ -140,8 +140,8 @@ impl Sweeper {
 
     /// What stands below each program, and what carries its mark, itself included. The dead carry none. True if it is not known
     /// of some process yet what it carries.
-    fn found(&mut self, targets: &[&Target]) -> (Vec<(usize, Pid)>, bool) {
-        let below = |(at, target): (usize, &&Target)| {
+    fn found(&mut self, targets: &[&SweepTarget]) -> (Vec<(usize, Pid)>, bool) {
+        let below = |(at, target): (usize, &&SweepTarget)| {
             let below = target.root.map(tree::descendants).unwrap_or_default();
             below.into_iter().map(move |pid| (at, pid))
         };
@@ -175,8 +175,8 @@ mod tests {
             .expect("it starts")
     }
 
-    fn target(mark: &str) -> Target {
-        Target {
+    fn target(mark: &str) -> SweepTarget {
+        SweepTarget {
             root: None,
             mark: mark.into(),
         }

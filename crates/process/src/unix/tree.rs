@@ -85,11 +85,11 @@ fn parent_in(stat: &str) -> Option<Pid> {
 }
 
 /// What processes have where a variable would be.
-pub(super) type Carried = HashMap<Pid, Option<OsString>>;
+pub(super) type CarriedMarks = HashMap<Pid, Option<OsString>>;
 
 /// Every process that carries this variable with this value. Those of other users cannot be asked.
 pub(super) fn marked((name, value): &(OsString, OsString)) -> MarkedProcesses {
-    carriers(name, |carried| carried == value, &mut Carried::new())
+    carriers(name, |carried| carried == value, &mut CarriedMarks::new())
 }
 
 /// The processes that carry a variable.
@@ -108,7 +108,7 @@ pub(super) struct MarkedProcesses {
 pub(super) fn carriers(
     name: &OsStr,
     is_wanted: impl Fn(&OsStr) -> bool,
-    known: &mut Carried,
+    known: &mut CarriedMarks,
 ) -> MarkedProcesses {
     let name = [b"\0", name.as_bytes(), b"="].concat();
     // Whoever runs us may have the same mark, and so may we.
@@ -167,7 +167,11 @@ fn value_in<'e>(environment: &'e [u8], name: &[u8]) -> Option<&'e [u8]> {
 
 /// Elsewhere the environment of others is not for us to see.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn carriers(_: &OsStr, _: impl Fn(&OsStr) -> bool, _: &mut Carried) -> MarkedProcesses {
+pub(super) fn carriers(
+    _: &OsStr,
+    _: impl Fn(&OsStr) -> bool,
+    _: &mut CarriedMarks,
+) -> MarkedProcesses {
     MarkedProcesses::default()
 }
 

@@ -10,9 +10,9 @@ use super::Piece;
 use super::tape::Tape;
 use crate::follow::{CHUNK, Followed, Follower, Grown};
 use crate::{STDERR, STDOUT};
-use lapidary_process::Patience;
-use lapidary_process::stop::{Urgency, wanted};
-use lapidary_process::{Ended, Running};
+use lapidary_process::KillTimeout;
+use lapidary_process::stop::{StopLevel, wanted};
+use lapidary_process::{Running, TreeExit};
 
 /// What watches.
 pub(super) struct Watch {
@@ -20,8 +20,8 @@ pub(super) struct Watch {
     tape: Tape,
     follower: Follower,
     grace: Duration,
-    asked: Urgency,
-    patience: Patience,
+    asked: StopLevel,
+    patience: KillTimeout,
 }
 
 impl Watch {
@@ -31,13 +31,13 @@ impl Watch {
             tape,
             follower,
             grace,
-            asked: Urgency::None,
-            patience: Patience::default(),
+            asked: StopLevel::None,
+            patience: KillTimeout::default(),
         }
     }
 
     /// Watches until the program and everything that it started is gone.
-    pub(super) async fn until_the_end(mut self, mut stops: watch::Receiver<Urgency>) -> Ended {
+    pub(super) async fn until_the_end(mut self, mut stops: watch::Receiver<StopLevel>) -> TreeExit {
         let ended = loop {
             // All of these can be cancelled without losing anything.
             tokio::select! {
@@ -58,20 +58,20 @@ impl Watch {
         let tape = &self.tape;
         self.follower
             .look(|channel, bytes| tape.note(channel, bytes));
-        if self.asked < Urgency::Kill && self.tape.problem().is_some() {
-            self.end(Urgency::Kill).await;
+        if self.asked < StopLevel::Kill && self.tape.problem().is_some() {
+            self.end(StopLevel::Kill).await;
         }
     }
 
-    async fn end(&mut self, urgency: Urgency) {
+    async fn end(&mut self, urgency: StopLevel) {
         self.asked = urgency;
         match urgency {
-            Urgency::None => {}
-            Urgency::Cancel => {
+            StopLevel::None => {}
+            StopLevel::Cancel => {
                 self.running.stop(self.grace).await;
                 self.patience.ordered(self.grace);
             }
-            Urgency::Kill => {
+            StopLevel::Kill => {
                 self.running.kill().await;
                 self.patience.ordered(Duration::ZERO);
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary::engine::run::Stopper;
+use lapidary::engine::run::StopHandle;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -18,7 +18,7 @@ const BEGINNING: Duration = Duration::from_secs(1);
 
 /// Whoever wants us to end is heard from the moment it is made, even if what is to be ended has not begun.
 pub(in crate::commands) struct Listener {
-    begun: watch::Sender<Option<Stopper>>,
+    begun: watch::Sender<Option<StopHandle>>,
     /// How often somebody wanted it to end.
     heard: watch::Receiver<u32>,
 }
@@ -36,7 +36,7 @@ impl Listener {
     }
 
     /// Says what is to be ended. The number tells how often somebody wanted that.
-    pub(in crate::commands) fn ends(self, stopper: Stopper) -> watch::Receiver<u32> {
+    pub(in crate::commands) fn ends(self, stopper: StopHandle) -> watch::Receiver<u32> {
         self.begun.send_replace(Some(stopper));
         self.heard
     }
@@ -45,7 +45,7 @@ impl Listener {
 /// The first one cancels, the second one kills.
 async fn obey(
     mut interruptions: Interruptions,
-    mut beginning: watch::Receiver<Option<Stopper>>,
+    mut beginning: watch::Receiver<Option<StopHandle>>,
     heard: &watch::Sender<u32>,
 ) {
     interruptions.next().await;
@@ -67,7 +67,7 @@ async fn obey(
     leave("stdout was closed; stopping");
 }
 
-async fn begun(beginning: &mut watch::Receiver<Option<Stopper>>) -> Stopper {
+async fn begun(beginning: &mut watch::Receiver<Option<StopHandle>>) -> StopHandle {
     let begun = beginning.wait_for(Option::is_some).await;
     let stopper = begun.ok().and_then(|stopper| stopper.clone());
     match stopper {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lapidary::engine::acp::{Agent, AgentError, ConnectionError, RequestError};
-use lapidary::engine::process::{Ended, Exit, StartError};
+use lapidary::engine::process::{Exit, StartError, TreeExit};
 use tokio::time::timeout;
 
 use super::stage::{LONG, Stage, ask, closed};
@@ -82,7 +82,7 @@ async fn an_agent_that_closes_its_stdin_is_told_nothing() {
     stage.assert_complete();
 }
 
-const NOBODY: Ended = Ended {
+const NOBODY: TreeExit = TreeExit {
     exit: None,
     leftover: 0,
     immortal: 0,
@@ -95,7 +95,7 @@ async fn an_agent_ends_when_nobody_speaks_to_it_any_more() {
     agent.connection.notify("session/cancel", None).unwrap();
     let ended = timeout(LONG, agent.end(LONG)).await.unwrap();
     let exit = Some(Exit::Code(7));
-    assert_eq!(ended, Some(Ended { exit, ..NOBODY }));
+    assert_eq!(ended, Some(TreeExit { exit, ..NOBODY }));
     assert_eq!(
         String::from_utf8(stage.bytes("stdin")).unwrap(),
         "{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\"}\n"

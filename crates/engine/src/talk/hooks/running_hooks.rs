@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::hooks::{Fired, Surroundings, fire};
-use crate::process::Kept;
+use crate::process::CapturedOutput;
 
 /// The hooks that run.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl RunningHooks {
             let mut fired = fire(&plan, input, &around, &ends).await;
             tell(&fired);
             for ran in &mut fired.runs {
-                (ran.stdout, ran.stderr) = (Kept::default(), Kept::default()); // it was read, and may be much
+                (ran.stdout, ran.stderr) = (CapturedOutput::default(), CapturedOutput::default()); // it was read, and may be much
             }
             drop(is_under_way);
             fired

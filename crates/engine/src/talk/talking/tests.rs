@@ -15,7 +15,7 @@ use super::*;
 use crate::acp::LocalAgent;
 use crate::agents::ModeWords;
 use crate::policy::{PermissionMode, Policy, Rules};
-use crate::process::stop::{self, Stopper};
+use crate::process::stop::{self, StopHandle};
 use crate::recording::{Records, STDIN};
 use crate::replay::{Pace, Past, PastAttempts, PastReading, ReplayError, ReplayRate, ReplaySource};
 use crate::run::events::ProgressPort;
@@ -90,7 +90,11 @@ struct Played {
 
 impl Played {
     /// Plays a run. `meanwhile` is told as soon as the agent was prompted.
-    async fn new(agent: LocalAgent, timeouts: Timeouts, meanwhile: impl FnOnce(Stopper)) -> Self {
+    async fn new(
+        agent: LocalAgent,
+        timeouts: Timeouts,
+        meanwhile: impl FnOnce(StopHandle),
+    ) -> Self {
         let home = tempfile::tempdir().unwrap();
         let request = request(agent, timeouts, &home);
         let errand = Errand {
@@ -273,7 +277,7 @@ async fn an_agent_that_never_ends_its_turn_is_ended_by_the_timeouts() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_ignores_a_cancel_has_only_the_grace_to_end() {
-    let cancel = |stopper: Stopper| stopper.cancel();
+    let cancel = |stopper: StopHandle| stopper.cancel();
     let played = Played::new(agent(Prompted::IsSilent), NO_LIMITS, cancel).await;
     assert_eq!(
         played.end(),

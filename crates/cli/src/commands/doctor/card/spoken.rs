@@ -7,7 +7,7 @@ use lapidary::engine::acp::{
     Agent, AgentSource, Answer, Client, Initialized, Launch, Limits, Methods, Noise, OpenedSession,
     RequestError, Setting, Traffic, What,
 };
-use lapidary::engine::process::{self, Command, Ended, Exit, Supervisor};
+use lapidary::engine::process::{self, Command, Exit, Supervisor, TreeExit};
 use lapidary::engine::recording::Recorder;
 use lapidary::vocab::Json;
 use lapidary::vocab::doctor::ShutdownBy;
@@ -47,7 +47,7 @@ pub(super) struct NoiseSeen {
 pub(super) struct Shutdown {
     pub(super) by: ShutdownBy,
     pub(super) took: Duration,
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<TreeExit>,
     /// What is still alive.
     pub(super) left: Vec<i32>,
     pub(super) noise: NoiseSeen,
@@ -165,7 +165,7 @@ impl Spoken {
     }
 }
 
-fn asked_or_killed(ended: Option<Ended>) -> ShutdownBy {
+fn asked_or_killed(ended: Option<TreeExit>) -> ShutdownBy {
     const KILL: i32 = 9;
     match ended.and_then(|ended| ended.exit) {
         Some(Exit::Signal(KILL)) | None => ShutdownBy::Kill,

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::headless::{Job, ScreenJob};
-use lapidary::engine::process::{Ended, Exit as ProcessExit};
+use lapidary::engine::process::{Exit as ProcessExit, TreeExit};
 use lapidary::engine::safekeeping::{Claiming, Kept, Safekeeping};
 use lapidary::normalize::NormalizeOptions;
 use tokio::runtime::Builder;
@@ -50,7 +50,7 @@ fn kept_safe(safekeeping: &Safekeeping) -> Result<Kept, Failure> {
     Ok(kept)
 }
 
-fn shown(job: &Job, screen: ScreenJob) -> Result<Ended, Failure> {
+fn shown(job: &Job, screen: ScreenJob) -> Result<TreeExit, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot set up a runtime");
     runtime.map_err(Failure::internal)?.block_on(async {
@@ -75,7 +75,7 @@ fn note(notices: &[String]) {
 }
 
 /// As the agent ended, as a shell would have it.
-fn exit_of(ended: &Ended) -> Result<Exit, Failure> {
+fn exit_of(ended: &TreeExit) -> Result<Exit, Failure> {
     let code = match ended.exit {
         Some(ProcessExit::Code(code)) => code,
         Some(ProcessExit::Signal(number)) => number + 128,

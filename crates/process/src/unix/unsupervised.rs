@@ -13,7 +13,7 @@ use rustix::process::Pid;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::{sleep, timeout};
 
-use super::sweep::{self, Target};
+use super::sweep::{self, SweepTarget};
 use crate::{Command, Exit};
 
 /// How often processes are struck before they are said to be immortal. A number and not a time: where the machine is busy, a process
@@ -31,7 +31,7 @@ const HIDDEN_WAIT: Duration = Duration::from_secs(2);
 
 /// The program. Dropping it before it is over kills it, and everything that it started.
 #[derive(Debug)]
-pub(crate) struct Alone {
+pub(crate) struct UnsupervisedChild {
     child: Child,
     /// The program and its group, as long as nobody has waited for it.
     root: Option<Pid>,
@@ -39,7 +39,7 @@ pub(crate) struct Alone {
     mark: Option<OsString>,
 }
 
-impl Alone {
+impl UnsupervisedChild {
     pub(crate) fn start(command: &Command) -> io::Result<Self> {
         let variables = command.environment.iter();
         let mut started = tokio::process::Command::new(&command.program);
@@ -112,14 +112,14 @@ impl Alone {
         }
     }
 
-    fn target(&self) -> Option<Target> {
+    fn target(&self) -> Option<SweepTarget> {
         let mark = self.mark.clone()?;
         let root = self.root;
-        Some(Target { root, mark })
+        Some(SweepTarget { root, mark })
     }
 }
 
-impl Drop for Alone {
+impl Drop for UnsupervisedChild {
     fn drop(&mut self) {
         if let Some(target) = self.target() {
             sweep::strike_now(&target);

@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit, watch};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::system::Alone;
+use super::system::UnsupervisedChild;
 use super::{Command, Exit, StartError};
 
 /// What everything that such a program starts has in its environment, with a value that nothing else has.
@@ -25,7 +25,7 @@ const SCRATCH: usize = 64 * 1024;
 
 /// A short program, what it is told, and how much of it is borne.
 #[derive(Debug, Clone)]
-pub struct Brief {
+pub struct ShortCommand {
     /// What is started, and where. A mark is added to its environment.
     pub command: Command,
     /// What it can read. A program that does not is no error.
@@ -40,24 +40,24 @@ pub struct Brief {
 
 /// What became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finished {
+pub struct FinishedCommand {
     /// How the program itself ended. Unknown only if it cannot be killed.
     pub exit: Option<Exit>,
     /// Who ended it.
-    pub end: End,
+    pub end: CommandEnd,
     /// How long it took.
     pub duration: Duration,
     /// What it wrote to its standard output.
-    pub stdout: Kept,
+    pub stdout: CapturedOutput,
     /// What it wrote to its standard error.
-    pub stderr: Kept,
+    pub stderr: CapturedOutput,
     /// How many of its processes could not be ended.
     pub immortal: u32,
 }
 
 /// Who ended a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum CommandEnd {
     /// It ended, and everything that held its output did.
     ByItself,
     /// It took too long, and was killed.
@@ -70,7 +70,7 @@ pub enum End {
 
 /// Some of what was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct CapturedOutput {
     /// The beginning.
     pub bytes: Vec<u8>,
     /// How many bytes came after it and were thrown away.
@@ -85,7 +85,7 @@ static ENDING: LazyLock<watch::Sender<usize>> = LazyLock::new(watch::Sender::def
 
 /// Waits for a turn. Whoever has to, waits for those that are being ended as well, and lets those go first whose time is up: starting
 /// programs takes longer than anything else here, and ending them has a deadline.
-async fn turn() -> Turn {
+async fn turn() -> StartPermit {
     static START: Mutex<()> = Mutex::const_new(());
     if let Ok(turn) = TURNS.try_acquire() {
         return (Some(turn), None);
@@ -103,41 +103,41 @@ async fn turn() -> Turn {
 }
 
 /// A turn, and the right to start a program while nobody else does.
-type Turn = (
+type StartPermit = (
     Option<SemaphorePermit<'static>>,
     Option<MutexGuard<'static, ()>>,
 );
 
 /// As long as this is there, somebody is being ended.
-struct Ending;
+struct EndingGuard;
 
-impl Ending {
+impl EndingGuard {
     fn begin() -> Self {
         ENDING.send_modify(|ending| *ending += 1);
         Self
     }
 }
 
-impl Drop for Ending {
+impl Drop for EndingGuard {
     fn drop(&mut self) {
         ENDING.send_modify(|ending| *ending -= 1);
     }
 }
 
-impl Brief {
+impl ShortCommand {
     /// Runs it to its end. Dropping this kills it, and everything that it started.
-    pub async fn run(mut self, cancel: &CancellationToken) -> Result<Finished, StartError> {
+    pub async fn run(mut self, cancel: &CancellationToken) -> Result<FinishedCommand, StartError> {
         let asked = Instant::now();
         let turn = cancel.run_until_cancelled(turn()).await;
         let Some((_turn, start)) = turn.filter(|_| !cancel.is_cancelled()) else {
-            return Ok(Finished::not_started(asked.elapsed()));
+            return Ok(FinishedCommand::not_started(asked.elapsed()));
         };
         let started = Instant::now();
         self.command.mark(MARK, fresh_mark());
-        let mut alone = Alone::start(&self.command)
+        let mut alone = UnsupervisedChild::start(&self.command)
             .map_err(|source| StartError::refused(&self.command, source))?;
         drop(start);
-        let (mut stdout, mut stderr) = (Kept::default(), Kept::default());
+        let (mut stdout, mut stderr) = (CapturedOutput::default(), CapturedOutput::default());
         // Held until it is over: whoever finds them closed would end by itself, and what it ends with is no answer.
         let (mut stdin, mut out, mut err) = alone.pipes();
         let talking = async {
@@ -154,19 +154,19 @@ impl Brief {
         };
         let (exit, end) = tokio::select! {
             biased;
-            () = cancel.cancelled() => (None, End::Cancelled),
-            () = sleep(self.timeout) => (None, End::TimedOut),
-            exit = talking => (exit, End::ByItself),
+            () = cancel.cancelled() => (None, CommandEnd::Cancelled),
+            () = sleep(self.timeout) => (None, CommandEnd::TimedOut),
+            exit = talking => (exit, CommandEnd::ByItself),
             exit = feeding => exit,
         };
         let (exit, immortal) = match end {
-            End::ByItself => (exit, alone.is_over()),
-            End::TimedOut | End::Cancelled | End::NotStarted => {
-                let _ending = Ending::begin();
+            CommandEnd::ByItself => (exit, alone.is_over()),
+            CommandEnd::TimedOut | CommandEnd::Cancelled | CommandEnd::NotStarted => {
+                let _ending = EndingGuard::begin();
                 alone.end().await
             }
         };
-        Ok(Finished {
+        Ok(FinishedCommand {
             exit,
             end,
             duration: started.elapsed(),
@@ -177,20 +177,20 @@ impl Brief {
     }
 }
 
-impl Finished {
+impl FinishedCommand {
     fn not_started(duration: Duration) -> Self {
         Self {
             exit: None,
-            end: End::NotStarted,
+            end: CommandEnd::NotStarted,
             duration,
-            stdout: Kept::default(),
-            stderr: Kept::default(),
+            stdout: CapturedOutput::default(),
+            stderr: CapturedOutput::default(),
             immortal: 0,
         }
     }
 }
 
-impl Kept {
+impl CapturedOutput {
     /// The beginning as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()

@@ -10,11 +10,11 @@ use crate::{Command, Exit};
 
 /// The program. Dropping it kills it, and everything that it started.
 #[derive(Debug)]
-pub(crate) struct Alone {
+pub(crate) struct UnsupervisedChild {
     job: Box<dyn ChildWrapper>,
 }
 
-impl Alone {
+impl UnsupervisedChild {
     pub(crate) fn start(command: &Command) -> io::Result<Self> {
         let mut program = CommandWrap::with_new(&command.program, |program| {
             let variables = command.environment.iter();

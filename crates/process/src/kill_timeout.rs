@@ -12,9 +12,9 @@ const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
 
 /// When a supervisor is given up. It is not, unless it was told something.
 #[derive(Debug, Default)]
-pub struct Patience(Option<Instant>);
+pub struct KillTimeout(Option<Instant>);
 
-impl Patience {
+impl KillTimeout {
     /// It was told to end its agent after this grace. That can bring the end of all patience nearer, but never puts it off.
     pub fn ordered(&mut self, grace: Duration) {
         let end = Instant::now() + grace.saturating_add(GIVE_UP).min(CENTURY);
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn another_order_brings_its_end_nearer_and_never_puts_it_off() {
-        let mut patience = Patience::default();
+        let mut patience = KillTimeout::default();
         assert_eq!(patience.end(), None);
         let mut ordered = |grace| {
             patience.ordered(grace);
