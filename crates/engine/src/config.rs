@@ -29,7 +29,7 @@ use crate::agents::AcpAgent;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::confine::{ConfineMode, ConfinementNeed};
 use crate::policy::Rules;
-use crate::recording::Limits;
+use crate::recording::KeepLimits;
 
 pub use builder::Builder;
 pub use duration::parse_duration;
@@ -197,8 +197,8 @@ impl Config {
     }
 
     /// How much of the recordings is kept, where the limits are `usual` unless configured otherwise.
-    pub fn run_limits_over(&self, usual: Limits) -> Limits {
-        Limits {
+    pub fn run_limits_over(&self, usual: KeepLimits) -> KeepLimits {
+        KeepLimits {
             age: self.runs_max_age.unwrap_or(usual.age),
             size: self.runs_max_size.unwrap_or(usual.size),
         }

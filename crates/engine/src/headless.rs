@@ -37,7 +37,8 @@ use crate::policy::Rules;
 use crate::process::{Command, Supervisor, enter};
 use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{
-    GEMINI_DOCUMENT, GEMINI_STREAM, Records, RefusedRun, Request, Run, StreamDialect, Timeouts,
+    GEMINI_DOCUMENT, GEMINI_STREAM, RecordingOptions, RefusedRun, Request, Run, StreamDialect,
+    Timeouts,
 };
 use crate::safekeeping::{Resume, Safekeeping, SessionClaims};
 use crate::talk::{self, Attendant, Conversation};
@@ -68,7 +69,7 @@ pub struct Job {
     /// The program that supervises it.
     pub supervisor: Supervisor,
     /// Where it is recorded.
-    pub records: Records,
+    pub records: RecordingOptions,
     /// How its words are translated; the run's id is among it.
     pub options: NormalizeOptions,
     /// What the reader should know from the start.

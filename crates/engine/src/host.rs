@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::detect::Environment;
 use crate::process::Supervisor;
-use crate::recording::Records;
+use crate::recording::RecordingOptions;
 
 /// Where runs are made.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct Host {
     /// The program that supervises agents.
     pub supervisor: Supervisor,
     /// Where runs are recorded.
-    pub records: Records,
+    pub records: RecordingOptions,
     /// Where sessions are kept safe. None to leave them to the agent.
     pub vault: Option<PathBuf>,
 }
@@ -26,7 +26,7 @@ impl Host {
         vars: impl IntoIterator<Item = (OsString, OsString)>,
         directory: impl Into<PathBuf>,
         supervisor: Supervisor,
-        records: Records,
+        records: RecordingOptions,
     ) -> Self {
         Self {
             environment: Environment::from_vars(vars, directory),

@@ -63,7 +63,7 @@ pub use dialect::{
 };
 pub use lapidary_process::stop::StopHandle;
 use lapidary_process::stop::{self};
-pub use lapidary_recording::Records;
+pub use lapidary_recording::RecordingOptions;
 pub use refused::RefusedRun;
 pub use request::{Request, Timeouts};
 pub use rest::Skipped;
@@ -97,7 +97,7 @@ pub(crate) struct RunSource {
     pub(crate) provider: Provider,
     pub(crate) format: PastFormat,
     /// Where it is recorded. None if nothing of it stays.
-    pub(crate) records: Option<Records>,
+    pub(crate) records: Option<RecordingOptions>,
     pub(crate) retries: u32,
     pub(crate) max_line: usize,
 }

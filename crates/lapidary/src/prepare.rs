@@ -17,7 +17,7 @@ use lapidary_engine::gemini_cli::{self, Prompt};
 use lapidary_engine::headless::{Job, Speaking};
 use lapidary_engine::policy::{Effect, FlagError, Rule, Rules};
 use lapidary_engine::process::Supervisor;
-use lapidary_engine::recording::{self, Limits, Records};
+use lapidary_engine::recording::{self, KeepLimits, RecordingOptions};
 use lapidary_engine::run::RefusedRun;
 use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::event::Provider;
@@ -317,11 +317,15 @@ impl RunOptions {
     }
 
     /// A run that is not to be recorded needs a place for its files all the same, but not for long.
-    fn records(&self, config: &Config, environment: &Environment) -> Result<Records, StateError> {
+    fn records(
+        &self,
+        config: &Config,
+        environment: &Environment,
+    ) -> Result<RecordingOptions, StateError> {
         let keep = config.record.unwrap_or(true);
         let named = self.record_dir.as_deref();
         let mut records = match named {
-            None if !keep => Records::below(directories::unrecorded(environment)?),
+            None if !keep => RecordingOptions::below(directories::unrecorded(environment)?),
             _ => recorded_in(named, environment)?,
         };
         if named.is_none() {
@@ -332,7 +336,7 @@ impl RunOptions {
                 SystemTime::now(),
             );
         }
-        Ok(Records { keep, ..records })
+        Ok(RecordingOptions { keep, ..records })
     }
 }
 
@@ -342,20 +346,23 @@ pub fn vault_in(environment: &Environment) -> Result<PathBuf, StateError> {
 }
 
 /// Where runs are recorded. A directory that the user names is theirs: what is put there stays. Ours is kept within bounds.
-pub fn recorded_in(named: Option<&Path>, environment: &Environment) -> Result<Records, StateError> {
+pub fn recorded_in(
+    named: Option<&Path>,
+    environment: &Environment,
+) -> Result<RecordingOptions, StateError> {
     Ok(match named {
-        Some(directory) => Records {
-            limits: Limits::NONE,
-            ..Records::below(environment.dir.join(directory))
+        Some(directory) => RecordingOptions {
+            limits: KeepLimits::NONE,
+            ..RecordingOptions::below(environment.dir.join(directory))
         },
-        None => Records::below(directories::safe_state(environment)?.join("runs")),
+        None => RecordingOptions::below(directories::safe_state(environment)?.join("runs")),
     })
 }
 
 /// How much of the recordings is kept, by the user's own file alone: which recordings go does not depend on where the user is.
-pub fn retention(environment: &Environment) -> Result<Limits, ConfigError> {
+pub fn retention(environment: &Environment) -> Result<KeepLimits, ConfigError> {
     let user = directories::config(environment);
     let user = user.map(|directory| directory.join(config::FILE_NAME));
     let loaded = config::load(user.as_deref(), None)?;
-    Ok(loaded.config.run_limits_over(Limits::default()))
+    Ok(loaded.config.run_limits_over(KeepLimits::default()))
 }

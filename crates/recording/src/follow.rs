@@ -2,7 +2,7 @@
 
 mod follower;
 
-pub use follower::{Due, Follower};
+pub use follower::{DueReason, StreamFollower};
 
 use std::fs::File;
 use std::io;
@@ -21,18 +21,18 @@ pub const CHUNK: usize = 64 * 1024;
 
 /// Tells when one of some files may have grown.
 #[derive(Debug)]
-pub struct Growth {
+pub struct GrowthWatch {
     #[cfg(target_os = "linux")]
-    notices: Option<inotify::Notices>,
+    notices: Option<inotify::InotifyWatch>,
 }
 
-impl Growth {
+impl GrowthWatch {
     /// Watches files that exist.
-    pub fn of(files: &[&Path]) -> Self {
+    pub fn new(files: &[&Path]) -> Self {
         #[cfg(target_os = "linux")]
         return Self {
             // The system allows few of these at a time (128 by default), and some file systems have none.
-            notices: inotify::Notices::of(files).ok(),
+            notices: inotify::InotifyWatch::open(files).ok(),
         };
         #[cfg(not(target_os = "linux"))]
         {
@@ -56,7 +56,7 @@ impl Growth {
 
 /// How far the files have grown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Grown {
+pub struct FileSizes {
     /// Bytes of stdout.
     pub stdout: u64,
     /// Bytes of stderr.
@@ -67,13 +67,13 @@ pub struct Grown {
 
 /// A file that another process appends to.
 #[derive(Debug)]
-pub struct Followed {
+pub struct FollowedFile {
     file: File,
     /// Where the next read begins.
     pub offset: u64,
 }
 
-impl Followed {
+impl FollowedFile {
     /// Opens a file that exists, at its beginning.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
@@ -114,7 +114,7 @@ impl Followed {
 /// The whole lines of a file that another process appends to.
 #[derive(Debug)]
 pub struct FollowedLines {
-    file: Followed,
+    file: FollowedFile,
     lines: LineBuffer,
 }
 
@@ -122,7 +122,7 @@ impl FollowedLines {
     /// Opens a file that exists, at its beginning.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self {
-            file: Followed::open(path)?,
+            file: FollowedFile::open(path)?,
             lines: LineBuffer::default(),
         })
     }
@@ -164,10 +164,10 @@ mod inotify {
     use super::{Path, io};
 
     #[derive(Debug)]
-    pub(super) struct Notices(AsyncFd<OwnedFd>);
+    pub(super) struct InotifyWatch(AsyncFd<OwnedFd>);
 
-    impl Notices {
-        pub(super) fn of(files: &[&Path]) -> io::Result<Self> {
+    impl InotifyWatch {
+        pub(super) fn open(files: &[&Path]) -> io::Result<Self> {
             let notices = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
             for file in files {
                 add_watch(&notices, *file, WatchFlags::MODIFY)?;

@@ -12,14 +12,14 @@ use super::{PROMPT, PROMPT_ENDING, TIMING, private_file};
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct KeepLimits {
     /// For how long.
     pub age: Duration,
     /// How many bytes of recordings in all.
     pub size: u64,
 }
 
-impl Limits {
+impl KeepLimits {
     /// Everything is kept for ever: somebody's own directory is not ours to clean up.
     pub const NONE: Self = Self {
         age: Duration::MAX,
@@ -27,7 +27,7 @@ impl Limits {
     };
 }
 
-impl Default for Limits {
+impl Default for KeepLimits {
     /// Thirty days, and 2 GiB.
     fn default() -> Self {
         Self {
@@ -44,9 +44,9 @@ const EVERY: Duration = Duration::from_hours(1);
 const MARK: &str = ".pruned";
 
 /// Deletes recordings below `root` that are over the limits, unless that was done lately. Returns how many these were.
-pub fn prune(root: &Path, limits: Limits, now: SystemTime) -> io::Result<usize> {
+pub fn prune(root: &Path, limits: KeepLimits, now: SystemTime) -> io::Result<usize> {
     let mark = root.join(MARK);
-    if limits == Limits::NONE {
+    if limits == KeepLimits::NONE {
         return Ok(0);
     }
     if fs::metadata(&mark).is_ok_and(|mark| age(&mark, now) < EVERY) {
@@ -54,7 +54,7 @@ pub fn prune(root: &Path, limits: Limits, now: SystemTime) -> io::Result<usize> 
     }
     private_file(&mark)?.set_modified(now)?;
     finish_removals(root)?;
-    let plan = RetentionPlan::of(root, limits, now)?;
+    let plan = RetentionPlan::new(root, limits, now)?;
     let removed = plan.going.iter().filter(|run| run.remove().is_ok());
     Ok(removed.count())
 }
@@ -83,7 +83,7 @@ pub struct ExpiredRun {
 
 impl RetentionPlan {
     /// Looks through the recordings below `root`. One that is being made stays, and counts.
-    pub fn of(root: &Path, limits: Limits, now: SystemTime) -> io::Result<Self> {
+    pub fn new(root: &Path, limits: KeepLimits, now: SystemTime) -> io::Result<Self> {
         let mut plan = Self::default();
         let mut size = 0_u64;
         for old in newest_first(root)? {
@@ -184,13 +184,13 @@ pub fn sweep(root: &Path, now: SystemTime) -> io::Result<usize> {
     Ok(deleted.count())
 }
 
-struct Old {
+struct OldRecording {
     directory: PathBuf,
     modified: SystemTime,
     size: u64,
 }
 
-impl Old {
+impl OldRecording {
     fn age(&self, now: SystemTime) -> Duration {
         now.duration_since(self.modified).unwrap_or_default()
     }
@@ -218,7 +218,7 @@ pub fn is_running(directory: &Path) -> bool {
 }
 
 /// Only what looks like a recording: nobody's other files are ours to delete.
-fn newest_first(root: &Path) -> io::Result<Vec<Old>> {
+fn newest_first(root: &Path) -> io::Result<Vec<OldRecording>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(root)?.flatten() {
         let directory = entry.path();
@@ -229,7 +229,7 @@ fn newest_first(root: &Path) -> io::Result<Vec<Old>> {
         if is_directory && timing.is_file() && !is_removed(&entry.file_name()) {
             let modified = timing.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             let size = size(&directory);
-            all.push(Old {
+            all.push(OldRecording {
                 directory,
                 modified,
                 size,

@@ -24,10 +24,10 @@ mod listed_run;
 mod listing;
 mod listing_cache;
 mod manifest_facts;
+mod options;
 mod policy_file;
 mod prompt;
 pub mod record;
-mod records;
 pub mod replay;
 mod run_id;
 mod spoken;
@@ -42,17 +42,17 @@ use jiff::Timestamp;
 
 pub use find::{FindRunError, LATEST, RunName, find_run};
 pub use inserted::{InsertedEvent, InsertedReader, InsertedWriter};
-pub use keep::{ExpiredRun, Limits, RetentionPlan, is_running, prune, sweep};
+pub use keep::{ExpiredRun, KeepLimits, RetentionPlan, is_running, prune, sweep};
 pub use lapidary_vocab::recording::{CostBasis, RecordedEnd, Recording as Manifest};
-pub use lines::{LineReading, ReadLineError, RecordedLine, RecordedLines, Side};
+pub use lines::{LineReading, LineSide, ReadLineError, RecordedLine, RecordedLines};
 pub use listed_run::ListedRun;
 pub use listing::{ListingMode, list_runs, read_run};
+pub use options::RecordingOptions;
 pub use policy_file::PolicyFile;
 pub use prompt::PromptDirectory;
-pub use records::Records;
 pub use run_id::fresh_run;
 pub use spoken::{ACP, UNKNOWN, spoken};
-pub use timing::{Channel, Moment, Timing, TimingError, TimingReader, time_of};
+pub use timing::{Channel, Timing, TimingEntry, TimingError, TimingReader, time_of};
 
 use lapidary_process::platform::{private_directory, private_file_options};
 
@@ -174,7 +174,7 @@ impl Recorder {
 
     /// Notes that a channel has grown by so many bytes.
     pub fn note(&mut self, channel: Channel, bytes: u64) -> io::Result<()> {
-        let moment = Moment {
+        let moment = TimingEntry {
             at: self.elapsed(),
             channel,
             bytes,
@@ -183,8 +183,8 @@ impl Recorder {
     }
 
     /// Notes several moments at once.
-    pub fn note_all(&mut self, moments: &[Moment]) -> io::Result<()> {
-        let lines: String = moments.iter().map(Moment::to_string).collect();
+    pub fn note_all(&mut self, moments: &[TimingEntry]) -> io::Result<()> {
+        let lines: String = moments.iter().map(TimingEntry::to_string).collect();
         self.timing.write_all(lines.as_bytes())
     }
 

@@ -13,12 +13,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer, RawLine};
 
-use super::timing::{Channel, Moment, TimingReader, time_of};
+use super::timing::{Channel, TimingEntry, TimingReader, time_of};
 use super::{STDIN, STDOUT};
 
 /// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum LineSide {
     /// The client.
     Client,
     /// The agent.
@@ -29,7 +29,7 @@ pub enum Side {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordedLine<'a> {
     /// By whom.
-    pub side: Side,
+    pub side: LineSide,
     /// When, as events carry it, if the recording has times.
     pub at: Option<&'a str>,
     /// The line, without its end.
@@ -65,7 +65,7 @@ pub struct RecordedLines {
     /// What was written after the last moment of `timing`, once the recording is complete.
     rest: Option<array::IntoIter<Channel, 3>>,
     /// What of the latest moment has not been read.
-    now: Moment,
+    now: TimingEntry,
     started: Option<Timestamp>,
     /// When that was, as events carry it.
     at: Option<Arc<str>>,
@@ -88,7 +88,7 @@ impl RecordedLines {
             })?,
             timing,
             rest: None,
-            now: Moment {
+            now: TimingEntry {
                 at: Duration::ZERO,
                 channel: Channel::Out,
                 bytes: 0,
@@ -122,8 +122,8 @@ impl RecordedLines {
             return Ok(None);
         };
         let source = match side {
-            Side::Client => self.client.as_mut(),
-            Side::Agent => Some(&mut self.agent),
+            LineSide::Client => self.client.as_mut(),
+            LineSide::Agent => Some(&mut self.agent),
         };
         Ok(source.and_then(|source| {
             let (at, line) = (source.at.as_deref(), source.lines.next_line()?);
@@ -136,12 +136,12 @@ impl RecordedLines {
         self.read
     }
 
-    fn next_moment(&mut self) -> Result<Option<Moment>, ReadLineError> {
+    fn next_moment(&mut self) -> Result<Option<TimingEntry>, ReadLineError> {
         let next = self.moments.next_moment().map_err(|source| ReadLineError {
             path: self.timing.clone(),
             source,
         })?;
-        let rest = |channel| Moment {
+        let rest = |channel| TimingEntry {
             at: self.now.at,
             channel,
             bytes: u64::MAX,
@@ -149,7 +149,7 @@ impl RecordedLines {
         Ok(next.or_else(|| self.rest.as_mut()?.next().map(rest)))
     }
 
-    fn begin(&mut self, moment: Moment) {
+    fn begin(&mut self, moment: TimingEntry) {
         if self.at.is_none() || moment.at != self.now.at {
             let at = self.started.and_then(|it| time_of(it, moment.at));
             self.at = at.map(Arc::from);
@@ -180,8 +180,13 @@ impl RecordedLines {
     /// Last lines without an end, once there is nothing more to come.
     fn last(&mut self) -> Option<RecordedLine<'_>> {
         self.rest.as_ref()?;
-        let client = self.client.as_mut().map(|source| (Side::Client, source));
-        let sides = client.into_iter().chain([(Side::Agent, &mut self.agent)]);
+        let client = self
+            .client
+            .as_mut()
+            .map(|source| (LineSide::Client, source));
+        let sides = client
+            .into_iter()
+            .chain([(LineSide::Agent, &mut self.agent)]);
         let mut lines = sides.filter_map(|(side, source)| {
             let (at, line) = (source.at.as_deref(), source.lines.last_line()?);
             Some(RecordedLine { side, at, line })
@@ -192,16 +197,16 @@ impl RecordedLines {
     /// Where the latest moment is read from.
     fn source(&mut self) -> Option<&mut LineFile> {
         match side(self.now.channel)? {
-            Side::Client => self.client.as_mut(),
-            Side::Agent => Some(&mut self.agent),
+            LineSide::Client => self.client.as_mut(),
+            LineSide::Agent => Some(&mut self.agent),
         }
     }
 }
 
-fn side(channel: Channel) -> Option<Side> {
+fn side(channel: Channel) -> Option<LineSide> {
     match channel {
-        Channel::In => Some(Side::Client),
-        Channel::Out => Some(Side::Agent),
+        Channel::In => Some(LineSide::Client),
+        Channel::Out => Some(LineSide::Agent),
         Channel::Err => None,
     }
 }

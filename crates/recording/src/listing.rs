@@ -13,7 +13,7 @@ use lapidary_vocab::runs::RunState;
 
 use super::keep::is_running;
 use super::listed_run::ListedRun;
-use super::listing_cache::{ListingCache, Stamp};
+use super::listing_cache::{ListingCache, ManifestStamp};
 use super::manifest_facts::ManifestFacts;
 use super::policy_file::POLICY_ENDING;
 use super::{MANIFEST, TIMING, is_name};
@@ -74,7 +74,7 @@ fn listed(root: &Path, id: &str, cache: &mut ListingCache) -> Option<ListedRun> 
     let Ok(metadata) = fs::symlink_metadata(&manifest) else {
         return without_manifest(&directory, id);
     };
-    let stamp = Stamp::of(&metadata);
+    let stamp = ManifestStamp::from_metadata(&metadata);
     if let Some(known) = cache.get(id, stamp) {
         return Some(known);
     }

@@ -26,13 +26,13 @@ const WORTH_SAVING: usize = 100;
 
 /// Size and time of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct ManifestStamp {
     modified_ns: u128,
     size: u64,
 }
 
-impl Stamp {
-    pub(super) fn of(metadata: &Metadata) -> Self {
+impl ManifestStamp {
+    pub(super) fn from_metadata(metadata: &Metadata) -> Self {
         let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         let since = modified.duration_since(SystemTime::UNIX_EPOCH);
         Self {
@@ -43,7 +43,7 @@ impl Stamp {
 }
 
 /// The stamp of a manifest, when its run began (ms), and where its JSON stands in the text.
-type CachedRow = (Stamp, i64, Range<usize>);
+type CachedRow = (ManifestStamp, i64, Range<usize>);
 
 /// The rows of the file, and the stamps of those that are to be written.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ pub(super) struct ListingCache {
     /// By id.
     known: HashMap<String, CachedRow>,
     /// By id, of manifests that had to be read.
-    fresh: HashMap<String, Stamp>,
+    fresh: HashMap<String, ManifestStamp>,
 }
 
 impl ListingCache {
@@ -81,7 +81,7 @@ impl ListingCache {
     }
 
     /// The row of a run whose manifest has not changed.
-    pub(super) fn get(&self, id: &str, stamp: Stamp) -> Option<ListedRun> {
+    pub(super) fn get(&self, id: &str, stamp: ManifestStamp) -> Option<ListedRun> {
         let (_, began_ms, place) = self.known.get(id).filter(|(known, ..)| *known == stamp)?;
         Some(ListedRun {
             info: serde_json::from_str(&self.text[place.clone()]).ok()?,
@@ -90,7 +90,7 @@ impl ListingCache {
     }
 
     /// Remembers that a manifest had to be read.
-    pub(super) fn put(&mut self, run: &ListedRun, stamp: Stamp) {
+    pub(super) fn put(&mut self, run: &ListedRun, stamp: ManifestStamp) {
         if self.is_used && run.info.state == RunState::Ended {
             self.fresh.insert(run.info.id.clone(), stamp);
         }
@@ -118,8 +118,8 @@ impl ListingCache {
     }
 }
 
-fn append(rows: &mut String, id: &str, stamp: Stamp, began_ms: i64, json: &str) {
-    let Stamp { modified_ns, size } = stamp;
+fn append(rows: &mut String, id: &str, stamp: ManifestStamp, began_ms: i64, json: &str) {
+    let ManifestStamp { modified_ns, size } = stamp;
     // Writing to memory does not fail.
     let _ = writeln!(rows, "{id} {modified_ns} {size} {began_ms} {json}");
 }
@@ -128,7 +128,7 @@ fn append(rows: &mut String, id: &str, stamp: Stamp, began_ms: i64, json: &str) 
 fn row(line: &str, start: usize) -> Option<(String, CachedRow)> {
     let mut words = line.splitn(5, ' ');
     let id = words.next()?.to_owned();
-    let stamp = Stamp {
+    let stamp = ManifestStamp {
         modified_ns: words.next()?.parse().ok()?,
         size: words.next()?.parse().ok()?,
     };

@@ -32,9 +32,9 @@ use lapidary_process::{Command, Exit, StartError, Stdio, Supervisor};
 use lapidary_vocab::recording::SCHEMA;
 use tokio::sync::{mpsc, watch as value};
 
-use crate::follow::{Follower, Grown};
+use crate::follow::{FileSizes, StreamFollower};
 use crate::{
-    Manifest, RecordError, RecordedEnd, Recorder, Records, STDERR, STDIN, STDOUT, UNKNOWN,
+    Manifest, RecordError, RecordedEnd, Recorder, RecordingOptions, STDERR, STDIN, STDOUT, UNKNOWN,
     fresh_run, spoken,
 };
 use tape::Tape;
@@ -55,7 +55,7 @@ pub struct Request {
     /// The program that supervises it.
     pub supervisor: Supervisor,
     /// Where it is recorded, and how much of it.
-    pub records: Records,
+    pub records: RecordingOptions,
     /// How long it has between being asked to end and being ended.
     pub grace: Duration,
 }
@@ -192,8 +192,8 @@ async fn supervised(
     let running = running.await?;
     let tape = Tape::new(recorder, request.records.max_output);
     input::pass_on(input, copy, feed, tape.clone())?;
-    let (grown, growing) = value::channel(Grown::default());
-    let follower = Follower::of(&directory, grown)?;
+    let (grown, growing) = value::channel(FileSizes::default());
+    let follower = StreamFollower::open(&directory, grown)?;
     let watch = Watch::new(running, tape.clone(), follower, request.grace);
     let (ended, ()) = tokio::join!(watch.until_the_end(stops), copier.follow(growing));
     if is_full(&directory) {

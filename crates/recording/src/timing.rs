@@ -33,7 +33,7 @@ impl Channel {
 
 /// A channel had grown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
+pub struct TimingEntry {
     /// When, since the start.
     pub at: Duration,
     /// Which.
@@ -43,7 +43,7 @@ pub struct Moment {
 }
 
 /// As a line of the file.
-impl fmt::Display for Moment {
+impl fmt::Display for TimingEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (ms, micros) = (self.at.as_millis(), self.at.subsec_micros() % 1000);
         writeln!(f, "{ms}.{micros:03} {} {}", self.channel.word(), self.bytes)
@@ -62,12 +62,12 @@ pub struct TimingError {
 
 /// The moments of a recording, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Timing(pub Vec<Moment>);
+pub struct Timing(pub Vec<TimingEntry>);
 
 impl Timing {
     /// Reads a file of moments. A last line without its end is one that we were killed over: it is left out.
     pub fn read(text: &str) -> Result<Self, TimingError> {
-        let mut moments: Vec<Moment> = Vec::new();
+        let mut moments: Vec<TimingEntry> = Vec::new();
         for (index, line) in text.split_inclusive('\n').enumerate() {
             let Some(line) = line.strip_suffix('\n') else {
                 break;
@@ -89,7 +89,7 @@ impl Timing {
     }
 }
 
-fn moment(line: &str) -> Option<Moment> {
+fn moment(line: &str) -> Option<TimingEntry> {
     let mut words = line.split(' ');
     let (ms, micros) = words.next()?.split_once('.')?;
     let micros: u64 = (micros.len() == 3).then(|| micros.parse().ok())??;
@@ -104,7 +104,7 @@ fn moment(line: &str) -> Option<Moment> {
     words
         .next()
         .is_none()
-        .then_some(Moment { at, channel, bytes })
+        .then_some(TimingEntry { at, channel, bytes })
 }
 
 /// The time of a moment, as events carry it.
@@ -124,7 +124,7 @@ impl TimingReader {
     }
 
     /// The next moment. None if there is none yet. A line that makes no sense is skipped.
-    pub fn next_moment(&mut self) -> io::Result<Option<Moment>> {
+    pub fn next_moment(&mut self) -> io::Result<Option<TimingEntry>> {
         let Self(Some(lines)) = self else {
             return Ok(None);
         };
@@ -144,23 +144,23 @@ mod tests {
     #[test]
     fn moments_can_be_read_back() {
         let moments = vec![
-            Moment {
+            TimingEntry {
                 at: Duration::ZERO,
                 channel: Channel::In,
                 bytes: 3,
             },
-            Moment {
+            TimingEntry {
                 at: Duration::from_micros(1_002_003),
                 channel: Channel::Out,
                 bytes: 0,
             },
-            Moment {
+            TimingEntry {
                 at: Duration::from_hours(25),
                 channel: Channel::Err,
                 bytes: u64::MAX,
             },
         ];
-        let text: String = moments.iter().map(Moment::to_string).collect();
+        let text: String = moments.iter().map(TimingEntry::to_string).collect();
         assert_eq!(text.lines().nth(1), Some("1002.003 out 0"));
         assert_eq!(Timing::read(&text), Ok(Timing(moments)));
     }

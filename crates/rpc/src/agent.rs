@@ -20,7 +20,7 @@ use super::tape::Tape;
 use super::transport::{Departure, Gone, Transport};
 use lapidary_process::KillTimeout;
 use lapidary_process::{Command, Running, StartError, Supervisor, TreeExit};
-use lapidary_recording::follow::Followed;
+use lapidary_recording::follow::FollowedFile;
 use lapidary_recording::{Manifest, Recorder, STDERR};
 
 /// How much of the end of stderr is told with the agent's end.
@@ -256,7 +256,7 @@ impl Keeper {
     async fn keep(mut self) -> Departure {
         let ended = self.until_it_ends().await;
         let _ = self.log.look_at_stderr(); // more than may be does not matter any more
-        let tail = Followed::open(&self.stderr).map(|stderr| stderr.tail(TAIL));
+        let tail = FollowedFile::open(&self.stderr).map(|stderr| stderr.tail(TAIL));
         self.departed.send_replace(Some(ended));
         Departure {
             exit: ended.exit,

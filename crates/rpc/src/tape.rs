@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::error::ConnectionError;
-use lapidary_recording::{Channel, Manifest, Moment, Recorder, STDERR, STDIN, STDOUT};
+use lapidary_recording::{Channel, Manifest, Recorder, STDERR, STDIN, STDOUT, TimingEntry};
 
 /// An agent that speaks word by word would cost three system calls a word. What is said within this time is noted as one moment, …
 const ONE_MOMENT: Duration = Duration::from_millis(1);
@@ -29,7 +29,7 @@ pub(super) struct Tape {
     complained_before: u64,
     looked: Duration,
     /// What is not written yet, and when it last was.
-    moments: Vec<Moment>,
+    moments: Vec<TimingEntry>,
     noted: Duration,
     /// The times of the newest moments of stdin and stdout.
     last_told: Duration,
@@ -144,7 +144,7 @@ impl Tape {
     pub(super) fn hung_up(&mut self) {
         let at = self.recorder.elapsed();
         let (channel, bytes) = (Channel::In, 0);
-        self.moments.push(Moment { at, channel, bytes });
+        self.moments.push(TimingEntry { at, channel, bytes });
     }
 
     /// What was recorded, if all of it was.
@@ -215,7 +215,7 @@ impl Tape {
                 last.at
             }
             _ => {
-                self.moments.push(Moment { at, channel, bytes });
+                self.moments.push(TimingEntry { at, channel, bytes });
                 at
             }
         };

@@ -11,7 +11,7 @@ use lapidary::engine::config::Config;
 use lapidary::engine::detect::Environment;
 use lapidary::engine::process::{Command, Exit as Ending, StartError, Stdio, Supervisor};
 use lapidary::engine::record::{Piece, Request, Take, TakeError, Taken};
-use lapidary::engine::recording::{Limits, RecordError};
+use lapidary::engine::recording::{KeepLimits, RecordError};
 use lapidary::engine::safekeeping::{Claiming, Kept, Resume, Safekeeping, SessionClaims};
 use lapidary::gemini::Vars;
 use lapidary::sessions::vault::Retention;
@@ -177,7 +177,7 @@ fn request(args: &Args) -> Result<Request, Failure> {
     let mut records = recorded_in(args.record_dir.as_deref(), &environment)?;
     if args.record_dir.is_none() {
         // A configuration that cannot be read may say that everything is kept.
-        records.limits = retention(&environment).unwrap_or(Limits::NONE);
+        records.limits = retention(&environment).unwrap_or(KeepLimits::NONE);
     }
     let mut command = Command::new(program, here);
     command.args(rest.to_vec()).envs(environment.vars);

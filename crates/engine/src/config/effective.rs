@@ -10,7 +10,7 @@ use super::keys::UNLIMITED;
 use super::problem::{ConfigError, Place, Warning};
 use super::read::Reading;
 use super::{Config, DEFAULT_GRACE, DEFAULT_TIMEOUT, KEYS};
-use crate::recording::Limits;
+use crate::recording::KeepLimits;
 
 /// The files that a configuration is made of, each of which may be missing.
 #[derive(Debug, Clone, Copy, Default)]
@@ -158,8 +158,8 @@ fn default_of(key: &str) -> Option<Value> {
         "start_timeout" => json!(60),
         "grace" => seconds(DEFAULT_GRACE),
         "max_output" => json!(1_u64 << 30),
-        "runs_max_age" => age(Limits::default().age),
-        "runs_max_size" => size(Limits::default().size),
+        "runs_max_age" => age(KeepLimits::default().age),
+        "runs_max_size" => size(KeepLimits::default().size),
         _ => return None,
     })
 }

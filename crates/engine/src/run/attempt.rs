@@ -22,7 +22,7 @@ use super::tally::RunTally;
 use super::translate::{Batch, Translator, stderr_tail};
 use super::waiting::{Spent, Waiting};
 use crate::confine::ConfinedRun;
-use crate::follow::Grown;
+use crate::follow::FileSizes;
 use crate::process::Stdio;
 use crate::process::stop::StopLevel;
 use crate::recording::{self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDOUT};
@@ -148,7 +148,7 @@ impl Attempt<'_> {
         recorder.describe(manifest)?;
         let running = self.start(recorder).await?;
         let directory = recorder.directory().to_owned();
-        let (sender, grown) = watch::channel(Grown::default());
+        let (sender, grown) = watch::channel(FileSizes::default());
         let translator = Translator::new(
             request,
             (&directory, recorder.started_at()),

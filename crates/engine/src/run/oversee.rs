@@ -16,7 +16,7 @@ use super::request::Request;
 use super::stall::StallPoint;
 use super::stop_conditions::{Activity, StopConditions, StopReason, passed};
 use super::waiting::{Spent, Waiting};
-use crate::follow::{Due, Follower, Grown};
+use crate::follow::{DueReason, FileSizes, StreamFollower};
 use crate::process::KillTimeout;
 use crate::process::TreeExit;
 use crate::process::stop::StopLevel;
@@ -43,7 +43,7 @@ pub(super) struct Overseer<'a> {
     violations: &'a Violations,
     recorder: &'a mut Recorder,
     running: AgentTask,
-    follower: Follower,
+    follower: StreamFollower,
     stdout: File,
     /// How far stdout was searched for its first line's end. None once it was found.
     searched: Option<u64>,
@@ -63,14 +63,14 @@ impl<'a> Overseer<'a> {
         (waiting, spent, violations): (&'a Waiting, &'a Spent, &'a Violations),
         recorder: &'a mut Recorder,
         running: AgentTask,
-        grown: watch::Sender<Grown>,
+        grown: watch::Sender<FileSizes>,
         stops: watch::Receiver<StopLevel>,
         must_end: Option<Instant>,
     ) -> io::Result<Self> {
         let now = Instant::now();
         Ok(Self {
             stdout: File::open(recorder.directory().join(STDOUT))?,
-            follower: Follower::of(recorder.directory(), grown)?,
+            follower: StreamFollower::open(recorder.directory(), grown)?,
             request,
             waiting,
             spent,
@@ -110,7 +110,7 @@ impl<'a> Overseer<'a> {
                 () = passed(give_up) => break self.running.abandon().await,
                 due = self.follower.due() => {
                     self.look().await;
-                    if due == Due::Heartbeat {
+                    if due == DueReason::Heartbeat {
                         self.check_disk().await;
                     }
                 }

@@ -15,7 +15,8 @@ use super::dialect::{BoxedNormalizer, Speech, StreamDialect};
 use super::events::read_document;
 use crate::follow::FollowedLines;
 use crate::recording::{
-    InsertedReader, LineReading, ReadLineError, RecordedLines, SESSION_LOG, STDERR, STDOUT, Side,
+    InsertedReader, LineReading, LineSide, ReadLineError, RecordedLines, SESSION_LOG, STDERR,
+    STDOUT,
 };
 
 /// An error document is looked for in this much of the end of stderr.
@@ -175,8 +176,8 @@ impl RecordedEvents {
             Content::Lines(lines) => match lines.next_line()? {
                 Some(line) => {
                     let from = match line.side {
-                        Side::Client => LineDirection::FromClient,
-                        Side::Agent => LineDirection::FromAgent,
+                        LineSide::Client => LineDirection::FromClient,
+                        LineSide::Agent => LineDirection::FromAgent,
                     };
                     normalizer.push_line(from, line.line, line.at, out);
                     true

@@ -9,13 +9,15 @@ use lapidary_vocab::recording::SCHEMA;
 
 use super::ending::recorded_end;
 use super::tally::beginning;
-use crate::recording::{Channel, Manifest, PROMPT_ENDING, Recorder, Records, STDOUT, UNKNOWN};
+use crate::recording::{
+    Channel, Manifest, PROMPT_ENDING, Recorder, RecordingOptions, STDOUT, UNKNOWN,
+};
 
 /// What is known of a run that cannot be started.
 #[derive(Debug, Clone)]
 pub struct RefusedRun {
     /// Where it is recorded, if it is.
-    pub records: Records,
+    pub records: RecordingOptions,
     /// The agent's name.
     pub agent: String,
     /// Where the agent was to work.

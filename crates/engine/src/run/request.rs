@@ -15,7 +15,7 @@ use crate::confine::ConfinedRun;
 use crate::gemini_cli::LogPlace;
 use crate::policy::Policy;
 use crate::process::{Command, Supervisor};
-use crate::recording::{PolicyFile, PromptDirectory, Records};
+use crate::recording::{PolicyFile, PromptDirectory, RecordingOptions};
 use crate::safekeeping::Safekeeping;
 
 /// A run to be made.
@@ -48,7 +48,7 @@ pub struct Request {
     /// What then, if it does not say what it uses.
     pub budget_unknown: BudgetUnknown,
     /// Where it is recorded.
-    pub records: Records,
+    pub records: RecordingOptions,
     /// How its words are translated.
     pub options: NormalizeOptions,
     /// What the reader should know from the start: each becomes a diagnostic.

@@ -2,7 +2,7 @@
 
 use lapidary_normalize::{AgentSetup, NormalizeOptions};
 
-use super::{GEMINI_STREAM, Records, Request, Timeouts};
+use super::{GEMINI_STREAM, RecordingOptions, Request, Timeouts};
 use crate::budget::{Budget, BudgetUnknown};
 use crate::process::{Command, Supervisor};
 
@@ -21,7 +21,7 @@ pub(crate) fn request() -> Request {
         budget: Budget::default(),
         prices: None,
         budget_unknown: BudgetUnknown::default(),
-        records: Records::below("/"),
+        records: RecordingOptions::below("/"),
         options: NormalizeOptions::new("r"),
         notices: Vec::new(),
         warnings: Vec::new(),

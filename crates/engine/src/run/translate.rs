@@ -19,7 +19,7 @@ use super::request::Request;
 use super::rest::{RestLimit, Skipped};
 use super::tally::RunTally;
 use super::waiting::{Spent, Waiting};
-use crate::follow::{CHUNK, Followed, Grown};
+use crate::follow::{CHUNK, FileSizes, FollowedFile};
 use crate::recording::{STDERR, STDOUT};
 use crate::violations::Violations;
 
@@ -59,8 +59,8 @@ pub(super) struct Translator<'a> {
     spent: &'a Spent,
     tally: &'a RunTally,
     batches: &'a mpsc::Sender<Batch>,
-    stdout: Followed,
-    stderr: Followed,
+    stdout: FollowedFile,
+    stderr: FollowedFile,
     lines: LineBuffer,
     times: LineTimes,
     /// All of it, for an agent that writes one document.
@@ -90,8 +90,8 @@ impl<'a> Translator<'a> {
             spent,
             tally,
             batches,
-            stdout: Followed::open(&directory.join(STDOUT))?,
-            stderr: Followed::open(&directory.join(STDERR))?,
+            stdout: FollowedFile::open(&directory.join(STDOUT))?,
+            stderr: FollowedFile::open(&directory.join(STDERR))?,
             lines: LineBuffer::with_limit(request.max_line),
             times: LineTimes::open(directory, started)?,
             document: Vec::new(),
@@ -107,7 +107,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Translates until there is nothing more to come. A slow reader of the batches slows only this down.
-    pub(super) async fn follow(mut self, mut grown: watch::Receiver<Grown>) -> io::Result<()> {
+    pub(super) async fn follow(mut self, mut grown: watch::Receiver<FileSizes>) -> io::Result<()> {
         loop {
             let now = *grown.borrow_and_update();
             self.read_stdout(now.stdout).await?;
@@ -274,13 +274,13 @@ impl<'a> Translator<'a> {
 
 /// The end of what the agent wrote to stderr.
 pub(crate) fn stderr_tail(directory: &Path) -> String {
-    let tail = Followed::open(&directory.join(STDERR)).map(|stderr| stderr.tail(TAIL));
+    let tail = FollowedFile::open(&directory.join(STDERR)).map(|stderr| stderr.tail(TAIL));
     String::from_utf8_lossy(&tail.unwrap_or_default()).into_owned()
 }
 
 /// The same, of what it wrote behind this length.
 pub(crate) fn stderr_tail_from(directory: &Path, from: u64) -> String {
-    let Ok(stderr) = Followed::open(&directory.join(STDERR)) else {
+    let Ok(stderr) = FollowedFile::open(&directory.join(STDERR)) else {
         return String::new();
     };
     let length = directory.join(STDERR).metadata().map_or(0, |it| it.len());

@@ -19,7 +19,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::completion::{Added, Completion};
 use crate::acp::{Noise, Observed, Observer, Received, Traffic, What};
-use crate::follow::{CHUNK, Followed};
+use crate::follow::{CHUNK, FollowedFile};
 use crate::recording::STDERR;
 use crate::run::events::RunEvents;
 use crate::run::rest::RestLimit;
@@ -131,7 +131,7 @@ pub(super) struct Translation<'a> {
     /// What was made since the last batch was sent.
     batch: Batch,
     /// The agent's complaints, if somebody wants its bytes.
-    stderr: Option<Followed>,
+    stderr: Option<FollowedFile>,
     with_bytes: bool,
     /// What waits for its place, by the number of the line that it comes before.
     waiting: BTreeMap<u64, Vec<Words>>,
@@ -155,7 +155,7 @@ impl<'a> Translation<'a> {
         bytes_of: Option<&Path>,
         rest: &'a RestLimit,
     ) -> Self {
-        let stderr = bytes_of.map(|recording| Followed::open(&recording.join(STDERR)));
+        let stderr = bytes_of.map(|recording| FollowedFile::open(&recording.join(STDERR)));
         Self {
             observer,
             said,
@@ -330,7 +330,7 @@ impl<'a> Translation<'a> {
     /// All that the agent has complained about and nobody was told yet. What a process that it left behind adds from now on is only in
     /// the recording: there may be no end to it.
     async fn rest_of_complaints(&mut self) {
-        let end = self.stderr.as_ref().map_or(0, Followed::length);
+        let end = self.stderr.as_ref().map_or(0, FollowedFile::length);
         while !self.batches.is_closed() {
             let offset = self.stderr.as_ref().map_or(end, |stderr| stderr.offset);
             let left = end.saturating_sub(offset);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use lapidary_engine::recording::Side;
+use lapidary_engine::recording::LineSide;
 use lapidary_engine::replay::Past;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::{KEPT_OF_TOO_LONG, RawLine};
@@ -68,7 +68,7 @@ fn read(directory: &Path) -> Vec<(Said, Option<String>)> {
                 vec![head[0]; usize::try_from(length).unwrap()]
             }
         };
-        let said = (spoken.side == Side::Agent, line);
+        let said = (spoken.side == LineSide::Agent, line);
         all.push((said, spoken.at.map(str::to_owned)));
     }
     assert_eq!(lines.read(), past.size());

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use lapidary_engine::recording::{Channel, Limits, Recorder, STDOUT, TIMING, prune};
+use lapidary_engine::recording::{Channel, KeepLimits, Recorder, STDOUT, TIMING, prune};
 use lapidary_testkit::patience::HANG;
 use tempfile::TempDir;
 
@@ -55,9 +55,9 @@ fn recordings_go_when_they_are_too_old() {
     for (name, days) in [("fresh", 1), ("week", 7), ("month", 31), ("year", 365)] {
         old(root.path(), name, 10, DAY * days, now);
     }
-    let limits = Limits {
+    let limits = KeepLimits {
         age: DAY * 30,
-        ..Limits::NONE
+        ..KeepLimits::NONE
     };
     assert_eq!(prune(root.path(), limits, now).unwrap(), 2);
     assert_eq!(left(root.path()), ["fresh", "week"]);
@@ -69,9 +69,9 @@ fn the_oldest_go_when_they_are_too_many_bytes() {
     for (name, days) in [("a", 4), ("b", 3), ("c", 2), ("d", 1)] {
         old(root.path(), name, 1000, DAY * days, now);
     }
-    let limits = Limits {
+    let limits = KeepLimits {
         size: 2500,
-        ..Limits::NONE
+        ..KeepLimits::NONE
     };
     assert_eq!(prune(root.path(), limits, now).unwrap(), 2);
     assert_eq!(left(root.path()), ["c", "d"]);
@@ -82,9 +82,9 @@ fn a_recording_that_is_too_large_makes_room_for_older_ones() {
     let (root, now) = root();
     old(root.path(), "small", 1000, DAY * 2, now);
     old(root.path(), "huge", 100_000, DAY, now);
-    let limits = Limits {
+    let limits = KeepLimits {
         size: 2500,
-        ..Limits::NONE
+        ..KeepLimits::NONE
     };
     assert_eq!(prune(root.path(), limits, now).unwrap(), 1);
     assert_eq!(left(root.path()), ["small"]);
@@ -96,7 +96,7 @@ fn the_one_that_is_being_made_stays() {
     let making = Recorder::begin(root.path(), "making").unwrap();
     aged(&making.directory().join(TIMING), now - DAY * 365);
     old(root.path(), "made", 10, DAY * 365, now);
-    let nothing = Limits { age: DAY, size: 0 };
+    let nothing = KeepLimits { age: DAY, size: 0 };
     assert_eq!(prune(root.path(), nothing, now).unwrap(), 1);
     assert_eq!(left(root.path()), ["making"]);
     drop(making);
@@ -118,7 +118,7 @@ fn what_is_no_recording_stays() {
     fs::create_dir_all(path("folder").join(TIMING)).unwrap();
     std::os::unix::fs::symlink(elsewhere.path().join("precious"), path("link")).unwrap();
     old(root.path(), "recording", 10, DAY * 365, now);
-    let nothing = Limits {
+    let nothing = KeepLimits {
         age: Duration::ZERO,
         size: 0,
     };
@@ -130,7 +130,7 @@ fn what_is_no_recording_stays() {
 #[test]
 fn it_is_done_once_an_hour() {
     let (root, now) = root();
-    let nothing = Limits {
+    let nothing = KeepLimits {
         age: DAY,
         size: u64::MAX,
     };
@@ -147,7 +147,7 @@ fn it_is_done_once_an_hour() {
 fn without_limits_nothing_is_even_looked_at() {
     let (root, now) = root();
     old(root.path(), "ancient", 10, DAY * 9999, now);
-    assert_eq!(prune(root.path(), Limits::NONE, now).unwrap(), 0);
+    assert_eq!(prune(root.path(), KeepLimits::NONE, now).unwrap(), 0);
     let entries = fs::read_dir(root.path()).unwrap();
     assert_eq!(entries.count(), 1, "no mark is left either");
 }

@@ -8,7 +8,7 @@ use lapidary::engine::config::Config;
 use lapidary::engine::gemini_cli::Prompt;
 use lapidary::engine::headless::Job;
 use lapidary::engine::process::Supervisor;
-use lapidary::engine::recording::Records;
+use lapidary::engine::recording::RecordingOptions;
 use lapidary::engine::{Host, budget::Budget};
 use lapidary::gemini::agents::{LocalAgentDefinition, PromptConfig, RunConfig};
 use lapidary::normalize::views::result::ResultFold;
@@ -67,7 +67,7 @@ fn play(script: Script, budget: Budget) -> Played {
     let home = TempDir::new().unwrap();
     let directory = home.path().join("project");
     std::fs::create_dir(&directory).unwrap();
-    let records = Records::below(home.path().join("runs"));
+    let records = RecordingOptions::below(home.path().join("runs"));
     let mut host = Host::new([], &directory, Supervisor::at("/bin/false"), records);
     host.vault = None;
     let config = Config {

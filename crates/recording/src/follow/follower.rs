@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
-use super::{Grown, Growth};
+use super::{FileSizes, GrowthWatch};
 use crate::{Channel, STDERR, STDOUT};
 
 /// Files that grow all the time are looked at only this often. Nobody sees the difference, and it saves most of the work.
@@ -19,44 +19,44 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// Follows the files in which a recording keeps stdout and stderr.
 #[derive(Debug)]
-pub struct Follower {
-    growth: Growth,
+pub struct StreamFollower {
+    growth: GrowthWatch,
     heartbeat: Interval,
     stdout: File,
     stderr: File,
-    seen: Grown,
+    seen: FileSizes,
     looked: Option<Instant>,
-    told: watch::Sender<Grown>,
+    told: watch::Sender<FileSizes>,
 }
 
 /// Why it is time to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Due {
+pub enum DueReason {
     /// A file may have grown.
     Growth,
     /// Nothing was noticed for a while.
     Heartbeat,
 }
 
-impl Follower {
+impl StreamFollower {
     /// Follows the files in this directory, which exist, and tells whoever reads them.
-    pub fn of(directory: &Path, told: watch::Sender<Grown>) -> io::Result<Self> {
+    pub fn open(directory: &Path, told: watch::Sender<FileSizes>) -> io::Result<Self> {
         let (stdout, stderr) = (directory.join(STDOUT), directory.join(STDERR));
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self {
-            growth: Growth::of(&[&stdout, &stderr]),
+            growth: GrowthWatch::new(&[&stdout, &stderr]),
             heartbeat,
             stdout: File::open(stdout)?,
             stderr: File::open(stderr)?,
-            seen: Grown::default(),
+            seen: FileSizes::default(),
             looked: None,
             told,
         })
     }
 
     /// Waits until it is time to look. Can be cancelled.
-    pub async fn due(&mut self) -> Due {
+    pub async fn due(&mut self) -> DueReason {
         let rested = self.looked.map(|looked| looked + PAUSE);
         let grown = async {
             // The rest comes first: once a growth has been noticed, nothing may come between that and a look.
@@ -67,17 +67,17 @@ impl Follower {
         };
         tokio::select! {
             biased;
-            _ = self.heartbeat.tick() => Due::Heartbeat,
-            () = grown => Due::Growth,
+            _ = self.heartbeat.tick() => DueReason::Heartbeat,
+            () = grown => DueReason::Growth,
         }
     }
 
     /// Looks how far the files have grown. That is noted by the caller first, and told to whoever reads them then. None if they have
     /// not grown.
-    pub fn look(&mut self, mut note: impl FnMut(Channel, u64)) -> Option<Grown> {
+    pub fn look(&mut self, mut note: impl FnMut(Channel, u64)) -> Option<FileSizes> {
         self.looked = Some(Instant::now());
         let length = |file: &File| file.metadata().map_or(0, |metadata| metadata.len());
-        let now = Grown {
+        let now = FileSizes {
             // Somebody may have cut them.
             stdout: length(&self.stdout).max(self.seen.stdout),
             stderr: length(&self.stderr).max(self.seen.stderr),
@@ -101,7 +101,7 @@ impl Follower {
     /// Tells that the files will not grow any more.
     pub fn finish(self) {
         let is_over = true;
-        self.told.send_replace(Grown {
+        self.told.send_replace(FileSizes {
             is_over,
             ..self.seen
         });
@@ -116,8 +116,8 @@ mod tests {
 
     use super::*;
 
-    fn grown(stdout: u64, stderr: u64, is_over: bool) -> Grown {
-        Grown {
+    fn grown(stdout: u64, stderr: u64, is_over: bool) -> FileSizes {
+        FileSizes {
             stdout,
             stderr,
             is_over,
@@ -130,9 +130,9 @@ mod tests {
         let write = |name, text| fs::write(directory.path().join(name), text).unwrap();
         write(STDOUT, "");
         write(STDERR, "");
-        let (sender, told) = watch::channel(Grown::default());
-        let mut follower = Follower::of(directory.path(), sender).unwrap();
-        let look = |follower: &mut Follower| {
+        let (sender, told) = watch::channel(FileSizes::default());
+        let mut follower = StreamFollower::open(directory.path(), sender).unwrap();
+        let look = |follower: &mut StreamFollower| {
             let mut noted = Vec::new();
             let before = *told.borrow();
             let seen = follower.look(|channel, bytes| {
@@ -160,19 +160,19 @@ mod tests {
         for name in [STDOUT, STDERR] {
             fs::write(directory.path().join(name), "").unwrap();
         }
-        let (sender, _told) = watch::channel(Grown::default());
-        let mut follower = Follower::of(directory.path(), sender).unwrap();
+        let (sender, _told) = watch::channel(FileSizes::default());
+        let mut follower = StreamFollower::open(directory.path(), sender).unwrap();
         assert_eq!(
             follower.due().await,
-            Due::Heartbeat,
+            DueReason::Heartbeat,
             "the first one is at once"
         );
         follower.look(|_, _| {});
         fs::write(directory.path().join(STDOUT), "x").unwrap();
         // Waiting is broken off, most likely while it rests.
         let broken_off = timeout(Duration::ZERO, follower.due()).await;
-        let growth = async { while follower.due().await != Due::Growth {} };
-        if broken_off != Ok(Due::Growth) {
+        let growth = async { while follower.due().await != DueReason::Growth {} };
+        if broken_off != Ok(DueReason::Growth) {
             timeout(Duration::from_secs(10), growth).await.unwrap();
         }
     }

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::Piece;
 use super::tape::Tape;
-use crate::follow::{CHUNK, Followed, Follower, Grown};
+use crate::follow::{CHUNK, FileSizes, FollowedFile, StreamFollower};
 use crate::{STDERR, STDOUT};
 use lapidary_process::KillTimeout;
 use lapidary_process::stop::{StopLevel, wanted};
@@ -18,14 +18,19 @@ use lapidary_process::{Running, TreeExit};
 pub(super) struct Watch {
     running: Running,
     tape: Tape,
-    follower: Follower,
+    follower: StreamFollower,
     grace: Duration,
     asked: StopLevel,
     patience: KillTimeout,
 }
 
 impl Watch {
-    pub(super) fn new(running: Running, tape: Tape, follower: Follower, grace: Duration) -> Self {
+    pub(super) fn new(
+        running: Running,
+        tape: Tape,
+        follower: StreamFollower,
+        grace: Duration,
+    ) -> Self {
         Self {
             running,
             tape,
@@ -81,22 +86,22 @@ impl Watch {
 
 /// Hands on what the program writes, at the pace of whoever takes it.
 pub(super) struct Copier {
-    stdout: Followed,
-    stderr: Followed,
+    stdout: FollowedFile,
+    stderr: FollowedFile,
     pieces: mpsc::Sender<Piece>,
 }
 
 impl Copier {
     pub(super) fn new(directory: &Path, pieces: mpsc::Sender<Piece>) -> io::Result<Self> {
         Ok(Self {
-            stdout: Followed::open(&directory.join(STDOUT))?,
-            stderr: Followed::open(&directory.join(STDERR))?,
+            stdout: FollowedFile::open(&directory.join(STDOUT))?,
+            stderr: FollowedFile::open(&directory.join(STDERR))?,
             pieces,
         })
     }
 
     /// Reads until there is nothing more to come, or nobody to take it.
-    pub(super) async fn follow(mut self, mut grown: watch::Receiver<Grown>) {
+    pub(super) async fn follow(mut self, mut grown: watch::Receiver<FileSizes>) {
         loop {
             let now = *grown.borrow_and_update();
             let Self {
@@ -115,7 +120,7 @@ impl Copier {
 
 /// False if nobody takes it any more, or the file cannot be read.
 async fn copy(
-    from: &mut Followed,
+    from: &mut FollowedFile,
     until: u64,
     pieces: &mpsc::Sender<Piece>,
     piece: fn(Vec<u8>) -> Piece,

@@ -11,7 +11,7 @@ use lapidary::engine::detect::{Environment, GEMINI_CLI_PATH};
 use lapidary::engine::gemini_cli::Prompt;
 use lapidary::engine::headless::{Agent, Job, Speaking};
 use lapidary::engine::process::Supervisor;
-use lapidary::engine::run::Records;
+use lapidary::engine::run::RecordingOptions;
 use lapidary::normalize::NormalizeOptions;
 use lapidary::vocab::Json;
 use lapidary::wire::lines::DEFAULT_LIMIT;
@@ -137,9 +137,9 @@ impl<'a> World<'a> {
             extra_args: Vec::new(),
             environment: Environment::from_vars(vars, self.project()),
             supervisor: self.supervisor.clone(),
-            records: Records {
+            records: RecordingOptions {
                 keep: false,
-                ..Records::below(self.root.join("runs"))
+                ..RecordingOptions::below(self.root.join("runs"))
             },
             options: NormalizeOptions::new(run),
             notices: Vec::new(),

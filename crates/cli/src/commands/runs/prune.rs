@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::config::{Config, ConfigError};
-use lapidary::engine::recording::{Limits, RetentionPlan};
+use lapidary::engine::recording::{KeepLimits, RetentionPlan};
 
 use super::common::RunStore;
 use super::removal::{RemovalArgs, RunsToRemove};
@@ -45,7 +45,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref())?;
     let limits = limits(args, &store)?;
-    let plan = match RetentionPlan::of(&store.root, limits, SystemTime::now()) {
+    let plan = match RetentionPlan::new(&store.root, limits, SystemTime::now()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => RetentionPlan::default(),
         plan => plan
             .with_context(|| format!("cannot read `{}`", store.root.display()))
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 }
 
 /// A limit that is given here counts instead of the configured one. In a directory of the user's nothing is configured.
-fn limits(args: &Args, store: &RunStore) -> Result<Limits, Failure> {
+fn limits(args: &Args, store: &RunStore) -> Result<KeepLimits, Failure> {
     let given = given(args).map_err(|error| Failure::usage(anyhow!(error)))?;
     if args.record_dir.is_none() {
         return Ok(
@@ -71,7 +71,7 @@ fn limits(args: &Args, store: &RunStore) -> Result<Limits, Failure> {
         let error = anyhow!("recordings in a directory of yours are kept without limits");
         return Err(Failure::usage(error).with_hint("give --max-age or --max-size"));
     }
-    Ok(given.run_limits_over(Limits::NONE))
+    Ok(given.run_limits_over(KeepLimits::NONE))
 }
 
 fn given(args: &Args) -> Result<Config, ConfigError> {

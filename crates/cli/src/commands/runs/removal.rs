@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::anyhow;
 use jiff::Timestamp;
-use lapidary::engine::recording::{ExpiredRun, Limits};
+use lapidary::engine::recording::{ExpiredRun, KeepLimits};
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::age;
 use lapidary::vocab::line;
@@ -26,7 +26,7 @@ pub(super) struct RunsToRemove {
     pub(super) going: Vec<ExpiredRun>,
     pub(super) kept: usize,
     /// Why they go, unless they were named.
-    pub(super) limits: Option<Limits>,
+    pub(super) limits: Option<KeepLimits>,
 }
 
 /// How it is done.
@@ -158,14 +158,14 @@ fn entry(run: &ExpiredRun) -> RemovedRun {
     }
 }
 
-fn retention(limits: Limits) -> RunRetention {
+fn retention(limits: KeepLimits) -> RunRetention {
     RunRetention {
         max_age_seconds: (limits.age != Duration::MAX).then_some(limits.age.as_secs()),
         max_bytes: (limits.size != u64::MAX).then_some(limits.size),
     }
 }
 
-fn in_words(limits: Limits) -> String {
+fn in_words(limits: KeepLimits) -> String {
     let hours = limits.age.as_secs() / 3600;
     let age = match hours {
         _ if limits.age == Duration::MAX => "any age".to_owned(),

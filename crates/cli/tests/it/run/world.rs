@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use lapidary::engine::Host;
 use lapidary::engine::config::Config;
 use lapidary::engine::process::Supervisor;
-use lapidary::engine::run::Records;
+use lapidary::engine::run::RecordingOptions;
 use lapidary_testkit::patience::wait_until;
 use serde_json::Value;
 
@@ -109,7 +109,7 @@ impl World {
             .get_envs()
             .filter_map(|(name, value)| Some((name.into(), value?.into())));
         let supervisor = Supervisor::at(env!("CARGO_BIN_EXE_lapidary"));
-        let records = Records::below(self.path("state/runs"));
+        let records = RecordingOptions::below(self.path("state/runs"));
         Host::new(
             vars.collect::<Vec<_>>(),
             self.path("project"),

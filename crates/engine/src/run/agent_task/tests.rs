@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::process::stop;
-use crate::recording::{MANIFEST, Records, STDERR, STDIN, STDOUT, TIMING};
+use crate::recording::{MANIFEST, RecordingOptions, STDERR, STDIN, STDOUT, TIMING};
 use crate::replay::{Past, PastAttempts, PastReading};
 use crate::run::course::{RunPorts, run};
 use crate::run::events::ProgressPort;
@@ -68,7 +68,7 @@ async fn replayed(recording: &Path, home: &Path) -> Vec<Event> {
         replay: Some(RecordedOutput::open(recording, Pace::Times(1.0)).unwrap()),
         dialect: StreamDialect::from_name(&past.manifest().transport).unwrap(),
         options: past.options(NormalizeOptions::new("r")),
-        records: Records::below(home),
+        records: RecordingOptions::below(home),
         timeouts: Timeouts {
             start: None,
             idle: None,

@@ -18,7 +18,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
     let tally = RunTally::new(&request);
     let violations = Violations::default();
     let (batches, mut told) = mpsc::channel(1);
-    let (_grows, grown) = watch::channel(Grown {
+    let (_grows, grown) = watch::channel(FileSizes {
         stdout: stdout.len() as u64,
         stderr: 0,
         is_over: true,

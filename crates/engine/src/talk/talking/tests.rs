@@ -16,7 +16,7 @@ use crate::acp::LocalAgent;
 use crate::agents::ModeWords;
 use crate::policy::{PermissionMode, Policy, Rules};
 use crate::process::stop::{self, StopHandle};
-use crate::recording::{Records, STDIN};
+use crate::recording::{RecordingOptions, STDIN};
 use crate::replay::{Pace, Past, PastAttempts, PastReading, ReplayError, ReplayRate, ReplaySource};
 use crate::run::events::ProgressPort;
 use crate::run::recorded_events::PastFormat;
@@ -204,7 +204,7 @@ fn request(agent: LocalAgent, timeouts: Timeouts, home: &TempDir) -> Request {
     let run = run::Request {
         grace: Duration::from_secs(4),
         timeouts,
-        records: Records::below(home.path()),
+        records: RecordingOptions::below(home.path()),
         ..testing::request()
     };
     Request {

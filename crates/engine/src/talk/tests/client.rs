@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::agent::{Signals, agent};
 use crate::agents::ModeWords;
 use crate::policy::{PermissionMode, Policy, Rules};
-use crate::recording::Records;
+use crate::recording::RecordingOptions;
 use crate::run::{self, Run, testing};
 use crate::talk::{self, Attendant, Order, Orders, Request};
 
@@ -225,7 +225,7 @@ fn request(flags: &'static str, signals: &Arc<Signals>, home: &TempDir) -> Reque
     let run = run::Request {
         grace: Duration::from_secs(10),
         max_line: 1 << 20,
-        records: Records::below(home.path().join("runs")),
+        records: RecordingOptions::below(home.path().join("runs")),
         ..testing::request()
     };
     Request {

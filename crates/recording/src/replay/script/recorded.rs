@@ -9,14 +9,14 @@ use std::time::Duration;
 use super::{LONGEST_LINE, ReplayError, Said, Step, What};
 use crate::follow::CHUNK;
 use crate::replay::check;
-use crate::{Channel, Moment, STDERR, STDIN, STDOUT, TIMING, Timing};
+use crate::{Channel, STDERR, STDIN, STDOUT, TIMING, Timing, TimingEntry};
 
 /// A recording while it is read.
 #[derive(Debug)]
 pub(in crate::replay) struct Recorded {
-    moments: std::vec::IntoIter<Moment>,
+    moments: std::vec::IntoIter<TimingEntry>,
     /// What of the latest moment has not been read.
-    now: Moment,
+    now: TimingEntry,
     stdin: RecordedChannel,
     stdout: RecordedChannel,
     stderr: RecordedChannel,
@@ -36,7 +36,7 @@ impl Recorded {
         let source = |name| RecordedChannel::open(directory.join(name));
         Ok(Self {
             moments: moments.into_iter(),
-            now: Moment {
+            now: TimingEntry {
                 at: Duration::ZERO,
                 channel: Channel::Out,
                 bytes: 0,
@@ -63,7 +63,7 @@ impl Recorded {
         }
     }
 
-    fn begin(&mut self, moment: Moment) {
+    fn begin(&mut self, moment: TimingEntry) {
         self.now = moment;
         // The input had not grown, but ended.
         if (moment.channel, moment.bytes) == (Channel::In, 0) {
@@ -183,10 +183,10 @@ impl RecordedChannel {
 }
 
 /// What was written when nobody took the time any more.
-fn rest(moments: &[Moment]) -> [Moment; 3] {
+fn rest(moments: &[TimingEntry]) -> [TimingEntry; 3] {
     let at = moments.last().map_or(Duration::ZERO, |moment| moment.at);
     let all = [Channel::In, Channel::Out, Channel::Err];
-    all.map(|channel| Moment {
+    all.map(|channel| TimingEntry {
         at,
         channel,
         bytes: u64::MAX,

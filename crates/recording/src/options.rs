@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::keep::Limits;
+use crate::keep::KeepLimits;
 
 /// Where runs are recorded, and what is kept.
 #[derive(Debug, Clone)]
-pub struct Records {
+pub struct RecordingOptions {
     /// The directory that holds the recordings.
     pub root: PathBuf,
     /// Whether the recording stays when the run is over.
@@ -14,17 +14,17 @@ pub struct Records {
     /// How many bytes the agent may write. More ends the run.
     pub max_output: u64,
     /// What is kept of older runs.
-    pub limits: Limits,
+    pub limits: KeepLimits,
 }
 
-impl Records {
+impl RecordingOptions {
     /// Recordings below `root`, kept within the usual limits; 1 GiB for a single run.
     pub fn below(root: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
             keep: true,
             max_output: 1 << 30,
-            limits: Limits::default(),
+            limits: KeepLimits::default(),
         }
     }
 }
