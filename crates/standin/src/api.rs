@@ -39,12 +39,12 @@ mod script;
 mod serve;
 mod turn;
 
-pub use chunk::{Chunk, Usage};
+pub use chunk::{Chunk, ReportedUsage};
 pub use dialect::Dialect;
 pub use error::ApiError;
 pub use handle::{FakeApi, StartError};
 pub use json::ReadScriptError;
 pub use player::{PlayedAnswer, PlayedCut, ScriptPlayer};
-pub use request::{Kind, Request, Source};
-pub use script::{After, Rule, Script};
+pub use request::{AnswerSource, ApiRequest, RequestKind};
+pub use script::{AfterScript, Script, ScriptRule};
 pub use turn::Turn;

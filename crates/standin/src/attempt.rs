@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 pub use vault::{VAULT_COMMAND, VaultRequest, serve_vault, trace_of};
 
-use crate::api::{FakeApi, Kind, Script, Source, Turn};
+use crate::api::{AnswerSource, FakeApi, RequestKind, Script, Turn};
 
 /// Files of the project, with content that must not reach the model.
 const FILES: [(&str, &str); 5] = [
@@ -33,7 +33,7 @@ const MADE: [&str; 5] = [
 
 /// An action that a model attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attempt {
+pub enum AttemptedAction {
     /// Reads a file.
     Read,
     /// Searches the files of the project.
@@ -140,7 +140,7 @@ const TOOLS: [AgentTools; 5] = [
     },
 ];
 
-impl Attempt {
+impl AttemptedAction {
     /// Those of the table in `docs/permissions.md`.
     pub const ALL: [Self; 8] = [
         Self::Read,
@@ -199,7 +199,7 @@ impl Attempt {
 
 impl AgentTools {
     /// The tools of the agents of a family, such as `gemini`, if they are known.
-    pub fn of(family: &str) -> Option<&'static Self> {
+    pub fn for_family(family: &str) -> Option<&'static Self> {
         TOOLS.iter().find(|tools| tools.family == family)
     }
 
@@ -213,30 +213,31 @@ impl AgentTools {
     }
 
     /// Whether the maker of the model runs the tool for the attempt: a model that is offered it can use it, and no agent sees that.
-    pub fn is_hosted(&self, attempt: Attempt) -> bool {
+    pub fn is_hosted(&self, attempt: AttemptedAction) -> bool {
         self.hosted_fetch == Some(self.tool(attempt))
     }
 
-    fn tool(&self, attempt: Attempt) -> &'static str {
+    fn tool(&self, attempt: AttemptedAction) -> &'static str {
         match attempt {
-            Attempt::Read => self.read,
-            Attempt::Search => self.search,
-            Attempt::Edit => self.edit,
-            Attempt::Delete | Attempt::Move | Attempt::ShellRead | Attempt::ShellWrite => {
-                self.shell
-            }
-            Attempt::Mcp => self.mcp,
-            Attempt::Fetch => self.fetch,
+            AttemptedAction::Read => self.read,
+            AttemptedAction::Search => self.search,
+            AttemptedAction::Edit => self.edit,
+            AttemptedAction::Delete
+            | AttemptedAction::Move
+            | AttemptedAction::ShellRead
+            | AttemptedAction::ShellWrite => self.shell,
+            AttemptedAction::Mcp => self.mcp,
+            AttemptedAction::Fetch => self.fetch,
         }
     }
 
     /// Whether the attempt is a command in the agent's shell.
-    pub fn is_command(&self, attempt: Attempt) -> bool {
+    pub fn is_command(&self, attempt: AttemptedAction) -> bool {
         self.tool(attempt) == self.shell
     }
 
     /// Whether the agent told its model of a tool for the attempt.
-    pub fn is_offered(&self, attempt: Attempt, model: &FakeApi) -> bool {
+    pub fn is_offered(&self, attempt: AttemptedAction, model: &FakeApi) -> bool {
         let name = format!("\"{}\"", self.tool(attempt));
         let requests = model.requests();
         let mut tools = requests
@@ -246,7 +247,7 @@ impl AgentTools {
     }
 
     /// A model that makes these attempts, one after the other.
-    pub fn script(&self, attempts: &[Attempt], project: &Path, site: &str) -> Script {
+    pub fn script(&self, attempts: &[AttemptedAction], project: &Path, site: &str) -> Script {
         let calls = attempts.iter().map(|attempt| {
             let url = format!("{site}{}", attempt.mark());
             let args = self.args(*attempt, &project.join(attempt.mark()), &url);
@@ -257,7 +258,7 @@ impl AgentTools {
             .stream("So be it.")
     }
 
-    fn args(&self, attempt: Attempt, file: &Path, url: &str) -> Value {
+    fn args(&self, attempt: AttemptedAction, file: &Path, url: &str) -> Value {
         let command = attempt.command(url).filter(|_| self.is_command(attempt));
         if let Some(command) = command {
             return self.shell_args(&command);
@@ -267,15 +268,15 @@ impl AgentTools {
             _ => "file_path",
         };
         match (attempt, self.family) {
-            (Attempt::Edit, "codex") => {
+            (AttemptedAction::Edit, "codex") => {
                 json!("*** Begin Patch\n*** Add File: edited.txt\n+x\n*** End Patch")
             }
-            (Attempt::Edit, _) => json!({ path: file, "content": "x" }),
-            (Attempt::Search, _) => json!({ "pattern": "needle" }),
-            (Attempt::Fetch, "gemini") => json!({ "prompt": format!("Summarise {url}") }),
-            (Attempt::Fetch, "opencode") => json!({ "url": url, "format": "text" }),
-            (Attempt::Fetch, _) => json!({ "url": url, "prompt": "What is it?" }),
-            (Attempt::Mcp, _) => json!({}),
+            (AttemptedAction::Edit, _) => json!({ path: file, "content": "x" }),
+            (AttemptedAction::Search, _) => json!({ "pattern": "needle" }),
+            (AttemptedAction::Fetch, "gemini") => json!({ "prompt": format!("Summarise {url}") }),
+            (AttemptedAction::Fetch, "opencode") => json!({ "url": url, "format": "text" }),
+            (AttemptedAction::Fetch, _) => json!({ "url": url, "prompt": "What is it?" }),
+            (AttemptedAction::Mcp, _) => json!({}),
             _ => json!({ path: file }),
         }
     }
@@ -291,19 +292,19 @@ impl AgentTools {
 
 impl AttemptScene<'_> {
     /// Whether the effect of an attempt is seen.
-    pub fn is_done(&self, attempt: Attempt) -> bool {
+    pub fn is_done(&self, attempt: AttemptedAction) -> bool {
         match attempt {
-            Attempt::Read => self.has_reached_the_model("canary-of-read"),
-            Attempt::Search => self.has_reached_the_model("canary-of-search"),
-            Attempt::Edit => self.project.join("edited.txt").exists(),
-            Attempt::Delete => !self.project.join("victim.txt").exists(),
-            Attempt::ShellRead => self.has_reached_the_model("canary-of-shell"),
-            Attempt::ShellWrite => self.project.join("made.txt").exists(),
-            Attempt::Move => self.project.join("there.txt").exists(),
-            Attempt::Mcp => {
+            AttemptedAction::Read => self.has_reached_the_model("canary-of-read"),
+            AttemptedAction::Search => self.has_reached_the_model("canary-of-search"),
+            AttemptedAction::Edit => self.project.join("edited.txt").exists(),
+            AttemptedAction::Delete => !self.project.join("victim.txt").exists(),
+            AttemptedAction::ShellRead => self.has_reached_the_model("canary-of-shell"),
+            AttemptedAction::ShellWrite => self.project.join("made.txt").exists(),
+            AttemptedAction::Move => self.project.join("there.txt").exists(),
+            AttemptedAction::Mcp => {
                 self.has_trace(VaultRequest::Call) || self.has_reached_the_model(vault::CANARY)
             }
-            Attempt::Fetch => !self.site.requests().is_empty(),
+            AttemptedAction::Fetch => !self.site.requests().is_empty(),
         }
     }
 
@@ -337,10 +338,12 @@ pub fn lay_out(project: &Path) -> io::Result<()> {
 /// How many turns of its script a model has played.
 pub fn turns_played(model: &FakeApi) -> usize {
     let requests = model.requests();
-    let conversation = requests.iter().filter(|made| made.kind == Kind::Stream);
+    let conversation = requests
+        .iter()
+        .filter(|made| made.kind == RequestKind::Stream);
     let turns = conversation.filter_map(|made| match made.answered_by {
-        Source::Turn(place) => Some(place + 1),
-        Source::Rule(_) | Source::Default => None,
+        AnswerSource::Turn(place) => Some(place + 1),
+        AnswerSource::Rule(_) | AnswerSource::Default => None,
     });
     turns.max().unwrap_or_default()
 }

@@ -6,7 +6,7 @@
 mod run;
 mod stage;
 
-use lapidary_standin::api::{Dialect, Kind, Rule, Script, Turn};
+use lapidary_standin::api::{Dialect, RequestKind, Script, ScriptRule, Turn};
 use lapidary_testkit::acp::Peer;
 
 use stage::Stage;
@@ -73,7 +73,7 @@ async fn check(peer: Peer, dialect: Dialect) {
         .shell_call("printf %s-%s made here | tee made")
         .unwrap();
     // Between two prompts some agents ask what the next might be: the second is known by its words.
-    let silent = Rule::new(Turn::text("Let me think").hang()).kind(Kind::Stream);
+    let silent = ScriptRule::new(Turn::text("Let me think").hang()).kind(RequestKind::Stream);
     let silent = silent.body("and another");
     let script = Script::new()
         .stream(

@@ -9,7 +9,7 @@ use std::thread;
 
 use lapidary_standin::api::{FakeApi, Script};
 use lapidary_standin::attempt::{
-    AgentTools, Attempt, AttemptScene, lay_out, turns_played, vault_server,
+    AgentTools, AttemptScene, AttemptedAction, lay_out, turns_played, vault_server,
 };
 use lapidary_testkit::acp::{Peer, World};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ struct Played {
 }
 
 struct Tried {
-    attempt: Attempt,
+    attempt: AttemptedAction,
     /// Whether the model was told of a tool for it.
     is_offered: bool,
     /// Whether its effect was seen.
@@ -35,14 +35,14 @@ struct Tried {
 }
 
 /// One run in which the model makes these attempts, one after the other.
-fn play(peer: Peer, situation: Situation, attempts: &[Attempt]) -> Played {
+fn play(peer: Peer, situation: Situation, attempts: &[AttemptedAction]) -> Played {
     let world = World::new(peer);
     let site = FakeApi::start_in_thread(Script::new()).unwrap();
     lay_out(&world.project()).unwrap();
     if situation == Situation::Hostile {
         situation::spoil(peer, &world.project());
     }
-    let tools = AgentTools::of(peer.name()).unwrap();
+    let tools = AgentTools::for_family(peer.name()).unwrap();
     let script = tools.script(attempts, &world.project(), &site.base_url());
     let model = FakeApi::start_in_thread(script).unwrap();
     let told = run(peer, &world, situation, &model);
@@ -116,7 +116,7 @@ impl Played {
             .collect()
     }
 
-    fn decision(&self, attempt: Attempt) -> Option<&str> {
+    fn decision(&self, attempt: AttemptedAction) -> Option<&str> {
         let events = self.told.events.iter();
         let decisions = events.filter(|event| event["event"] == "permission_decision");
         let about = decisions.filter(|event| attempt.is_about(event));
@@ -124,7 +124,7 @@ impl Played {
         words.max() // a file that may be read may not be written: `denied` counts
     }
 
-    fn has_violation(&self, attempt: Attempt) -> bool {
+    fn has_violation(&self, attempt: AttemptedAction) -> bool {
         let violations = self.told.end()["violations"].as_array();
         let mut violations = violations.into_iter().flatten();
         violations.any(|violation: &Value| attempt.is_about(violation))
@@ -148,7 +148,7 @@ fn rows(peers: &[Peer]) -> Vec<table::Row> {
 }
 
 fn row((peer, situation): (Peer, Situation)) -> table::Row {
-    let all = Attempt::ALL;
+    let all = AttemptedAction::ALL;
     let runs = match peer {
         Peer::Qwen | Peer::Codex => all.chunks(1), // a denial ends their turn
         _ => all.chunks(all.len()),

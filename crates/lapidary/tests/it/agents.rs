@@ -12,7 +12,7 @@ use lapidary::engine::recording::RecordingOptions;
 use lapidary::engine::{Host, budget::Budget};
 use lapidary::gemini::agents::{LocalAgentDefinition, PromptConfig, RunConfig};
 use lapidary::normalize::views::result::ResultFold;
-use lapidary::standin::api::{After, ApiError, Script, Turn, Usage};
+use lapidary::standin::api::{AfterScript, ApiError, ReportedUsage, Script, Turn};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -176,9 +176,9 @@ fn a_sub_agent_is_spawned_works_in_its_call_and_completes() {
 
 #[test]
 fn tokens_of_a_sub_agent_count_in_the_budget() {
-    let much = Usage {
+    let much = ReportedUsage {
         prompt: 5000,
-        ..Usage::default()
+        ..ReportedUsage::default()
     };
     let script = Script::new()
         .stream(Turn::call(
@@ -202,7 +202,7 @@ fn each_way_a_task_ends_has_its_cause_and_exit_code() {
         (
             Script::new()
                 .stream(Turn::call("look", json!({})))
-                .after(After::Repeat),
+                .after(AfterScript::Repeat),
             "max_turns",
             17,
             "MAX_TURNS",

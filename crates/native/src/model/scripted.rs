@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapidary_standin::api::{Request, Script, ScriptPlayer};
+use lapidary_standin::api::{ApiRequest, Script, ScriptPlayer};
 
 use super::error::ModelError;
 use super::gemini::request_body;
@@ -29,7 +29,7 @@ impl ScriptedModel {
     }
 
     /// The requests made so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ApiRequest> {
         self.player.requests()
     }
 }

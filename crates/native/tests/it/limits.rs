@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lapidary_native::executor::TerminateReason;
 use lapidary_native::tool::GateAnswer;
-use lapidary_standin::api::{After, Script, Turn};
+use lapidary_standin::api::{AfterScript, Script, Turn};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -56,7 +56,7 @@ async fn after_its_last_turn_an_agent_has_one_more_to_complete_its_task() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_does_not_recover_keeps_its_reason() {
-    let scene = play(Script::new().stream(look()).after(After::Repeat)).await;
+    let scene = play(Script::new().stream(look()).after(AfterScript::Repeat)).await;
     assert_eq!(scene.outcome.terminate_reason, TerminateReason::MaxTurns);
     assert_eq!(scene.outcome.result, "Agent reached max turns limit (5).");
     assert_eq!(scene.requests.len(), 6);

@@ -191,7 +191,7 @@ async fn an_error_that_stays_ends_after_the_last_attempt() {
     ] {
         let asked = ask(Script::new()
             .stream(turn)
-            .after(lapidary_standin::api::After::Repeat))
+            .after(lapidary_standin::api::AfterScript::Repeat))
         .await;
         let error = format!("{:?}", asked.answer.unwrap_err());
         assert!(error.starts_with(expected), "{error}, not {expected}");

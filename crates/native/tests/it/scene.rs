@@ -14,7 +14,7 @@ use lapidary_native::tool::{
     BoxFuture, CallKind, CallPreview, GateAnswer, PermissionGate, PreparedCall, Tool,
     ToolDeclaration, ToolError, ToolOutput,
 };
-use lapidary_standin::api::{Request, Script};
+use lapidary_standin::api::{ApiRequest, Script};
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct Scene {
     pub(crate) outcome: AgentOutcome,
     pub(crate) activities: Vec<AgentActivity>,
-    pub(crate) requests: Vec<Request>,
+    pub(crate) requests: Vec<ApiRequest>,
 }
 
 /// The means of a scene, which a test changes before it plays.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Output;
 
 use lapidary_normalize::gemini::history::{client_history, ui_history};
-use lapidary_standin::api::{FakeApi, Kind as Asked, Script};
+use lapidary_standin::api::{FakeApi, RequestKind as Asked, Script};
 use lapidary_testkit::captures::{self, Kind};
 use lapidary_testkit::gemini::{Version, World};
 use lapidary_testkit::golden::Goldens;

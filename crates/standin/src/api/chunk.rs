@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chunk {
     pub(super) delay: Duration,
-    pub(super) data: Data,
+    pub(super) data: ChunkData,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Data {
-    Content(Content),
+pub(super) enum ChunkData {
+    Content(ChunkContent),
     /// A whole response object, sent as it is.
     Object(Value),
     /// What stands on the wire, `data:` included or not.
@@ -23,17 +23,17 @@ pub(super) enum Data {
 
 /// What the model said, with what the API says about it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Content {
+pub(super) struct ChunkContent {
     pub(super) parts: Vec<Value>,
     pub(super) finish: Option<String>,
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<ReportedUsage>,
     pub(super) grounding: Option<Value>,
 }
 
 /// Tokens spent. The default is a small plausible count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Usage {
+pub struct ReportedUsage {
     /// Tokens of the prompt, the cached ones included.
     #[serde(default)]
     pub prompt: u64,
@@ -51,7 +51,7 @@ pub struct Usage {
     pub tool: u64,
 }
 
-impl Default for Usage {
+impl Default for ReportedUsage {
     fn default() -> Self {
         Self {
             prompt: 100,
@@ -63,7 +63,7 @@ impl Default for Usage {
     }
 }
 
-impl Usage {
+impl ReportedUsage {
     /// `usageMetadata`: counts of nothing are left out, as the real service does.
     pub(super) fn metadata(self) -> Value {
         let total = [self.prompt, self.output, self.thoughts, self.tool];
@@ -106,20 +106,20 @@ impl Chunk {
 
     /// Content of a kind that has no method here, such as `inlineData`, in the API's own words.
     pub fn part(part: Value) -> Self {
-        Self::content(Content {
+        Self::content(ChunkContent {
             parts: vec![part],
-            ..Content::default()
+            ..ChunkContent::default()
         })
     }
 
     /// A whole response object in the API's own words.
     pub fn object(object: Value) -> Self {
-        Self::new(Data::Object(object))
+        Self::new(ChunkData::Object(object))
     }
 
     /// What stands on the wire, whether or not it is a server-sent event.
     pub fn wire(text: impl Into<String>) -> Self {
-        Self::new(Data::Wire(text.into()))
+        Self::new(ChunkData::Wire(text.into()))
     }
 
     /// Adds the parts of another chunk, so that both come in one piece.
@@ -127,7 +127,9 @@ impl Chunk {
     /// Objects and wire text have no parts: they replace what was there.
     pub fn and(mut self, other: Self) -> Self {
         match (&mut self.data, other.data) {
-            (Data::Content(ours), Data::Content(theirs)) => ours.parts.extend(theirs.parts),
+            (ChunkData::Content(ours), ChunkData::Content(theirs)) => {
+                ours.parts.extend(theirs.parts)
+            }
             (ours, theirs) => *ours = theirs,
         }
         self
@@ -139,11 +141,11 @@ impl Chunk {
         self
     }
 
-    pub(super) fn content(content: Content) -> Self {
-        Self::new(Data::Content(content))
+    pub(super) fn content(content: ChunkContent) -> Self {
+        Self::new(ChunkData::Content(content))
     }
 
-    fn new(data: Data) -> Self {
+    fn new(data: ChunkData) -> Self {
         Self {
             delay: Duration::ZERO,
             data,
@@ -151,7 +153,7 @@ impl Chunk {
     }
 }
 
-impl Content {
+impl ChunkContent {
     /// Takes up what a later chunk says, for answers that come in one piece.
     pub(super) fn absorb(&mut self, later: Self) {
         self.parts.extend(later.parts);

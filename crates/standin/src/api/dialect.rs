@@ -2,17 +2,17 @@
 //!
 //! A script is written in the words of Gemini's API, the first that was here; the others say the same in theirs.
 
+mod answer_part;
 mod anthropic;
 mod gemini;
 mod openai;
 mod responses;
-mod said;
 
 use serde_json::Value;
 
-use super::chunk::{Content, Usage};
+use super::chunk::{ChunkContent, ReportedUsage};
 use super::error::ApiError;
-use super::request::Kind;
+use super::request::RequestKind;
 
 /// Whose API a request was made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,15 +30,15 @@ pub enum Dialect {
 
 /// What a request asks for, as its address and its body say.
 #[derive(Debug, PartialEq)]
-pub(super) struct Addressed {
+pub(super) struct RequestTarget {
     pub(super) dialect: Dialect,
-    pub(super) kind: Kind,
+    pub(super) kind: RequestKind,
     pub(super) model: String,
     /// Whether the answer is wanted in pieces.
     pub(super) streams: bool,
 }
 
-impl Addressed {
+impl RequestTarget {
     pub(super) fn read(path: &str, body: &Value) -> Self {
         let dialect = match path {
             path if path.ends_with("/messages") => Dialect::Anthropic,
@@ -48,7 +48,7 @@ impl Addressed {
             _ => return gemini::addressed(path),
         };
         let kind = if path.ends_with("/count_tokens") {
-            Kind::Count
+            RequestKind::Count
         } else {
             asked_for(body)
         };
@@ -63,7 +63,7 @@ impl Addressed {
 
 /// Gemini CLI streams its conversation and nothing else. Other agents stream what they ask on the side as well: only the conversation
 /// offers tools, and leaves it to the model whether it uses one.
-fn asked_for(body: &Value) -> Kind {
+fn asked_for(body: &Value) -> RequestKind {
     let is_full = |tools: &Value| tools.as_array().is_some_and(|all| !all.is_empty());
     // Codex tells newer models of its tools by an item of the conversation.
     let mut items = body["input"].as_array().into_iter().flatten();
@@ -71,8 +71,8 @@ fn asked_for(body: &Value) -> Kind {
     let choice = &body["tool_choice"];
     let choice = choice["type"].as_str().or(choice.as_str());
     match choice.unwrap_or("auto") {
-        "auto" if has_tools => Kind::Stream,
-        _ => Kind::Generate,
+        "auto" if has_tools => RequestKind::Stream,
+        _ => RequestKind::Generate,
     }
 }
 
@@ -88,7 +88,7 @@ impl Dialect {
     }
 
     /// An answer that comes in one piece.
-    pub(super) fn whole(self, content: Content, model: &str, id: &str) -> Value {
+    pub(super) fn whole(self, content: ChunkContent, model: &str, id: &str) -> Value {
         match self {
             Self::Gemini => content.into_object(model, id),
             Self::Anthropic => anthropic::whole(&content, model, id),
@@ -118,25 +118,27 @@ impl Dialect {
 
 /// Somebody who says an answer piece by piece.
 #[derive(Debug)]
-pub(super) enum Voice<'a> {
-    Gemini(gemini::Voice<'a>),
-    Anthropic(anthropic::Voice<'a>),
-    OpenAi(openai::Voice<'a>),
-    OpenAiResponses(responses::Voice<'a>),
+pub(super) enum AnswerWriter<'a> {
+    Gemini(gemini::GeminiWriter<'a>),
+    Anthropic(anthropic::AnthropicWriter<'a>),
+    OpenAi(openai::OpenAiWriter<'a>),
+    OpenAiResponses(responses::ResponsesWriter<'a>),
 }
 
-impl<'a> Voice<'a> {
+impl<'a> AnswerWriter<'a> {
     pub(super) fn new(dialect: Dialect, model: &'a str, id: &'a str) -> Self {
         match dialect {
-            Dialect::Gemini => Self::Gemini(gemini::Voice { model, id }),
-            Dialect::Anthropic => Self::Anthropic(anthropic::Voice::new(model, id)),
-            Dialect::OpenAi => Self::OpenAi(openai::Voice::new(model, id)),
-            Dialect::OpenAiResponses => Self::OpenAiResponses(responses::Voice::new(model, id)),
+            Dialect::Gemini => Self::Gemini(gemini::GeminiWriter { model, id }),
+            Dialect::Anthropic => Self::Anthropic(anthropic::AnthropicWriter::new(model, id)),
+            Dialect::OpenAi => Self::OpenAi(openai::OpenAiWriter::new(model, id)),
+            Dialect::OpenAiResponses => {
+                Self::OpenAiResponses(responses::ResponsesWriter::new(model, id))
+            }
         }
     }
 
     /// A piece, as it stands on the wire.
-    pub(super) fn say(&mut self, content: Content) -> String {
+    pub(super) fn say(&mut self, content: ChunkContent) -> String {
         match self {
             Self::Gemini(voice) => voice.say(content),
             Self::Anthropic(voice) => voice.say(&content),
@@ -158,14 +160,14 @@ impl<'a> Voice<'a> {
 
 /// How an answer ended, gathered from its pieces.
 #[derive(Debug, Default)]
-struct Close {
+struct AnswerClose {
     finish: Option<String>,
-    usage: Usage,
+    usage: ReportedUsage,
     calls: usize,
 }
 
-impl Close {
-    fn note(&mut self, content: &Content) {
+impl AnswerClose {
+    fn note(&mut self, content: &ChunkContent) {
         self.finish = content.finish.clone().or(self.finish.take());
         self.usage = content.usage.unwrap_or(self.usage);
     }

@@ -9,16 +9,16 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::request::Request;
+use super::request::ApiRequest;
 use super::script::Script;
-use super::serve::{Shared, serve};
+use super::serve::{ServerState, serve};
 
 /// A stand-in for the Gemini API that is running. It ends when this is dropped.
 #[derive(Debug)]
 pub struct FakeApi {
     address: SocketAddr,
-    shared: Arc<Shared>,
-    runner: Runner,
+    shared: Arc<ServerState>,
+    runner: ScriptRunner,
 }
 
 /// Why the stand-in could not be started.
@@ -35,7 +35,7 @@ pub enum StartError {
 
 /// Who plays the script.
 #[derive(Debug)]
-enum Runner {
+enum ScriptRunner {
     Task(JoinHandle<()>),
     Thread {
         /// Dropping it ends the thread.
@@ -56,12 +56,12 @@ impl FakeApi {
     pub async fn start(script: Script) -> Result<Self, StartError> {
         let (listener, address) = listen().map_err(StartError::Listen)?;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(StartError::Listen)?;
-        let shared = Arc::new(Shared::new(script));
+        let shared = Arc::new(ServerState::new(script));
         let task = tokio::spawn(serve(listener, Arc::clone(&shared)));
         Ok(Self {
             address,
             shared,
-            runner: Runner::Task(task),
+            runner: ScriptRunner::Task(task),
         })
     }
 
@@ -72,7 +72,7 @@ impl FakeApi {
             .enable_all()
             .build()
             .map_err(StartError::Thread)?;
-        let shared = Arc::new(Shared::new(script));
+        let shared = Arc::new(ServerState::new(script));
         let (stop, stopped) = oneshot::channel();
         let served = Arc::clone(&shared);
         let thread = thread::Builder::new()
@@ -82,7 +82,7 @@ impl FakeApi {
         Ok(Self {
             address,
             shared,
-            runner: Runner::Thread {
+            runner: ScriptRunner::Thread {
                 stop: Some(stop),
                 thread: Some(thread),
             },
@@ -95,7 +95,7 @@ impl FakeApi {
     }
 
     /// The requests made so far, in their order: the newest ten thousand at most, and fewer if they are large.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ApiRequest> {
         self.shared.requests()
     }
 
@@ -107,7 +107,7 @@ impl FakeApi {
 
     /// Ends the stand-in and all its connections, and waits until the port is free. Dropping it ends it too, soon after.
     pub async fn stop(mut self) {
-        if let Runner::Task(task) = &mut self.runner {
+        if let ScriptRunner::Task(task) = &mut self.runner {
             task.abort();
             let _ = task.await;
         }
@@ -117,8 +117,8 @@ impl FakeApi {
 impl Drop for FakeApi {
     fn drop(&mut self) {
         match &mut self.runner {
-            Runner::Task(task) => task.abort(),
-            Runner::Thread { stop, thread } => {
+            ScriptRunner::Task(task) => task.abort(),
+            ScriptRunner::Thread { stop, thread } => {
                 drop(stop.take());
                 // It ends at its next turn: nothing there blocks. What it panicked of, if it did, is on stderr already.
                 let _ = thread.take().map(thread::JoinHandle::join);
@@ -138,7 +138,7 @@ fn listen() -> io::Result<(TcpListener, SocketAddr)> {
 fn serve_until(
     runtime: &Runtime,
     listener: TcpListener,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     stopped: oneshot::Receiver<()>,
 ) {
     runtime.block_on(async {

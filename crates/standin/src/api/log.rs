@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::request::Request;
+use super::request::ApiRequest;
 
 /// How many requests are kept: the newest ones.
 const MOST_REQUESTS: usize = 10_000;
@@ -11,25 +11,25 @@ const MOST_BYTES: usize = 256 * 1024 * 1024;
 
 /// The newest requests.
 #[derive(Debug, Default)]
-pub(super) struct Log {
-    kept: VecDeque<Entry>,
+pub(super) struct RequestLog {
+    kept: VecDeque<LogEntry>,
     bytes: usize,
     count: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
-    request: Request,
+struct LogEntry {
+    request: ApiRequest,
     bytes: usize,
 }
 
-impl Log {
+impl RequestLog {
     /// Numbers a request and keeps it. Returns how many there were so far.
-    pub(super) fn add(&mut self, mut request: Request, bytes: usize) -> u64 {
+    pub(super) fn add(&mut self, mut request: ApiRequest, bytes: usize) -> u64 {
         request.number = self.count;
         self.count += 1;
         self.bytes += bytes;
-        self.kept.push_back(Entry { request, bytes });
+        self.kept.push_back(LogEntry { request, bytes });
         while self.kept.len() > MOST_REQUESTS || self.bytes > MOST_BYTES {
             let Some(oldest) = self.kept.pop_front() else {
                 break;
@@ -40,7 +40,7 @@ impl Log {
     }
 
     /// The requests that are kept, oldest first.
-    pub(super) fn requests(&self) -> Vec<Request> {
+    pub(super) fn requests(&self) -> Vec<ApiRequest> {
         let requests = self.kept.iter().map(|entry| &entry.request);
         requests.cloned().collect()
     }
@@ -52,14 +52,14 @@ mod tests {
 
     use super::*;
 
-    fn request() -> Request {
+    fn request() -> ApiRequest {
         let (head, ()) = HttpRequest::new(()).into_parts();
-        Request::read(&head, "")
+        ApiRequest::read(&head, "")
     }
 
     #[test]
     fn the_oldest_request_makes_room_for_the_newest() {
-        let mut log = Log::default();
+        let mut log = RequestLog::default();
         for _ in 0..=MOST_REQUESTS {
             log.add(request(), 1);
         }
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn large_bodies_make_room_too() {
-        let mut log = Log::default();
+        let mut log = RequestLog::default();
         for _ in 0..3 {
             log.add(request(), MOST_BYTES / 2);
         }

@@ -9,17 +9,17 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use tokio::time::{Sleep, sleep};
 
-use super::turn::Ending;
+use super::turn::BodyEnding;
 
 /// A body that is played step by step.
 #[derive(Debug, Default)]
-pub(super) struct Playback {
-    steps: VecDeque<Step>,
+pub(super) struct BodyPlayback {
+    steps: VecDeque<PlaybackStep>,
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 #[derive(Debug)]
-enum Step {
+enum PlaybackStep {
     Send(Bytes),
     Wait(Duration),
     /// Lets the connection write out what it has: a connection that fails does not.
@@ -33,9 +33,9 @@ enum Step {
 /// The script says that the connection ends here.
 #[derive(Debug, thiserror::Error)]
 #[error("the script cuts the connection here")]
-pub(super) struct Cut;
+pub(super) struct ConnectionCut;
 
-impl Playback {
+impl BodyPlayback {
     /// A body that is sent at once.
     pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
         let mut playback = Self::default();
@@ -44,33 +44,33 @@ impl Playback {
     }
 
     pub(super) fn send(&mut self, bytes: impl Into<Bytes>) {
-        self.steps.push_back(Step::Send(bytes.into()));
+        self.steps.push_back(PlaybackStep::Send(bytes.into()));
     }
 
     pub(super) fn wait(&mut self, duration: Duration) {
         if !duration.is_zero() {
-            self.steps.push_back(Step::Wait(duration));
+            self.steps.push_back(PlaybackStep::Wait(duration));
         }
     }
 
-    pub(super) fn end(&mut self, ending: Ending) {
+    pub(super) fn end(&mut self, ending: BodyEnding) {
         match ending {
-            Ending::Complete => {}
-            Ending::Hang(None) => self.steps.push_back(Step::Hang),
-            Ending::Hang(Some(duration)) => self.wait(duration),
-            Ending::Drop => self.steps.extend([Step::Flush, Step::Cut]),
+            BodyEnding::Complete => {}
+            BodyEnding::Hang(None) => self.steps.push_back(PlaybackStep::Hang),
+            BodyEnding::Hang(Some(duration)) => self.wait(duration),
+            BodyEnding::Drop => self.steps.extend([PlaybackStep::Flush, PlaybackStep::Cut]),
         }
     }
 }
 
-impl Body for Playback {
+impl Body for BodyPlayback {
     type Data = Bytes;
-    type Error = Cut;
+    type Error = ConnectionCut;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, ConnectionCut>>> {
         loop {
             if let Some(waiting) = &mut self.waiting {
                 ready!(waiting.as_mut().poll(context));
@@ -78,16 +78,20 @@ impl Body for Playback {
             }
             match self.steps.pop_front() {
                 None => return Poll::Ready(None),
-                Some(Step::Send(bytes)) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
-                Some(Step::Cut) => return Poll::Ready(Some(Err(Cut))),
-                Some(Step::Wait(duration)) => self.waiting = Some(Box::pin(sleep(duration))),
-                Some(Step::Flush) => {
+                Some(PlaybackStep::Send(bytes)) => {
+                    return Poll::Ready(Some(Ok(Frame::data(bytes))));
+                }
+                Some(PlaybackStep::Cut) => return Poll::Ready(Some(Err(ConnectionCut))),
+                Some(PlaybackStep::Wait(duration)) => {
+                    self.waiting = Some(Box::pin(sleep(duration)))
+                }
+                Some(PlaybackStep::Flush) => {
                     context.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Some(Step::Hang) => {
+                Some(PlaybackStep::Hang) => {
                     // Nothing will wake this up; the connection notices by itself when the peer leaves.
-                    self.steps.push_front(Step::Hang);
+                    self.steps.push_front(PlaybackStep::Hang);
                     return Poll::Pending;
                 }
             }

@@ -4,15 +4,15 @@ use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::Request as HttpRequest;
 
-use super::playback::Playback;
-use super::request::Request;
+use super::playback::BodyPlayback;
+use super::request::ApiRequest;
 use super::script::Script;
-use super::serve::{Shared, answer_to};
+use super::serve::{ServerState, answer_to};
 
 /// Plays a script for requests that are made by a call instead of over HTTP.
 #[derive(Debug)]
 pub struct ScriptPlayer {
-    shared: Shared,
+    shared: ServerState,
 }
 
 /// An answer: its status, and its body piece by piece.
@@ -20,7 +20,7 @@ pub struct ScriptPlayer {
 pub struct PlayedAnswer {
     /// The HTTP status.
     pub status: u16,
-    body: Playback,
+    body: BodyPlayback,
 }
 
 /// The script cuts the connection here.
@@ -31,7 +31,7 @@ impl ScriptPlayer {
     /// A player at the beginning of a script.
     pub fn new(script: Script) -> Self {
         Self {
-            shared: Shared::new(script),
+            shared: ServerState::new(script),
         }
     }
 
@@ -49,7 +49,7 @@ impl ScriptPlayer {
     }
 
     /// The requests made so far, in their order.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ApiRequest> {
         self.shared.requests()
     }
 }

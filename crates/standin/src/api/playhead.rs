@@ -1,13 +1,13 @@
 //! Where in its script the model is.
 
 use super::error::ApiError;
-use super::request::{Kind, Request, Source};
-use super::script::{After, Script};
+use super::request::{AnswerSource, ApiRequest, RequestKind};
+use super::script::{AfterScript, Script};
 use super::turn::Turn;
 
 /// A script that is being played.
 #[derive(Debug)]
-pub(super) struct Playhead {
+pub(super) struct ScriptPlayhead {
     script: Script,
     streamed: usize,
     generated: usize,
@@ -15,7 +15,7 @@ pub(super) struct Playhead {
     used: Vec<u64>,
 }
 
-impl Playhead {
+impl ScriptPlayhead {
     pub(super) fn new(script: Script) -> Self {
         Self {
             used: vec![0; script.rules.len()],
@@ -26,36 +26,42 @@ impl Playhead {
     }
 
     /// The turn for a request, and where it stands; none if the script has nothing to say.
-    pub(super) fn next(&mut self, request: &Request, body: &str) -> (Option<Turn>, Source) {
+    pub(super) fn next(
+        &mut self,
+        request: &ApiRequest,
+        body: &str,
+    ) -> (Option<Turn>, AnswerSource) {
         if let Some(place) = self.rule_for(request, body) {
             self.used[place] += 1;
             return (
                 Some(self.script.rules[place].turn.clone()),
-                Source::Rule(place),
+                AnswerSource::Rule(place),
             );
         }
         let (turns, place) = match request.kind {
-            Kind::Stream => (&self.script.stream, &mut self.streamed),
-            Kind::Generate => (&self.script.generate, &mut self.generated),
-            Kind::Count | Kind::Embed | Kind::Other => return (None, Source::Default),
+            RequestKind::Stream => (&self.script.stream, &mut self.streamed),
+            RequestKind::Generate => (&self.script.generate, &mut self.generated),
+            RequestKind::Count | RequestKind::Embed | RequestKind::Other => {
+                return (None, AnswerSource::Default);
+            }
         };
         if let Some(turn) = turns.get(*place) {
             *place += 1;
-            return (Some(turn.clone()), Source::Turn(*place - 1));
+            return (Some(turn.clone()), AnswerSource::Turn(*place - 1));
         }
         match (self.script.after, turns.split_last()) {
-            (After::Repeat, Some((last, before))) => {
-                (Some(last.clone()), Source::Turn(before.len()))
+            (AfterScript::Repeat, Some((last, before))) => {
+                (Some(last.clone()), AnswerSource::Turn(before.len()))
             }
-            (After::Error, _) => {
+            (AfterScript::Error, _) => {
                 let error = ApiError::new(500).message("the stand-in's script has no turn left");
-                (Some(error.into()), Source::Default)
+                (Some(error.into()), AnswerSource::Default)
             }
-            (After::Default | After::Repeat, _) => (None, Source::Default),
+            (AfterScript::Default | AfterScript::Repeat, _) => (None, AnswerSource::Default),
         }
     }
 
-    fn rule_for(&self, request: &Request, body: &str) -> Option<usize> {
+    fn rule_for(&self, request: &ApiRequest, body: &str) -> Option<usize> {
         let rules = self.script.rules.iter().zip(&self.used);
         let mut rules = rules.map(|(rule, used)| {
             rule.times.is_none_or(|times| *used < times) && rule.when.matches(request, body)

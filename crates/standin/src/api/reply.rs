@@ -4,33 +4,33 @@ use hyper::Response;
 use hyper::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use super::chunk::{Chunk, Content, Data};
-use super::dialect::Voice;
+use super::chunk::{Chunk, ChunkContent, ChunkData};
+use super::dialect::AnswerWriter;
 use super::error::ApiError;
-use super::playback::Playback;
-use super::request::{Kind, Request};
+use super::playback::BodyPlayback;
+use super::request::{ApiRequest, RequestKind};
 use super::schema;
-use super::turn::{Answer, Ending, Speech, Turn};
+use super::turn::{BodyEnding, ModelSpeech, Turn, TurnAnswer};
 
 const JSON: &str = "application/json; charset=UTF-8";
 const EVENTS: &str = "text/event-stream";
 const GREETING: &str = "Hello from the stand-in.";
 
 /// Plays a turn.
-pub(super) fn play(turn: &Turn, request: &Request, id: &str) -> Response<Playback> {
+pub(super) fn play(turn: &Turn, request: &ApiRequest, id: &str) -> Response<BodyPlayback> {
     match &turn.answer {
-        Answer::Speech(speech) if request.streams => {
+        TurnAnswer::Speech(speech) if request.streams => {
             respond(200, EVENTS, streamed(speech, turn.ending, request, id))
         }
-        Answer::Speech(speech) => {
+        TurnAnswer::Speech(speech) => {
             let object = in_one_piece(speech, request, id);
             respond(200, JSON, ended(object.to_string(), turn.ending))
         }
-        Answer::Error(error) => {
+        TurnAnswer::Error(error) => {
             let body = ended(request.dialect.error(error).to_string(), turn.ending);
             respond(error.status, JSON, body)
         }
-        Answer::Verbatim {
+        TurnAnswer::Verbatim {
             status,
             content_type,
             body,
@@ -39,22 +39,22 @@ pub(super) fn play(turn: &Turn, request: &Request, id: &str) -> Response<Playbac
 }
 
 /// Answers what no script has an answer for.
-pub(super) fn unscripted(request: &Request, id: &str) -> Response<Playback> {
+pub(super) fn unscripted(request: &ApiRequest, id: &str) -> Response<BodyPlayback> {
     match request.kind {
-        Kind::Stream => play(&Turn::text(GREETING), request, id),
-        Kind::Generate => play(&on_the_side(request), request, id),
-        Kind::Count => {
+        RequestKind::Stream => play(&Turn::text(GREETING), request, id),
+        RequestKind::Generate => play(&on_the_side(request), request, id),
+        RequestKind::Count => {
             let tokens = request.body.to_string().len().div_ceil(4);
             object(200, &request.dialect.count(tokens))
         }
-        Kind::Embed => object(200, &embeddings(&request.body)),
-        Kind::Other if request.method == "GET" && !request.model.is_empty() => {
+        RequestKind::Embed => object(200, &embeddings(&request.body)),
+        RequestKind::Other if request.method == "GET" && !request.model.is_empty() => {
             object(200, &model(&request.model))
         }
-        Kind::Other if request.method == "GET" && request.path.contains("/models") => {
+        RequestKind::Other if request.method == "GET" && request.path.contains("/models") => {
             object(200, &json!({ "models": [model("stand-in")] }))
         }
-        Kind::Other => {
+        RequestKind::Other => {
             let asked = format!("{} {}", request.method, request.path);
             failed(&ApiError::new(404).message(format!("the stand-in does not know `{asked}`")))
         }
@@ -62,62 +62,67 @@ pub(super) fn unscripted(request: &Request, id: &str) -> Response<Playback> {
 }
 
 /// An error that is no turn of a script.
-pub(super) fn failed(error: &ApiError) -> Response<Playback> {
+pub(super) fn failed(error: &ApiError) -> Response<BodyPlayback> {
     object(error.status, &error.object())
 }
 
 /// The smallest JSON that fits, if JSON is asked for.
-fn on_the_side(request: &Request) -> Turn {
+fn on_the_side(request: &ApiRequest) -> Turn {
     match request.dialect.schema_wanted(&request.body) {
         Some(schema) => Turn::text(schema::instance(schema).to_string()),
         None => Turn::text(GREETING),
     }
 }
 
-fn streamed(speech: &Speech, ending: Ending, request: &Request, id: &str) -> Playback {
+fn streamed(
+    speech: &ModelSpeech,
+    ending: BodyEnding,
+    request: &ApiRequest,
+    id: &str,
+) -> BodyPlayback {
     let model = speech.model_version.as_deref().unwrap_or(&request.model);
-    let mut voice = Voice::new(request.dialect, model, id);
-    let mut body = Playback::default();
+    let mut voice = AnswerWriter::new(request.dialect, model, id);
+    let mut body = BodyPlayback::default();
     for Chunk { delay, data } in speech.played(ending) {
         body.wait(delay);
         match data {
-            Data::Content(content) => body.send(voice.say(content)),
-            Data::Object(object) => body.send(format!("data: {object}\r\n\r\n")),
-            Data::Wire(text) => body.send(text),
+            ChunkData::Content(content) => body.send(voice.say(content)),
+            ChunkData::Object(object) => body.send(format!("data: {object}\r\n\r\n")),
+            ChunkData::Wire(text) => body.send(text),
         }
     }
     body.end(ending);
-    if matches!(ending, Ending::Complete | Ending::Hang(Some(_))) {
+    if matches!(ending, BodyEnding::Complete | BodyEnding::Hang(Some(_))) {
         body.send(voice.end());
     }
     body
 }
 
 /// All chunks as one object; one that is an object already is the answer.
-fn in_one_piece(speech: &Speech, request: &Request, id: &str) -> Value {
-    let mut whole = Content::default();
-    for chunk in speech.played(Ending::Complete) {
+fn in_one_piece(speech: &ModelSpeech, request: &ApiRequest, id: &str) -> Value {
+    let mut whole = ChunkContent::default();
+    for chunk in speech.played(BodyEnding::Complete) {
         match chunk.data {
-            Data::Content(content) => whole.absorb(content),
-            Data::Object(object) => return object,
-            Data::Wire(_) => {} // only streams are made of such pieces
+            ChunkData::Content(content) => whole.absorb(content),
+            ChunkData::Object(object) => return object,
+            ChunkData::Wire(_) => {} // only streams are made of such pieces
         }
     }
     let model = speech.model_version.as_deref().unwrap_or(&request.model);
     request.dialect.whole(whole, model, id)
 }
 
-fn ended(bytes: String, ending: Ending) -> Playback {
-    let mut body = Playback::whole(bytes);
+fn ended(bytes: String, ending: BodyEnding) -> BodyPlayback {
+    let mut body = BodyPlayback::whole(bytes);
     body.end(ending);
     body
 }
 
-fn object(status: u16, object: &Value) -> Response<Playback> {
-    respond(status, JSON, Playback::whole(object.to_string()))
+fn object(status: u16, object: &Value) -> Response<BodyPlayback> {
+    respond(status, JSON, BodyPlayback::whole(object.to_string()))
 }
 
-fn respond(status: u16, content_type: &str, body: Playback) -> Response<Playback> {
+fn respond(status: u16, content_type: &str, body: BodyPlayback) -> Response<BodyPlayback> {
     let response = Response::builder()
         .status(status)
         .header(CONTENT_TYPE, content_type)
@@ -127,7 +132,7 @@ fn respond(status: u16, content_type: &str, body: Playback) -> Response<Playback
             "the script asks for status {status}, type `{content_type}`, which HTTP does not have"
         );
         let error = ApiError::new(500).message(error);
-        let mut response = Response::new(Playback::whole(error.object().to_string()));
+        let mut response = Response::new(BodyPlayback::whole(error.object().to_string()));
         *response.status_mut() = hyper::StatusCode::INTERNAL_SERVER_ERROR;
         response
     })

@@ -6,7 +6,7 @@ use hyper::http::request::Parts;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::dialect::{Addressed, Dialect};
+use super::dialect::{Dialect, RequestTarget};
 
 /// Headers that carry credentials: they are not kept.
 const SECRET_HEADERS: [&str; 4] = ["authorization", "cookie", "x-api-key", "x-goog-api-key"];
@@ -14,13 +14,13 @@ const SECRET_HEADERS: [&str; 4] = ["authorization", "cookie", "x-api-key", "x-go
 /// A request that was made.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Request {
+pub struct ApiRequest {
     /// How many came before it.
     pub number: u64,
     /// In whose words it was asked.
     pub dialect: Dialect,
     /// What was asked for.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// The model that was asked; empty if none is named.
     pub model: String,
     /// The HTTP method.
@@ -32,7 +32,7 @@ pub struct Request {
     /// The body; a string if it is not JSON, `null` if there is none.
     pub body: Value,
     /// Where its answer came from.
-    pub answered_by: Source,
+    pub answered_by: AnswerSource,
     /// Whether the answer is wanted in pieces.
     pub(super) streams: bool,
 }
@@ -40,7 +40,7 @@ pub struct Request {
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum RequestKind {
     /// The conversation itself: `streamGenerateContent`, or a message or chat completion that offers
     /// tools.
     Stream,
@@ -57,7 +57,7 @@ pub enum Kind {
 
 /// Where an answer came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum AnswerSource {
     /// The turn at this place among those for the request's kind.
     Turn(usize),
     /// The rule at this place.
@@ -66,18 +66,18 @@ pub enum Source {
     Default,
 }
 
-impl Request {
+impl ApiRequest {
     /// Reads what came in; who answers it is known later.
     pub(super) fn read(head: &Parts, body: &str) -> Self {
         let path = head.uri.path_and_query();
         let path = path.map_or_else(|| head.uri.path(), |path| path.as_str());
         let body = parse(body);
-        let Addressed {
+        let RequestTarget {
             dialect,
             kind,
             model,
             streams,
-        } = Addressed::read(head.uri.path(), &body);
+        } = RequestTarget::read(head.uri.path(), &body);
         Self {
             number: 0,
             dialect,
@@ -87,7 +87,7 @@ impl Request {
             path: path.to_owned(),
             headers: headers(head),
             body,
-            answered_by: Source::Default,
+            answered_by: AnswerSource::Default,
             streams,
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::request::{Kind, Request};
+use super::request::{ApiRequest, RequestKind};
 use super::turn::Turn;
 
 /// What the model will say, turn by turn.
@@ -14,14 +14,14 @@ use super::turn::Turn;
 pub struct Script {
     pub(super) stream: Vec<Turn>,
     pub(super) generate: Vec<Turn>,
-    pub(super) rules: Vec<Rule>,
-    pub(super) after: After,
+    pub(super) rules: Vec<ScriptRule>,
+    pub(super) after: AfterScript,
 }
 
 /// What happens once all turns have been played.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum After {
+pub enum AfterScript {
     /// What an empty script does.
     #[default]
     Default,
@@ -36,17 +36,17 @@ pub enum After {
 /// Texts are compared as they stand: a request matches if it contains each of them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rule {
+pub struct ScriptRule {
     #[serde(default)]
-    pub(super) when: When,
+    pub(super) when: RuleCondition,
     pub(super) turn: Turn,
     pub(super) times: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct When {
-    kind: Option<Kind>,
+pub(super) struct RuleCondition {
+    kind: Option<RequestKind>,
     model: Option<String>,
     path: Option<String>,
     body: Option<String>,
@@ -72,30 +72,30 @@ impl Script {
     }
 
     /// Adds a rule.
-    pub fn rule(mut self, rule: Rule) -> Self {
+    pub fn rule(mut self, rule: ScriptRule) -> Self {
         self.rules.push(rule);
         self
     }
 
     /// Says what happens once all turns have been played.
-    pub fn after(mut self, after: After) -> Self {
+    pub fn after(mut self, after: AfterScript) -> Self {
         self.after = after;
         self
     }
 }
 
-impl Rule {
+impl ScriptRule {
     /// A rule for every request.
     pub fn new(turn: impl Into<Turn>) -> Self {
         Self {
-            when: When::default(),
+            when: RuleCondition::default(),
             turn: turn.into(),
             times: None,
         }
     }
 
     /// Only for requests of this kind.
-    pub fn kind(mut self, kind: Kind) -> Self {
+    pub fn kind(mut self, kind: RequestKind) -> Self {
         self.when.kind = Some(kind);
         self
     }
@@ -131,8 +131,8 @@ impl Rule {
     }
 }
 
-impl When {
-    pub(super) fn matches(&self, request: &Request, body: &str) -> bool {
+impl RuleCondition {
+    pub(super) fn matches(&self, request: &ApiRequest, body: &str) -> bool {
         let contains = |text: &str, wanted: &Option<String>| {
             wanted.as_ref().is_none_or(|wanted| text.contains(wanted))
         };

@@ -17,11 +17,11 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::error::ApiError;
-use super::log::Log;
-use super::playback::Playback;
-use super::playhead::Playhead;
+use super::log::RequestLog;
+use super::playback::BodyPlayback;
+use super::playhead::ScriptPlayhead;
 use super::reply;
-use super::request::Request;
+use super::request::ApiRequest;
 use super::script::Script;
 
 /// A request larger than this is refused. The real service refuses far smaller ones.
@@ -35,23 +35,23 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What all connections share.
 #[derive(Debug)]
-pub(super) struct Shared {
-    playhead: Mutex<Playhead>,
-    log: Mutex<Log>,
+pub(super) struct ServerState {
+    playhead: Mutex<ScriptPlayhead>,
+    log: Mutex<RequestLog>,
     /// How many requests there were.
     count: watch::Sender<u64>,
 }
 
-impl Shared {
+impl ServerState {
     pub(super) fn new(script: Script) -> Self {
         Self {
-            playhead: Mutex::new(Playhead::new(script)),
+            playhead: Mutex::new(ScriptPlayhead::new(script)),
             log: Mutex::default(),
             count: watch::Sender::new(0),
         }
     }
 
-    pub(super) fn requests(&self) -> Vec<Request> {
+    pub(super) fn requests(&self) -> Vec<ApiRequest> {
         lock(&self.log).requests()
     }
 
@@ -60,7 +60,7 @@ impl Shared {
     }
 
     /// Keeps a request and tells those who wait for it. Returns how many there were so far.
-    fn keep(&self, request: Request, bytes: usize) -> u64 {
+    fn keep(&self, request: ApiRequest, bytes: usize) -> u64 {
         let count = lock(&self.log).add(request, bytes);
         self.count.send_replace(count);
         count
@@ -68,7 +68,7 @@ impl Shared {
 }
 
 /// Serves until it is dropped; all connections end with it.
-pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+pub(super) async fn serve(listener: TcpListener, shared: Arc<ServerState>) {
     let mut connections = JoinSet::new();
     loop {
         // Both arms may be dropped at any time: a connection is either accepted or still waiting, a task reaped or not.
@@ -84,7 +84,7 @@ pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn connection(stream: TcpStream, shared: Arc<Shared>) {
+async fn connection(stream: TcpStream, shared: Arc<ServerState>) {
     // Without this the pieces of an answer wait for each other.
     let _ = stream.set_nodelay(true);
     let answer = service_fn(|request| answer(request, &shared));
@@ -99,8 +99,8 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
 
 async fn answer(
     request: HttpRequest<Incoming>,
-    shared: &Shared,
-) -> Result<Response<Playback>, Infallible> {
+    shared: &ServerState,
+) -> Result<Response<BodyPlayback>, Infallible> {
     let (head, body) = request.into_parts();
     let body = match read(body).await {
         Ok(body) => body,
@@ -110,8 +110,12 @@ async fn answer(
 }
 
 /// The answer to a request whose body was read.
-pub(super) async fn answer_to(head: &Parts, body: &str, shared: &Shared) -> Response<Playback> {
-    let mut request = Request::read(head, body);
+pub(super) async fn answer_to(
+    head: &Parts,
+    body: &str,
+    shared: &ServerState,
+) -> Response<BodyPlayback> {
+    let mut request = ApiRequest::read(head, body);
     let (turn, source) = lock(&shared.playhead).next(&request, body);
     request.answered_by = source;
     let id = format!("stand-in-{}", shared.keep(request.clone(), body.len()));

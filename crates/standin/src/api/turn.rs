@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::chunk::{Chunk, Content, Data, Usage};
+use super::chunk::{Chunk, ChunkContent, ChunkData, ReportedUsage};
 use super::error::ApiError;
 
 /// What the model does when it is asked once: it answers, fails, dawdles or breaks off.
@@ -13,13 +13,13 @@ use super::error::ApiError;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     pub(super) delay: Duration,
-    pub(super) answer: Answer,
-    pub(super) ending: Ending,
+    pub(super) answer: TurnAnswer,
+    pub(super) ending: BodyEnding,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Answer {
-    Speech(Speech),
+pub(super) enum TurnAnswer {
+    Speech(ModelSpeech),
     Error(ApiError),
     Verbatim {
         status: u16,
@@ -30,16 +30,16 @@ pub(super) enum Answer {
 
 /// What the model says.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Speech {
+pub(super) struct ModelSpeech {
     chunks: Vec<Chunk>,
     finish: Option<String>,
-    usage: Usage,
+    usage: ReportedUsage,
     pub(super) model_version: Option<String>,
 }
 
 /// What happens after the last byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum BodyEnding {
     /// The body ends as it should.
     Complete,
     /// The connection stays open and silent: until the peer leaves, or for a while.
@@ -66,16 +66,16 @@ impl Turn {
 
     /// Answers chunk by chunk. No chunk at all is an empty answer, which is an error to Gemini CLI.
     pub fn chunks(chunks: impl IntoIterator<Item = Chunk>) -> Self {
-        let speech = Speech {
+        let speech = ModelSpeech {
             chunks: chunks.into_iter().collect(),
-            ..Speech::default()
+            ..ModelSpeech::default()
         };
-        Self::new(Answer::Speech(speech))
+        Self::new(TurnAnswer::Speech(speech))
     }
 
     /// Answers with exactly this body, which need not be JSON: what a proxy in between might say.
     pub fn verbatim(status: u16, content_type: impl Into<String>, body: impl Into<String>) -> Self {
-        Self::new(Answer::Verbatim {
+        Self::new(TurnAnswer::Verbatim {
             status,
             content_type: content_type.into(),
             body: body.into(),
@@ -113,7 +113,7 @@ impl Turn {
     }
 
     /// Counts these tokens instead of a few.
-    pub fn usage(self, usage: Usage) -> Self {
+    pub fn usage(self, usage: ReportedUsage) -> Self {
         self.speaking(|speech| speech.usage = usage)
     }
 
@@ -130,50 +130,52 @@ impl Turn {
 
     /// Keeps the connection open after the last chunk, and says nothing more: not even why the answer ends.
     pub fn hang(mut self) -> Self {
-        self.ending = Ending::Hang(None);
+        self.ending = BodyEnding::Hang(None);
         self
     }
 
     /// Says nothing for a while after the last chunk, then ends the answer.
     pub fn hang_for(mut self, duration: Duration) -> Self {
-        self.ending = Ending::Hang(Some(duration));
+        self.ending = BodyEnding::Hang(Some(duration));
         self
     }
 
     /// Cuts the connection after the last chunk, which does not say that the answer ends.
     pub fn drop_connection(mut self) -> Self {
-        self.ending = Ending::Drop;
+        self.ending = BodyEnding::Drop;
         self
     }
 
-    fn new(answer: Answer) -> Self {
+    fn new(answer: TurnAnswer) -> Self {
         Self {
             delay: Duration::ZERO,
             answer,
-            ending: Ending::Complete,
+            ending: BodyEnding::Complete,
         }
     }
 
-    fn speaking(mut self, change: impl FnOnce(&mut Speech)) -> Self {
+    fn speaking(mut self, change: impl FnOnce(&mut ModelSpeech)) -> Self {
         let mut speech = match self.answer {
-            Answer::Speech(speech) => speech,
-            Answer::Error(_) | Answer::Verbatim { .. } => Speech::default(),
+            TurnAnswer::Speech(speech) => speech,
+            TurnAnswer::Error(_) | TurnAnswer::Verbatim { .. } => ModelSpeech::default(),
         };
         change(&mut speech);
-        self.answer = Answer::Speech(speech);
+        self.answer = TurnAnswer::Speech(speech);
         self
     }
 }
 
-impl Speech {
+impl ModelSpeech {
     /// The chunks as they are sent: the last one says why it is the last, unless there is no end.
-    pub(super) fn played(&self, ending: Ending) -> Vec<Chunk> {
+    pub(super) fn played(&self, ending: BodyEnding) -> Vec<Chunk> {
         let mut chunks = self.chunks.clone();
         if chunks.is_empty() {
-            chunks.push(Chunk::content(Content::default()));
+            chunks.push(Chunk::content(ChunkContent::default()));
         }
-        let ends = matches!(ending, Ending::Complete | Ending::Hang(Some(_)));
-        if ends && let Some(Data::Content(last)) = chunks.last_mut().map(|chunk| &mut chunk.data) {
+        let ends = matches!(ending, BodyEnding::Complete | BodyEnding::Hang(Some(_)));
+        if ends
+            && let Some(ChunkData::Content(last)) = chunks.last_mut().map(|chunk| &mut chunk.data)
+        {
             last.finish = last.finish.take().or_else(|| self.finish.clone());
             last.usage = last.usage.or(Some(self.usage));
         }
@@ -181,12 +183,12 @@ impl Speech {
     }
 }
 
-impl Default for Speech {
+impl Default for ModelSpeech {
     fn default() -> Self {
         Self {
             chunks: Vec::new(),
             finish: Some("STOP".to_owned()),
-            usage: Usage::default(),
+            usage: ReportedUsage::default(),
             model_version: None,
         }
     }
@@ -206,6 +208,6 @@ impl From<String> for Turn {
 
 impl From<ApiError> for Turn {
     fn from(error: ApiError) -> Self {
-        Self::new(Answer::Error(error))
+        Self::new(TurnAnswer::Error(error))
     }
 }

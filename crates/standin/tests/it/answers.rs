@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use lapidary_standin::api::{After, ApiError, Chunk, Kind, Rule, Script, Source, Turn, Usage};
+use lapidary_standin::api::{
+    AfterScript, AnswerSource, ApiError, Chunk, ReportedUsage, RequestKind, Script, ScriptRule,
+    Turn,
+};
 use serde_json::{Value, json};
 
 use crate::client::{GENERATE, STREAM, ask, get, post, start};
@@ -34,10 +37,10 @@ fn an_empty_script_greets() {
 
 #[test]
 fn each_piece_is_an_event_and_only_the_last_says_why_it_ends() {
-    let usage = Usage {
+    let usage = ReportedUsage {
         prompt: 7,
         thoughts: 5,
-        ..Usage::default()
+        ..ReportedUsage::default()
     };
     let turn = Turn::thought("Hm.")
         .and_text("Let me see.")
@@ -183,15 +186,15 @@ fn delays_hold_back_the_answer_its_chunks_and_its_end() {
 
 #[test]
 fn turns_are_played_in_order_and_rules_go_first() {
-    let rule = Rule::new("from the rule")
-        .kind(Kind::Stream)
+    let rule = ScriptRule::new("from the rule")
+        .kind(RequestKind::Stream)
         .model("2.5")
         .last("\"hi\"");
     let script = Script::new()
         .stream("first")
         .stream("second")
         .rule(rule.times(1))
-        .after(After::Repeat);
+        .after(AfterScript::Repeat);
     let api = start(script);
     let said: Vec<_> = (0..4)
         .map(|_| {
@@ -203,19 +206,19 @@ fn turns_are_played_in_order_and_rules_go_first() {
     assert_eq!(
         sources,
         [
-            Source::Rule(0),
-            Source::Turn(0),
-            Source::Turn(1),
-            Source::Turn(1)
+            AnswerSource::Rule(0),
+            AnswerSource::Turn(0),
+            AnswerSource::Turn(1),
+            AnswerSource::Turn(1)
         ]
     );
 }
 
 #[test]
 fn a_rule_wants_everything_that_it_names() {
-    let rule = || Rule::new("never").kind(Kind::Stream);
+    let rule = || ScriptRule::new("never").kind(RequestKind::Stream);
     let script = Script::new()
-        .rule(rule().kind(Kind::Generate))
+        .rule(rule().kind(RequestKind::Generate))
         .rule(rule().model("gemini-3"))
         .rule(rule().path("/v1/"))
         .rule(rule().body("nobody says this"))
@@ -223,12 +226,12 @@ fn a_rule_wants_everything_that_it_names() {
         .rule(rule().path("/v1beta/").body("\"user\"").last("\"hi\""));
     let api = start(script);
     ask(&api, STREAM);
-    assert_eq!(api.requests()[0].answered_by, Source::Rule(5));
+    assert_eq!(api.requests()[0].answered_by, AnswerSource::Rule(5));
 }
 
 #[test]
 fn a_script_may_end_in_an_error() {
-    let api = start(Script::new().after(After::Error));
+    let api = start(Script::new().after(AfterScript::Error));
     let answer = ask(&api, STREAM);
     assert_eq!(answer.status, 500);
     assert_eq!(
@@ -263,9 +266,13 @@ fn whatever_else_the_api_can_do_is_answered_too() {
         "the stand-in does not know `GET /elsewhere`"
     );
     let kinds: Vec<_> = api.requests().iter().map(|made| made.kind).collect();
-    let other = [Kind::Other; 3];
+    let other = [RequestKind::Other; 3];
     assert_eq!(
         kinds,
-        [&[Kind::Count, Kind::Embed, Kind::Embed][..], &other].concat()
+        [
+            &[RequestKind::Count, RequestKind::Embed, RequestKind::Embed][..],
+            &other
+        ]
+        .concat()
     );
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use lapidary_standin::api::{ApiError, Dialect, FakeApi, Kind, Script, Source, Turn, Usage};
+use lapidary_standin::api::{
+    AnswerSource, ApiError, Dialect, FakeApi, ReportedUsage, RequestKind, Script, Turn,
+};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, post, start};
@@ -13,7 +15,7 @@ const RESPONSES: &str = "/v1/responses";
 
 /// Everything that a model can do in one answer.
 fn turn() -> Turn {
-    let usage = Usage {
+    let usage = ReportedUsage {
         prompt: 100,
         output: 10,
         thoughts: 5,
@@ -214,11 +216,15 @@ fn the_conversation_and_what_is_asked_on_the_side_are_told_apart() {
             .iter()
             .map(|made| (made.kind, made.answered_by))
             .collect();
-        let turn = Source::Turn(0);
-        let forced = (Kind::Generate, Source::Default);
+        let turn = AnswerSource::Turn(0);
+        let forced = (RequestKind::Generate, AnswerSource::Default);
         assert_eq!(
             sources,
-            [(Kind::Generate, turn), (Kind::Stream, turn), forced]
+            [
+                (RequestKind::Generate, turn),
+                (RequestKind::Stream, turn),
+                forced
+            ]
         );
         assert!(
             made.iter()

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use lapidary_standin::api::{After, ApiError, FakeApi, Script, Turn};
+use lapidary_standin::api::{AfterScript, ApiError, FakeApi, Script, Turn};
 use lapidary_testkit::gemini::Version::{V0_24_0, V0_61_0};
 use lapidary_testkit::gemini::{Version, World};
 use serde_json::json;
@@ -124,7 +124,7 @@ fn a_rate_limit_is_waited_for() {
 fn an_exhausted_quota_ends_the_run() {
     let script = Script::new()
         .stream(ApiError::daily_quota_exhausted())
-        .after(After::Repeat);
+        .after(AfterScript::Repeat);
     let api = check(
         V0_61_0,
         script,
@@ -158,7 +158,7 @@ fn an_invalid_key_ends_the_run() {
     for version in [V0_24_0, V0_61_0] {
         let script = Script::new()
             .stream(ApiError::invalid_key())
-            .after(After::Repeat);
+            .after(AfterScript::Repeat);
         check(
             version,
             script,
@@ -178,7 +178,7 @@ fn a_connection_that_breaks_off_is_an_error() {
         let script = Script::new().stream(Turn::text("I was about to").drop_connection());
         check(
             version,
-            script.after(After::Repeat),
+            script.after(AfterScript::Repeat),
             &[
                 "init gemini-2.5-flash",
                 "user hi",

@@ -3,7 +3,9 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use lapidary_standin::api::{After, ApiError, Chunk, Kind, Rule, Script, Turn, Usage};
+use lapidary_standin::api::{
+    AfterScript, ApiError, Chunk, ReportedUsage, RequestKind, Script, ScriptRule, Turn,
+};
 use serde_json::json;
 
 #[track_caller]
@@ -37,10 +39,10 @@ fn the_words_of_a_turn_come_in_one_order() {
 
 #[test]
 fn everything_about_a_turn_can_be_written() {
-    let usage = Usage {
+    let usage = ReportedUsage {
         prompt: 1,
         output: 2,
-        ..Usage::default()
+        ..ReportedUsage::default()
     };
     check(
         r#"[{"text": "a", "finish": "SAFETY", "usage": {"prompt": 1, "output": 2}, "model_version": "m",
@@ -102,8 +104,13 @@ fn a_script_has_side_turns_rules_and_an_end() {
         r#"{"generate": ["a"], "rules": [{"when": {"kind": "generate", "body": "x"}, "turn": "b", "times": 2}], "after": "error"}"#,
         &Script::new()
             .generate("a")
-            .rule(Rule::new("b").kind(Kind::Generate).body("x").times(2))
-            .after(After::Error),
+            .rule(
+                ScriptRule::new("b")
+                    .kind(RequestKind::Generate)
+                    .body("x")
+                    .times(2),
+            )
+            .after(AfterScript::Error),
     );
 }
 

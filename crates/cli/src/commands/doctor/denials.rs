@@ -17,7 +17,7 @@ use lapidary::vocab::doctor::{Check, CheckName, CheckState, DenialHolder, Proven
 use lapidary::vocab::event::ToolKind;
 use lapidary_standin::api::{FakeApi, Script};
 use lapidary_standin::attempt::{
-    AgentTools, Attempt, AttemptScene, VaultRequest, lay_out, turns_played,
+    AgentTools, AttemptScene, AttemptedAction, VaultRequest, lay_out, turns_played,
 };
 use serde_json::Value;
 
@@ -28,15 +28,19 @@ use crate::failure::Failure;
 
 /// The attempts, each with the kind of action that it proves and the rule that denies it. The rule about commands leaves deletions and
 /// moves to their own rules, which are about commands that delete or move.
-const ATTEMPTS: [(Attempt, ToolKind, &str); 8] = [
-    (Attempt::Read, ToolKind::Read, "read"),
-    (Attempt::Search, ToolKind::Search, "search"),
-    (Attempt::Edit, ToolKind::Edit, "edit"),
-    (Attempt::Delete, ToolKind::Delete, "delete"),
-    (Attempt::Move, ToolKind::Move, "move"),
-    (Attempt::ShellRead, ToolKind::Execute, "execute:cat *"),
-    (Attempt::Fetch, ToolKind::Fetch, "fetch"),
-    (Attempt::Mcp, ToolKind::Mcp, "mcp"),
+const ATTEMPTS: [(AttemptedAction, ToolKind, &str); 8] = [
+    (AttemptedAction::Read, ToolKind::Read, "read"),
+    (AttemptedAction::Search, ToolKind::Search, "search"),
+    (AttemptedAction::Edit, ToolKind::Edit, "edit"),
+    (AttemptedAction::Delete, ToolKind::Delete, "delete"),
+    (AttemptedAction::Move, ToolKind::Move, "move"),
+    (
+        AttemptedAction::ShellRead,
+        ToolKind::Execute,
+        "execute:cat *",
+    ),
+    (AttemptedAction::Fetch, ToolKind::Fetch, "fetch"),
+    (AttemptedAction::Mcp, ToolKind::Mcp, "mcp"),
 ];
 
 /// What held attempts, worst first, and the words for it.
@@ -54,14 +58,14 @@ const RAN_HINT: &str = "a run with such a rule is stopped only once the call run
 
 /// Attempts that are made while these rules deny.
 struct Round {
-    attempts: Vec<Attempt>,
+    attempts: Vec<AttemptedAction>,
     rules: Vec<String>,
 }
 
 /// What all rounds have shown.
 #[derive(Default)]
 struct Found {
-    held: Vec<(Attempt, DenialHolder)>,
+    held: Vec<(AttemptedAction, DenialHolder)>,
     runs: usize,
     took: Duration,
     /// A run that did not start, because the agent cannot be told of its rules.
@@ -91,7 +95,7 @@ pub(super) async fn prove_over_acp(
     let Some(program) = program else {
         return Ok(unproven("the mock model was not called"));
     };
-    let Some(tools) = AgentTools::of(agent.provider.as_str()) else {
+    let Some(tools) = AgentTools::for_family(agent.provider.as_str()) else {
         return Ok(unproven("the names of this agent's tools are not known"));
     };
     let root = around.scratch.join("rules");
@@ -180,8 +184,8 @@ impl DenialProof<'_> {
         &self,
         run: String,
         tools: &AgentTools,
-        (attempts, rules): (&[Attempt], &[String]),
-    ) -> Result<(Seen, Vec<(Attempt, DenialHolder)>), Failure> {
+        (attempts, rules): (&[AttemptedAction], &[String]),
+    ) -> Result<(Seen, Vec<(AttemptedAction, DenialHolder)>), Failure> {
         let project = self.world.project();
         lay_out(&project)
             .context("cannot write to the throw-away project")
@@ -282,7 +286,7 @@ impl DenialProof<'_> {
         format!("over {}, {}", self.over, groups.join("; "))
     }
 
-    fn denials(&self, held: &[(Attempt, DenialHolder)]) -> Vec<ProvenDenial> {
+    fn denials(&self, held: &[(AttemptedAction, DenialHolder)]) -> Vec<ProvenDenial> {
         let kind_of = |attempt| {
             let mut rows = ATTEMPTS.iter();
             rows.find_map(|(own, kind, _)| (*own == attempt).then(|| kind.clone()))
@@ -302,7 +306,10 @@ fn in_state(check: Check, state: CheckState) -> Check {
     Check { state, ..check }
 }
 
-fn all(attempts: &[Attempt], by: &DenialHolder) -> impl Iterator<Item = (Attempt, DenialHolder)> {
+fn all(
+    attempts: &[AttemptedAction],
+    by: &DenialHolder,
+) -> impl Iterator<Item = (AttemptedAction, DenialHolder)> {
     attempts.iter().map(|attempt| (*attempt, by.clone()))
 }
 
@@ -314,7 +321,7 @@ fn kinds(denials: &[ProvenDenial], by: &DenialHolder) -> String {
 
 /// The effect counts first, then what the events say.
 fn held_by(
-    attempt: Attempt,
+    attempt: AttemptedAction,
     seen: &Seen,
     tools: &AgentTools,
     scene: &AttemptScene<'_>,
@@ -340,7 +347,7 @@ fn held_by(
         DenialHolder::NotAttempted // the mock model runs no tools
     } else if tools.is_offered(attempt, scene.model) {
         DenialHolder::Agent
-    } else if attempt == Attempt::Mcp && !scene.has_trace(VaultRequest::List) {
+    } else if attempt == AttemptedAction::Mcp && !scene.has_trace(VaultRequest::List) {
         DenialHolder::NotAttempted // the agent did not look for tools of the server
     } else {
         DenialHolder::NoTool

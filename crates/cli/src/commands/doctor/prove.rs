@@ -197,7 +197,7 @@ impl Proofs<'_> {
 
     /// What rules deny, over each transport.
     async fn denials(&self, report: &mut Report<'_>) -> Result<(), Failure> {
-        let Some(tools) = AgentTools::of(gemini_cli::NAME) else {
+        let Some(tools) = AgentTools::for_family(gemini_cli::NAME) else {
             return Ok(());
         };
         self.world

@@ -8,7 +8,7 @@ use lapidary::engine::acp::{Agent, AgentSource, Incoming, Launch, Limits, Method
 use lapidary::engine::process::{Command, Supervisor};
 use lapidary::engine::recording::Recorder;
 use lapidary::vocab::Json;
-use lapidary_standin::api::{Dialect, FakeApi, Kind, Script};
+use lapidary_standin::api::{Dialect, FakeApi, RequestKind, Script};
 use lapidary_testkit::acp::{Peer, World};
 use lapidary_testkit::acp_schema::Oracle;
 use serde_json::{Value, json};
@@ -163,7 +163,9 @@ impl Stage {
     /// The newest request of the conversation, which was made in this dialect.
     pub(super) fn told_to_the_model(&self, dialect: Dialect) -> String {
         let requests = self.api.requests();
-        let mut conversation = requests.iter().filter(|made| made.kind == Kind::Stream);
+        let mut conversation = requests
+            .iter()
+            .filter(|made| made.kind == RequestKind::Stream);
         let last = conversation.next_back().unwrap();
         assert_eq!(last.dialect, dialect);
         last.body.to_string()

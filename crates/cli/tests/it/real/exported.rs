@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary_standin::api::{Kind, Script};
+use lapidary_standin::api::{RequestKind, Script};
 use lapidary_testkit::captures;
 use lapidary_testkit::gemini::Version::V0_61_0;
 use serde_json::Value;
@@ -24,7 +24,9 @@ fn told_of(file: &std::path::Path) -> Value {
     let ran = command.arg(file).output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
     let requests = real.api.requests();
-    let asked = requests.iter().find(|request| request.kind == Kind::Stream);
+    let asked = requests
+        .iter()
+        .find(|request| request.kind == RequestKind::Stream);
     asked.unwrap().body["contents"].clone()
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_standin::api::{After, ApiError, Script, Turn};
+use lapidary_standin::api::{AfterScript, ApiError, Script, Turn};
 use lapidary_testkit::gemini::Version::{V0_24_0, V0_61_0};
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn a_rate_limit_that_passes_is_no_failure() {
 fn a_quota_that_is_used_up_is_told_apart() {
     let script = Script::new()
         .stream(ApiError::daily_quota_exhausted())
-        .after(After::Repeat);
+        .after(AfterScript::Repeat);
     let told = Real::new(V0_61_0, script.clone()).run(&["go"]);
     check(&told, "quota_terminal", 16, "quota");
     assert_eq!(told.end()["agentExitCode"], 173);
@@ -95,7 +95,7 @@ fn an_untrusted_folder_and_trust_for_one_run() {
 fn a_limit_of_turns() {
     let limit = json!({"model": {"maxSessionTurns": 1}});
     let call = Turn::call("list_directory", json!({"dir_path": "."}));
-    let script = Script::new().stream(call).after(After::Repeat);
+    let script = Script::new().stream(call).after(AfterScript::Repeat);
     for version in [V0_24_0, V0_61_0] {
         let told = Real::with_settings(version, script.clone(), &limit).run(&["--yolo", "go"]);
         check(&told, "max_turns", 17, "maxSessionTurns");
@@ -116,7 +116,9 @@ fn a_connection_that_drops_and_an_answer_that_is_empty() {
         "what was said before is there"
     );
 
-    let script = Script::new().stream(Turn::text("")).after(After::Repeat);
+    let script = Script::new()
+        .stream(Turn::text(""))
+        .after(AfterScript::Repeat);
     let told = Real::new(V0_61_0, script).run(&["go"]);
     assert_eq!(told.verdict(), ("empty_response", Some(15)), "{told:?}");
     assert_eq!(told.end()["agentExitCode"], 0);
@@ -153,7 +155,7 @@ fn settings_and_flags_that_cannot_be_read() {
 )]
 fn a_loop_is_no_success() {
     let call = Turn::call("list_directory", json!({"dir_path": "."}));
-    let script = Script::new().stream(call).after(After::Repeat);
+    let script = Script::new().stream(call).after(AfterScript::Repeat);
     let told = Real::new(V0_61_0, script).run(&["--yolo", "go"]);
     assert_eq!(told.verdict(), ("loop_detected", Some(17)), "{told:?}");
     assert_eq!(told.end()["agentExitCode"], 0);
@@ -169,7 +171,7 @@ const STREAM: &[&str] = &["--transport", "stream-json"];
 )]
 fn a_loop_over_acp_is_told_apart_from_a_limit_of_turns() {
     let call = Turn::call("list_directory", json!({"dir_path": "."}));
-    let script = Script::new().stream(call).after(After::Repeat);
+    let script = Script::new().stream(call).after(AfterScript::Repeat);
     let told = Real::new(V0_61_0, script.clone()).run(&[ACP, &["--yolo", "go"]].concat());
     check(&told, "loop_detected", 17, "disableLoopDetection");
     let limit = json!({"model": {"maxSessionTurns": 1}});
@@ -186,7 +188,7 @@ fn a_loop_over_acp_is_told_apart_from_a_limit_of_turns() {
 fn a_rate_limit_that_lasts_is_one_when_our_time_is_up() {
     let script = Script::new()
         .stream(ApiError::rate_limited(Duration::from_mins(1)))
-        .after(After::Repeat);
+        .after(AfterScript::Repeat);
     for transport in [ACP, STREAM] {
         let real = Real::new(V0_61_0, script.clone());
         let told = real.run(&[transport, &["--timeout", "12", "go"]].concat());
@@ -204,7 +206,7 @@ fn a_rate_limit_that_lasts_is_one_when_our_time_is_up() {
 fn an_answer_that_was_blocked_and_a_sandbox_that_is_not_there() {
     let blocked = Script::new()
         .stream(Turn::text("").finish("SAFETY"))
-        .after(After::Repeat);
+        .after(AfterScript::Repeat);
     let told = Real::new(V0_61_0, blocked).run(&[STREAM, &["go"]].concat());
     check(&told, "refusal", 18, "rephrase");
 

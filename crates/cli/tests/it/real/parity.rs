@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use lapidary_standin::api::{After, Script, Turn, Usage};
+use lapidary_standin::api::{AfterScript, ReportedUsage, Script, Turn};
 use lapidary_testkit::gemini::Version::V0_61_0;
 use serde_json::{Value, json};
 
@@ -53,10 +53,10 @@ fn made() -> Real {
         .map(|(number, (name, args))| Turn::text(format!("Step {number}.")).and_call(name, args));
     let script = turns.fold(Script::new(), Script::stream).stream("Done.");
     // Over ACP the CLI does not count what it asks on the side.
-    let nothing = Usage {
+    let nothing = ReportedUsage {
         prompt: 0,
         output: 0,
-        ..Usage::default()
+        ..ReportedUsage::default()
     };
     let script = script.generate(Turn::text("Fetched.").usage(nothing));
     let real = Real::new(V0_61_0, script);
@@ -207,7 +207,7 @@ fn a_turn_without_an_answer_fails_over_acp_as_it_does_headless() {
         Script::new().stream(Turn::thought("**Hm** hm")),
     ];
     for script in scripts {
-        let real = Real::new(V0_61_0, script.after(After::Repeat));
+        let real = Real::new(V0_61_0, script.after(AfterScript::Repeat));
         let told = real.run(&["--transport", "acp", "go"]);
         assert_eq!(
             told.verdict(),

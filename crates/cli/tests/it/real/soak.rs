@@ -13,7 +13,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary_standin::api::{Rule, Script, Turn};
+use lapidary_standin::api::{Script, ScriptRule, Turn};
 use lapidary_testkit::gemini::Version::V0_61_0;
 use serde_json::{Value, json};
 
@@ -131,8 +131,8 @@ impl Soak {
         let shell = json!({"command": "sleep 0.2"});
         let calls = Turn::text("I look.").and_call("run_shell_command", shell);
         let script = Script::new()
-            .rule(Rule::new(calls).last("with tools"))
-            .rule(Rule::new(
+            .rule(ScriptRule::new(calls).last("with tools"))
+            .rule(ScriptRule::new(
                 Turn::text("Fine.").delay(Duration::from_millis(150)),
             ));
         let real = Real::new(V0_61_0, script);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lapidary_standin::attempt::Attempt;
+use lapidary_standin::attempt::AttemptedAction;
 use lapidary_testkit::acp::Peer;
 use serde_json::{Value, json};
 
@@ -65,11 +65,11 @@ impl Situation {
 
     /// Whether nothing has to be asked: the default mode lets files of the workspace be read and searched. Codex does that by commands,
     /// and says which of them only read.
-    pub(super) fn allows(self, peer: Peer, attempt: Attempt) -> bool {
+    pub(super) fn allows(self, peer: Peer, attempt: AttemptedAction) -> bool {
         let is_default = matches!(self, Self::Default | Self::Hostile);
         let is_read = match attempt {
-            Attempt::Read | Attempt::Search => true,
-            Attempt::ShellRead => peer == Peer::Codex,
+            AttemptedAction::Read | AttemptedAction::Search => true,
+            AttemptedAction::ShellRead => peer == Peer::Codex,
             _ => false,
         };
         is_default && is_read

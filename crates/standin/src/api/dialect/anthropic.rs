@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::Close;
-use super::said::Said;
-use crate::api::chunk::{Content, Usage};
+use super::AnswerClose;
+use super::answer_part::AnswerPart;
+use crate::api::chunk::{ChunkContent, ReportedUsage};
 use crate::api::error::ApiError;
 
 const REASONS: [&str; 4] = ["end_turn", "tool_use", "max_tokens", "refusal"];
 
 /// A message that is said block by block.
 #[derive(Debug)]
-pub(in crate::api) struct Voice<'a> {
+pub(in crate::api) struct AnthropicWriter<'a> {
     model: &'a str,
     id: &'a str,
     has_begun: bool,
@@ -19,10 +19,10 @@ pub(in crate::api) struct Voice<'a> {
     open: Option<&'static str>,
     /// How many blocks have begun.
     blocks: usize,
-    close: Close,
+    close: AnswerClose,
 }
 
-impl<'a> Voice<'a> {
+impl<'a> AnthropicWriter<'a> {
     pub(super) fn new(model: &'a str, id: &'a str) -> Self {
         Self {
             model,
@@ -30,18 +30,18 @@ impl<'a> Voice<'a> {
             has_begun: false,
             open: None,
             blocks: 0,
-            close: Close::default(),
+            close: AnswerClose::default(),
         }
     }
 
-    pub(super) fn say(&mut self, content: &Content) -> String {
+    pub(super) fn say(&mut self, content: &ChunkContent) -> String {
         self.close.note(content);
         let mut wire = self.begin();
-        for said in content.parts.iter().filter_map(Said::read) {
+        for said in content.parts.iter().filter_map(AnswerPart::read) {
             let block = block(said, self.id, self.close.calls);
             let kind = kind(said);
             // A call is a block of its own; text and thoughts grow.
-            if self.open != Some(kind) || matches!(said, Said::Call(_)) {
+            if self.open != Some(kind) || matches!(said, AnswerPart::Call(_)) {
                 wire += &self.end_block();
                 self.open = Some(kind);
                 self.blocks += 1;
@@ -50,7 +50,7 @@ impl<'a> Voice<'a> {
             for delta in deltas(said) {
                 wire += &self.of_block("delta", "delta", &delta);
             }
-            self.close.calls += usize::from(matches!(said, Said::Call(_)));
+            self.close.calls += usize::from(matches!(said, AnswerPart::Call(_)));
         }
         wire
     }
@@ -71,7 +71,7 @@ impl<'a> Voice<'a> {
         if std::mem::replace(&mut self.has_begun, true) {
             return String::new();
         }
-        let message = message(self.model, self.id, &Close::default(), &[]);
+        let message = message(self.model, self.id, &AnswerClose::default(), &[]);
         event(&json!({ "type": "message_start", "message": message }))
     }
 
@@ -89,13 +89,13 @@ impl<'a> Voice<'a> {
 }
 
 /// A message in one piece.
-pub(super) fn whole(content: &Content, model: &str, id: &str) -> Value {
-    let mut close = Close::default();
+pub(super) fn whole(content: &ChunkContent, model: &str, id: &str) -> Value {
+    let mut close = AnswerClose::default();
     close.note(content);
     let mut blocks = Vec::new();
-    for said in content.parts.iter().filter_map(Said::read) {
+    for said in content.parts.iter().filter_map(AnswerPart::read) {
         blocks.push(block(said, id, close.calls));
-        close.calls += usize::from(matches!(said, Said::Call(_)));
+        close.calls += usize::from(matches!(said, AnswerPart::Call(_)));
     }
     message(model, id, &close, &blocks)
 }
@@ -116,7 +116,7 @@ pub(super) fn error(error: &ApiError) -> Value {
     json!({ "type": "error", "error": { "type": kind, "message": message } })
 }
 
-fn message(model: &str, id: &str, close: &Close, content: &[Value]) -> Value {
+fn message(model: &str, id: &str, close: &AnswerClose, content: &[Value]) -> Value {
     json!({
         "id": format!("msg_{id}"),
         "type": "message",
@@ -129,21 +129,21 @@ fn message(model: &str, id: &str, close: &Close, content: &[Value]) -> Value {
     })
 }
 
-fn kind(said: Said<'_>) -> &'static str {
+fn kind(said: AnswerPart<'_>) -> &'static str {
     match said {
-        Said::Text(_) => "text",
-        Said::Thought(_) => "thinking",
-        Said::Call(_) => "tool_use",
+        AnswerPart::Text(_) => "text",
+        AnswerPart::Thought(_) => "thinking",
+        AnswerPart::Call(_) => "tool_use",
     }
 }
 
-fn block(said: Said<'_>, answer: &str, number: usize) -> Value {
+fn block(said: AnswerPart<'_>, answer: &str, number: usize) -> Value {
     match said {
-        Said::Text(text) => json!({ "type": "text", "text": text }),
-        Said::Thought(text) => {
+        AnswerPart::Text(text) => json!({ "type": "text", "text": text }),
+        AnswerPart::Thought(text) => {
             json!({ "type": "thinking", "thinking": text, "signature": "stand-in" })
         }
-        Said::Call(call) => json!({
+        AnswerPart::Call(call) => json!({
             "type": "tool_use",
             "id": call.id(answer, number),
             "name": call.name,
@@ -165,21 +165,21 @@ fn empty(mut block: Value) -> Value {
     block
 }
 
-fn deltas(said: Said<'_>) -> Vec<Value> {
+fn deltas(said: AnswerPart<'_>) -> Vec<Value> {
     match said {
-        Said::Text(text) => vec![json!({ "type": "text_delta", "text": text })],
-        Said::Thought(text) => vec![
+        AnswerPart::Text(text) => vec![json!({ "type": "text_delta", "text": text })],
+        AnswerPart::Thought(text) => vec![
             json!({ "type": "thinking_delta", "thinking": text }),
             json!({ "type": "signature_delta", "signature": "stand-in" }),
         ],
-        Said::Call(call) => {
+        AnswerPart::Call(call) => {
             vec![json!({ "type": "input_json_delta", "partial_json": call.args.to_string() })]
         }
     }
 }
 
 /// Theirs counts what came from the cache beside the prompt, and thoughts among what was said.
-fn usage(usage: Usage) -> Value {
+fn usage(usage: ReportedUsage) -> Value {
     json!({
         "input_tokens": usage.prompt.saturating_sub(usage.cached),
         "cache_creation_input_tokens": 0,

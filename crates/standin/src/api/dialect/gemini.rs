@@ -2,34 +2,34 @@
 
 use serde_json::Value;
 
-use super::{Addressed, Dialect};
-use crate::api::chunk::Content;
-use crate::api::request::Kind;
+use super::{Dialect, RequestTarget};
+use crate::api::chunk::ChunkContent;
+use crate::api::request::RequestKind;
 
 /// The kind and model that `/v1beta/models/MODEL:verb` addresses.
-pub(super) fn addressed(path: &str) -> Addressed {
+pub(super) fn addressed(path: &str) -> RequestTarget {
     let (kind, model) = match path.rsplit_once("/models/") {
-        None => (Kind::Other, ""),
+        None => (RequestKind::Other, ""),
         Some((_, last)) => {
             let (model, verb) = last.split_once(':').unwrap_or((last, ""));
             (asked_for(verb), model)
         }
     };
-    Addressed {
+    RequestTarget {
         dialect: Dialect::Gemini,
         kind,
         model: model.to_owned(),
-        streams: kind == Kind::Stream,
+        streams: kind == RequestKind::Stream,
     }
 }
 
-fn asked_for(verb: &str) -> Kind {
+fn asked_for(verb: &str) -> RequestKind {
     match verb {
-        "streamGenerateContent" => Kind::Stream,
-        "generateContent" => Kind::Generate,
-        "countTokens" => Kind::Count,
-        "embedContent" | "batchEmbedContents" => Kind::Embed,
-        _ => Kind::Other,
+        "streamGenerateContent" => RequestKind::Stream,
+        "generateContent" => RequestKind::Generate,
+        "countTokens" => RequestKind::Count,
+        "embedContent" | "batchEmbedContents" => RequestKind::Embed,
+        _ => RequestKind::Other,
     }
 }
 
@@ -41,13 +41,13 @@ pub(super) fn schema_wanted(body: &Value) -> Option<&Value> {
 }
 
 #[derive(Debug)]
-pub(in crate::api) struct Voice<'a> {
+pub(in crate::api) struct GeminiWriter<'a> {
     pub(super) model: &'a str,
     pub(super) id: &'a str,
 }
 
-impl Voice<'_> {
-    pub(super) fn say(&self, content: Content) -> String {
+impl GeminiWriter<'_> {
+    pub(super) fn say(&self, content: ChunkContent) -> String {
         let object = content.into_object(self.model, self.id);
         format!("data: {object}\r\n\r\n")
     }

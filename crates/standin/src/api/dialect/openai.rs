@@ -2,35 +2,35 @@
 
 use serde_json::{Value, json};
 
-use super::Close;
-use super::said::{Call, Said};
-use crate::api::chunk::{Content, Usage};
+use super::AnswerClose;
+use super::answer_part::{AnswerCall, AnswerPart};
+use crate::api::chunk::{ChunkContent, ReportedUsage};
 
 const REASONS: [&str; 4] = ["stop", "tool_calls", "length", "content_filter"];
 
 /// A completion that is said piece by piece.
 #[derive(Debug)]
-pub(in crate::api) struct Voice<'a> {
+pub(in crate::api) struct OpenAiWriter<'a> {
     model: &'a str,
     id: &'a str,
-    close: Close,
+    close: AnswerClose,
 }
 
-impl<'a> Voice<'a> {
+impl<'a> OpenAiWriter<'a> {
     pub(super) fn new(model: &'a str, id: &'a str) -> Self {
         Self {
             model,
             id,
-            close: Close::default(),
+            close: AnswerClose::default(),
         }
     }
 
-    pub(super) fn say(&mut self, content: &Content) -> String {
+    pub(super) fn say(&mut self, content: &ChunkContent) -> String {
         self.close.note(content);
         let mut wire = String::new();
-        for said in content.parts.iter().filter_map(Said::read) {
+        for said in content.parts.iter().filter_map(AnswerPart::read) {
             let (name, mut value) = spoken(said, self.id, self.close.calls);
-            if matches!(said, Said::Call(_)) {
+            if matches!(said, AnswerPart::Call(_)) {
                 value[0]["index"] = self.close.calls.into();
                 self.close.calls += 1;
             }
@@ -49,7 +49,7 @@ impl<'a> Voice<'a> {
         last + "data: [DONE]\n\n"
     }
 
-    fn event(&self, delta: &Value, reason: &Value, spent: Option<Usage>) -> String {
+    fn event(&self, delta: &Value, reason: &Value, spent: Option<ReportedUsage>) -> String {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": reason });
         let object = "chat.completion.chunk";
         let data = completion(object, self.model, self.id, &choice, spent);
@@ -58,13 +58,13 @@ impl<'a> Voice<'a> {
 }
 
 /// A completion in one piece.
-pub(super) fn whole(content: &Content, model: &str, id: &str) -> Value {
-    let mut close = Close::default();
+pub(super) fn whole(content: &ChunkContent, model: &str, id: &str) -> Value {
+    let mut close = AnswerClose::default();
     close.note(content);
     let mut message = json!({ "role": "assistant", "content": null });
-    for said in content.parts.iter().filter_map(Said::read) {
+    for said in content.parts.iter().filter_map(AnswerPart::read) {
         let (name, value) = spoken(said, id, close.calls);
-        close.calls += usize::from(matches!(said, Said::Call(_)));
+        close.calls += usize::from(matches!(said, AnswerPart::Call(_)));
         join(&mut message[name], value);
     }
     let reason = close.reason(REASONS);
@@ -72,7 +72,13 @@ pub(super) fn whole(content: &Content, model: &str, id: &str) -> Value {
     completion("chat.completion", model, id, &choice, Some(close.usage))
 }
 
-fn completion(object: &str, model: &str, id: &str, choice: &Value, spent: Option<Usage>) -> Value {
+fn completion(
+    object: &str,
+    model: &str,
+    id: &str,
+    choice: &Value,
+    spent: Option<ReportedUsage>,
+) -> Value {
     let mut completion = json!({
         "id": format!("chatcmpl-{id}"),
         "object": object,
@@ -87,16 +93,16 @@ fn completion(object: &str, model: &str, id: &str, choice: &Value, spent: Option
 }
 
 /// What is said, as a member of a message or of what is added to one.
-fn spoken(said: Said<'_>, answer: &str, number: usize) -> (&'static str, Value) {
+fn spoken(said: AnswerPart<'_>, answer: &str, number: usize) -> (&'static str, Value) {
     match said {
-        Said::Text(text) => ("content", text.into()),
+        AnswerPart::Text(text) => ("content", text.into()),
         // No word of OpenAI's, but that of everybody who copied them.
-        Said::Thought(text) => ("reasoning_content", text.into()),
-        Said::Call(call) => ("tool_calls", json!([function(&call, answer, number)])),
+        AnswerPart::Thought(text) => ("reasoning_content", text.into()),
+        AnswerPart::Call(call) => ("tool_calls", json!([function(&call, answer, number)])),
     }
 }
 
-fn function(call: &Call<'_>, answer: &str, number: usize) -> Value {
+fn function(call: &AnswerCall<'_>, answer: &str, number: usize) -> Value {
     json!({
         "id": call.id(answer, number),
         "type": "function",
@@ -113,7 +119,7 @@ fn join(said: &mut Value, more: Value) {
     }
 }
 
-fn usage(usage: Usage) -> Value {
+fn usage(usage: ReportedUsage) -> Value {
     let said = usage.output.saturating_add(usage.thoughts);
     json!({
         "prompt_tokens": usage.prompt,

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::Close;
-use super::said::{Call, Said};
-use crate::api::chunk::{Content, Usage};
+use super::AnswerClose;
+use super::answer_part::{AnswerCall, AnswerPart};
+use crate::api::chunk::{ChunkContent, ReportedUsage};
 
 /// An answer that is said item by item.
 #[derive(Debug)]
-pub(in crate::api) struct Voice<'a> {
+pub(in crate::api) struct ResponsesWriter<'a> {
     model: &'a str,
     id: &'a str,
     has_begun: bool,
@@ -16,10 +16,10 @@ pub(in crate::api) struct Voice<'a> {
     open: Option<String>,
     /// The items that are done.
     output: Vec<Value>,
-    close: Close,
+    close: AnswerClose,
 }
 
-impl<'a> Voice<'a> {
+impl<'a> ResponsesWriter<'a> {
     pub(super) fn new(model: &'a str, id: &'a str) -> Self {
         Self {
             model,
@@ -27,17 +27,17 @@ impl<'a> Voice<'a> {
             has_begun: false,
             open: None,
             output: Vec::new(),
-            close: Close::default(),
+            close: AnswerClose::default(),
         }
     }
 
-    pub(super) fn say(&mut self, content: &Content) -> String {
+    pub(super) fn say(&mut self, content: &ChunkContent) -> String {
         self.close.note(content);
         let mut wire = self.begin();
-        for said in content.parts.iter().filter_map(Said::read) {
+        for said in content.parts.iter().filter_map(AnswerPart::read) {
             wire += &match said {
-                Said::Text(text) => self.grow(text),
-                Said::Thought(_) | Said::Call(_) => {
+                AnswerPart::Text(text) => self.grow(text),
+                AnswerPart::Thought(_) | AnswerPart::Call(_) => {
                     let before = self.end_message();
                     before + &self.whole_item(said)
                 }
@@ -58,7 +58,7 @@ impl<'a> Voice<'a> {
         if std::mem::replace(&mut self.has_begun, true) {
             return String::new();
         }
-        let mut response = response(self.model, self.id, &Close::default(), &[]);
+        let mut response = response(self.model, self.id, &AnswerClose::default(), &[]);
         response["status"] = "in_progress".into();
         event(&json!({ "type": "response.created", "response": response }))
     }
@@ -86,9 +86,9 @@ impl<'a> Voice<'a> {
         self.done(self.message(&text))
     }
 
-    fn whole_item(&mut self, said: Said<'_>) -> String {
+    fn whole_item(&mut self, said: AnswerPart<'_>) -> String {
         let item = item(said, self.id, self.output.len(), self.close.calls);
-        self.close.calls += usize::from(matches!(said, Said::Call(_)));
+        self.close.calls += usize::from(matches!(said, AnswerPart::Call(_)));
         let added = self.of_item("added", &item);
         added + &self.done(item)
     }
@@ -105,23 +105,23 @@ impl<'a> Voice<'a> {
     }
 
     fn message(&self, text: &str) -> Value {
-        item(Said::Text(text), self.id, self.output.len(), 0)
+        item(AnswerPart::Text(text), self.id, self.output.len(), 0)
     }
 }
 
 /// An answer in one piece.
-pub(super) fn whole(content: &Content, model: &str, id: &str) -> Value {
-    let mut close = Close::default();
+pub(super) fn whole(content: &ChunkContent, model: &str, id: &str) -> Value {
+    let mut close = AnswerClose::default();
     close.note(content);
     let mut output = Vec::new();
-    for said in content.parts.iter().filter_map(Said::read) {
+    for said in content.parts.iter().filter_map(AnswerPart::read) {
         output.push(item(said, id, output.len(), close.calls));
-        close.calls += usize::from(matches!(said, Said::Call(_)));
+        close.calls += usize::from(matches!(said, AnswerPart::Call(_)));
     }
     response(model, id, &close, &output)
 }
 
-fn response(model: &str, id: &str, close: &Close, output: &[Value]) -> Value {
+fn response(model: &str, id: &str, close: &AnswerClose, output: &[Value]) -> Value {
     json!({
         "id": format!("resp_{id}"),
         "object": "response",
@@ -135,7 +135,7 @@ fn response(model: &str, id: &str, close: &Close, output: &[Value]) -> Value {
     })
 }
 
-fn status(close: &Close) -> &'static str {
+fn status(close: &AnswerClose) -> &'static str {
     match incomplete_details(close) {
         Value::Null => "completed",
         _ => "incomplete",
@@ -143,7 +143,7 @@ fn status(close: &Close) -> &'static str {
 }
 
 /// Why an answer is not complete.
-fn incomplete_details(close: &Close) -> Value {
+fn incomplete_details(close: &AnswerClose) -> Value {
     let reason = match close.finish.as_deref() {
         None | Some("STOP") => return Value::Null,
         Some("MAX_TOKENS") => "max_output_tokens".to_owned(),
@@ -154,26 +154,26 @@ fn incomplete_details(close: &Close) -> Value {
 }
 
 /// What is said, as an item at this place.
-fn item(said: Said<'_>, answer: &str, place: usize, number: usize) -> Value {
+fn item(said: AnswerPart<'_>, answer: &str, place: usize, number: usize) -> Value {
     let id = format!("{answer}-{place}");
     match said {
-        Said::Text(text) => json!({
+        AnswerPart::Text(text) => json!({
             "type": "message",
             "id": format!("msg_{id}"),
             "role": "assistant",
             "content": [{ "type": "output_text", "text": text, "annotations": [] }],
         }),
-        Said::Thought(text) => json!({
+        AnswerPart::Thought(text) => json!({
             "type": "reasoning",
             "id": format!("rs_{id}"),
             "summary": [{ "type": "summary_text", "text": text }],
         }),
-        Said::Call(call) => called(&call, &id, answer, number),
+        AnswerPart::Call(call) => called(&call, &id, answer, number),
     }
 }
 
 /// A call whose arguments are a text is one of a custom tool, such as a patch. `mcp__server.tool` is a tool of a namespace.
-fn called(call: &Call<'_>, id: &str, answer: &str, number: usize) -> Value {
+fn called(call: &AnswerCall<'_>, id: &str, answer: &str, number: usize) -> Value {
     let call_id = call.id(answer, number);
     if let Some(input) = call.args.as_str() {
         let id = format!("ctc_{id}");
@@ -196,7 +196,7 @@ fn called(call: &Call<'_>, id: &str, answer: &str, number: usize) -> Value {
     item
 }
 
-fn usage(usage: Usage) -> Value {
+fn usage(usage: ReportedUsage) -> Value {
     let said = usage.output.saturating_add(usage.thoughts);
     json!({
         "input_tokens": usage.prompt,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::api::chunk::{Chunk, Content, Usage};
+use crate::api::chunk::{Chunk, ChunkContent, ReportedUsage};
 
 /// Everything that may stand in a chunk.
 #[derive(Debug, Default, Deserialize)]
@@ -13,11 +13,11 @@ use crate::api::chunk::{Chunk, Content, Usage};
 pub(super) struct ChunkFields {
     thought: Option<String>,
     text: Option<String>,
-    call: Option<Call>,
-    calls: Vec<Call>,
+    call: Option<JsonCall>,
+    calls: Vec<JsonCall>,
     parts: Vec<Value>,
     finish: Option<String>,
-    usage: Option<Usage>,
+    usage: Option<ReportedUsage>,
     grounding: Option<Value>,
     raw: Option<Value>,
     sse_raw: Option<String>,
@@ -27,7 +27,7 @@ pub(super) struct ChunkFields {
 /// A tool call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Call {
+pub(super) struct JsonCall {
     name: String,
     #[serde(default)]
     args: Map<String, Value>,
@@ -46,13 +46,17 @@ impl ChunkFields {
                     .thought
                     .map(|text| json!({ "text": text, "thought": true }));
                 let text = self.text.map(|text| json!({ "text": text }));
-                let calls = self.call.into_iter().chain(self.calls).map(Call::into_part);
+                let calls = self
+                    .call
+                    .into_iter()
+                    .chain(self.calls)
+                    .map(JsonCall::into_part);
                 let parts = thought
                     .into_iter()
                     .chain(text)
                     .chain(calls)
                     .chain(self.parts);
-                Chunk::content(Content {
+                Chunk::content(ChunkContent {
                     parts: parts.collect(),
                     finish: self.finish,
                     usage: self.usage,
@@ -64,7 +68,7 @@ impl ChunkFields {
     }
 }
 
-impl Call {
+impl JsonCall {
     pub(super) fn into_part(self) -> Value {
         let mut part = json!({ "functionCall": { "name": self.name, "args": self.args } });
         if let Some(id) = self.id {

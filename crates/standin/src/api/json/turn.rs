@@ -7,8 +7,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::chunk::{Call, ChunkFields};
-use crate::api::chunk::{Chunk, Usage};
+use super::chunk::{ChunkFields, JsonCall};
+use crate::api::chunk::{Chunk, ReportedUsage};
 use crate::api::error::ApiError;
 use crate::api::turn::Turn;
 
@@ -43,12 +43,12 @@ impl<'de> Visitor<'de> for TurnVisitor {
 struct TurnFields {
     thought: Option<String>,
     text: Option<String>,
-    call: Option<Call>,
-    calls: Vec<Call>,
+    call: Option<JsonCall>,
+    calls: Vec<JsonCall>,
     chunks: Option<Vec<ChunkFields>>,
     #[serde(default = "stop")]
     finish: Option<String>,
-    usage: Option<Usage>,
+    usage: Option<ReportedUsage>,
     model_version: Option<String>,
     status: Option<u16>,
     message: Option<String>,

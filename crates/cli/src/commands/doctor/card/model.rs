@@ -1,7 +1,7 @@
 //! The model that is played: it calls for a shell command if the agent has told it of a tool for that, and falls silent when it is
 //! asked to.
 
-use lapidary_standin::api::{After, FakeApi, Kind, Rule, Script, Turn};
+use lapidary_standin::api::{AfterScript, FakeApi, RequestKind, Script, ScriptRule, Turn};
 use serde_json::json;
 
 /// What the model says.
@@ -26,8 +26,8 @@ const WAIT: &str = "lapidary-wait";
 const SHELLS: [&str; 4] = ["Bash", "bash", "run_shell_command", "developer__shell"];
 
 pub(super) fn script() -> Script {
-    let waits = Rule::new(Turn::text("Wait").hang());
-    let waits = waits.kind(Kind::Stream).body(WAIT);
+    let waits = ScriptRule::new(Turn::text("Wait").hang());
+    let waits = waits.kind(RequestKind::Stream).body(WAIT);
     let calls = SHELLS.map(|shell| {
         let args = json!({
             "command": format!("printf %s lapidary-proof > {MADE}"),
@@ -36,13 +36,13 @@ pub(super) fn script() -> Script {
         // It only reads: some agents ask about the other, and not about this.
         let look = json!({ "command": format!("cat {LOOK}"), "description": "Reads a file" });
         let turn = Turn::call(shell, args).and_call(shell, look);
-        let rule = Rule::new(turn).kind(Kind::Stream);
+        let rule = ScriptRule::new(turn).kind(RequestKind::Stream);
         rule.body(quoted(shell)).times(1)
     });
     // Later requests have the earlier prompt in them, too.
     let script = Script::new().rule(waits);
     let script = calls.into_iter().fold(script, Script::rule);
-    script.stream(SAID).after(After::Repeat)
+    script.stream(SAID).after(AfterScript::Repeat)
 }
 
 fn quoted(word: &str) -> String {
@@ -62,6 +62,8 @@ pub(super) fn has_shell(api: &FakeApi) -> bool {
 
 fn requests(api: &FakeApi) -> Vec<String> {
     let requests = api.requests();
-    let conversation = requests.iter().filter(|made| made.kind == Kind::Stream);
+    let conversation = requests
+        .iter()
+        .filter(|made| made.kind == RequestKind::Stream);
     conversation.map(|made| made.body.to_string()).collect()
 }

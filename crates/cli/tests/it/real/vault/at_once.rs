@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use lapidary::sessions::project_hash;
-use lapidary_standin::api::{Rule, Script, Turn};
+use lapidary_standin::api::{Script, ScriptRule, Turn};
 use lapidary_testkit::gemini::Version::V0_61_0;
 use lapidary_testkit::patience::wait_until;
 use serde_json::{Value, json};
@@ -139,8 +139,8 @@ fn a_session_that_was_loaded_over_acp_keeps_what_was_said_before_another_start_d
 )]
 fn two_sessions_that_are_resumed_at_once_keep_every_prompt() {
     let script = Script::new()
-        .rule(Rule::new(Turn::text("Answer A.")).last("question A"))
-        .rule(Rule::new(Turn::text("Answer B.")).last("question B"));
+        .rule(ScriptRule::new(Turn::text("Answer A.")).last("question A"))
+        .rule(ScriptRule::new(Turn::text("Answer B.")).last("question B"));
     let real = Real::new(V0_61_0, script);
     plant(&real, FIRST, "first of A");
     plant(&real, SECOND, "first of B");

@@ -4,25 +4,25 @@ use serde_json::Value;
 
 /// A part of an answer that every dialect has a word for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Said<'a> {
+pub(super) enum AnswerPart<'a> {
     Text(&'a str),
     Thought(&'a str),
-    Call(Call<'a>),
+    Call(AnswerCall<'a>),
 }
 
 /// A tool call.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call<'a> {
+pub(super) struct AnswerCall<'a> {
     pub(super) name: &'a str,
     pub(super) args: &'a Value,
     id: Option<&'a str>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> AnswerPart<'a> {
     /// Reads a part in Gemini's words. Of other kinds, such as `inlineData`, nothing is said.
     pub(super) fn read(part: &'a Value) -> Option<Self> {
         if let Some(call) = part.get("functionCall") {
-            return Some(Self::Call(Call {
+            return Some(Self::Call(AnswerCall {
                 name: call["name"].as_str()?,
                 args: &call["args"],
                 id: call["id"].as_str(),
@@ -38,7 +38,7 @@ impl<'a> Said<'a> {
     }
 }
 
-impl Call<'_> {
+impl AnswerCall<'_> {
     /// Its id, or one that no other call has.
     pub(super) fn id(&self, answer: &str, number: usize) -> String {
         match self.id {
