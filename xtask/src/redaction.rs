@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use lapidary_testkit::secrets::{Context, Sample, innocent, secrets};
+use lapidary_testkit::secrets::{SecretContext, SecretSample, innocent, secrets};
 
 use crate::workspace::{Workspace, run};
 
@@ -29,7 +29,7 @@ with default_settings() as settings:
 pub(crate) fn compare(workspace: &Workspace) -> Result<()> {
     let folder = workspace.target.join("redaction");
     let _ = fs::remove_dir_all(folder.join("corpus"));
-    let samples: Vec<Sample> = [secrets(COUNT), innocent(COUNT)].concat();
+    let samples: Vec<SecretSample> = [secrets(COUNT), innocent(COUNT)].concat();
     let ours = found_by_us(workspace, &folder, &samples)?;
     let theirs = found_by_detect_secrets(workspace, &folder, &samples)?;
     print_table("secrets found", &samples, true, &ours, &theirs);
@@ -38,7 +38,11 @@ pub(crate) fn compare(workspace: &Workspace) -> Result<()> {
 }
 
 /// The numbers of the samples of which the redactor took something: the whole secret, where there is one.
-fn found_by_us(workspace: &Workspace, folder: &Path, samples: &[Sample]) -> Result<HashSet<usize>> {
+fn found_by_us(
+    workspace: &Workspace,
+    folder: &Path,
+    samples: &[SecretSample],
+) -> Result<HashSet<usize>> {
     run(workspace.cargo("build").args(["-p", "lapidary-cli"]))?;
     let (from, to) = (
         folder.join("corpus/sessions"),
@@ -89,7 +93,7 @@ fn said(file: &Path) -> Result<String> {
 fn found_by_detect_secrets(
     workspace: &Workspace,
     folder: &Path,
-    samples: &[Sample],
+    samples: &[SecretSample],
 ) -> Result<HashSet<usize>> {
     let python = installed(workspace, folder)?;
     let plain = folder.join("corpus/plain");
@@ -138,7 +142,7 @@ fn installed(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
 
 fn print_table(
     title: &str,
-    samples: &[Sample],
+    samples: &[SecretSample],
     of_secrets: bool,
     ours: &HashSet<usize>,
     theirs: &HashSet<usize>,
@@ -147,15 +151,16 @@ fn print_table(
         "{title:<24} {:>6} {:>9} {:>15}",
         "of", "lapidary", "detect-secrets"
     );
-    let print = |name: &str, is_counted: &dyn Fn(&Sample) -> bool| {
+    let print = |name: &str, is_counted: &dyn Fn(&SecretSample) -> bool| {
         let of_these = |number: &&usize| is_counted(&samples[**number]);
         let all = samples.iter().filter(|it| is_counted(it)).count();
         let ours = ours.iter().filter(of_these).count();
         let theirs = theirs.iter().filter(of_these).count();
         println!("{name:<24} {all:>6} {ours:>9} {theirs:>15}");
     };
-    for context in Context::ALL {
-        let is_counted = |it: &Sample| it.secret.is_some() == of_secrets && it.context == context;
+    for context in SecretContext::ALL {
+        let is_counted =
+            |it: &SecretSample| it.secret.is_some() == of_secrets && it.context == context;
         print(context.as_str(), &is_counted);
     }
     print("all", &|it| it.secret.is_some() == of_secrets);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::gemini::{self, Version, peers};
+use crate::gemini::{self, GeminiVersion, peers};
 
 /// An agent that is pinned in `peers/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl Peer {
                 let program = installed("opencode-linux-x64-baseline/bin/opencode");
                 words([&program, "acp"])
             }
-            Self::Gemini061 => words([&text(&Version::V0_61_0.program()), "--acp"]),
+            Self::Gemini061 => words([&text(&GeminiVersion::V0_61_0.program()), "--acp"]),
             Self::Qwen => words([&installed("@qwen-code/qwen-code/cli-entry.js"), "--acp"]),
         }
     }
@@ -124,19 +124,19 @@ impl Peer {
 
 /// A home and a project for an agent, which vanish when this is dropped.
 #[derive(Debug)]
-pub struct World {
+pub struct AcpWorld {
     peer: Peer,
     // It has Gemini's settings whoever lives there: to others they mean nothing.
-    world: gemini::World,
+    world: gemini::GeminiWorld,
 }
 
-impl World {
+impl AcpWorld {
     /// A world for this agent.
     ///
     /// # Panics
     /// If there is no place for it.
     pub fn new(peer: Peer) -> Self {
-        let world = gemini::World::new();
+        let world = gemini::GeminiWorld::new();
         if peer == Peer::Qwen {
             let settings = json!({ "security": { "auth": { "selectedType": "openai" } } });
             let folder = world.home().join(".qwen");
@@ -185,7 +185,7 @@ impl World {
     pub fn named_environment(&self, base_url: &str) -> Vec<(OsString, OsString)> {
         let mut environment = self.environment(base_url);
         let Some((name, program)) = self.peer.on_path() else {
-            let program = Version::V0_61_0.program();
+            let program = GeminiVersion::V0_61_0.program();
             environment.push(("GEMINI_CLI_PATH".into(), program.into()));
             return environment;
         };

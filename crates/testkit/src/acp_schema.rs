@@ -20,7 +20,7 @@ const LEGACY: &str = "session/set_model";
 
 /// Knows what a client and an agent may send.
 #[derive(Debug)]
-pub struct Oracle {
+pub struct SchemaOracle {
     validators: ValidatorMap,
     client: Sendable,
     agent: Sendable,
@@ -29,15 +29,15 @@ pub struct Oracle {
 /// What one side may send.
 #[derive(Debug)]
 struct Sendable {
-    requests: Names,
-    notifications: Names,
-    results: Names,
+    requests: MethodNames,
+    notifications: MethodNames,
+    results: MethodNames,
 }
 
 /// Methods, and what the schema calls the shape that goes with each.
-type Names = BTreeMap<String, String>;
+type MethodNames = BTreeMap<String, String>;
 
-impl Oracle {
+impl SchemaOracle {
     /// The schema, if there are peers: for tests that run without them as well, and only then are not held to it.
     ///
     /// # Panics
@@ -51,7 +51,7 @@ impl Oracle {
     /// # Panics
     /// If the peers are not installed, or the schema is not what it was: nothing passes for want of a peer.
     pub fn load() -> &'static Self {
-        static LOADED: OnceLock<Oracle> = OnceLock::new();
+        static LOADED: OnceLock<SchemaOracle> = OnceLock::new();
         LOADED.get_or_init(|| {
             let path = peers().join(SCHEMA);
             let text = fs::read_to_string(&path);
@@ -131,7 +131,7 @@ impl Oracle {
 
     fn check_call(
         &self,
-        known: &Names,
+        known: &MethodNames,
         method: &str,
         params: Option<&Value>,
     ) -> Result<(), String> {
@@ -179,7 +179,7 @@ impl Oracle {
 }
 
 /// The shapes whose names end like this, by the methods that they belong to, of those that are handled on one of these sides.
-fn names(definitions: &Value, sides: [&str; 2], kind: &str) -> Names {
+fn names(definitions: &Value, sides: [&str; 2], kind: &str) -> MethodNames {
     let definitions = definitions.as_object().into_iter().flatten();
     let of_kind = definitions.filter(|(name, _)| name.ends_with(kind));
     of_kind

@@ -11,7 +11,7 @@ pub struct Capture {
     /// `gemini-0.61.0/tool-write_file`, or `gemini-0.61.0/sessions/…` for a session file.
     pub name: String,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: CaptureKind,
     /// The file.
     pub path: PathBuf,
     /// How the process ended, where that was recorded.
@@ -20,7 +20,7 @@ pub struct Capture {
 
 /// What a capture holds. The words are those of `lapidary translate --from`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum CaptureKind {
     /// The stdout of `-o stream-json`.
     StreamJson,
     /// The stdout or stderr of `-o json`.
@@ -31,7 +31,7 @@ pub enum Kind {
     Acp,
 }
 
-impl Kind {
+impl CaptureKind {
     /// The word that `--from` takes.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ pub fn all() -> Vec<Capture> {
         for path in sorted(&agent.join("sessions")) {
             captures.push(Capture {
                 name: format!("{}/sessions/{}", file_name(&agent), file_name(&path)),
-                kind: Kind::Session,
+                kind: CaptureKind::Session,
                 path,
                 exit_code: None,
             });
@@ -93,13 +93,13 @@ pub fn named(name: &str) -> Capture {
 fn capture(agent: &Path, path: &Path) -> Option<Capture> {
     let file = file_name(path);
     let (scenario, kind) = if let Some(scenario) = file.strip_suffix(".stdout.jsonl") {
-        (scenario, Kind::StreamJson)
+        (scenario, CaptureKind::StreamJson)
     } else if let Some(scenario) = file.strip_suffix(".stdout.json") {
-        (scenario, Kind::Json)
+        (scenario, CaptureKind::Json)
     } else if let Some(scenario) = file.strip_suffix(".acp.jsonl") {
-        (scenario, Kind::Acp)
+        (scenario, CaptureKind::Acp)
     } else if file.ends_with(".stderr.txt") {
-        (file.strip_suffix(".txt")?, Kind::Json)
+        (file.strip_suffix(".txt")?, CaptureKind::Json)
     } else {
         return None;
     };

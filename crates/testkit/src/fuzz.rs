@@ -34,7 +34,7 @@ use lapidary_wire::sse::{EventBuffer, EventTooLarge, ServerEvent};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
-use crate::mutate::Rng;
+use crate::mutate::SeededRng;
 
 /// A page has its code coloured, which is slow without optimisation: larger inputs get no page.
 const LARGEST_PAGE: usize = 4 * 1024;
@@ -316,7 +316,7 @@ fn stream<'d>(
 
 /// The data in chunks whose sizes depend on nothing but the data.
 fn pieces(data: &[u8]) -> Vec<&[u8]> {
-    let mut rng = Rng::of(data);
+    let mut rng = SeededRng::from_bytes(data);
     let mut rest = data;
     let mut pieces = Vec::new();
     while !rest.is_empty() {

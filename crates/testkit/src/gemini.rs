@@ -12,14 +12,14 @@ use tempfile::TempDir;
 
 /// A version of Gemini CLI that is pinned in `peers/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Version {
+pub enum GeminiVersion {
     /// 0.24.0: the older of the two generations, with its one process and its session files of one document.
     V0_24_0,
     /// 0.61.0.
     V0_61_0,
 }
 
-impl Version {
+impl GeminiVersion {
     /// The version as `--version` prints it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -58,11 +58,11 @@ pub fn peers() -> PathBuf {
 
 /// A home and a project that vanish when this is dropped.
 #[derive(Debug)]
-pub struct World {
+pub struct GeminiWorld {
     root: TempDir,
 }
 
-impl World {
+impl GeminiWorld {
     /// A world with the settings that every test needs.
     ///
     /// # Panics
@@ -131,7 +131,7 @@ impl World {
     ///
     /// # Panics
     /// If the peers are not installed.
-    pub fn command(&self, version: Version, base_url: &str) -> Command {
+    pub fn command(&self, version: GeminiVersion, base_url: &str) -> Command {
         let mut command = Command::new(version.program());
         command
             .current_dir(self.project())
@@ -142,7 +142,7 @@ impl World {
     }
 }
 
-impl Default for World {
+impl Default for GeminiWorld {
     fn default() -> Self {
         Self::new()
     }
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn settings_of_a_test_are_merged_over_the_usual_ones() {
-        let world = World::with_settings(
+        let world = GeminiWorld::with_settings(
             &json!({ "security": { "folderTrust": { "enabled": true } }, "model": { "maxSessionTurns": 1 } }),
         );
         let written = fs::read_to_string(world.home().join(".gemini/settings.json"));

@@ -8,11 +8,11 @@ use std::path::Path;
 
 /// Collects what differs, so that one run shows all of it.
 #[derive(Debug, Default)]
-pub struct Goldens {
+pub struct GoldenFiles {
     stale: Vec<String>,
 }
 
-impl Goldens {
+impl GoldenFiles {
     /// Compares `actual` with the file at `path`, or writes it when blessing.
     ///
     /// # Panics

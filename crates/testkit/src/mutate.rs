@@ -2,16 +2,16 @@
 
 /// Numbers that look random and are not (`SplitMix64`).
 #[derive(Debug, Clone)]
-pub struct Rng(u64);
+pub struct SeededRng(u64);
 
-impl Rng {
+impl SeededRng {
     /// The numbers of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// Numbers that depend on nothing but `bytes`.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn from_bytes(bytes: &[u8]) -> Self {
         // FNV-1a: any hash would do, as long as it stays the same.
         let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -43,7 +43,7 @@ impl Rng {
 ///
 /// Inputs stay small, because small ones find as much and are read sooner: a large one is cut to a few of its lines first.
 pub fn case(seed: u64, corpus: &[Vec<u8>]) -> Vec<u8> {
-    let mut rng = Rng::new(seed);
+    let mut rng = SeededRng::new(seed);
     let mut bytes = some_lines(&mut rng, corpus);
     for _ in 0..=rng.below(8) {
         let other = some_lines(&mut rng, corpus);
@@ -59,7 +59,7 @@ const LARGEST: usize = 16 * 1024;
 /// How many lines of a corpus file an input begins with at most.
 const MOST_LINES: usize = 6;
 
-fn some_lines(rng: &mut Rng, corpus: &[Vec<u8>]) -> Vec<u8> {
+fn some_lines(rng: &mut SeededRng, corpus: &[Vec<u8>]) -> Vec<u8> {
     if corpus.is_empty() {
         return Vec::new();
     }
@@ -77,7 +77,7 @@ fn some_lines(rng: &mut Rng, corpus: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-fn change(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
+fn change(rng: &mut SeededRng, bytes: &mut Vec<u8>, other: &[u8]) {
     match rng.below(9) {
         0 => flip(rng, bytes),
         1 => bytes.truncate(rng.below(bytes.len() + 1)),
@@ -226,7 +226,7 @@ const KEYS: &[&str] = &[
     "",
 ];
 
-fn flip(rng: &mut Rng, bytes: &mut [u8]) {
+fn flip(rng: &mut SeededRng, bytes: &mut [u8]) {
     for _ in 0..=rng.below(4) {
         let at = rng.below(bytes.len());
         if let Some(byte) = bytes.get_mut(at) {
@@ -235,19 +235,19 @@ fn flip(rng: &mut Rng, bytes: &mut [u8]) {
     }
 }
 
-fn insert(rng: &mut Rng, bytes: &mut Vec<u8>, what: &[u8]) {
+fn insert(rng: &mut SeededRng, bytes: &mut Vec<u8>, what: &[u8]) {
     let at = rng.below(bytes.len() + 1);
     bytes.splice(at..at, what.iter().copied());
 }
 
-fn remove(rng: &mut Rng, bytes: &mut Vec<u8>) {
+fn remove(rng: &mut SeededRng, bytes: &mut Vec<u8>) {
     let from = rng.below(bytes.len() + 1);
     let to = from + rng.below(bytes.len() - from + 1).min(64);
     bytes.drain(from..to);
 }
 
 /// Puts a piece of another input in the place of a piece of this one.
-fn splice(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
+fn splice(rng: &mut SeededRng, bytes: &mut Vec<u8>, other: &[u8]) {
     let from = rng.below(other.len() + 1);
     let piece = &other[from..from + rng.below(other.len() - from + 1)];
     let start = rng.below(bytes.len() + 1);
@@ -255,21 +255,21 @@ fn splice(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
     bytes.splice(start..end, piece.iter().copied());
 }
 
-fn replace_value(rng: &mut Rng, bytes: &mut Vec<u8>) {
+fn replace_value(rng: &mut SeededRng, bytes: &mut Vec<u8>) {
     if let Some(value) = some_value(rng, bytes) {
         let odd = rng.pick(ODD_VALUES).bytes();
         bytes.splice(value, odd);
     }
 }
 
-fn replace_value_with_value(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
+fn replace_value_with_value(rng: &mut SeededRng, bytes: &mut Vec<u8>, other: &[u8]) {
     if let (Some(ours), Some(theirs)) = (some_value(rng, bytes), some_value(rng, other)) {
         bytes.splice(ours, other[theirs].iter().copied());
     }
 }
 
 /// Puts a member in front of the others of some object, where its key may stand already.
-fn repeat_member(rng: &mut Rng, bytes: &mut Vec<u8>) {
+fn repeat_member(rng: &mut SeededRng, bytes: &mut Vec<u8>) {
     let objects: Vec<_> = places(bytes, b'{');
     if objects.is_empty() {
         return;
@@ -280,7 +280,7 @@ fn repeat_member(rng: &mut Rng, bytes: &mut Vec<u8>) {
 }
 
 /// Arrays or objects within each other, deeper than a recursive reader likes; not all of them are closed again.
-fn nested(rng: &mut Rng) -> Vec<u8> {
+fn nested(rng: &mut SeededRng) -> Vec<u8> {
     let depth = 1 + rng.below(600);
     let (open, close) = *rng.pick(&[("[", "]"), ("{\"a\":", "}"), ("[{\"a\":[", "]}]")]);
     let closed = if rng.below(4) == 0 {
@@ -292,7 +292,7 @@ fn nested(rng: &mut Rng) -> Vec<u8> {
 }
 
 /// Where some value stands: what follows a colon, up to the end of a string or to the next separator. A guess is enough.
-fn some_value(rng: &mut Rng, bytes: &[u8]) -> Option<std::ops::Range<usize>> {
+fn some_value(rng: &mut SeededRng, bytes: &[u8]) -> Option<std::ops::Range<usize>> {
     let colons = places(bytes, b':');
     if colons.is_empty() {
         return None;

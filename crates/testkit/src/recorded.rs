@@ -10,11 +10,11 @@ use tempfile::TempDir;
 
 /// A home and a project that vanish when this is dropped.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordedHome {
     root: TempDir,
 }
 
-impl Recorded {
+impl RecordedHome {
     /// A home that knows a project, in which nothing was recorded yet.
     ///
     /// # Panics
@@ -94,7 +94,7 @@ impl Recorded {
     }
 }
 
-impl Default for Recorded {
+impl Default for RecordedHome {
     fn default() -> Self {
         Self::new()
     }

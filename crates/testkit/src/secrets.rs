@@ -7,12 +7,12 @@ mod innocent;
 mod templates;
 mod values;
 
-use crate::mutate::Rng;
+use crate::mutate::SeededRng;
 use templates::TEMPLATES;
 
 /// Where a secret stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Context {
+pub enum SecretContext {
     /// What people and models write.
     Prose,
     /// Programs.
@@ -27,7 +27,7 @@ pub enum Context {
     Environment,
 }
 
-impl Context {
+impl SecretContext {
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Prose,
@@ -65,7 +65,7 @@ impl Context {
 
 /// What a template has to be filled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum TemplateClass {
     /// A token whose issuer gives it a recognisable beginning.
     Issued,
     /// Random characters.
@@ -76,9 +76,9 @@ enum Class {
 
 /// A text and the secret in it.
 #[derive(Debug, Clone)]
-pub struct Sample {
+pub struct SecretSample {
     /// Where it stands.
-    pub context: Context,
+    pub context: SecretContext,
     /// The text.
     pub text: String,
     /// None if the text is innocent.
@@ -86,17 +86,17 @@ pub struct Sample {
 }
 
 /// Texts that hold one secret each, the same number for each context.
-pub fn secrets(count: usize) -> Vec<Sample> {
-    let mut rng = Rng::new(16);
-    let contexts = Context::ALL.into_iter().cycle().take(count);
+pub fn secrets(count: usize) -> Vec<SecretSample> {
+    let mut rng = SeededRng::new(16);
+    let contexts = SecretContext::ALL.into_iter().cycle().take(count);
     contexts.map(|context| secret(&mut rng, context)).collect()
 }
 
 /// Texts without a secret, the same number for each context.
-pub fn innocent(count: usize) -> Vec<Sample> {
-    let mut rng = Rng::new(61);
-    let contexts = Context::ALL.into_iter().cycle().take(count);
-    let sample = |context| Sample {
+pub fn innocent(count: usize) -> Vec<SecretSample> {
+    let mut rng = SeededRng::new(61);
+    let contexts = SecretContext::ALL.into_iter().cycle().take(count);
+    let sample = |context| SecretSample {
         context,
         text: innocent::text(&mut rng, context),
         secret: None,
@@ -104,12 +104,12 @@ pub fn innocent(count: usize) -> Vec<Sample> {
     contexts.map(sample).collect()
 }
 
-fn secret(rng: &mut Rng, context: Context) -> Sample {
+fn secret(rng: &mut SeededRng, context: SecretContext) -> SecretSample {
     let fitting: Vec<_> = TEMPLATES.iter().filter(|it| it.0 == context).collect();
     let (_, class, template) = fitting[rng.below(fitting.len())];
     let secret = values::secret(rng, *class, context);
     let text = values::fill(rng, &template.replace("<<secret>>", &secret));
-    Sample {
+    SecretSample {
         context,
         text,
         secret: Some(secret),
@@ -131,9 +131,9 @@ mod tests {
             assert!(sample.text.contains(secret), "{sample:?}");
             assert!(!sample.text.contains("<<"), "{sample:?}");
         }
-        let name = |it: Context| (it.as_str(), it.file_ending());
-        let names: HashSet<_> = Context::ALL.into_iter().map(name).collect();
-        assert_eq!(names.len(), Context::ALL.len());
+        let name = |it: SecretContext| (it.as_str(), it.file_ending());
+        let names: HashSet<_> = SecretContext::ALL.into_iter().map(name).collect();
+        assert_eq!(names.len(), SecretContext::ALL.len());
         for sample in innocent(300) {
             assert!(!sample.text.contains("<<"), "{sample:?}");
         }

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use crate::mutate::Rng;
-use session::Clock;
+use crate::mutate::SeededRng;
+use session::SessionClock;
 use words::Vocabulary;
 
 /// The word that only few sessions have.
@@ -30,7 +30,7 @@ const STAMP: &str = ".complete";
 
 /// How a session is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum SessionFormat {
     /// A log of records, as 0.61.0 writes it. Projects have names and are registered.
     Jsonl,
     /// One indented document, as 0.24.0 writes it. Projects are folders named by a hash.
@@ -39,7 +39,7 @@ pub enum Format {
 
 /// How many different words the texts have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Variety {
+pub enum WordVariety {
     /// Some ten thousand, most of them in a few dozen phrases.
     Usual,
     /// Some hundred thousand, which make up more than half of every text: the most that an index has to keep.
@@ -48,7 +48,7 @@ pub enum Variety {
 
 /// A home of many sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Corpus {
+pub struct SessionCorpus {
     /// Other seeds, other texts and ids.
     pub seed: u64,
     /// How many sessions there are in all.
@@ -56,16 +56,16 @@ pub struct Corpus {
     /// The size of a session's file, from half to three halves of this; of the first, and on average, this.
     pub bytes_each: usize,
     /// How they are stored.
-    pub format: Format,
+    pub format: SessionFormat,
     /// How many projects they are spread over, in turns.
     pub projects: u32,
     /// How many different words they have.
-    pub variety: Variety,
+    pub variety: WordVariety,
 }
 
 /// A session of a corpus, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
+pub struct CorpusSession {
     /// Its full id.
     pub id: String,
     /// The project it belongs to.
@@ -80,7 +80,7 @@ pub struct Session {
 
 /// What the file of a session says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct SessionCounts {
     /// Messages of its final state.
     pub messages: u64,
     /// Records that later ones of the same id replaced.
@@ -89,14 +89,14 @@ pub struct Counts {
     pub calls: u64,
 }
 
-impl Corpus {
+impl SessionCorpus {
     /// Its sessions, oldest first.
-    pub fn list(&self) -> impl Iterator<Item = Session> + '_ {
+    pub fn list(&self) -> impl Iterator<Item = CorpusSession> + '_ {
         (0..self.sessions).map(|number| self.session(number))
     }
 
-    /// Writes all of it: `home` will have `.gemini` in it. Returns what each file says, in the order of [`Corpus::list`].
-    pub fn write(&self, home: &Path) -> io::Result<Vec<Counts>> {
+    /// Writes all of it: `home` will have `.gemini` in it. Returns what each file says, in the order of [`SessionCorpus::list`].
+    pub fn write(&self, home: &Path) -> io::Result<Vec<SessionCounts>> {
         for number in 0..self.projects.min(self.sessions) {
             self.write_project(home, number)?;
         }
@@ -107,12 +107,12 @@ impl Corpus {
         for number in 0..self.sessions {
             let session = self.session(number);
             file.clear();
-            let plan = session::Plan {
+            let plan = session::SessionPlan {
                 session: &session,
                 project_hash: &hash(&session.project),
                 format: self.format,
                 bytes: self.bytes_of(number),
-                clock: Clock::of(number),
+                clock: SessionClock::from_number(number),
             };
             all.push(plan.write(&vocabulary, self.rng(number), &mut file));
             fs::write(home.join(&session.file), &file)?;
@@ -131,8 +131,8 @@ impl Corpus {
             variety,
         } = self;
         let variety = match variety {
-            Variety::Usual => "",
-            Variety::Varied => "-varied",
+            WordVariety::Usual => "",
+            WordVariety::Varied => "-varied",
         };
         let name =
             format!("{format:?}-{sessions}x{bytes_each}-{projects}-{seed}{variety}-v{VERSION}");
@@ -145,16 +145,16 @@ impl Corpus {
         Ok(home)
     }
 
-    fn session(&self, number: u32) -> Session {
+    fn session(&self, number: u32) -> CorpusSession {
         let id = session::uuid(&mut self.rng(number));
-        let start = Clock::of(number).minute();
+        let start = SessionClock::from_number(number).minute();
         let ending = match self.format {
-            Format::Jsonl => "jsonl",
-            Format::Json => "json",
+            SessionFormat::Jsonl => "jsonl",
+            SessionFormat::Json => "json",
         };
         let project = number % self.projects.max(1);
         let name = format!("session-{start}-{}.{ending}", &id[..8]);
-        Session {
+        CorpusSession {
             file: self.folder("tmp", project).join("chats").join(name),
             project: project_path(project),
             has_needle: number % NEEDLE_EVERY == 7 % NEEDLE_EVERY,
@@ -164,8 +164,8 @@ impl Corpus {
     }
 
     /// The numbers of a session: its id comes first, so that it can be told without the text.
-    fn rng(&self, number: u32) -> Rng {
-        Rng::new(Rng::new(self.seed ^ (u64::from(number) << 20)).next_u64())
+    fn rng(&self, number: u32) -> SeededRng {
+        SeededRng::new(SeededRng::new(self.seed ^ (u64::from(number) << 20)).next_u64())
     }
 
     /// Sizes go around: 100, 137, 73, 110, … percent.
@@ -177,15 +177,15 @@ impl Corpus {
     /// Where a project's things are, below the home.
     fn folder(&self, base: &str, project: u32) -> PathBuf {
         let name = match self.format {
-            Format::Jsonl => project_name(project),
-            Format::Json => hash(&project_path(project)),
+            SessionFormat::Jsonl => project_name(project),
+            SessionFormat::Json => hash(&project_path(project)),
         };
         Path::new(".gemini").join(base).join(name)
     }
 
     fn write_project(&self, home: &Path, project: u32) -> io::Result<()> {
         fs::create_dir_all(home.join(self.folder("tmp", project)).join("chats"))?;
-        if self.format == Format::Json {
+        if self.format == SessionFormat::Json {
             return Ok(());
         }
         for base in ["tmp", "history"] {
@@ -197,7 +197,7 @@ impl Corpus {
     }
 
     fn write_registry(&self, home: &Path) -> io::Result<()> {
-        if self.format == Format::Json {
+        if self.format == SessionFormat::Json {
             return Ok(()); // 0.24.0 has none
         }
         let projects = (0..self.projects)

@@ -22,7 +22,7 @@ pub enum ToolAction {
 
 /// A way to tell of a call.
 #[derive(Debug, Clone)]
-pub struct Way {
+pub struct CallWay {
     /// What it leads to.
     pub action: ToolAction,
     /// What the agent tells of the call before it asks: updates of ACP, without their ids.
@@ -32,8 +32,8 @@ pub struct Way {
 }
 
 /// So many ways to write the file and to run the program, by turns.
-pub fn ways(count: usize, seed: u64) -> Vec<Way> {
-    let mut dice = Dice(seed);
+pub fn ways(count: usize, seed: u64) -> Vec<CallWay> {
+    let mut dice = CallDice(seed);
     (0..count)
         .map(|at| {
             if at % 2 == 0 {
@@ -46,9 +46,9 @@ pub fn ways(count: usize, seed: u64) -> Vec<Way> {
 }
 
 /// Numbers that look random, and are the same each time.
-struct Dice(u64);
+struct CallDice(u64);
 
-impl Dice {
+impl CallDice {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self
             .0
@@ -110,7 +110,7 @@ const SPELLINGS: &[&str] = &[
 ];
 
 /// A way to write the file. `CWD` stands for the directory of the session.
-fn written(dice: &mut Dice) -> Way {
+fn written(dice: &mut CallDice) -> CallWay {
     let spelling = dice.one(SPELLINGS);
     let mut call = Map::new();
     if let Some(kind) = dice.one(KINDS) {
@@ -169,7 +169,7 @@ fn written(dice: &mut Dice) -> Way {
 }
 
 /// Arguments within others.
-fn nested(dice: &mut Dice, input: Value) -> Value {
+fn nested(dice: &mut CallDice, input: Value) -> Value {
     match dice.below(6) {
         0 => json!({"input": input}),
         1 => json!({"args": [input]}),
@@ -268,7 +268,7 @@ const SHELLS: &[&str] = &[
 ];
 
 /// A way to run the program.
-fn run(dice: &mut Dice) -> Way {
+fn run(dice: &mut CallDice) -> CallWay {
     let mut line = format!("{} made.txt", dice.one(PROGRAMS));
     for _ in 0..dice.below(3) {
         line = format!("{} {line}", dice.one(WRAPPERS));
@@ -309,11 +309,11 @@ fn run(dice: &mut Dice) -> Way {
 }
 
 /// A call is told when it is asked about, or before, or some of it before.
-fn told_in_parts(dice: &mut Dice, action: ToolAction, call: Map<String, Value>) -> Way {
+fn told_in_parts(dice: &mut CallDice, action: ToolAction, call: Map<String, Value>) -> CallWay {
     let told = Value::Object(call);
     let harmless = json!({"title": "Do it", "status": "pending"});
     match dice.below(4) {
-        0 => Way {
+        0 => CallWay {
             action,
             told: vec![told],
             asked: harmless,
@@ -321,18 +321,18 @@ fn told_in_parts(dice: &mut Dice, action: ToolAction, call: Map<String, Value>) 
         1 => {
             let mut first = told.clone();
             first["title"] = dice.one(&["bash", "write", "Do it"]).into();
-            Way {
+            CallWay {
                 action,
                 told: vec![first, told.clone()],
                 asked: told,
             }
         }
-        2 => Way {
+        2 => CallWay {
             action,
             told: vec![harmless],
             asked: told,
         },
-        _ => Way {
+        _ => CallWay {
             action,
             told: Vec::new(),
             asked: told,

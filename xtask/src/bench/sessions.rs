@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use lapidary_testkit::sessions::{Corpus, Format, Variety};
+use lapidary_testkit::sessions::{SessionCorpus, SessionFormat, WordVariety};
 
 use super::table::megabytes;
 use super::{NOISE, print_doubts};
@@ -46,51 +46,51 @@ const SEED: u64 = 20_261_115;
 
 /// Many sessions that are small, all of one project, so that the CLI can list them too. None can be smaller than one turn, which
 /// makes them 7 KB on average.
-const SMALL: Corpus = Corpus {
+const SMALL: SessionCorpus = SessionCorpus {
     seed: SEED,
     sessions: 5_000,
     bytes_each: 6_000,
-    format: Format::Jsonl,
+    format: SessionFormat::Jsonl,
     projects: 1,
-    variety: Variety::Usual,
+    variety: WordVariety::Usual,
 };
 /// Many that are not.
-const LARGE: Corpus = Corpus {
+const LARGE: SessionCorpus = SessionCorpus {
     seed: SEED,
     sessions: 5_000,
     bytes_each: 260_000,
-    format: Format::Jsonl,
+    format: SessionFormat::Jsonl,
     projects: 20,
-    variety: Variety::Usual,
+    variety: WordVariety::Usual,
 };
 /// As many as somebody has who uses the CLI every day.
-const USUAL: Corpus = Corpus {
+const USUAL: SessionCorpus = SessionCorpus {
     seed: SEED,
     sessions: 1_000,
     bytes_each: 103_000,
-    format: Format::Jsonl,
+    format: SessionFormat::Jsonl,
     projects: 20,
-    variety: Variety::Usual,
+    variety: WordVariety::Usual,
 };
 /// The same with as many words as an index can meet.
-const VARIED: Corpus = Corpus {
-    variety: Variety::Varied,
+const VARIED: SessionCorpus = SessionCorpus {
+    variety: WordVariety::Varied,
     ..USUAL
 };
 /// As many sessions as a user has after years.
-const MANY: Corpus = Corpus {
+const MANY: SessionCorpus = SessionCorpus {
     sessions: 50_000,
     projects: 20,
     ..SMALL
 };
 /// A single one that is huge.
-const HUGE: Corpus = Corpus {
+const HUGE: SessionCorpus = SessionCorpus {
     seed: SEED,
     sessions: 1,
     bytes_each: 200_000_000,
-    format: Format::Jsonl,
+    format: SessionFormat::Jsonl,
     projects: 1,
-    variety: Variety::Usual,
+    variety: WordVariety::Usual,
 };
 
 const LISTED: Limits = Limits {
@@ -156,13 +156,13 @@ pub(super) fn report(
     };
     let contests = [
         bench.small()?,
-        bench.large(Format::Jsonl, 3.0)?,
-        bench.large(Format::Json, 6.0)?,
+        bench.large(SessionFormat::Jsonl, 3.0)?,
+        bench.large(SessionFormat::Json, 6.0)?,
         bench.search()?,
         bench.varied()?,
         bench.many()?,
-        bench.huge(Format::Jsonl)?,
-        bench.huge(Format::Json)?,
+        bench.huge(SessionFormat::Jsonl)?,
+        bench.huge(SessionFormat::Json)?,
     ];
     let doubts: Vec<_> = contests.iter().flat_map(|all| all.doubts(NOISE)).collect();
     let rows: Vec<_> = contests.iter().flat_map(Contest::rows).collect();
@@ -181,7 +181,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn stage(&self, name: &str, corpus: Corpus) -> Result<Stage> {
+    fn stage(&self, name: &str, corpus: SessionCorpus) -> Result<Stage> {
         fs::create_dir_all(self.corpora)?;
         eprintln!("bench: writing {name}, unless it is there");
         let home = corpus.kept_in(self.corpora);
@@ -200,8 +200,8 @@ impl Bench<'_> {
         Ok(contest)
     }
 
-    fn large(&self, format: Format, times: f64) -> Result<Contest> {
-        let corpus = Corpus { format, ..LARGE };
+    fn large(&self, format: SessionFormat, times: f64) -> Result<Contest> {
+        let corpus = SessionCorpus { format, ..LARGE };
         let stage = self.stage(&format!("large-{format:?}"), corpus)?;
         let mut contest = Contest::new(title("5,000 in 20 projects", format, &stage)?);
         add_listing(&mut contest, &stage, times_limit(times))?;
@@ -261,8 +261,8 @@ impl Bench<'_> {
         Ok(contest)
     }
 
-    fn huge(&self, format: Format) -> Result<Contest> {
-        let corpus = Corpus { format, ..HUGE };
+    fn huge(&self, format: SessionFormat) -> Result<Contest> {
+        let corpus = SessionCorpus { format, ..HUGE };
         let stage = self.stage(&format!("huge-{format:?}"), corpus)?;
         let size = floor::size_of(&stage.home)?;
         let limits = Limits {
@@ -309,10 +309,10 @@ fn control(ours: Contestant) -> Contestant {
 }
 
 /// What is measured over, in a few words and with its true size.
-fn title(what: &str, format: Format, stage: &Stage) -> Result<String> {
+fn title(what: &str, format: SessionFormat, stage: &Stage) -> Result<String> {
     let format = match format {
-        Format::Jsonl => "JSONL",
-        Format::Json => "JSON",
+        SessionFormat::Jsonl => "JSONL",
+        SessionFormat::Json => "JSON",
     };
     let size = megabytes(floor::size_of(&stage.home)?);
     Ok(format!("{what}, {format}, {size:.0} MB"))

@@ -4,18 +4,18 @@ use std::fs;
 use std::path::PathBuf;
 
 use lapidary::vocab::schema::Published;
-use lapidary_testkit::gemini::World;
+use lapidary_testkit::gemini::GeminiWorld;
 use serde_json::Value;
 
 use crate::support::{Ran, lapidary, output};
 
 struct Stage {
-    world: World,
+    world: GeminiWorld,
 }
 
 impl Stage {
     fn new() -> Self {
-        let world = World::new();
+        let world = GeminiWorld::new();
         Self { world }
     }
 

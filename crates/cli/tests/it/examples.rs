@@ -122,7 +122,7 @@ fn examples_work_with_the_real_agent() {
             .stream(Turn::call("run_shell_command", call))
             .stream("Said it.")
     };
-    let world = lapidary_testkit::gemini::World::new();
+    let world = lapidary_testkit::gemini::GeminiWorld::new();
     let python = |example: &str, api: &FakeApi, args: &[&str]| {
         let mut python = program("python3");
         python
@@ -134,7 +134,7 @@ fn examples_work_with_the_real_agent() {
             .envs(world.environment(&api.base_url()))
             .env(
                 "GEMINI_CLI_PATH",
-                lapidary_testkit::gemini::Version::V0_61_0.program(),
+                lapidary_testkit::gemini::GeminiVersion::V0_61_0.program(),
             )
             .env("LAPIDARY", env!("CARGO_BIN_EXE_lapidary"))
             .env("LAPIDARY_STATE_DIR", world.root().join("state"));

@@ -148,7 +148,7 @@ fn the_document_is_as_its_schema_says() {
     let schema: Value = serde_json::from_str(&schema).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     for capture in captures::all() {
-        if capture.kind != captures::Kind::Session {
+        if capture.kind != captures::CaptureKind::Session {
             continue;
         }
         let mut command = lapidary(["sessions", "export", "--to", "json"]);

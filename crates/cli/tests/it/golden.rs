@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
-use lapidary_testkit::captures::{self, Capture, Kind};
-use lapidary_testkit::golden::Goldens;
+use lapidary_testkit::captures::{self, Capture, CaptureKind};
+use lapidary_testkit::golden::GoldenFiles;
 
 use crate::support::program;
 
@@ -35,11 +35,11 @@ fn translate(capture: &Capture, view: &str) -> Vec<u8> {
 }
 
 fn check(view: &str, file: &str, tidy: fn(Vec<u8>) -> Vec<u8>) {
-    let mut goldens = Goldens::default();
+    let mut goldens = GoldenFiles::default();
     let is_run = matches!(view, "runtime" | "result");
     for capture in captures::all()
         .iter()
-        .filter(|capture| !(is_run && capture.kind == Kind::Session))
+        .filter(|capture| !(is_run && capture.kind == CaptureKind::Session))
     {
         let golden: PathBuf = captures::fixtures()
             .join("../golden")

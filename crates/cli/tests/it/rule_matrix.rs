@@ -11,7 +11,7 @@ use lapidary_standin::api::{FakeApi, Script};
 use lapidary_standin::attempt::{
     AgentTools, AttemptScene, AttemptedAction, lay_out, turns_played, vault_server,
 };
-use lapidary_testkit::acp::{Peer, World};
+use lapidary_testkit::acp::{AcpWorld, Peer};
 use serde_json::{Value, json};
 
 use situation::Situation;
@@ -36,7 +36,7 @@ struct Tried {
 
 /// One run in which the model makes these attempts, one after the other.
 fn play(peer: Peer, situation: Situation, attempts: &[AttemptedAction]) -> Played {
-    let world = World::new(peer);
+    let world = AcpWorld::new(peer);
     let site = FakeApi::start_in_thread(Script::new()).unwrap();
     lay_out(&world.project()).unwrap();
     if situation == Situation::Hostile {
@@ -66,7 +66,7 @@ fn play(peer: Peer, situation: Situation, attempts: &[AttemptedAction]) -> Playe
     }
 }
 
-fn run(peer: Peer, world: &World, situation: Situation, model: &FakeApi) -> Told {
+fn run(peer: Peer, world: &AcpWorld, situation: Situation, model: &FakeApi) -> Told {
     let servers = world.root().join("servers.json");
     let mut command = lapidary(["run", "--no-config", "--format", "events", "--agent"]);
     let vault = vault_server(command.get_program().as_ref(), &world.project());

@@ -22,13 +22,13 @@ mod vault_runs;
 use std::process::Command;
 
 use lapidary::vocab::schema::Published;
-use lapidary_testkit::recorded::Recorded;
+use lapidary_testkit::recorded::RecordedHome;
 use serde_json::Value;
 
 use crate::support::{Ran, lapidary, output};
 
 /// The command, in the project and with the home of a test.
-pub(crate) fn command(home: &Recorded, args: &[&str]) -> Command {
+pub(crate) fn command(home: &RecordedHome, args: &[&str]) -> Command {
     let mut command = lapidary(["sessions"]);
     command
         .args(args)
@@ -44,7 +44,7 @@ pub(crate) fn command(home: &Recorded, args: &[&str]) -> Command {
     command
 }
 
-pub(crate) fn sessions(home: &Recorded, args: &[&str]) -> Ran {
+pub(crate) fn sessions(home: &RecordedHome, args: &[&str]) -> Ran {
     let ran = output(command(home, args), b"");
     Ran {
         code: ran.status.code(),
@@ -67,7 +67,7 @@ pub(crate) fn object(ran: &Ran, schema: &str) -> Value {
 }
 
 /// The variables for a terminal.
-pub(crate) fn variables(home: &Recorded) -> Vec<(&'static str, String)> {
+pub(crate) fn variables(home: &RecordedHome) -> Vec<(&'static str, String)> {
     vec![
         ("HOME", home.home().display().to_string()),
         ("GEMINI_CLI_HOME", home.home().display().to_string()),

@@ -13,7 +13,7 @@ use lapidary_sessions::{
     FromFiles, GeminiSessions, Listed, Listing, OtherSessions, Prices, Project, ProjectReach,
     ProviderScope, SessionProvider, SessionProviders, StatsRequest, Store, stats_with,
 };
-use lapidary_testkit::recorded::Recorded;
+use lapidary_testkit::recorded::RecordedHome;
 use lapidary_vocab::session::UnlistedPlace;
 use lapidary_vocab::stats::Stats;
 use serde_json::{Value, json};
@@ -108,12 +108,12 @@ const CONTINUED: &[(&str, &str)] = &[
 
 /// A home of Gemini CLI, a project, and recordings.
 struct Shelf {
-    home: Recorded,
+    home: RecordedHome,
 }
 
 impl Shelf {
     fn new() -> Self {
-        let home = Recorded::new();
+        let home = RecordedHome::new();
         fs::create_dir(home.root().join("runs")).unwrap();
         Self { home }
     }

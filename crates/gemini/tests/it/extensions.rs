@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use lapidary_gemini::extensions::{Extension, Install};
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars};
-use lapidary_testkit::gemini::{Version, World};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use serde_json::{Value, json};
 
 use crate::machine::Machine;
@@ -290,7 +290,7 @@ fn outline(found: &Extension) -> Value {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn gemini_cli_lists_the_same_extensions() {
-    let world = World::new();
+    let world = GeminiWorld::new();
     let folder = world.home().join(".gemini/extensions");
     let root = world.root().canonicalize().unwrap();
     let put = |name: &str, file: &str, text: &str| {
@@ -337,7 +337,7 @@ fn gemini_cli_lists_the_same_extensions() {
         r#"{"off": {"overrides": ["!ROOT/*"]}, "here": {"overrides": ["!ROOT/*", "ROOT/project/"]}}"#,
     );
 
-    let mut command = world.command(Version::V0_61_0, "http://127.0.0.1:9");
+    let mut command = world.command(GeminiVersion::V0_61_0, "http://127.0.0.1:9");
     let output = command
         .args(["extensions", "list", "--output-format", "json"])
         .output()

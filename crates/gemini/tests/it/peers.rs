@@ -6,7 +6,7 @@ use std::process::Stdio;
 use lapidary_gemini::trust::Trust;
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_standin::api::{FakeApi, Script};
-use lapidary_testkit::gemini::{Version, World};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use serde_json::json;
 
 /// What Gemini CLI exits with in a folder that it does not trust.
@@ -33,7 +33,7 @@ fn gemini_cli_refuses_exactly_the_folders_that_we_call_untrusted() {
         (r#"{"PROJECT": "TRUST_FOLDER"}"#, Some("false"), false),
     ] {
         let settings = json!({ "security": { "folderTrust": { "enabled": true } } });
-        let world = World::with_settings(&settings);
+        let world = GeminiWorld::with_settings(&settings);
         let root = world.root().canonicalize().unwrap();
         let rules = rules
             .replace("PROJECT", &root.join("project").display().to_string())
@@ -55,7 +55,7 @@ fn gemini_cli_refuses_exactly_the_folders_that_we_call_untrusted() {
         );
 
         let api = FakeApi::start_in_thread(Script::new()).unwrap();
-        let mut command = world.command(Version::V0_61_0, &api.base_url());
+        let mut command = world.command(GeminiVersion::V0_61_0, &api.base_url());
         command.args(["-m", "gemini-2.5-flash", "-p", "hi"]);
         command.envs(variable.map(|value| ("GEMINI_CLI_TRUST_WORKSPACE", value)));
         let status = command

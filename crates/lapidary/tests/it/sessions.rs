@@ -5,10 +5,10 @@ use std::path::Path;
 use lapidary::gemini::GeminiHome;
 use lapidary::sessions::project_hash;
 use lapidary::sessions::{LoadError, LoadRequest, load_messages};
-use lapidary_testkit::recorded::{Recorded, header, log};
+use lapidary_testkit::recorded::{RecordedHome, header, log};
 use serde_json::{Value, json};
 
-fn request(home: &Recorded) -> LoadRequest {
+fn request(home: &RecordedHome) -> LoadRequest {
     LoadRequest::new("gemini", home.project(), GeminiHome::at(home.home()))
 }
 
@@ -30,7 +30,7 @@ fn text(content: &Value) -> String {
 }
 
 /// A session as 0.24 wrote it, in its directory.
-fn document(home: &Recorded, name: &str, id: &str, updated: &str, says: &str) {
+fn document(home: &RecordedHome, name: &str, id: &str, updated: &str, says: &str) {
     let hash = project_hash(&home.project());
     let document = json!({
         "sessionId": id, "projectHash": hash, "startTime": "2026-01-01T00:00:00.000Z", "lastUpdated": updated,
@@ -44,7 +44,7 @@ fn document(home: &Recorded, name: &str, id: &str, updated: &str, says: &str) {
 
 #[test]
 fn u28_the_loader_matches_the_inner_id_and_not_the_name_of_the_file() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     document(
         &home,
         "session-2026-01-01T00-00-bbbbbbbb.json",
@@ -76,7 +76,7 @@ fn u28_the_loader_matches_the_inner_id_and_not_the_name_of_the_file() {
 
 #[test]
 fn u29_without_an_id_it_is_the_greatest_last_updated() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session("began-last", "2026-01-05T10:00:00.000Z", &["later begun"]);
     document(
         &home,
@@ -99,7 +99,7 @@ fn u29_without_an_id_it_is_the_greatest_last_updated() {
 
 #[test]
 fn u30_a_corrupt_neighbour_is_ignored() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     document(
         &home,
         "session-good.json",
@@ -128,7 +128,7 @@ fn u30_a_corrupt_neighbour_is_ignored() {
 
 #[test]
 fn u31_a_trailing_slash_or_a_relative_path_is_the_same_directory() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     document(
         &home,
         "session-a.json",
@@ -161,7 +161,7 @@ fn u31_a_trailing_slash_or_a_relative_path_is_the_same_directory() {
 
 #[test]
 fn nothing_found_is_a_typed_error_or_an_empty_list_for_whoever_asks_for_it() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let error = load_messages(&request(&home)).unwrap_err();
     let told = format!(
         "No Gemini session found for project: {}",
@@ -189,7 +189,7 @@ fn nothing_found_is_a_typed_error_or_an_empty_list_for_whoever_asks_for_it() {
 
 #[test]
 fn the_conversation_is_loaded_and_not_the_stub_that_a_resume_left_beside_it() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session("shared", "2026-01-05T10:00:00.000Z", &["hello"]);
     let later = "2026-01-06T10:00:00.000Z";
     home.chat(
@@ -205,7 +205,7 @@ fn the_conversation_is_loaded_and_not_the_stub_that_a_resume_left_beside_it() {
 
 #[test]
 fn loading_writes_nothing() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session("one", "2026-01-05T10:00:00.000Z", &["hello"]);
     let before = home.tree();
     load_messages(&request(&home)).unwrap();

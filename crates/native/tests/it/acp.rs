@@ -7,7 +7,7 @@ use lapidary_native::acp_agent::{AcpSession, AcpTask, serve};
 use lapidary_native::executor::{AgentExecutor, AgentRequest};
 use lapidary_native::tool::PermissionGate;
 use lapidary_standin::api::{ApiError, Script, Turn};
-use lapidary_testkit::acp_schema::Oracle;
+use lapidary_testkit::acp_schema::SchemaOracle;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
@@ -111,7 +111,7 @@ impl TestClient {
                 .unwrap()
                 .expect("the agent goes on");
             let message: Value = serde_json::from_str(&line).unwrap();
-            if let Some(oracle) = Oracle::if_installed() {
+            if let Some(oracle) = SchemaOracle::if_installed() {
                 let is_answer = message.get("method").is_none();
                 let answers_to = message["id"].as_u64().filter(|_| is_answer);
                 let answers_to = answers_to.map(|id| self.asked[&id]);

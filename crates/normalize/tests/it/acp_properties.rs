@@ -3,7 +3,7 @@
 use lapidary_normalize::Normalizer as _;
 use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
 use lapidary_normalize::{DeltaMode, NormalizeOptions, ProcessEnd};
-use lapidary_testkit::captures::{self, Kind};
+use lapidary_testkit::captures::{self, CaptureKind};
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Body, Event};
 use lapidary_wire::acp::transcript::{LineAuthor, TranscriptRecord};
@@ -31,7 +31,7 @@ fn normalize(lines: &[Written], deltas: DeltaMode) -> Vec<Event> {
 fn real() -> Vec<Written> {
     let transcripts = captures::all()
         .into_iter()
-        .filter(|capture| capture.kind == Kind::Acp);
+        .filter(|capture| capture.kind == CaptureKind::Acp);
     let lines: Vec<Written> = transcripts
         .flat_map(|capture| {
             let bytes = capture.bytes();

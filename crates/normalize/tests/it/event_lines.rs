@@ -7,7 +7,7 @@ use lapidary_normalize::event_lines::{EventLine, EventReader};
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_normalize::views::result::ResultFold;
 use lapidary_normalize::views::runtime::RuntimeFold;
-use lapidary_testkit::captures::{self, Kind};
+use lapidary_testkit::captures::{self, CaptureKind};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Body, Event, line};
 use lapidary_wire::lines::RawLine;
@@ -61,7 +61,7 @@ fn result(events: &[Event]) -> String {
 
 #[test]
 fn events_that_were_printed_give_the_messages_the_runtime_events_and_the_result_of_the_capture() {
-    let is_run = |capture: &captures::Capture| capture.kind != Kind::Session;
+    let is_run = |capture: &captures::Capture| capture.kind != CaptureKind::Session;
     for capture in captures::all().into_iter().filter(is_run) {
         let text = |file| fs::read_to_string(golden(&capture.name, file)).unwrap();
         let events = read_back(&text("events.jsonl"));

@@ -6,9 +6,9 @@ use std::process::Output;
 
 use lapidary_normalize::gemini::history::{client_history, ui_history};
 use lapidary_standin::api::{FakeApi, RequestKind as Asked, Script};
-use lapidary_testkit::captures::{self, Kind};
-use lapidary_testkit::gemini::{Version, World};
-use lapidary_testkit::golden::Goldens;
+use lapidary_testkit::captures::{self, CaptureKind};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
+use lapidary_testkit::golden::GoldenFiles;
 use lapidary_wire::gemini::session::ReplayedLog;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -28,9 +28,9 @@ fn lines(items: &[impl Serialize]) -> String {
 
 #[test]
 fn histories_of_every_session_file() {
-    let mut goldens = Goldens::default();
+    let mut goldens = GoldenFiles::default();
     for capture in captures::all() {
-        if capture.kind != Kind::Session {
+        if capture.kind != CaptureKind::Session {
             continue;
         }
         let bytes = capture.bytes();
@@ -46,14 +46,14 @@ fn histories_of_every_session_file() {
 
 /// A home in which the CLI finds one session of the project.
 struct Stage {
-    world: World,
+    world: GeminiWorld,
     api: FakeApi,
 }
 
 impl Stage {
     fn new(name: &str, session: &[u8]) -> Self {
         let settings = json!({"general": {"sessionRetention": {"enabled": false}}});
-        let world = World::with_settings(&settings);
+        let world = GeminiWorld::with_settings(&settings);
         let project = world.project().canonicalize().unwrap();
         let folder = world.home().join(".gemini/tmp/project");
         fs::create_dir_all(folder.join("chats")).unwrap();
@@ -68,7 +68,9 @@ impl Stage {
     }
 
     fn resume(&self) -> Output {
-        let mut command = self.world.command(Version::V0_61_0, &self.api.base_url());
+        let mut command = self
+            .world
+            .command(GeminiVersion::V0_61_0, &self.api.base_url());
         command.args(["-m", MODEL, "--resume", "latest", "-p", PROMPT]);
         command.output().unwrap()
     }

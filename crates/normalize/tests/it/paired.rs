@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lapidary_normalize::ProcessEnd;
 use lapidary_normalize::gemini::session_messages;
 use lapidary_normalize::views::messages::MessageFold;
-use lapidary_testkit::captures::{self, Capture, Kind};
+use lapidary_testkit::captures::{self, Capture, CaptureKind};
 use lapidary_vocab::message::{Content, Message, MessageBlock};
 use lapidary_vocab::{Body, Cause};
 use lapidary_wire::gemini::session::ReplayedLog;
@@ -113,7 +113,7 @@ fn sessions() -> BTreeMap<String, Vec<File>> {
     let mut sessions: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for capture in captures::all()
         .iter()
-        .filter(|capture| capture.kind == Kind::Session)
+        .filter(|capture| capture.kind == CaptureKind::Session)
     {
         let bytes = capture.bytes();
         let log = ReplayedLog::read(&bytes);
@@ -143,7 +143,7 @@ fn a_run_recorded_both_ways_gives_the_same_messages() {
     let mut paired = Vec::new();
     for capture in captures::all()
         .iter()
-        .filter(|capture| capture.kind == Kind::StreamJson)
+        .filter(|capture| capture.kind == CaptureKind::StreamJson)
     {
         let Some(run) = run(capture) else { continue };
         // A prompt that failed is taken out of the session again, and an interrupted run is cut off in either recording.

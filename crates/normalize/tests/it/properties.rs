@@ -4,7 +4,7 @@ use lapidary_normalize::views::messages::MessageFold;
 use lapidary_normalize::views::result::ResultFold;
 use lapidary_normalize::views::runtime::RuntimeFold;
 use lapidary_normalize::{DeltaMode, NormalizeOptions, ProcessEnd};
-use lapidary_testkit::captures::{self, Kind};
+use lapidary_testkit::captures::{self, CaptureKind};
 use lapidary_vocab::{Body, Event};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -23,7 +23,7 @@ fn normalize(chunks: &[&[u8]], deltas: DeltaMode) -> Vec<Event> {
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let real: Vec<Vec<u8>> = captures::all()
         .iter()
-        .filter(|capture| capture.kind == Kind::StreamJson)
+        .filter(|capture| capture.kind == CaptureKind::StreamJson)
         .flat_map(|capture| {
             capture
                 .bytes()
@@ -146,7 +146,7 @@ proptest! {
 fn raw_is_the_line_as_it_stood() {
     for capture in captures::all()
         .iter()
-        .filter(|capture| capture.kind == Kind::StreamJson)
+        .filter(|capture| capture.kind == CaptureKind::StreamJson)
     {
         let bytes = capture.bytes();
         let text = std::str::from_utf8(&bytes).unwrap();

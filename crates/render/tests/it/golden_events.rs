@@ -5,7 +5,7 @@ use std::fs;
 use lapidary_render::Renderer;
 use lapidary_render::markdown::MarkdownRenderer;
 use lapidary_render::text::{TextOptions, TextRenderer};
-use lapidary_testkit::captures::{self, Kind};
+use lapidary_testkit::captures::{self, CaptureKind};
 use lapidary_vocab::Event;
 
 fn rendered(events: &[Event], mut renderer: impl Renderer) -> String {
@@ -41,7 +41,7 @@ fn without_costs(golden: &str) -> String {
 /// Session files are skipped: their transcripts are made in another order than their events.
 #[test]
 fn golden_events_give_the_golden_text_and_markdown() {
-    let is_run = |capture: &captures::Capture| capture.kind != Kind::Session;
+    let is_run = |capture: &captures::Capture| capture.kind != CaptureKind::Session;
     for capture in captures::all().into_iter().filter(is_run) {
         let folder = captures::fixtures().join("../golden").join(&capture.name);
         let text = |file| fs::read_to_string(folder.join(file)).unwrap();

@@ -1,7 +1,7 @@
 //! Secrets are taken out of sessions: every kind, in every place where one can stand, and nothing else.
 
 use lapidary_sessions::redact::{Redactor, Report, SecretKind, Whose};
-use lapidary_testkit::captures::{self, Kind};
+use lapidary_testkit::captures::{self, CaptureKind};
 use lapidary_testkit::secrets;
 use lapidary_testkit::work::{assert_linear, cost};
 use lapidary_wire::gemini::session::ReplayedLog;
@@ -503,7 +503,7 @@ fn the_cost_grows_with_the_text_only() {
 #[test]
 fn nothing_in_the_captures_is_taken_for_a_secret_but_homes() {
     for capture in captures::all() {
-        if capture.kind != Kind::Session {
+        if capture.kind != CaptureKind::Session {
             continue;
         }
         let file = capture.bytes();

@@ -16,17 +16,17 @@ use std::time::SystemTime;
 
 use lapidary_gemini::GeminiHome;
 use lapidary_sessions::{DeleteError, Inventory, SelectError, Store};
-use lapidary_testkit::recorded::Recorded;
+use lapidary_testkit::recorded::RecordedHome;
 
 /// What is in a home, for the project that it knows.
-pub(crate) fn inventory(home: &Recorded) -> Inventory {
+pub(crate) fn inventory(home: &RecordedHome) -> Inventory {
     let store = Store::new(GeminiHome::at(home.home()));
     let project = store.project(&home.project());
     Inventory::read(vec![project], SystemTime::now())
 }
 
 /// Deletes a session as somebody would name it.
-pub(crate) fn delete(home: &Recorded, named: &str) -> Result<(), SelectError> {
+pub(crate) fn delete(home: &RecordedHome, named: &str) -> Result<(), SelectError> {
     let inventory = inventory(home);
     let going = HashSet::from([inventory.named(named)?]);
     for deletion in inventory.deletions(&going) {

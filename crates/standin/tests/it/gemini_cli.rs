@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use lapidary_standin::api::{AfterScript, ApiError, FakeApi, Script, Turn};
-use lapidary_testkit::gemini::Version::{V0_24_0, V0_61_0};
-use lapidary_testkit::gemini::{Version, World};
+use lapidary_testkit::gemini::GeminiVersion::{V0_24_0, V0_61_0};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use serde_json::json;
 
 use crate::client::start;
@@ -198,7 +198,7 @@ fn a_connection_that_breaks_off_is_an_error() {
 fn a_model_that_falls_silent_is_waited_for() {
     for version in [V0_24_0, V0_61_0] {
         let api = start(Script::new().stream(Turn::text("Let me think").hang()));
-        let world = World::new();
+        let world = GeminiWorld::new();
         let mut run = Run::start(version, &world, &api);
         run.wait_for("Let me think");
         assert_eq!(run.ended(), None, "it is still waiting");
@@ -212,9 +212,9 @@ fn a_model_that_falls_silent_is_waited_for() {
 
 /// Runs the CLI to its end and compares what it said, and its exit code.
 #[track_caller]
-fn check(version: Version, script: Script, expected: &[&str], code: i32) -> FakeApi {
+fn check(version: GeminiVersion, script: Script, expected: &[&str], code: i32) -> FakeApi {
     let api = start(script);
-    let world = World::new();
+    let world = GeminiWorld::new();
     let mut run = Run::start(version, &world, &api);
     let status = run.finish();
     assert_eq!(run.outline(), expected, "{version:?}: {}", run.stderr());

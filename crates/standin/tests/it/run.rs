@@ -6,20 +6,20 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary_standin::api::FakeApi;
-use lapidary_testkit::gemini::{Version, World};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use lapidary_testkit::patience::HANG;
 use serde_json::Value;
 
 /// A run of the CLI, which does not outlive its test.
 pub(crate) struct Run<'a> {
     child: Child,
-    world: &'a World,
+    world: &'a GeminiWorld,
     deadline: Instant,
 }
 
 impl<'a> Run<'a> {
     /// Its output goes to files: the CLI loses what a slow reader of a pipe has not taken when it ends.
-    pub(crate) fn start(version: Version, world: &'a World, api: &FakeApi) -> Self {
+    pub(crate) fn start(version: GeminiVersion, world: &'a GeminiWorld, api: &FakeApi) -> Self {
         let file = |name: &str| File::create(world.root().join(name)).unwrap();
         let child = world
             .command(version, &api.base_url())

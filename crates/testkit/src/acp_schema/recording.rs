@@ -6,9 +6,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::Oracle;
+use super::SchemaOracle;
 
-impl Oracle {
+impl SchemaOracle {
     /// Whether the client of this recording was allowed to send all that it sent. Returns how many lines these were.
     ///
     /// A recording is a folder with the bytes of each side in `stdin` and `stdout`, and in `timing` when how many of them went by.
@@ -19,8 +19,8 @@ impl Oracle {
         };
         let (stdin, stdout) = (read("stdin")?, read("stdout")?);
         let timing = String::from_utf8(read("timing")?).map_err(|error| error.to_string())?;
-        let mut conversation = Conversation::default();
-        let (mut client, mut agent) = (Side::of(&stdin), Side::of(&stdout));
+        let mut conversation = UnansweredRequests::default();
+        let (mut client, mut agent) = (RecordedSide::new(&stdin), RecordedSide::new(&stdout));
         for moment in timing.lines() {
             let mut words = moment.split(' ').skip(1);
             let channel = words.next();
@@ -46,14 +46,14 @@ impl Oracle {
 }
 
 /// What one side said, of which so much has been heard.
-struct Side<'a> {
+struct RecordedSide<'a> {
     unheard: &'a [u8],
     /// Bytes that are known to be there, but of a line that is not complete.
     held: usize,
 }
 
-impl<'a> Side<'a> {
-    fn of(bytes: &'a [u8]) -> Self {
+impl<'a> RecordedSide<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
         Self {
             unheard: bytes,
             held: 0,
@@ -79,13 +79,13 @@ impl<'a> Side<'a> {
 
 /// Which requests of the agent are unanswered.
 #[derive(Default)]
-struct Conversation {
+struct UnansweredRequests {
     /// By their ids, as JSON; the methods in the order in which they were asked, should an id be used twice.
     open: HashMap<String, Vec<String>>,
     checked: usize,
 }
 
-impl Conversation {
+impl UnansweredRequests {
     fn agent(&mut self, line: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(line) else {
             return; // an agent may print what it likes
@@ -96,7 +96,7 @@ impl Conversation {
         }
     }
 
-    fn client(&mut self, oracle: &Oracle, line: &[u8]) -> Result<(), String> {
+    fn client(&mut self, oracle: &SchemaOracle, line: &[u8]) -> Result<(), String> {
         let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
         let answered = self.answered(line);
         self.checked += 1;

@@ -1,10 +1,10 @@
 //! Text that looks like secrets and is none: hashes, ids, paths, encoded pictures, and code and prose about secrets.
 
-use super::Context::{self, Code, Environment, Json, Prose, Url, Yaml};
+use super::SecretContext::{self, Code, Environment, Json, Prose, Url, Yaml};
 use super::values::fill;
-use crate::mutate::Rng;
+use crate::mutate::SeededRng;
 
-const TEMPLATES: &[(Context, &str)] = &[
+const TEMPLATES: &[(SecretContext, &str)] = &[
     (Prose, "Fixed in <<sha>>, see also <<short>>."),
     (Prose, "The session is <<uuid>>, started by <<word>>."),
     (
@@ -215,7 +215,7 @@ const TEMPLATES: &[(Context, &str)] = &[
     ),
 ];
 
-pub(super) fn text(rng: &mut Rng, context: Context) -> String {
+pub(super) fn text(rng: &mut SeededRng, context: SecretContext) -> String {
     let fitting: Vec<_> = TEMPLATES.iter().filter(|it| it.0 == context).collect();
     let (_, template) = fitting[rng.below(fitting.len())];
     fill(rng, template)

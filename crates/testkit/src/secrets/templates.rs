@@ -1,9 +1,9 @@
 //! How secrets are written down. `<<secret>>` is the secret, `<<word>>` and the like are filled at random.
 
-use super::Class::{self, Issued, Password, Random};
-use super::Context::{self, Code, Environment, Json, Prose, Url, Yaml};
+use super::SecretContext::{self, Code, Environment, Json, Prose, Url, Yaml};
+use super::TemplateClass::{self, Issued, Password, Random};
 
-pub(super) const TEMPLATES: &[(Context, Class, &str)] = &[
+pub(super) const TEMPLATES: &[(SecretContext, TemplateClass, &str)] = &[
     // What people and models write.
     (Prose, Password, "Your password is: <<secret>>"),
     (Prose, Password, "password: <<secret>>"),

@@ -1,7 +1,7 @@
 //! Secrets, and the words around them.
 
-use super::{Class, Context};
-use crate::mutate::Rng;
+use super::{SecretContext, TemplateClass};
+use crate::mutate::SeededRng;
 
 const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
 const HEX: &str = "0123456789abcdef";
@@ -54,15 +54,15 @@ const ISSUED: [(&str, &str, &str, usize); 32] = [
 ];
 
 /// A secret of a class, with characters that its context allows.
-pub(super) fn secret(rng: &mut Rng, class: Class, context: Context) -> String {
+pub(super) fn secret(rng: &mut SeededRng, class: TemplateClass, context: SecretContext) -> String {
     match class {
-        Class::Issued => issued(rng),
-        Class::Random => random(rng, context),
-        Class::Password => password(rng, context),
+        TemplateClass::Issued => issued(rng),
+        TemplateClass::Random => random(rng, context),
+        TemplateClass::Password => password(rng, context),
     }
 }
 
-fn issued(rng: &mut Rng) -> String {
+fn issued(rng: &mut SeededRng) -> String {
     if rng.below(12) == 0 {
         let (head, body) = (chars(rng, BASE64_URL, 20), chars(rng, BASE64_URL, 80));
         return format!("ey{}{head}.eyJ{body}.{}", "J", chars(rng, BASE64_URL, 43));
@@ -71,13 +71,13 @@ fn issued(rng: &mut Rng) -> String {
     format!("{first}{second}{}", chars(rng, alphabet, count))
 }
 
-fn random(rng: &mut Rng, context: Context) -> String {
+fn random(rng: &mut SeededRng, context: SecretContext) -> String {
     match rng.below(7) {
         0 => chars(rng, HEX, 32),
         1 => chars(rng, HEX, 40),
         2 => chars(rng, HEX, 64),
         3 => uuid(rng),
-        4 if context != Context::Url => format!("{}=", chars(rng, BASE64, 43)),
+        4 if context != SecretContext::Url => format!("{}=", chars(rng, BASE64, 43)),
         5 => chars(rng, BASE64_URL, 32),
         _ => {
             let count = 20 + rng.below(29);
@@ -87,9 +87,9 @@ fn random(rng: &mut Rng, context: Context) -> String {
 }
 
 /// What people choose: one in eight is nothing but letters.
-fn password(rng: &mut Rng, context: Context) -> String {
+fn password(rng: &mut SeededRng, context: SecretContext) -> String {
     let symbol = chars(rng, "!-_.+", 1);
-    let symbol = if context == Context::Url {
+    let symbol = if context == SecretContext::Url {
         "-"
     } else {
         &symbol
@@ -111,7 +111,7 @@ fn password(rng: &mut Rng, context: Context) -> String {
 }
 
 /// Fills what is left of a template: `<<word>>`, `<<sha>>` and so on.
-pub(super) fn fill(rng: &mut Rng, template: &str) -> String {
+pub(super) fn fill(rng: &mut SeededRng, template: &str) -> String {
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("<<") {
@@ -123,7 +123,7 @@ pub(super) fn fill(rng: &mut Rng, template: &str) -> String {
     text + rest
 }
 
-fn filler(rng: &mut Rng, name: &str) -> String {
+fn filler(rng: &mut SeededRng, name: &str) -> String {
     match name {
         "word" => word(rng),
         "Word" => capital(&word(rng)),
@@ -156,12 +156,12 @@ fn filler(rng: &mut Rng, name: &str) -> String {
     }
 }
 
-fn uuid(rng: &mut Rng) -> String {
+fn uuid(rng: &mut SeededRng) -> String {
     let groups = [8, 4, 4, 4, 12].map(|count| chars(rng, HEX, count));
     groups.join("-")
 }
 
-fn word(rng: &mut Rng) -> String {
+fn word(rng: &mut SeededRng) -> String {
     WORDS[rng.below(WORDS.len())].to_owned()
 }
 
@@ -170,7 +170,7 @@ fn capital(word: &str) -> String {
     first.to_uppercase() + rest
 }
 
-fn chars(rng: &mut Rng, alphabet: &str, count: usize) -> String {
+fn chars(rng: &mut SeededRng, alphabet: &str, count: usize) -> String {
     let alphabet = alphabet.as_bytes();
     let char = |_| char::from(alphabet[rng.below(alphabet.len())]);
     (0..count).map(char).collect()

@@ -2,7 +2,7 @@
 
 /// Where JSON is written.
 #[derive(Debug)]
-pub(super) struct Pen<'a> {
+pub(super) struct JsonPen<'a> {
     pub(super) out: &'a mut String,
     is_indented: bool,
     depth: usize,
@@ -10,7 +10,7 @@ pub(super) struct Pen<'a> {
     is_empty: bool,
 }
 
-impl<'a> Pen<'a> {
+impl<'a> JsonPen<'a> {
     pub(super) fn new(out: &'a mut String, is_indented: bool) -> Self {
         Self {
             out,

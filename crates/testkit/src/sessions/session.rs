@@ -2,40 +2,45 @@
 
 use std::fmt::Write as _;
 
-use super::pen::Pen;
-use super::words::{Vocabulary, Voice};
-use super::{Counts, Format, NEEDLE, Session};
-use crate::mutate::Rng;
+use super::pen::JsonPen;
+use super::words::{Vocabulary, WordVoice};
+use super::{CorpusSession, NEEDLE, SessionCounts, SessionFormat};
+use crate::mutate::SeededRng;
 
 /// Which session is to be written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Plan<'a> {
-    pub(super) session: &'a Session,
+pub(super) struct SessionPlan<'a> {
+    pub(super) session: &'a CorpusSession,
     pub(super) project_hash: &'a str,
-    pub(super) format: Format,
+    pub(super) format: SessionFormat,
     pub(super) bytes: usize,
-    pub(super) clock: Clock,
+    pub(super) clock: SessionClock,
 }
 
-impl Plan<'_> {
-    pub(super) fn write(self, vocabulary: &Vocabulary, mut rng: Rng, out: &mut String) -> Counts {
+impl SessionPlan<'_> {
+    pub(super) fn write(
+        self,
+        vocabulary: &Vocabulary,
+        mut rng: SeededRng,
+        out: &mut String,
+    ) -> SessionCounts {
         let id = uuid(&mut rng);
         debug_assert_eq!(id, self.session.id, "the id comes first");
-        let mut writer = Writer {
+        let mut writer = SessionWriter {
             plan: self,
-            pen: Pen::new(out, self.format == Format::Json),
-            voice: Voice { vocabulary, rng },
+            pen: JsonPen::new(out, self.format == SessionFormat::Json),
+            voice: WordVoice { vocabulary, rng },
             clock: self.clock,
-            needle_in: self.session.has_needle.then_some(Place::of(&id)),
-            counts: Counts {
+            needle_in: self.session.has_needle.then_some(NeedlePlace::from_id(&id)),
+            counts: SessionCounts {
                 messages: 0,
                 superseded: 0,
                 calls: 0,
             },
         };
         match self.format {
-            Format::Jsonl => writer.log(),
-            Format::Json => writer.document(),
+            SessionFormat::Jsonl => writer.log(),
+            SessionFormat::Json => writer.document(),
         }
         writer.counts
     }
@@ -43,14 +48,14 @@ impl Plan<'_> {
 
 /// Where the needle is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum NeedlePlace {
     Prompt,
     Answer,
     Output,
 }
 
-impl Place {
-    fn of(id: &str) -> Self {
+impl NeedlePlace {
+    fn from_id(id: &str) -> Self {
         match id.as_bytes()[0] % 3 {
             0 => Self::Prompt,
             1 => Self::Answer,
@@ -60,18 +65,18 @@ impl Place {
 }
 
 #[derive(Debug)]
-struct Writer<'a> {
-    plan: Plan<'a>,
-    pen: Pen<'a>,
-    voice: Voice<'a>,
-    clock: Clock,
-    needle_in: Option<Place>,
-    counts: Counts,
+struct SessionWriter<'a> {
+    plan: SessionPlan<'a>,
+    pen: JsonPen<'a>,
+    voice: WordVoice<'a>,
+    clock: SessionClock,
+    needle_in: Option<NeedlePlace>,
+    counts: SessionCounts,
 }
 
 /// A call of a tool and what came of it.
 #[derive(Debug)]
-struct Call {
+struct WrittenCall {
     id: String,
     tool: usize,
     path: String,
@@ -88,7 +93,7 @@ const TOOLS: [(&str, &str, &str); 5] = [
     ("replace", "Edit", "file_path"),
 ];
 
-impl Writer<'_> {
+impl SessionWriter<'_> {
     fn log(&mut self) {
         self.pen.open('{');
         self.head();
@@ -219,12 +224,12 @@ impl Writer<'_> {
         let mut text = "Please ".to_owned();
         let length = 20 + self.voice.rng.below(150);
         self.voice.prose(&mut text, length);
-        self.hide_needle(Place::Prompt, &mut text);
+        self.hide_needle(NeedlePlace::Prompt, &mut text);
         text
     }
 
     /// The needle is put where it belongs, once.
-    fn hide_needle(&mut self, place: Place, text: &mut String) {
+    fn hide_needle(&mut self, place: NeedlePlace, text: &mut String) {
         if self.needle_in == Some(place) {
             self.needle_in = None;
             text.push(' ');
@@ -238,8 +243,8 @@ impl Writer<'_> {
         let id = uuid(&mut self.voice.rng);
         self.message("user", &id);
         match self.plan.format {
-            Format::Json => self.pen.text("content", text),
-            Format::Jsonl => {
+            SessionFormat::Json => self.pen.text("content", text),
+            SessionFormat::Jsonl => {
                 self.pen.key("content");
                 self.pen.open('[');
                 self.pen.item();
@@ -262,14 +267,14 @@ impl Writer<'_> {
         self.pen.text("type", kind);
     }
 
-    fn begin_answer(&mut self, length: usize) -> Answer {
+    fn begin_answer(&mut self, length: usize) -> WrittenAnswer {
         let mut text = String::new();
         let length = length / 2 + self.voice.rng.below(length);
         self.voice.prose(&mut text, length);
-        self.hide_needle(Place::Answer, &mut text);
+        self.hide_needle(NeedlePlace::Answer, &mut text);
         let mut thought = String::new();
         self.voice.prose(&mut thought, 90);
-        Answer {
+        WrittenAnswer {
             id: uuid(&mut self.voice.rng),
             text,
             thought,
@@ -277,7 +282,7 @@ impl Writer<'_> {
         }
     }
 
-    fn answer(&mut self, answer: &Answer, calls: &[Call]) {
+    fn answer(&mut self, answer: &WrittenAnswer, calls: &[WrittenCall]) {
         self.message("gemini", &answer.id);
         self.pen.text("content", &answer.text);
         self.thoughts(answer);
@@ -295,7 +300,7 @@ impl Writer<'_> {
         self.pen.close('}');
     }
 
-    fn thoughts(&mut self, answer: &Answer) {
+    fn thoughts(&mut self, answer: &WrittenAnswer) {
         let now = self.clock.stamp();
         self.pen.key("thoughts");
         self.pen.open('[');
@@ -324,7 +329,7 @@ impl Writer<'_> {
         self.pen.close('}');
     }
 
-    fn calls(&mut self) -> Vec<Call> {
+    fn calls(&mut self) -> Vec<WrittenCall> {
         let together = 1 + usize::from(self.voice.rng.below(3) == 0);
         let calls: Vec<_> = (0..together).map(|_| self.made_call(together)).collect();
         self.counts.calls += calls.len() as u64;
@@ -332,21 +337,21 @@ impl Writer<'_> {
     }
 
     /// Outputs are from a few hundred bytes to 40 KB long, as far as there is room.
-    fn made_call(&mut self, together: usize) -> Call {
+    fn made_call(&mut self, together: usize) -> WrittenCall {
         let start = 300 << self.voice.rng.below(7);
         let length = start + self.voice.rng.below(start);
         // A log has each output twice, and the screen's copy of some makes it thrice.
         let room = self.room() / (3 * together);
         let mut output = String::new();
         self.voice.output(&mut output, length.min(room).max(60));
-        self.hide_needle(Place::Output, &mut output);
+        self.hide_needle(NeedlePlace::Output, &mut output);
         let tool = self.voice.rng.below(TOOLS.len());
         let mut path = "src/".to_owned();
         self.voice.prose(&mut path, 12);
         let at = self.clock.stamp();
         let number = self.voice.rng.below(1 << 30);
         let name = TOOLS[tool].0;
-        Call {
+        WrittenCall {
             id: format!("{name}__{name}_17947{number:08}_0"),
             tool,
             path: path.replace("\\n", "").trim().to_owned(),
@@ -355,7 +360,7 @@ impl Writer<'_> {
         }
     }
 
-    fn call(&mut self, call: &Call) {
+    fn call(&mut self, call: &WrittenCall) {
         let (name, display, argument) = TOOLS[call.tool];
         self.pen.open('{');
         self.pen.text("id", &call.id);
@@ -384,7 +389,7 @@ impl Writer<'_> {
         self.pen.close('}');
     }
 
-    fn response(&mut self, call: &Call) {
+    fn response(&mut self, call: &WrittenCall) {
         self.pen.open('{');
         self.pen.key("functionResponse");
         self.pen.open('{');
@@ -399,7 +404,7 @@ impl Writer<'_> {
     }
 
     /// What the model is told of its calls: in a log, a message of the user's.
-    fn responses(&mut self, calls: &[Call]) {
+    fn responses(&mut self, calls: &[WrittenCall]) {
         let id = uuid(&mut self.voice.rng);
         self.message("user", &id);
         self.pen.key("content");
@@ -415,7 +420,7 @@ impl Writer<'_> {
 
 /// What a model says, before it is known which tools it calls.
 #[derive(Debug)]
-struct Answer {
+struct WrittenAnswer {
     id: String,
     text: String,
     thought: String,
@@ -424,18 +429,18 @@ struct Answer {
 
 /// A time in October 2026.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
+pub(super) struct SessionClock {
     ms: u64,
 }
 
-impl Clock {
+impl SessionClock {
     /// Sessions start seven minutes after one another.
-    pub(super) fn of(number: u32) -> Self {
+    pub(super) fn from_number(number: u32) -> Self {
         let ms = u64::from(number) * 7 * 60_000 % (28 * 86_400_000);
         Self { ms: ms + 12_345 }
     }
 
-    fn advance(&mut self, rng: &mut Rng) {
+    fn advance(&mut self, rng: &mut SeededRng) {
         self.ms += 200 + rng.below(4_000) as u64;
     }
 
@@ -459,7 +464,7 @@ impl Clock {
 }
 
 /// A UUID of version 4.
-pub(super) fn uuid(rng: &mut Rng) -> String {
+pub(super) fn uuid(rng: &mut SeededRng) -> String {
     let (high, low) = (rng.next_u64(), rng.next_u64());
     let mut id = String::with_capacity(36);
     let _ = write!(

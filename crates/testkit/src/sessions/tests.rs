@@ -5,28 +5,29 @@ use serde_json::Value;
 
 use super::*;
 
-const SMALL: Corpus = Corpus {
+const SMALL: SessionCorpus = SessionCorpus {
     seed: 7,
     sessions: 60,
     bytes_each: 20_000,
-    format: Format::Jsonl,
+    format: SessionFormat::Jsonl,
     projects: 4,
-    variety: Variety::Usual,
+    variety: WordVariety::Usual,
 };
 
-fn both() -> [Corpus; 2] {
-    let json = Corpus {
-        format: Format::Json,
+fn both() -> [SessionCorpus; 2] {
+    let json = SessionCorpus {
+        format: SessionFormat::Json,
         ..SMALL
     };
     [SMALL, json]
 }
 
 /// What each file of a corpus holds, beside what it should.
-fn files(corpus: &Corpus) -> Vec<(Session, Counts, String)> {
+fn files(corpus: &SessionCorpus) -> Vec<(CorpusSession, SessionCounts, String)> {
     let home = tempfile::tempdir().unwrap();
     let counts = corpus.write(home.path()).unwrap();
-    let read = |session: &Session| fs::read_to_string(home.path().join(&session.file)).unwrap();
+    let read =
+        |session: &CorpusSession| fs::read_to_string(home.path().join(&session.file)).unwrap();
     let files = corpus.list().zip(counts);
     files
         .map(|(session, counts)| (session.clone(), counts, read(&session)))
@@ -41,7 +42,7 @@ fn every_file_reads_as_the_session_it_should_be() {
             let calls = log
                 .messages()
                 .map(|message| MessageRecord::from_token(message).tool_calls().len() as u64);
-            let counts = Counts {
+            let counts = SessionCounts {
                 messages: log.messages().count() as u64,
                 superseded: log.skipped.superseded,
                 calls: calls.sum(),

@@ -1,7 +1,7 @@
 //! What people, models and tools say: prose, code, listings and logs, escaped for JSON.
 
-use super::Variety;
-use crate::mutate::Rng;
+use super::WordVariety;
+use crate::mutate::SeededRng;
 
 /// How many words there are besides the common ones.
 const RARE: usize = 12_000;
@@ -12,23 +12,23 @@ const RARE_IF_VARIED: usize = 200_000;
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     words: Vec<String>,
-    variety: Variety,
+    variety: WordVariety,
 }
 
 impl Vocabulary {
     /// The same words for every corpus.
-    pub(super) fn new(variety: Variety) -> Self {
-        let mut rng = Rng::new(0x1a91_da27);
+    pub(super) fn new(variety: WordVariety) -> Self {
+        let mut rng = SeededRng::new(0x1a91_da27);
         let count = match variety {
-            Variety::Usual => RARE,
-            Variety::Varied => RARE_IF_VARIED,
+            WordVariety::Usual => RARE,
+            WordVariety::Varied => RARE_IF_VARIED,
         };
         let words = (0..count).map(|_| word(&mut rng)).collect();
         Self { words, variety }
     }
 
     /// A rare word; those at the front are less rare, as in real texts.
-    fn rare(&self, rng: &mut Rng) -> &str {
+    fn rare(&self, rng: &mut SeededRng) -> &str {
         let limit = 1 + rng.below(self.words.len());
         let limit = 1 + rng.below(limit);
         &self.words[rng.below(limit)]
@@ -36,7 +36,7 @@ impl Vocabulary {
 }
 
 /// Three to four syllables.
-fn word(rng: &mut Rng) -> String {
+fn word(rng: &mut SeededRng) -> String {
     let syllables = 3 + rng.below(2);
     let mut word = String::new();
     for _ in 0..syllables {
@@ -47,12 +47,12 @@ fn word(rng: &mut Rng) -> String {
 
 /// Whoever writes: the words, and the numbers that choose among them.
 #[derive(Debug)]
-pub(super) struct Voice<'a> {
+pub(super) struct WordVoice<'a> {
     pub(super) vocabulary: &'a Vocabulary,
-    pub(super) rng: Rng,
+    pub(super) rng: SeededRng,
 }
 
-impl Voice<'_> {
+impl WordVoice<'_> {
     /// Prose of about `length` bytes.
     pub(super) fn prose(&mut self, out: &mut String, length: usize) {
         let end = out.len() + length;
@@ -81,7 +81,7 @@ impl Voice<'_> {
 
     /// Where texts are varied, more than half of them are rare words.
     fn vary(&mut self, out: &mut String) {
-        if self.vocabulary.variety == Variety::Varied {
+        if self.vocabulary.variety == WordVariety::Varied {
             for _ in 0..3 {
                 out.push_str(self.vocabulary.rare(&mut self.rng));
                 out.push(' ');

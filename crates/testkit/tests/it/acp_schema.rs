@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use lapidary_testkit::acp_schema::Oracle;
-use lapidary_testkit::captures::{self, Kind};
+use lapidary_testkit::acp_schema::SchemaOracle;
+use lapidary_testkit::captures::{self, CaptureKind};
 use serde_json::{Value, json};
 
 /// Lines that a client may send, each with the method it answers.
@@ -200,7 +200,7 @@ const BAD: [(&str, Option<&str>, &str); 26] = [
 )]
 fn good_lines_pass() {
     for (line, answers_to) in GOOD {
-        assert_eq!(Oracle::load().check_sent(line, answers_to), Ok(()));
+        assert_eq!(SchemaOracle::load().check_sent(line, answers_to), Ok(()));
     }
 }
 
@@ -211,7 +211,9 @@ fn good_lines_pass() {
 )]
 fn bad_lines_do_not_and_it_is_said_why() {
     for (line, answers_to, wrong) in BAD {
-        let said = Oracle::load().check_sent(line, answers_to).unwrap_err();
+        let said = SchemaOracle::load()
+            .check_sent(line, answers_to)
+            .unwrap_err();
         let said = said.split("\n  in ").next().unwrap();
         assert!(said.contains(wrong), "{line}: {said}");
     }
@@ -227,10 +229,10 @@ fn whole_recordings_are_checked() {
     let mut lines = 0;
     let captures = captures::all().into_iter();
     let of_agents =
-        captures.filter(|all| all.kind == Kind::Acp && all.name.starts_with("acp-agents/"));
+        captures.filter(|all| all.kind == CaptureKind::Acp && all.name.starts_with("acp-agents/"));
     for capture in of_agents {
         let folder = recording(&said(&String::from_utf8(capture.bytes()).unwrap()));
-        let checked = Oracle::load().check_recording(folder.path());
+        let checked = SchemaOracle::load().check_recording(folder.path());
         lines += checked.unwrap_or_else(|wrong| panic!("{}: {wrong}", capture.name));
     }
     assert!(lines > 50, "only {lines}");
@@ -256,7 +258,8 @@ fn an_answer_is_judged_by_what_was_asked_before_it() {
         "in",
         r#"{"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"cancelled"}}}"#.to_owned(),
     );
-    let check = |said: &[(&str, String)]| Oracle::load().check_recording(recording(said).path());
+    let check =
+        |said: &[(&str, String)]| SchemaOracle::load().check_recording(recording(said).path());
     let (file, permission) = (
         asked("fs/read_text_file"),
         asked("session/request_permission"),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use lapidary_testkit::sessions::{Corpus, NEEDLE};
+use lapidary_testkit::sessions::{NEEDLE, SessionCorpus};
 
 use super::agentsview::Agentsview;
 use super::contest::{Contest, Contestant};
@@ -46,7 +46,7 @@ impl Peers {
     pub(super) fn add_cli(
         &self,
         contest: &mut Contest,
-        corpus: &Corpus,
+        corpus: &SessionCorpus,
         folder: &Path,
     ) -> Result<()> {
         let gemini = match &self.gemini {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use lapidary_testkit::sessions::{Corpus, NEEDLE, Session};
+use lapidary_testkit::sessions::{CorpusSession, NEEDLE, SessionCorpus};
 
 use super::FLOOR;
 use super::contest::Contestant;
@@ -19,7 +19,7 @@ pub(super) struct Stage {
     pub(super) home: PathBuf,
     /// What is gone with the bench: an index, a home of the user.
     folder: PathBuf,
-    corpus: Corpus,
+    corpus: SessionCorpus,
 }
 
 impl Stage {
@@ -27,7 +27,7 @@ impl Stage {
         lapidary: &Path,
         home: PathBuf,
         folder: PathBuf,
-        corpus: Corpus,
+        corpus: SessionCorpus,
     ) -> Result<Self> {
         let stage = Self {
             lapidary: lapidary.to_owned(),
@@ -126,7 +126,7 @@ impl Stage {
         ]
     }
 
-    fn ids(&self, wanted: impl Fn(&Session) -> bool) -> BTreeSet<String> {
+    fn ids(&self, wanted: impl Fn(&CorpusSession) -> bool) -> BTreeSet<String> {
         let sessions = self.corpus.list().filter(wanted);
         sessions.map(|session| session.id).collect()
     }

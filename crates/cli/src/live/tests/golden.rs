@@ -7,7 +7,7 @@ use lapidary::render::live::TerminalSize;
 use lapidary::vocab::Event;
 use lapidary::wire::lines::LineBuffer;
 use lapidary_testkit::captures::{self, Capture};
-use lapidary_testkit::golden::Goldens;
+use lapidary_testkit::golden::GoldenFiles;
 
 use super::terminal::{NARROW, WIDE, delta, events, played};
 
@@ -30,7 +30,7 @@ fn of_capture(capture: &Capture) -> Vec<Event> {
     events
 }
 
-fn check(goldens: &mut Goldens, name: &str, events: &[Event]) {
+fn check(goldens: &mut GoldenFiles, name: &str, events: &[Event]) {
     for size in [WIDE, NARROW] {
         let TerminalSize { width, height } = size;
         let folder = captures::fixtures().join("../golden/live").join(name);
@@ -44,7 +44,7 @@ fn check(goldens: &mut Goldens, name: &str, events: &[Event]) {
 
 #[test]
 fn captures_on_a_terminal() {
-    let mut goldens = Goldens::default();
+    let mut goldens = GoldenFiles::default();
     for name in [
         "gemini-0.24.0/tool-mixed",
         "gemini-0.61.0/api-400-bad-key",
@@ -102,7 +102,7 @@ fn a_long_answer_and_a_long_diff_on_a_terminal() {
     bodies.push(
         r#"{"event":"run_end","outcome":"completed","cause":"end_turn","exitCode":0}"#.to_owned(),
     );
-    let mut goldens = Goldens::default();
+    let mut goldens = GoldenFiles::default();
     check(&mut goldens, "markdown", &events(&bodies));
     goldens.finish();
 }

@@ -2,15 +2,15 @@
 //! as the schema has it.
 
 use lapidary_standin::api::{FakeApi, Script, Turn};
-use lapidary_testkit::acp::{Peer, World};
-use lapidary_testkit::acp_schema::Oracle;
+use lapidary_testkit::acp::{AcpWorld, Peer};
+use lapidary_testkit::acp_schema::SchemaOracle;
 use serde_json::Value;
 
 use crate::run::world::{MARK, Mark, Told};
 use crate::support::lapidary;
 
 /// A run of an agent whose model says what the script says.
-fn run(peer: Peer, world: &World, script: Script, args: &[&str]) -> Told {
+fn run(peer: Peer, world: &AcpWorld, script: Script, args: &[&str]) -> Told {
     let api = FakeApi::start_in_thread(script).unwrap();
     let mark = Mark::fresh();
     let words = peer.command_line();
@@ -26,7 +26,7 @@ fn run(peer: Peer, world: &World, script: Script, args: &[&str]) -> Told {
     let told = Told::by(command);
     mark.assert_nothing_is_left();
     let recording = told.end()["extensions"]["lapidary.recording"].clone();
-    let checked = Oracle::load().check_recording(recording.as_str().unwrap().as_ref());
+    let checked = SchemaOracle::load().check_recording(recording.as_str().unwrap().as_ref());
     assert!(checked.unwrap() >= 3, "{told:?}");
     told
 }
@@ -60,7 +60,7 @@ fn assert_prompted(told: &Told, words: &str) {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn the_example_agent_is_denied_what_no_rule_allows() {
-    let world = World::new(Peer::SdkExample);
+    let world = AcpWorld::new(Peer::SdkExample);
     for (args, decision, verdict) in [
         (&["go"][..], "denied", ("permission_denied", Some(18))),
         (&["--allow", "edit", "go"], "allowed", ("end_turn", Some(0))),
@@ -95,7 +95,7 @@ fn opencode_runs_a_command_by_a_rule_and_not_against_one() {
 }
 
 fn check(peer: Peer, family: &str, allow: &[&str]) {
-    let world = World::new(peer);
+    let world = AcpWorld::new(peer);
     let (tool, args) = peer.shell_call("touch made").unwrap();
     let script = || {
         let first = Turn::thought("A file is wanted.").and_text("I will make it.");

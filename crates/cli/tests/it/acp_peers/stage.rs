@@ -9,8 +9,8 @@ use lapidary::engine::process::{Command, Supervisor};
 use lapidary::engine::recording::Recorder;
 use lapidary::vocab::Json;
 use lapidary_standin::api::{Dialect, FakeApi, RequestKind, Script};
-use lapidary_testkit::acp::{Peer, World};
-use lapidary_testkit::acp_schema::Oracle;
+use lapidary_testkit::acp::{AcpWorld, Peer};
+use lapidary_testkit::acp_schema::SchemaOracle;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -22,7 +22,7 @@ const PATIENCE: Duration = lapidary_testkit::patience::HANG;
 const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) struct Stage {
-    world: World,
+    world: AcpWorld,
     api: FakeApi,
     mark: Mark,
     agent: Agent,
@@ -43,7 +43,7 @@ pub(super) struct Turn {
 
 impl Stage {
     pub(super) async fn start(peer: Peer, script: Script) -> Self {
-        let (world, mark) = (World::new(peer), Mark::fresh());
+        let (world, mark) = (AcpWorld::new(peer), Mark::fresh());
         let api = FakeApi::start(script).await.unwrap();
         let words = peer.command_line();
         let mut command = Command::new(&words[0], world.project());
@@ -151,7 +151,7 @@ impl Stage {
         timeout(PATIENCE, self.agent.end(GRACE)).await.unwrap();
         self.mark.assert_nothing_is_left();
         let recording = self.world.root().join("runs/run");
-        let checked = Oracle::load().check_recording(&recording).unwrap();
+        let checked = SchemaOracle::load().check_recording(&recording).unwrap();
         assert!(checked >= 5, "only {checked} lines");
     }
 

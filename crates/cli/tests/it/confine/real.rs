@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use lapidary_standin::api::{FakeApi, Script, Turn};
-use lapidary_testkit::acp::{Peer, World};
+use lapidary_testkit::acp::{AcpWorld, Peer};
 use serde_json::json;
 
 use crate::run::world::{MARK, Mark, Told};
 use crate::support::{lapidary, output};
 
 /// What the model does: it reads a file, writes one, and has a command write another, here and elsewhere.
-fn script(peer: Peer, world: &World) -> Script {
+fn script(peer: Peer, world: &AcpWorld) -> Script {
     let path = |name: &str| world.project().join(name);
     let shell = "cat given > made; mktemp > temporary; echo x > ../outside/escaped; true";
     let (read, write) = match peer {
@@ -46,7 +46,7 @@ fn script(peer: Peer, world: &World) -> Script {
 }
 
 /// A program of this name that starts the peer, so that it is known by it.
-fn program(world: &World, peer: Peer, name: &str) {
+fn program(world: &AcpWorld, peer: Peer, name: &str) {
     let words = peer.command_line();
     let words = words
         .iter()
@@ -62,7 +62,7 @@ fn program(world: &World, peer: Peer, name: &str) {
     assert!(output(shell, text.as_bytes()).status.success());
 }
 
-fn run(peer: Peer, name: &str, world: &World) -> Told {
+fn run(peer: Peer, name: &str, world: &AcpWorld) -> Told {
     program(world, peer, name);
     fs::write(world.project().join("given"), "given\n").unwrap();
     fs::create_dir(world.root().join("outside")).unwrap();
@@ -101,8 +101,8 @@ fn mentions(directory: &Path, text: &str) -> bool {
     })
 }
 
-fn check(peer: Peer, name: &str, state: &str) -> World {
-    let world = World::new(peer);
+fn check(peer: Peer, name: &str, state: &str) -> AcpWorld {
+    let world = AcpWorld::new(peer);
     let told = run(peer, name, &world);
     assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
     let read = |name: &str| fs::read_to_string(world.project().join(name)).unwrap_or_default();

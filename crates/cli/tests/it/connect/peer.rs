@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use jsonschema::Validator;
 use lapidary::vocab::schema::Published;
-use lapidary_testkit::acp_schema::Oracle;
+use lapidary_testkit::acp_schema::SchemaOracle;
 use serde_json::{Value, json};
 
 use crate::run::world::World;
@@ -236,7 +236,7 @@ impl Peer {
         let recording = end["extensions"]["lapidary.recording"].as_str();
         // An agent that was not started was told nothing.
         let recording = recording.filter(|it| Path::new(it).join("stdin").exists());
-        if let (Some(oracle), Some(recording)) = (Oracle::if_installed(), recording) {
+        if let (Some(oracle), Some(recording)) = (SchemaOracle::if_installed(), recording) {
             let checked = oracle.check_recording(recording.as_ref());
             assert!(checked.is_ok(), "{checked:?}");
         }

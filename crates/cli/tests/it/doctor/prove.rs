@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use lapidary::vocab::doctor::Checkup;
-use lapidary_testkit::gemini::{Version, World as RealWorld};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld as RealWorld};
 use serde_json::Value;
 
 use super::{Visit, WELL, doctor};
@@ -189,7 +189,7 @@ fn an_agent_gets_nothing_of_the_users() {
 }
 
 /// The proofs of a real Gemini CLI.
-fn of_real(version: Version) -> Visit {
+fn of_real(version: GeminiVersion) -> Visit {
     let world = RealWorld::new();
     let mut command = lapidary(["doctor", "--prove", "--format", "json", "--timeout", "60"]);
     command
@@ -213,7 +213,7 @@ fn of_real(version: Version) -> Visit {
     ignore = "takes long: run `cargo xtask test --full`"
 )]
 fn the_real_older_agent_is_not_started_with_rules() {
-    let visit = of_real(Version::V0_24_0);
+    let visit = of_real(GeminiVersion::V0_24_0);
     assert_eq!(visit.code, Some(0), "{visit:?}");
     assert_eq!(holders(&visit, "stream-json"), ["not_started"; 8]);
 }
@@ -224,7 +224,7 @@ fn the_real_older_agent_is_not_started_with_rules() {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn the_real_agent_is_proven_without_an_account() {
-    let visit = of_real(Version::V0_61_0);
+    let visit = of_real(GeminiVersion::V0_61_0);
     assert_eq!(visit.complaints(), Vec::new(), "{visit:?}");
     let expected = [
         "prove_start ok",

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary_standin::api::{Chunk, Script, Turn};
-use lapidary_testkit::acp_schema::Oracle;
-use lapidary_testkit::gemini::Version::V0_61_0;
+use lapidary_testkit::acp_schema::SchemaOracle;
+use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn spoken(real: &Real, args: &[&str]) -> Told {
 fn check_recording(told: &Told) {
     let end = told.events.last().unwrap();
     let recording = end["extensions"]["lapidary.recording"].as_str().unwrap();
-    let checked = Oracle::load().check_recording(recording.as_ref());
+    let checked = SchemaOracle::load().check_recording(recording.as_ref());
     assert!(checked.unwrap() >= 3, "{end}");
 }
 
@@ -307,7 +307,7 @@ fn a_permission_that_nobody_has_given_is_cancelled_with_its_turn() {
     assert_eq!(told("turn_complete", "subtype"), "cancelled");
     assert!(!real.world.project().join("made").exists());
     let recording = &events.last().unwrap()["extensions"]["lapidary.recording"];
-    let checked = Oracle::load().check_recording(recording.as_str().unwrap().as_ref());
+    let checked = SchemaOracle::load().check_recording(recording.as_str().unwrap().as_ref());
     assert!(checked.is_ok(), "{checked:?}");
 }
 

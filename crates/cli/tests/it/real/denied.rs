@@ -1,7 +1,7 @@
 //! What the real CLI is not allowed to do, over both transports.
 
 use lapidary_standin::api::{Script, Turn};
-use lapidary_testkit::gemini::Version::V0_61_0;
+use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 use serde_json::{Value, json};
 
 use super::world::Real;

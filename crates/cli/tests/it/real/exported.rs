@@ -4,7 +4,7 @@ use std::fs;
 
 use lapidary_standin::api::{RequestKind, Script};
 use lapidary_testkit::captures;
-use lapidary_testkit::gemini::Version::V0_61_0;
+use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 use serde_json::Value;
 
 use super::world::Real;

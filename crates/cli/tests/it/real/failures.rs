@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lapidary_standin::api::{AfterScript, ApiError, Script, Turn};
-use lapidary_testkit::gemini::Version::{V0_24_0, V0_61_0};
+use lapidary_testkit::gemini::GeminiVersion::{V0_24_0, V0_61_0};
 use serde_json::{Value, json};
 
 use super::world::Real;

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary_standin::api::{Script, Turn};
-use lapidary_testkit::gemini::Version::{self, V0_24_0, V0_61_0};
+use lapidary_testkit::gemini::GeminiVersion::{self, V0_24_0, V0_61_0};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::run::world::Told;
 use crate::support::{DEADLINE, ended};
 
 /// A run whose shell tool sleeps, with a child that sleeps too.
-fn in_a_tool(version: Version, args: &[&str]) -> (Real, Child) {
+fn in_a_tool(version: GeminiVersion, args: &[&str]) -> (Real, Child) {
     let command = json!({"command": "sleep 611 & sleep 612"});
     let real = Real::new(
         version,

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use lapidary_standin::api::{Chunk, Script, Turn};
-use lapidary_testkit::gemini::Version::V0_61_0;
+use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 use serde_json::Value;
 
 use super::world::Real;

@@ -6,7 +6,7 @@
 use std::fs;
 
 use lapidary_standin::api::{AfterScript, ReportedUsage, Script, Turn};
-use lapidary_testkit::gemini::Version::V0_61_0;
+use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 use serde_json::{Value, json};
 
 use super::world::Real;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lapidary_standin::api::Script;
-use lapidary_testkit::gemini::Version::V0_61_0;
+use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 
 use super::world::Real;
 

@@ -1,7 +1,7 @@
 //! Sessions, as far as they are passed through.
 
 use lapidary_standin::api::Script;
-use lapidary_testkit::gemini::Version::V0_61_0;
+use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 
 use super::world::Real;
 

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary_standin::api::{Script, ScriptRule, Turn};
-use lapidary_testkit::gemini::Version::V0_61_0;
+use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 use serde_json::{Value, json};
 
 use self::dice::Dice;

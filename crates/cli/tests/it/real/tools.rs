@@ -1,7 +1,7 @@
 //! Each tool of the CLI, called by the model.
 
 use lapidary_standin::api::{Chunk, Script, Turn};
-use lapidary_testkit::gemini::Version::{V0_24_0, V0_61_0};
+use lapidary_testkit::gemini::GeminiVersion::{V0_24_0, V0_61_0};
 use serde_json::{Value, json};
 
 use super::world::{Real, outline};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lapidary_standin::api::Script;
-use lapidary_testkit::gemini::{Version::V0_61_0, peers};
+use lapidary_testkit::gemini::{GeminiVersion::V0_61_0, peers};
 use serde_json::Value;
 
 use super::acp::backdate;

@@ -4,29 +4,29 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use lapidary_standin::api::{FakeApi, Script};
-use lapidary_testkit::gemini::{self, Version};
+use lapidary_testkit::gemini::{self, GeminiVersion};
 use serde_json::Value;
 
 use crate::run::world::{MARK, Mark, Told};
 use crate::support::lapidary;
 
 pub(crate) struct Real {
-    pub(crate) version: Version,
-    pub(crate) world: gemini::World,
+    pub(crate) version: GeminiVersion,
+    pub(crate) world: gemini::GeminiWorld,
     pub(crate) api: FakeApi,
     mark: Mark,
 }
 
 impl Real {
     /// The CLI of this version, whose model says what the script says.
-    pub(crate) fn new(version: Version, script: Script) -> Self {
+    pub(crate) fn new(version: GeminiVersion, script: Script) -> Self {
         Self::with_settings(version, script, &Value::Null)
     }
 
-    pub(crate) fn with_settings(version: Version, script: Script, settings: &Value) -> Self {
+    pub(crate) fn with_settings(version: GeminiVersion, script: Script, settings: &Value) -> Self {
         let world = match settings {
-            Value::Null => gemini::World::new(),
-            settings => gemini::World::with_settings(settings),
+            Value::Null => gemini::GeminiWorld::new(),
+            settings => gemini::GeminiWorld::with_settings(settings),
         };
         Self {
             version,

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use lapidary_testkit::recorded::{Recorded, header, log};
+use lapidary_testkit::recorded::{RecordedHome, header, log};
 use serde_json::{Value, json};
 
 use super::{object, sessions};
@@ -13,13 +13,13 @@ use super::{object, sessions};
 const START: &str = "2026-01-02T10:00:00.000Z";
 
 /// A home with one good session.
-fn home() -> Recorded {
-    let home = Recorded::new();
+fn home() -> RecordedHome {
+    let home = RecordedHome::new();
     home.session("good", START, &["the good one"]);
     home
 }
 
-fn list(home: &Recorded) -> Value {
+fn list(home: &RecordedHome) -> Value {
     let before = home.tree();
     let ran = sessions(home, &["list", "--hidden"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
@@ -167,7 +167,7 @@ fn odd_ids_are_listed_shown_and_lead_nowhere() {
         "\u{1b}[2J",
         "\u{202e}x",
     ] {
-        let home = Recorded::new();
+        let home = RecordedHome::new();
         home.put("x", "outside");
         let path = home.chat("session-odd.jsonl", &log(id, START, &["said it"]));
         let list = list(&home);
@@ -265,7 +265,7 @@ fn a_clock_in_the_future_and_times_that_are_none_do_no_harm() {
 
 #[test]
 fn two_files_of_one_session_are_one_and_ids_that_begin_alike_are_two() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let (one, two) = (
         "aaaaaaaa-0000-4000-8000-000000000001",
         "aaaaaaaa-0000-4000-8000-000000000002",
@@ -301,7 +301,7 @@ fn two_files_of_one_session_are_one_and_ids_that_begin_alike_are_two() {
 
 #[test]
 fn nothing_at_all_is_said_in_a_sentence() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let ran = sessions(&home, &["show"]);
     assert_eq!(ran.code, Some(13));
     assert_eq!(
@@ -325,7 +325,7 @@ fn nothing_at_all_is_said_in_a_sentence() {
 /// Not a directory at all, so that not even root can look into it.
 #[test]
 fn what_cannot_be_looked_into_is_said_even_if_nothing_else_is_there() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let _ = fs::remove_dir_all(home.home().join(".gemini/tmp"));
     home.put("tmp", "");
     let list = object(&sessions(&home, &["list", "--all"]), "sessions");

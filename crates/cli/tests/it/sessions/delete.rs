@@ -1,6 +1,6 @@
 //! `sessions delete`.
 
-use lapidary_testkit::recorded::Recorded;
+use lapidary_testkit::recorded::RecordedHome;
 
 use super::{object, sessions, variables};
 use crate::usage::on_a_terminal;
@@ -8,8 +8,8 @@ use crate::usage::on_a_terminal;
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const OTHER: &str = "aaaaaaaa-0000-4000-8000-000000000002";
 
-fn home() -> Recorded {
-    let home = Recorded::new();
+fn home() -> RecordedHome {
+    let home = RecordedHome::new();
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     home.session(OTHER, "2026-01-03T10:00:00.000Z", &["second"]);
     home.put(
@@ -70,7 +70,7 @@ fn one_that_is_not_there_stops_all_of_them() {
         assert_eq!((ran.stderr, ran.stdout), (told, String::new()));
         assert_eq!(home.tree(), before);
     }
-    let empty = Recorded::new();
+    let empty = RecordedHome::new();
     let ran = sessions(&empty, &["delete", "--yes", "1"]);
     assert_eq!(ran.code, Some(13));
     assert!(
@@ -124,7 +124,7 @@ fn a_terminal_is_shown_what_goes_and_asked() {
 
 #[test]
 fn names_from_files_do_not_reach_the_terminal_as_they_are() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(
         "evil-\u{1b}[2J",
         "2026-01-02T10:00:00.000Z",
@@ -139,7 +139,7 @@ fn names_from_files_do_not_reach_the_terminal_as_they_are() {
     );
 }
 
-fn is_in_the_vault(home: &Recorded, text: &str) -> bool {
+fn is_in_the_vault(home: &RecordedHome, text: &str) -> bool {
     let mut left = vec![home.home().join(".local/state/lapidary/vault")];
     while let Some(at) = left.pop() {
         for entry in std::fs::read_dir(&at).unwrap() {

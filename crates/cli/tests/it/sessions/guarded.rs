@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use lapidary_testkit::recorded::Recorded;
+use lapidary_testkit::recorded::RecordedHome;
 
 use crate::run::world::{Told, World};
 use crate::support::{ended, output};
@@ -15,14 +15,14 @@ const START: &str = "2026-01-02T10:00:00.000Z";
 const STUB: &str = "session-2026-01-02T11-00-aaaaaaaa.jsonl";
 
 /// A command in a world whose agent works in the project of a home.
-fn command(world: &World, home: &Recorded, args: &[&str]) -> Command {
+fn command(world: &World, home: &RecordedHome, args: &[&str]) -> Command {
     let mut command = world.lapidary(args);
     command.current_dir(home.project()).env("HOME", home.home());
     command
 }
 
-fn begun() -> (Recorded, PathBuf, String) {
-    let home = Recorded::new();
+fn begun() -> (RecordedHome, PathBuf, String) {
+    let home = RecordedHome::new();
     keep_for_ever(&home.home());
     let path = home.session(ONE, START, &["first"]);
     let text = fs::read_to_string(&path).unwrap();
@@ -36,7 +36,7 @@ fn keep_for_ever(home: &Path) {
     fs::write(home.join(".gemini/settings.json"), settings).unwrap();
 }
 
-fn chats(home: &Recorded) -> String {
+fn chats(home: &RecordedHome) -> String {
     home.folder().join("chats").display().to_string()
 }
 

@@ -1,6 +1,6 @@
 //! `sessions list`: the session that the command was called in.
 
-use lapidary_testkit::recorded::Recorded;
+use lapidary_testkit::recorded::RecordedHome;
 
 use super::{command, object, sessions};
 use crate::support::{Ran, output};
@@ -10,7 +10,7 @@ const OTHER: &str = "bbbbbbbb-0000-4000-8000-000000000002";
 
 #[test]
 fn inside_a_hook_its_own_session_is_marked() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, "2026-01-01T10:00:00.000Z", &["one"]);
     home.session(OTHER, "2026-01-02T10:00:00.000Z", &["other"]);
     let listed = |args: &[&str]| {
@@ -36,7 +36,7 @@ fn inside_a_hook_its_own_session_is_marked() {
 /// What was added to last comes first, and the numbers stay Gemini CLI's. JSON is in the order of the numbers.
 #[test]
 fn the_newest_session_comes_first_and_the_time_can_be_narrowed() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, "2026-01-01T10:00:00.000Z", &["oldest"]);
     home.session(OTHER, "2026-01-02T10:00:00.000Z", &["middle"]);
     let today = jiff::Timestamp::now().to_string();

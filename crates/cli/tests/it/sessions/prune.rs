@@ -2,15 +2,15 @@
 
 use std::time::{Duration, SystemTime};
 
-use lapidary_testkit::recorded::Recorded;
+use lapidary_testkit::recorded::RecordedHome;
 
 use super::{object, sessions};
 
 const DAY: Duration = Duration::from_hours(24);
 
 /// Two old sessions and one of now, an old empty file and a new one.
-fn home() -> Recorded {
-    let home = Recorded::new();
+fn home() -> RecordedHome {
+    let home = RecordedHome::new();
     let now = SystemTime::now();
     for (id, time) in [
         ("old-one", "2020-01-02T10:00:00.000Z"),

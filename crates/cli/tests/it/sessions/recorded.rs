@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary_testkit::recorded::Recorded;
+use lapidary_testkit::recorded::RecordedHome;
 use serde_json::json;
 
 use super::{object, sessions};
@@ -12,14 +12,14 @@ const OTHER: &str = "cccccccc-0000-4000-8000-000000000002";
 const START: &str = "2026-01-02T10:00:00.000Z";
 
 /// A home with a session of Gemini CLI and a recorded run of another agent, which spoke the same stream.
-fn both() -> Recorded {
-    let home = Recorded::new();
+fn both() -> RecordedHome {
+    let home = RecordedHome::new();
     home.session(ONE, START, &["a question of old"]);
     record(&home, "20260103T100000-aa", "qwen", OTHER);
     home
 }
 
-fn record(home: &Recorded, run: &str, agent: &str, session: &str) {
+fn record(home: &RecordedHome, run: &str, agent: &str, session: &str) {
     let folder = home.home().join(".local/state/lapidary/runs").join(run);
     fs::create_dir_all(&folder).unwrap();
     let stream = [
@@ -65,7 +65,7 @@ fn a_session_that_is_only_recorded_is_listed_after_those_of_gemini_cli() {
 
 #[test]
 fn the_agent_is_not_named_where_every_session_is_of_the_same() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, START, &["a question of old"]);
     record(&home, "20260103T100000-aa", "gemini", ONE);
     let text = sessions(&home, &["list", "--format", "text"]).stdout;

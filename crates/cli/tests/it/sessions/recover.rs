@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary_testkit::recorded::{self, Recorded};
+use lapidary_testkit::recorded::{self, RecordedHome};
 use serde_json::{Value, json};
 
 use super::{object, sessions};
@@ -13,13 +13,13 @@ const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const START: &str = "2026-01-02T10:00:00.000Z";
 
 /// A report, from a command that went well.
-fn report(home: &Recorded, args: &[&str]) -> Value {
+fn report(home: &RecordedHome, args: &[&str]) -> Value {
     let ran = sessions(home, &[&["recover"], args].concat());
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{args:?}");
     object(&ran, "recover")
 }
 
-fn listed(home: &Recorded) -> Vec<String> {
+fn listed(home: &RecordedHome) -> Vec<String> {
     let ran = sessions(home, &["list", "--format", "json"]);
     let list: Value = serde_json::from_str(&ran.stdout).unwrap();
     let sessions = list["sessions"].as_array().unwrap();
@@ -30,8 +30,8 @@ fn listed(home: &Recorded) -> Vec<String> {
 }
 
 /// What the CLI left of a session that was loaded over ACP in the minute of its making.
-fn wiped() -> (Recorded, String) {
-    let home = Recorded::new();
+fn wiped() -> (RecordedHome, String) {
+    let home = RecordedHome::new();
     let text = String::from_utf8(read(WIPED)).unwrap();
     let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     let id = header["sessionId"].as_str().unwrap().to_owned();
@@ -122,7 +122,7 @@ fn people_are_told_what_hides_where() {
 /// The stub that a resumed session leaves, and with which the CLI's next start deletes the conversation.
 #[test]
 fn a_stub_beside_a_conversation_goes_into_the_vault() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let whole = home.session(ONE, START, &["first"]);
     let later = "2026-01-02T11:00:00.000Z";
     let stub = home.chat(
@@ -141,7 +141,7 @@ fn a_stub_beside_a_conversation_goes_into_the_vault() {
 
 #[test]
 fn a_session_that_is_only_in_the_vault_comes_from_there() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let file = home.session(ONE, START, &["first"]);
     sessions(&home, &["vault", "add"]);
     fs::remove_file(&file).unwrap();
@@ -172,7 +172,7 @@ fn a_session_that_is_only_in_the_vault_comes_from_there() {
 
 #[test]
 fn a_file_that_lost_its_first_line_is_found_and_gets_one() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let log = recorded::log(ONE, START, &["first", "second"]);
     let (_, headless) = log.split_once('\n').unwrap();
     let file = home.chat(
@@ -191,7 +191,7 @@ fn a_file_that_lost_its_first_line_is_found_and_gets_one() {
 
 #[test]
 fn what_was_left_out_on_purpose_comes_back_only_if_asked_for() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let log = recorded::log(ONE, START, &["first", "second"]);
     let rewind = json!({ "$rewindTo": format!("{ONE}-u1") });
     home.chat(
@@ -206,7 +206,7 @@ fn what_was_left_out_on_purpose_comes_back_only_if_asked_for() {
 
 #[test]
 fn what_is_not_there_is_said_with_13() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, START, &["first"]);
     let missing = home.root().join("missing.jsonl");
     for (what, message) in [

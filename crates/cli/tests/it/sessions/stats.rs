@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use lapidary_testkit::recorded::{Recorded, header};
+use lapidary_testkit::recorded::{RecordedHome, header};
 use serde_json::json;
 
 use super::{command, object, sessions};
 use crate::support::output;
 
-fn home() -> Recorded {
-    let home = Recorded::new();
+fn home() -> RecordedHome {
+    let home = RecordedHome::new();
     home.session("one", "2026-01-05T10:00:00.000Z", &["a", "b", "c"]);
     home.session("two", "2026-01-07T10:00:00.000Z", &["d"]);
     let time = "2026-01-08T10:00:00.000Z";

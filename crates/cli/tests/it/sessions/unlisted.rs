@@ -3,7 +3,7 @@
 use std::fs;
 
 use lapidary::sessions::project_hash;
-use lapidary_testkit::recorded::{self, Recorded};
+use lapidary_testkit::recorded::{self, RecordedHome};
 use serde_json::Value;
 
 use super::{object, sessions};
@@ -14,8 +14,8 @@ const OTHER: &str = "bbbbbbbb-0000-4000-8000-000000000002";
 const START: &str = "2026-01-02T10:00:00.000Z";
 
 /// A session that was copied and then deleted, with the stub that the CLI leaves.
-fn lost() -> Recorded {
-    let home = Recorded::new();
+fn lost() -> RecordedHome {
+    let home = RecordedHome::new();
     let file = home.session(ONE, START, &["a question of old"]);
     assert_eq!(sessions(&home, &["vault", "add"]).code, Some(0));
     fs::remove_file(file).unwrap();
@@ -55,7 +55,7 @@ fn a_list_of_nothing_but_the_vaults_sessions_does_not_say_that_there_are_none() 
         text.stderr
     );
     // Nothing but a stub.
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let stub = recorded::header(ONE, START, START).to_string();
     home.chat("session-2026-01-03T10-00-aaaaaaaa.jsonl", &stub);
     let text = sessions(&home, &["list", "--format", "text"]);
@@ -64,7 +64,7 @@ fn a_list_of_nothing_but_the_vaults_sessions_does_not_say_that_there_are_none() 
         "{}",
         text.stderr
     );
-    let empty = sessions(&Recorded::new(), &["list", "--format", "text"]);
+    let empty = sessions(&RecordedHome::new(), &["list", "--format", "text"]);
     assert!(empty.stderr.contains("no sessions recorded here yet"));
 }
 
@@ -108,7 +108,7 @@ fn what_only_the_vault_has_is_shown_searched_and_named() {
 /// What was deleted through us is deleted.
 #[test]
 fn a_session_that_was_deleted_on_purpose_is_not_listed() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, START, &["first"]);
     sessions(&home, &["vault", "add"]);
     assert_eq!(sessions(&home, &["delete", ONE, "--yes"]).code, Some(0));
@@ -118,7 +118,7 @@ fn a_session_that_was_deleted_on_purpose_is_not_listed() {
 
 #[test]
 fn the_sessions_of_an_older_directory_come_last_and_a_copy_is_continued() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, START, &["new directory"]);
     let hash = project_hash(&home.project());
     let old = "2025-12-01T10:00:00.000Z";

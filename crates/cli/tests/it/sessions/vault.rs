@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use lapidary_testkit::recorded::{self, Recorded};
+use lapidary_testkit::recorded::{self, RecordedHome};
 use serde_json::Value;
 
 use super::pty::Pty;
@@ -15,8 +15,8 @@ const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const OTHER: &str = "bbbbbbbb-0000-4000-8000-000000000002";
 const START: &str = "2026-01-02T10:00:00.000Z";
 
-fn home() -> Recorded {
-    let home = Recorded::new();
+fn home() -> RecordedHome {
+    let home = RecordedHome::new();
     home.put(
         "settings.json",
         r#"{"general":{"sessionRetention":{"enabled":false}}}"#,
@@ -26,26 +26,26 @@ fn home() -> Recorded {
     home
 }
 
-fn vault(home: &Recorded, args: &[&str]) -> Ran {
+fn vault(home: &RecordedHome, args: &[&str]) -> Ran {
     sessions(home, &[&["vault"], args].concat())
 }
 
 /// A report, from a command that went well.
-fn report(home: &Recorded, args: &[&str]) -> Value {
+fn report(home: &RecordedHome, args: &[&str]) -> Value {
     let ran = vault(home, args);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{args:?}");
     object(&ran, "vault")
 }
 
-fn text(home: &Recorded, args: &[&str]) -> Ran {
+fn text(home: &RecordedHome, args: &[&str]) -> Ran {
     vault(home, &[args, &["--format", "text"]].concat())
 }
 
-fn directory(home: &Recorded) -> PathBuf {
+fn directory(home: &RecordedHome) -> PathBuf {
     home.home().join(".local/state/lapidary/vault")
 }
 
-fn file(home: &Recorded) -> PathBuf {
+fn file(home: &RecordedHome) -> PathBuf {
     let name = recorded::file_name(ONE, START);
     home.folder().join("chats").join(name)
 }
@@ -395,7 +395,7 @@ fn a_vault_that_is_a_file_is_named() {
 /// What is in files and names is hostile on a terminal.
 #[test]
 fn nothing_of_theirs_reaches_the_reader_unfiltered() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let id = "eeeeeeee\u{1b}[2J\u{7}";
     home.chat(
         "session-2026-01-01T00-00-\u{1b}[31mx.jsonl",

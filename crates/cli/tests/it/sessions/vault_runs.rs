@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use lapidary_testkit::recorded::{self, Recorded};
+use lapidary_testkit::recorded::{self, RecordedHome};
 use serde_json::{Value, json};
 
 use crate::run::world::{Told, World};
@@ -14,20 +14,20 @@ const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const START: &str = "2026-01-02T10:00:00.000Z";
 
 /// A command in a world whose agent works in the project of a home.
-fn command(world: &World, home: &Recorded, args: &[&str]) -> Command {
+fn command(world: &World, home: &RecordedHome, args: &[&str]) -> Command {
     let mut command = world.lapidary(args);
     command.current_dir(home.project()).env("HOME", home.home());
     command
 }
 
 /// The same where the vault is a small disk.
-fn with_a_full_disk(world: &World, home: &Recorded, args: &[&str]) -> Command {
+fn with_a_full_disk(world: &World, home: &RecordedHome, args: &[&str]) -> Command {
     let usual = command(world, home, args);
     with_a_small_disk(&usual, &world.path("state/vault"), "64k")
 }
 
-fn large_session() -> Recorded {
-    let home = Recorded::new();
+fn large_session() -> RecordedHome {
+    let home = RecordedHome::new();
     home.session(ONE, START, &[&"long ".repeat(40_000)]);
     home
 }
@@ -78,7 +78,7 @@ fn a_full_disk_stops_only_what_would_be_endangered() {
 
 #[test]
 fn so_does_a_vault_that_is_a_file() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, START, &["first"]);
     let before = home.tree();
     let world = world();
@@ -105,7 +105,7 @@ fn so_does_a_vault_that_is_a_file() {
 /// Not a directory at all, so that not even root can read it.
 #[test]
 fn so_does_a_state_directory_that_cannot_be_read() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, START, &["first"]);
     let world = world();
     fs::write(world.path("state"), "").unwrap();
@@ -121,7 +121,7 @@ fn so_does_a_state_directory_that_cannot_be_read() {
 /// What the user has the CLI delete is not brought back; what it deletes beyond that is.
 #[test]
 fn what_the_users_settings_delete_stays_deleted_and_is_in_the_vault() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let old = home.session("old", START, &["long ago"]);
     let recent = jiff::Timestamp::now().to_string();
     let recent = home.session("recent", &recent, &["today"]);

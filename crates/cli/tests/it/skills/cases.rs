@@ -1,6 +1,6 @@
 //! Files that are skills, nearly skills, or no skills at all: new ones from every seed.
 
-use lapidary_testkit::mutate::Rng;
+use lapidary_testkit::mutate::SeededRng;
 
 /// What stands behind a key: what YAML reads in many ways, and what it does not read.
 const VALUES: [&str; 100] = [
@@ -147,7 +147,7 @@ const ENDINGS: [&str; 4] = ["--- x", "----", "---\n", "..."];
 const BODIES: [&str; 4] = ["\n body \n", "", "---\nx", "\u{a0}b\u{a0}"];
 
 /// Something odd now and then, in one of so many cases: a file in which all is odd is no skill for any of the reasons.
-fn odd<'a>(rng: &mut Rng, one_of: usize, usual: &'a str, odd: &[&'a str]) -> &'a str {
+fn odd<'a>(rng: &mut SeededRng, one_of: usize, usual: &'a str, odd: &[&'a str]) -> &'a str {
     if rng.below(one_of) == 0 {
         pick(rng, odd)
     } else {
@@ -155,12 +155,12 @@ fn odd<'a>(rng: &mut Rng, one_of: usize, usual: &'a str, odd: &[&'a str]) -> &'a
     }
 }
 
-fn pick<'a>(rng: &mut Rng, from: &[&'a str]) -> &'a str {
+fn pick<'a>(rng: &mut SeededRng, from: &[&'a str]) -> &'a str {
     from[rng.below(from.len())]
 }
 
 /// The text of a `SKILL.md`.
-pub(super) fn skill(rng: &mut Rng, own_name: &str) -> String {
+pub(super) fn skill(rng: &mut SeededRng, own_name: &str) -> String {
     let mut lines = vec![
         format!(
             "{}{}{}",
@@ -196,7 +196,7 @@ pub(super) fn skill(rng: &mut Rng, own_name: &str) -> String {
 }
 
 /// Where the file lies in a directory of skills: mostly where it is looked for.
-pub(super) fn path(rng: &mut Rng, number: usize) -> String {
+pub(super) fn path(rng: &mut SeededRng, number: usize) -> String {
     match rng.below(24) {
         0 => "SKILL.md".to_owned(),
         1 => format!("case-{number}/skill.md"),

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 
-use lapidary_testkit::gemini::Version;
-use lapidary_testkit::mutate::Rng;
+use lapidary_testkit::gemini::GeminiVersion;
+use lapidary_testkit::mutate::SeededRng;
 use serde_json::{Value, json};
 
 use super::cases;
@@ -28,7 +28,7 @@ fn seed() -> u64 {
 }
 
 /// A world with so many cases, wherever skills are looked for.
-fn generated(rng: &mut Rng, count: usize, is_trusted: bool) -> Stage {
+fn generated(rng: &mut SeededRng, count: usize, is_trusted: bool) -> Stage {
     let disabled: Vec<String> = (0..=count / 10)
         .map(|number| format!("OWN-{number}"))
         .collect();
@@ -119,9 +119,9 @@ fn gemini_cli_lists_the_same_skills_in_the_same_order_with_the_same_warnings() {
     let mut found = 0;
     for world in 0..worlds {
         let seed = seed() * 1000 + world as u64;
-        let stage = generated(&mut Rng::new(seed), count, world % 2 == 0);
+        let stage = generated(&mut SeededRng::new(seed), count, world % 2 == 0);
         let mut command = stage.command(&["list", "--all", "--format", "json"]);
-        command.env("GEMINI_CLI_PATH", Version::V0_61_0.program());
+        command.env("GEMINI_CLI_PATH", GeminiVersion::V0_61_0.program());
         let ours: Value = serde_json::from_str(&super::stage::ran(command).stdout).unwrap();
         let theirs = stage.gemini(&["list", "--all"]);
         assert_eq!(as_gemini_prints(&ours), theirs.stdout, "seed {seed}");
@@ -216,7 +216,7 @@ fn gemini_cli_enables_and_disables_alike() {
 )]
 fn gemini_cli_installs_links_and_uninstalls_alike() {
     let twins = Twins::new(|stage| {
-        let mut rng = Rng::new(seed() * 1000 + 777);
+        let mut rng = SeededRng::new(seed() * 1000 + 777);
         for number in 0..40 {
             // The names of files: a name that cannot be one ends the installation of all of them.
             let text = if number % 2 == 0 {

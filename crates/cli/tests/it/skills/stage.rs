@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lapidary_testkit::gemini::{Version, World};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use serde_json::{Value, json};
 
 use crate::support::{Ran, lapidary, output};
 
 pub(super) struct Stage {
-    pub(super) world: World,
+    pub(super) world: GeminiWorld,
 }
 
 /// A skill that is one.
@@ -25,7 +25,7 @@ impl Stage {
 
     pub(super) fn with_settings(settings: &Value) -> Self {
         Self {
-            world: World::with_settings(settings),
+            world: GeminiWorld::with_settings(settings),
         }
     }
 
@@ -68,7 +68,9 @@ impl Stage {
 
     /// Gemini CLI's command in the project.
     pub(super) fn gemini(&self, args: &[&str]) -> Ran {
-        let mut command = self.world.command(Version::V0_61_0, "http://127.0.0.1:9");
+        let mut command = self
+            .world
+            .command(GeminiVersion::V0_61_0, "http://127.0.0.1:9");
         command.arg("skills").args(args);
         ran(command)
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary_testkit::mutate::Rng;
+use lapidary_testkit::mutate::SeededRng;
 use serde_json::Value;
 
 use super::scene::{Played, command, in_parallel, staged};
@@ -65,7 +65,7 @@ fn said(transcript: &str) -> Vec<String> {
 }
 
 fn check(said: &[Vec<String>], seed: usize) {
-    let mut dice = Rng::new(seed as u64);
+    let mut dice = SeededRng::new(seed as u64);
     let mut lines: Vec<Vec<u8>> = said[seed % said.len()]
         .iter()
         .map(|line| line.clone().into_bytes())
@@ -97,7 +97,7 @@ fn check(said: &[Vec<String>], seed: usize) {
     Played { world, told }.assert_complete();
 }
 
-fn garble(lines: &mut Vec<Vec<u8>>, dice: &mut Rng) {
+fn garble(lines: &mut Vec<Vec<u8>>, dice: &mut SeededRng) {
     if lines.is_empty() {
         return;
     }

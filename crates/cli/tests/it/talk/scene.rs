@@ -11,7 +11,7 @@ use std::thread;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lapidary::engine::recording::{Channel, Timing};
-use lapidary_testkit::acp_schema::Oracle;
+use lapidary_testkit::acp_schema::SchemaOracle;
 use lapidary_testkit::patience::again_with_more_time;
 use serde_json::Value;
 
@@ -174,7 +174,8 @@ impl Played {
     /// Each line that we said is as the protocol's own schema has it, where that is installed.
     fn check_what_we_said(&self) {
         let recording = self.told.end()["extensions"]["lapidary.recording"].clone();
-        if let (Some(oracle), Some(recording)) = (Oracle::if_installed(), recording.as_str()) {
+        if let (Some(oracle), Some(recording)) = (SchemaOracle::if_installed(), recording.as_str())
+        {
             let checked = oracle.check_recording(recording.as_ref());
             let wrong = checked.err().unwrap_or_default();
             // An answer carries the agent's own id, whatever that is.

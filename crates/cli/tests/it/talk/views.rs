@@ -1,6 +1,6 @@
 //! A conversation in every view.
 
-use lapidary_testkit::golden::Goldens;
+use lapidary_testkit::golden::GoldenFiles;
 
 use super::scene::{command, staged};
 use crate::run::world::Told;
@@ -20,7 +20,7 @@ const VIEWS: [&str; 7] = [
 
 #[test]
 fn a_conversation_in_every_view() {
-    let mut goldens = Goldens::default();
+    let mut goldens = GoldenFiles::default();
     for view in VIEWS {
         let world = staged(SCENE);
         let told = Told::by(command(&world, &["--run-id", "view", "--format", view]));

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary_testkit::ways::{ToolAction, Way, ways};
+use lapidary_testkit::ways::{CallWay, ToolAction, ways};
 use serde_json::{Value, json};
 
 use super::scene::{Played, command, in_parallel, staged};
@@ -74,7 +74,7 @@ for way in ways:
 done(p)
 "#;
 
-fn listed(ways: &[Way]) -> String {
+fn listed(ways: &[CallWay]) -> String {
     let listed = ways.iter().map(|way| {
         let line = match &way.action {
             ToolAction::Write => Value::Null,
@@ -85,7 +85,7 @@ fn listed(ways: &[Way]) -> String {
     listed.collect::<Value>().to_string()
 }
 
-fn played(scene: &str, ways: &[Way], args: &[&str]) -> Played {
+fn played(scene: &str, ways: &[CallWay], args: &[&str]) -> Played {
     let world = staged(scene);
     fs::write(world.path("ways.json"), listed(ways)).unwrap();
     fs::create_dir(world.path("project/src")).unwrap();
@@ -124,7 +124,7 @@ fn no_way_through_the_client_is_done_by_an_agent_that_lies() {
 }
 
 /// Plays each way in a run of its own, and says which ones are no violation.
-fn unnoticed(scene: &str, ways: &[Way]) -> Vec<String> {
+fn unnoticed(scene: &str, ways: &[CallWay]) -> Vec<String> {
     in_parallel(ways.len(), |at| {
         let way = std::slice::from_ref(&ways[at]);
         let args = [RULES, &["--on-violation", "stop"]].concat();
@@ -152,7 +152,7 @@ fn no_way_that_is_not_asked_about_goes_unnoticed() {
 }
 
 /// Ways that say clearly what they do.
-fn is_clear(way: &Way) -> bool {
+fn is_clear(way: &CallWay) -> bool {
     let input = way.asked["rawInput"].to_string();
     match &way.action {
         ToolAction::Write => {

@@ -3,7 +3,7 @@
 use lapidary_engine::policy::ToolActions;
 use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
 use lapidary_normalize::{EventBuffer, NormalizeOptions};
-use lapidary_testkit::ways::{Way, ways};
+use lapidary_testkit::ways::{CallWay, ways};
 use lapidary_vocab::Body;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::RawLine;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::*;
 
 /// What is decided about a way that an agent tells over ACP.
-fn decided(policy: &Policy, way: &Way, number: usize) -> Effect {
+fn decided(policy: &Policy, way: &CallWay, number: usize) -> Effect {
     let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Acp);
     let mut actions = ToolActions::new(ROOT);
     let mut decided = None;
@@ -31,7 +31,7 @@ fn decided(policy: &Policy, way: &Way, number: usize) -> Effect {
     decided.expect("it was asked")
 }
 
-fn lines(way: &Way, number: usize) -> Vec<Value> {
+fn lines(way: &CallWay, number: usize) -> Vec<Value> {
     let mut lines = Vec::new();
     for (at, told) in way.told.iter().enumerate() {
         let mut update = told.clone();

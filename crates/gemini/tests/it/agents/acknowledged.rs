@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use lapidary_gemini::agents::{AcknowledgedAgents, acknowledgement_hash, parse_agents};
-use lapidary_testkit::gemini::Version;
+use lapidary_testkit::gemini::GeminiVersion;
 
 use super::{agent, trusted};
 
@@ -55,7 +55,7 @@ fn gemini_cli_reads_our_acknowledgements_and_we_read_its() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/agents/acknowledged.mjs");
     let output = Command::new("node")
         .arg(script)
-        .arg(Version::V0_61_0.program().parent().unwrap())
+        .arg(GeminiVersion::V0_61_0.program().parent().unwrap())
         .arg(machine.path(FILE))
         .arg(machine.project())
         .args(["one", &acknowledgement_hash(&ours[0]).unwrap()])

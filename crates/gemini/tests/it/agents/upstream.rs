@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use lapidary_gemini::agents::{
     AgentCard, AgentDefinition, AgentTool, HttpCredentials, OAuthSettings, RemoteAuth, parse_agents,
 };
-use lapidary_testkit::gemini::Version;
-use lapidary_testkit::mutate::Rng;
+use lapidary_testkit::gemini::GeminiVersion;
+use lapidary_testkit::mutate::SeededRng;
 use serde_json::{Map, Value, json};
 
 const FILES: u64 = 6000;
@@ -43,7 +43,7 @@ fn the_real_loader_makes_the_same_of_every_agent_file() {
 
 fn upstream(files: &[String]) -> Vec<Value> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/agents/upstream.mjs");
-    let bundle = Version::V0_61_0.program();
+    let bundle = GeminiVersion::V0_61_0.program();
     let mut node = Command::new("node")
         .arg(script)
         .arg(bundle.parent().unwrap())
@@ -214,7 +214,7 @@ const WRITTEN: [&str; 22] = [
     "---\nname: a\ndescription: b\nmcp_servers:\n  s:\n    auth: {type: oauth, issuer: x}\n    timeout: .inf\nmax_turns: .inf\n---\n",
 ];
 
-struct Dice(Rng);
+struct Dice(SeededRng);
 
 impl Dice {
     fn chance(&mut self, percent: usize) -> bool {
@@ -329,7 +329,7 @@ const MCP: [(&str, &[&str]); 16] = [
 
 /// The file of a seed: an agent with most keys right, some wrong, some missing, some unknown.
 fn file(seed: u64) -> String {
-    let mut dice = Dice(Rng::new(seed));
+    let mut dice = Dice(SeededRng::new(seed));
     let body = dice
         .one_of(&["Do it.", "", "\n  ${query} \n\n", "\u{a0}x\u{feff}"])
         .to_owned();

@@ -9,14 +9,14 @@ use lapidary_gemini::hooks::{Registry, TrustedHooks};
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_standin::api::{FakeApi, Script};
-use lapidary_testkit::gemini::{Version, World};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use serde_json::{Map, Value, json};
 
 fn ended(mut command: Command) -> Output {
     command.output().unwrap()
 }
 
-fn write(world: &World, name: &str, content: &Value) {
+fn write(world: &GeminiWorld, name: &str, content: &Value) {
     let path = world.project().join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, content.to_string()).unwrap();
@@ -35,7 +35,7 @@ fn the_real_one_warns_in_these_words_and_records_these_hooks() {
         "AfterTool": {"matcher": "x", "hooks": [{"type": "command", "command": "true", "name": "named"}]},
     });
     let user = json!({"hooks": {"Stop": [hook("mine")]}});
-    let world = World::with_settings(&user);
+    let world = GeminiWorld::with_settings(&user);
     write(&world, ".gemini/settings.json", &json!({ "hooks": hooks }));
 
     let project = world.project().canonicalize().unwrap();
@@ -45,7 +45,7 @@ fn the_real_one_warns_in_these_words_and_records_these_hooks() {
     let ours = Registry::of(&Setup::read(&home, &project, vars));
 
     let api = FakeApi::start_in_thread(Script::new()).unwrap();
-    let mut command = world.command(Version::V0_61_0, &api.base_url());
+    let mut command = world.command(GeminiVersion::V0_61_0, &api.base_url());
     command.args(["-m", "gemini-2.5-flash", "-p", "hi"]);
     let said = String::from_utf8(ended(command).stderr).unwrap();
     assert_eq!(ours.warnings.len(), 3, "{:?}", ours.warnings);
@@ -79,9 +79,9 @@ fn the_real_one_migrates_the_same_where_it_is_right() {
         "PreCompact": [{"matcher": "auto", "hooks": [hook("h")]}],
         "Notification": [{"hooks": [hook("i")]}],
     }});
-    let world = World::new();
+    let world = GeminiWorld::new();
     write(&world, ".claude/settings.json", &claude);
-    let mut command = world.command(Version::V0_61_0, "");
+    let mut command = world.command(GeminiVersion::V0_61_0, "");
     command.args(["hooks", "migrate", "--from-claude"]);
     let ran = ended(command);
     assert!(ran.status.success(), "{ran:?}");

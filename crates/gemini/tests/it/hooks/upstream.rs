@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use lapidary_gemini::hooks::{Hook, HookEvent, Order, Registry, Source, TrustedHooks};
-use lapidary_testkit::gemini::Version;
-use lapidary_testkit::mutate::Rng;
+use lapidary_testkit::gemini::GeminiVersion;
+use lapidary_testkit::mutate::SeededRng;
 use lapidary_wire::gemini::hooks::{
     HookOutput, JsonObject, apply_request, apply_tool_config, from_response, to_request,
     to_response,
@@ -71,7 +71,7 @@ fn plan_of(hook: Hook, name: &str) -> lapidary_gemini::hooks::Plan {
 /// What the real parts say to cases.
 fn upstream(cases: &Value) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/hooks/upstream.js");
-    let bundle = Version::V0_61_0.program();
+    let bundle = GeminiVersion::V0_61_0.program();
     let mut node = Command::new("node")
         .arg(script)
         .arg(bundle.parent().unwrap())
@@ -89,7 +89,7 @@ fn upstream(cases: &Value) -> Value {
 }
 
 /// Dice with faces.
-struct Dice(Rng);
+struct Dice(SeededRng);
 
 impl Dice {
     fn chance(&mut self, percent: usize) -> bool {
@@ -132,7 +132,7 @@ const OCCASIONS: [(HookEvent, Option<&str>); 13] = [
 
 impl Case {
     fn new(seed: u64) -> Self {
-        let mut dice = Dice(Rng::new(seed));
+        let mut dice = Dice(SeededRng::new(seed));
         let (user, workspace) = (settings(&mut dice), settings(&mut dice));
         let extension = if dice.chance(50) {
             hooks(&mut dice)
@@ -300,7 +300,7 @@ fn a_hook(dice: &mut Dice) -> Value {
 
 /// A request, what a hook says to it, an answer, and what a hook says to that.
 fn translation(seed: u64) -> Value {
-    let mut dice = Dice(Rng::new(seed));
+    let mut dice = Dice(SeededRng::new(seed));
     let mut said = json!({});
     if dice.chance(80) {
         said["messages"] = dice.some(4, message).into();
@@ -462,7 +462,7 @@ fn translated(case: &Value) -> Value {
 }
 
 fn pattern(seed: u64) -> (String, String) {
-    let mut dice = Dice(Rng::new(seed));
+    let mut dice = Dice(SeededRng::new(seed));
     let atoms = [
         "a", "b", "_", "file", ".", "^", "$", "|", "?", "*", "+", "(", ")", "(?:", "(?=", "(?!",
         "(?<n>", r"\k<n>", "{2}", "{,1}", "{1,", "[ab]", "[^a]", "[", "]", "-", r"\d", r"\w",

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use lapidary_gemini::settings::{Changed, EditError, edit};
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars, Verdict};
-use lapidary_testkit::gemini::{Version, World};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -345,7 +345,7 @@ impl Places {
 }
 
 fn ask(root: &Path, questions: &[Value]) -> Vec<Value> {
-    let program = Version::V0_61_0.program();
+    let program = GeminiVersion::V0_61_0.program();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/settings/oracle.mjs");
     let mut child = Command::new("node")
         .arg(script)
@@ -592,7 +592,7 @@ fn a_file_that_the_cli_could_have_written_is_changed_to_the_same_bytes() {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn a_skill_disabled_by_the_cli_is_disabled_and_enabled_again_by_us() {
-    let world = World::new();
+    let world = GeminiWorld::new();
     let path = world.home().join(".gemini/settings.json");
     let text = fs::read_to_string(&path).unwrap();
     // The CLI would rewrite a file with old keys on its start already.
@@ -602,7 +602,7 @@ fn a_skill_disabled_by_the_cli_is_disabled_and_enabled_again_by_us() {
     let ours = world.root().join("ours.json");
     fs::write(&path, &before).unwrap();
     fs::write(&ours, &before).unwrap();
-    let mut command = world.command(Version::V0_61_0, "http://127.0.0.1:9");
+    let mut command = world.command(GeminiVersion::V0_61_0, "http://127.0.0.1:9");
     command.args(["skills", "disable", "pdf", "--scope", "user"]);
     assert!(command.output().unwrap().status.success());
     let keys = ["skills", "disabled"];

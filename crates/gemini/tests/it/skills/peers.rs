@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use lapidary_gemini::skills::{SkillManager, SkillPlace, Sources, Tier};
 use lapidary_standin::api::{FakeApi, Script, Turn};
-use lapidary_testkit::gemini::{Version, World};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use serde_json::{Value, json};
 
 use super::{skill, write};
@@ -26,7 +26,7 @@ fn says(value: &Value, text: &str) -> bool {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn a_model_is_told_the_same_of_skills_and_gets_the_same_for_activating_one() {
-    let world = World::new();
+    let world = GeminiWorld::new();
     let skills = world.home().join(".gemini/skills");
     write(&skills, "one/SKILL.md", skill("one <b>"));
     for (folder, files) in [("a", 90), ("b/c", 90), ("d", 90), ("node_modules", 2)] {
@@ -39,7 +39,7 @@ fn a_model_is_told_the_same_of_skills_and_gets_the_same_for_activating_one() {
     let call = Turn::call("activate_skill", json!({ "name": "one -b-" }));
     let script = Script::new().stream(call).stream("Done.");
     let api = FakeApi::start_in_thread(script).unwrap();
-    let mut gemini = world.command(Version::V0_61_0, &api.base_url());
+    let mut gemini = world.command(GeminiVersion::V0_61_0, &api.base_url());
     gemini.args(["-m", "gemini-2.5-flash", "--yolo", "-p", "hi"]);
     let ran = gemini.stdin(Stdio::null()).output().unwrap();
     assert!(ran.status.success(), "{ran:?}");

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use lapidary_sessions::{DeleteError, Listed, SelectError};
-use lapidary_testkit::recorded::{Recorded, header, log};
+use lapidary_testkit::recorded::{RecordedHome, header, log};
 
 use super::{delete, inventory, is_changed, refuse};
 
@@ -14,7 +14,7 @@ const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 /// Begins with the same eight letters.
 const OTHER: &str = "aaaaaaaa-0000-4000-8000-000000000002";
 
-fn gone(before: &BTreeMap<String, String>, home: &Recorded) -> Vec<String> {
+fn gone(before: &BTreeMap<String, String>, home: &RecordedHome) -> Vec<String> {
     let after = home.tree();
     let mut before = before.clone();
     before.retain(|name, content| after.get(name) != Some(content));
@@ -26,7 +26,7 @@ fn gone(before: &BTreeMap<String, String>, home: &Recorded) -> Vec<String> {
 
 #[test]
 fn every_file_of_the_session_goes_and_no_other_that_begins_alike() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     home.session(OTHER, "2026-01-02T10:05:00.000Z", &["second"]);
     let stub = format!(
@@ -52,7 +52,7 @@ fn every_file_of_the_session_goes_and_no_other_that_begins_alike() {
 
 #[test]
 fn what_belongs_to_it_goes_with_it_and_to_its_sub_agents_too() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     home.session(OTHER, "2026-01-02T10:05:00.000Z", &["second"]);
     for id in [ONE, OTHER, "agent-1"] {
@@ -80,7 +80,7 @@ fn what_belongs_to_it_goes_with_it_and_to_its_sub_agents_too() {
 
 #[test]
 fn only_whole_ids_and_numbers_that_are_written_as_such_name_a_session() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     home.session(OTHER, "2026-01-02T10:05:00.000Z", &["second"]);
     let before = home.tree();
@@ -112,13 +112,13 @@ fn only_whole_ids_and_numbers_that_are_written_as_such_name_a_session() {
         );
     }
     assert_eq!(home.tree(), before);
-    let empty = Recorded::new();
+    let empty = RecordedHome::new();
     assert_eq!(delete(&empty, "1"), Err(SelectError::NoSessions));
 }
 
 #[test]
 fn numbers_are_resolved_before_anything_goes() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     for (id, minute) in [("one", "00"), ("two", "01"), ("three", "02")] {
         home.session(id, &format!("2026-01-02T10:{minute}:00.000Z"), &["hi"]);
     }
@@ -152,7 +152,7 @@ fn an_id_never_becomes_a_directory_of_the_projects_own_nor_a_way_out() {
         "a/../../b",
         "\u{1f600}",
     ] {
-        let home = Recorded::new();
+        let home = RecordedHome::new();
         home.session("innocent", "2026-01-01T10:00:00.000Z", &["stays"]);
         for name in [
             "logs/other.jsonl",
@@ -184,7 +184,7 @@ fn an_id_never_becomes_a_directory_of_the_projects_own_nor_a_way_out() {
 
 #[test]
 fn two_ids_that_make_the_same_file_name_share_artefacts_and_the_one_that_stays_keeps_them() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session("a/b", "2026-01-02T10:00:00.000Z", &["goes"]);
     home.session("a_b", "2026-01-02T10:05:00.000Z", &["stays"]);
     home.put("tmp/project/tool-outputs/session-a_b/o.txt", "whose?");
@@ -202,7 +202,7 @@ fn two_ids_that_make_the_same_file_name_share_artefacts_and_the_one_that_stays_k
 
 #[test]
 fn a_linked_artefact_is_unlinked_and_what_it_leads_to_stays() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     let outside = home.root().join("outside");
     fs::create_dir_all(&outside).unwrap();
@@ -226,7 +226,7 @@ fn a_linked_artefact_is_unlinked_and_what_it_leads_to_stays() {
 
 #[test]
 fn what_lies_behind_a_link_is_left_alone() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     let outside = home.root().join("outside");
     fs::create_dir_all(outside.join(format!("session-{ONE}"))).unwrap();
@@ -240,7 +240,7 @@ fn what_lies_behind_a_link_is_left_alone() {
     assert!(outside.join(format!("session-{ONE}")).is_dir());
 
     // The sessions themselves, too.
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let file = home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     let moved = home.root().join("elsewhere");
     fs::rename(file.parent().unwrap(), &moved).unwrap();
@@ -253,7 +253,7 @@ fn what_lies_behind_a_link_is_left_alone() {
 
 #[test]
 fn what_cannot_be_kept_is_not_removed() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     home.put(&format!("tmp/project/logs/session-{ONE}.jsonl"), "{}\n");
     let before = home.tree();
@@ -271,7 +271,7 @@ fn what_cannot_be_kept_is_not_removed() {
 
 #[test]
 fn everything_is_kept_before_anything_goes() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let file = home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     let agent = home.chat(&format!("{ONE}/agent-1.jsonl"), "{}\n");
     let held = inventory(&home);
@@ -289,7 +289,7 @@ fn everything_is_kept_before_anything_goes() {
 
 #[test]
 fn what_was_written_meanwhile_stays() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let file = home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     let held = inventory(&home);
     let going = HashSet::from([held.named(ONE).unwrap()]);
@@ -304,7 +304,7 @@ fn what_was_written_meanwhile_stays() {
 
 #[test]
 fn a_hidden_session_can_be_named_by_its_whole_id() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session("visible", "2026-01-02T10:00:00.000Z", &["hello"]);
     let time = "2026-01-03T10:00:00.000Z";
     let stub = home.chat(

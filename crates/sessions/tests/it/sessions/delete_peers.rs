@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use lapidary_testkit::gemini::Version;
-use lapidary_testkit::recorded::Recorded;
+use lapidary_testkit::gemini::GeminiVersion;
+use lapidary_testkit::recorded::RecordedHome;
 
 use super::delete;
 use super::real::gemini;
@@ -12,8 +12,8 @@ const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
 
 /// Two sessions with everything that a session can have, and some things that look alike.
-fn home() -> Recorded {
-    let home = Recorded::new();
+fn home() -> RecordedHome {
+    let home = RecordedHome::new();
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     home.session(TWO, "2026-01-02T10:05:00.000Z", &["second"]);
     for id in [ONE, TWO, "agent-1", "agent-2", "nobody"] {
@@ -40,12 +40,16 @@ fn gemini_cli_removes_what_we_remove() {
         let (ours, theirs) = (home(), home());
         let before: BTreeSet<_> = ours.tree().into_keys().collect();
         delete(&ours, named).unwrap();
-        let told = gemini(&theirs, Version::V0_61_0, &["--delete-session", named]);
+        let told = gemini(
+            &theirs,
+            GeminiVersion::V0_61_0,
+            &["--delete-session", named],
+        );
         assert!(
             told.stdout.contains("Deleted session") || told.stderr.contains("Deleted session"),
             "{told:?}"
         );
-        let left = |home: &Recorded| -> BTreeSet<_> {
+        let left = |home: &RecordedHome| -> BTreeSet<_> {
             let left = home.tree().into_keys();
             left.filter(|name| before.contains(name)).collect()
         };

@@ -6,15 +6,15 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use lapidary_gemini::GeminiHome;
 use lapidary_sessions::{Listing, Store};
-use lapidary_testkit::gemini::Version;
-use lapidary_testkit::mutate::Rng;
-use lapidary_testkit::recorded::Recorded;
+use lapidary_testkit::gemini::GeminiVersion;
+use lapidary_testkit::mutate::SeededRng;
+use lapidary_testkit::recorded::RecordedHome;
 use serde_json::{Value, json};
 
 use super::real::gemini;
 
 /// What `--list-sessions` would print of our list.
-fn ours(home: &Recorded, now: SystemTime) -> String {
+fn ours(home: &RecordedHome, now: SystemTime) -> String {
     let store = Store::new(GeminiHome::at(home.home()));
     let listing = Listing::of(&[store.project(&home.project())], now);
     let sessions = &listing.sessions;
@@ -89,7 +89,7 @@ const TEXTS: [&str; 22] = [
     "\"quoted\" \\ and {braces} ${x}",
 ];
 
-fn content(rng: &mut Rng) -> Value {
+fn content(rng: &mut SeededRng) -> Value {
     let text = TEXTS[rng.below(TEXTS.len())];
     match rng.below(14) {
         0..=4 => json!(text),
@@ -103,7 +103,7 @@ fn content(rng: &mut Rng) -> Value {
     }
 }
 
-fn message(rng: &mut Rng) -> Value {
+fn message(rng: &mut SeededRng) -> Value {
     let kind = [
         "user", "user", "gemini", "gemini", "info", "error", "warning", "odd",
     ][rng.below(8)];
@@ -120,7 +120,7 @@ fn message(rng: &mut Rng) -> Value {
     message
 }
 
-fn metadata(rng: &mut Rng, id: &str, now: SystemTime) -> Value {
+fn metadata(rng: &mut SeededRng, id: &str, now: SystemTime) -> Value {
     let mut record = json!({ "sessionId": id, "projectHash": "0".repeat(64), "startTime": ago(now, 5 + rng.below(300) as u64), "lastUpdated": ago(now, rng.below(300) as u64 + 2) });
     match rng.below(8) {
         0 => record["kind"] = json!("subagent"),
@@ -130,7 +130,7 @@ fn metadata(rng: &mut Rng, id: &str, now: SystemTime) -> Value {
     record
 }
 
-fn record(rng: &mut Rng, id: &str, now: SystemTime) -> String {
+fn record(rng: &mut SeededRng, id: &str, now: SystemTime) -> String {
     let value = match rng.below(16) {
         0 => json!({ "$rewindTo": format!("m{}", rng.below(7)) }),
         1 => json!({ "$set": { "lastUpdated": ago(now, rng.below(100) as u64 + 2) } }),
@@ -168,7 +168,7 @@ fn record(rng: &mut Rng, id: &str, now: SystemTime) -> String {
 }
 
 /// A log, or a document of before 0.39.
-fn session(rng: &mut Rng, id: &str, now: SystemTime) -> String {
+fn session(rng: &mut SeededRng, id: &str, now: SystemTime) -> String {
     if rng.below(4) == 0 {
         let mut document = metadata(rng, id, now);
         let messages: Vec<_> = (0..rng.below(5)).map(|_| message(rng)).collect();
@@ -202,9 +202,9 @@ fn session(rng: &mut Rng, id: &str, now: SystemTime) -> String {
 )]
 fn gemini_cli_lists_what_we_list_however_odd_the_files_are() {
     for seed in 0..4 {
-        let home = Recorded::new();
+        let home = RecordedHome::new();
         let now = SystemTime::now();
-        let mut rng = Rng::new(seed + 1);
+        let mut rng = SeededRng::new(seed + 1);
         for number in 0..150 {
             let id = format!(
                 "s{}",
@@ -218,7 +218,7 @@ fn gemini_cli_lists_what_we_list_however_odd_the_files_are() {
             let ending = ["json", "jsonl"][rng.below(2)];
             home.chat(&format!("session-{number:03}-x.{ending}"), &text);
         }
-        let theirs = gemini(&home, Version::V0_61_0, &["--list-sessions"]);
+        let theirs = gemini(&home, GeminiVersion::V0_61_0, &["--list-sessions"]);
         let ours = ours(&home, now);
         assert!(ours.lines().count() > 40, "{ours}");
         // It has had the newest summarised, and we look after that.

@@ -4,13 +4,13 @@ use std::time::{Duration, SystemTime};
 
 use lapidary_gemini::GeminiHome;
 use lapidary_sessions::{Listing, Project, Selection, Store, select, session_file};
-use lapidary_testkit::recorded::{Recorded, header, log};
+use lapidary_testkit::recorded::{RecordedHome, header, log};
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 /// Begins with the same eight letters.
 const OTHER: &str = "aaaaaaaa-0000-4000-8000-000000000002";
 
-fn project(home: &Recorded) -> Project {
+fn project(home: &RecordedHome) -> Project {
     Store::new(GeminiHome::at(home.home())).project(&home.project())
 }
 
@@ -22,7 +22,7 @@ fn noon(day: u64) -> SystemTime {
 
 #[test]
 fn a_selected_session_is_shown_as_gemini_cli_shows_it() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(OTHER, "2026-01-01T10:00:00.000Z", &["before"]);
     home.session(
         ONE,
@@ -39,7 +39,7 @@ fn a_selected_session_is_shown_as_gemini_cli_shows_it() {
 
 #[test]
 fn only_the_running_session_is_the_current_one() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session(OTHER, "2026-01-01T10:00:00.000Z", &["before"]);
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["now"]);
     let mut listing = Listing::of(&[project(&home)], noon(5));
@@ -59,7 +59,7 @@ fn only_the_running_session_is_the_current_one() {
 
 #[test]
 fn the_file_of_a_session_is_found_by_the_id_in_it() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let project = project(&home);
     assert_eq!(session_file(&project, ONE), None);
     let one = home.session(ONE, "2026-01-01T10:00:00.000Z", &["one"]);
@@ -76,7 +76,7 @@ fn the_file_of_a_session_is_found_by_the_id_in_it() {
 
 #[test]
 fn an_id_that_an_agent_made_up_names_no_file() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let project = project(&home);
     let text = log(ONE, "2026-01-01T10:00:00.000Z", &["one"]);
     home.put("tmp/project/secret-aaaaaaaa.jsonl", &text);

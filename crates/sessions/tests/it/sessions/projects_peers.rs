@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use lapidary_gemini::GeminiHome;
 use lapidary_sessions::Store;
-use lapidary_testkit::gemini::Version;
-use lapidary_testkit::recorded::{Recorded, log};
+use lapidary_testkit::gemini::GeminiVersion;
+use lapidary_testkit::recorded::{RecordedHome, log};
 use serde_json::{Value, json};
 
 use super::real::gemini_in;
 
 /// A home without anything in it, and a project of this name.
-fn world(name: &str) -> (Recorded, PathBuf) {
-    let home = Recorded::new();
+fn world(name: &str) -> (RecordedHome, PathBuf) {
+    let home = RecordedHome::new();
     fs::remove_dir_all(home.home().join(".gemini")).unwrap();
     fs::create_dir(home.home().join(".gemini")).unwrap();
     let project = home.root().join("work").join(name);
@@ -22,10 +22,10 @@ fn world(name: &str) -> (Recorded, PathBuf) {
 }
 
 /// What we say before the CLI ran, and what it did; then what we say afterwards.
-fn check(home: &Recorded, project: &Path, what: &str) {
+fn check(home: &RecordedHome, project: &Path, what: &str) {
     let store = Store::new(GeminiHome::at(home.home()));
     let before = store.project(project);
-    gemini_in(home, project, Version::V0_61_0, &["--list-sessions"]);
+    gemini_in(home, project, GeminiVersion::V0_61_0, &["--list-sessions"]);
     let registry = fs::read_to_string(home.home().join(".gemini/projects.json")).unwrap();
     let registry: Value = serde_json::from_str(&registry).unwrap();
     let theirs = registry["projects"][project.to_str().unwrap()]
@@ -64,7 +64,7 @@ fn gemini_cli_gives_projects_the_names_that_we_expect() {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn gemini_cli_takes_and_heals_what_we_take() {
-    type Case = (&'static str, fn(&Recorded, &str));
+    type Case = (&'static str, fn(&RecordedHome, &str));
     let cases: [Case; 11] = [
         ("the name is taken in the registry", |home, _| {
             home.put(

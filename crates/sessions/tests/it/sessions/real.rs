@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use lapidary_standin::api::{FakeApi, Script};
-use lapidary_testkit::gemini::Version;
-use lapidary_testkit::recorded::Recorded;
+use lapidary_testkit::gemini::GeminiVersion;
+use lapidary_testkit::recorded::RecordedHome;
 use serde_json::json;
 
 /// What it said.
@@ -16,12 +16,17 @@ pub(crate) struct Told {
 }
 
 /// Runs it. Cleaning up is switched off: it would remove what the test is about.
-pub(crate) fn gemini(home: &Recorded, version: Version, args: &[&str]) -> Told {
+pub(crate) fn gemini(home: &RecordedHome, version: GeminiVersion, args: &[&str]) -> Told {
     gemini_in(home, &home.project(), version, args)
 }
 
 /// The same in another project.
-pub(crate) fn gemini_in(home: &Recorded, project: &Path, version: Version, args: &[&str]) -> Told {
+pub(crate) fn gemini_in(
+    home: &RecordedHome,
+    project: &Path,
+    version: GeminiVersion,
+    args: &[&str],
+) -> Told {
     let settings = json!({
         "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } },
         "general": {

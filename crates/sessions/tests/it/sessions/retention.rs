@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use lapidary_gemini::settings::{Settings, Workspace};
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_sessions::{Content, Expiring, Inventory, Limits, Retention, RetentionError, Why};
-use lapidary_testkit::recorded::{Recorded, header, log};
+use lapidary_testkit::recorded::{RecordedHome, header, log};
 use proptest::prelude::*;
 
 use super::inventory;
@@ -49,7 +49,7 @@ fn goes(inventory: &Inventory, rule: &Retention, now: SystemTime) -> Vec<(String
 }
 
 /// A session to which something was added so long ago, and whose file was written then.
-fn session(home: &Recorded, id: &str, now: SystemTime, age: Duration) {
+fn session(home: &RecordedHome, id: &str, now: SystemTime, age: Duration) {
     let path = home.session(id, &ago(now, age), &["hello"]);
     home.age(&path, now, age);
 }
@@ -57,7 +57,7 @@ fn session(home: &Recorded, id: &str, now: SystemTime, age: Duration) {
 /// What a checkpoint without content hides can be recovered: it stays as long as a session would.
 #[test]
 fn a_conversation_that_is_only_hidden_is_kept_as_long_as_any() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let now = SystemTime::now();
     let empty = r#"{"$set":{"messages":[{"id":"c","type":"user","content":[{"text":"<session_context>x"}]}]}}"#;
     let told = |age: Duration, rule: &Retention| {
@@ -81,7 +81,7 @@ fn a_conversation_that_is_only_hidden_is_kept_as_long_as_any() {
 
 #[test]
 fn the_old_go_and_those_beyond_the_number() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let now = SystemTime::now();
     for (id, days) in [("one", 40), ("two", 20), ("three", 10), ("four", 3)] {
         session(&home, id, now, DAY * days);
@@ -108,7 +108,7 @@ fn the_old_go_and_those_beyond_the_number() {
 
 #[test]
 fn empty_and_broken_files_are_kept_as_long_as_anything() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let now = SystemTime::now();
     for (name, age) in [("young", HOUR), ("old", DAY * 2), ("ancient", DAY * 60)] {
         let time = ago(now, age);
@@ -141,7 +141,7 @@ fn empty_and_broken_files_are_kept_as_long_as_anything() {
 
 #[test]
 fn a_stub_is_no_reason_to_remove_the_session_whose_id_it_shares() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let now = SystemTime::now();
     session(&home, "shared-id", now, DAY * 5);
     let time = ago(now, DAY * 4);
@@ -161,7 +161,7 @@ fn a_stub_is_no_reason_to_remove_the_session_whose_id_it_shares() {
 
 #[test]
 fn times_to_come_and_times_that_nobody_can_read_keep_a_session() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let now = SystemTime::now();
     for (id, time) in [
         ("future", "2999-01-01T00:00:00.000Z"),
@@ -306,7 +306,7 @@ fn made() -> impl Strategy<Value = Vec<Made>> {
     prop::collection::vec(one, 1..12)
 }
 
-fn write(home: &Recorded, files: &[Made], now: SystemTime) {
+fn write(home: &RecordedHome, files: &[Made], now: SystemTime) {
     for (place, file) in files.iter().enumerate() {
         let id = IDS[file.id];
         let time = ago(now, HOUR * u32::try_from(file.hours).unwrap());
@@ -334,7 +334,7 @@ proptest! {
         files in made(), age in 2_u64..80, count in prop::option::of(1_u64..4), min in 1_u64..60,
     ) {
         let now = SystemTime::now();
-        let home = Recorded::new();
+        let home = RecordedHome::new();
         write(&home, &files, now);
         let min = min.min(age);
         let rule = rule(Some(&format!("{age}h")), count, Some(&format!("{min}h")));

@@ -5,11 +5,11 @@ use std::fs;
 
 use lapidary_gemini::GeminiHome;
 use lapidary_sessions::{Prices, StatsRequest, Store, project_hash, stats};
-use lapidary_testkit::recorded::{Recorded, header, log};
+use lapidary_testkit::recorded::{RecordedHome, header, log};
 use lapidary_vocab::stats::{Stats, TokenCounts};
 use serde_json::{Value, json};
 
-fn counted(home: &Recorded, request: &StatsRequest) -> Stats {
+fn counted(home: &RecordedHome, request: &StatsRequest) -> Stats {
     let store = Store::new(GeminiHome::at(home.home()));
     stats(
         &[store.project(&home.project())],
@@ -18,7 +18,7 @@ fn counted(home: &Recorded, request: &StatsRequest) -> Stats {
     )
 }
 
-fn all(home: &Recorded) -> Stats {
+fn all(home: &RecordedHome) -> Stats {
     counted(home, &StatsRequest::default())
 }
 
@@ -41,7 +41,7 @@ fn answer(id: &str, input: u64, model: &str) -> Value {
 
 #[test]
 fn sessions_turns_and_tokens_are_counted_and_priced() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session("one", "2026-01-05T10:00:00.000Z", &["a", "b"]);
     home.session("two", "2026-01-06T10:00:00.000Z", &["c"]);
     let stats = all(&home);
@@ -87,7 +87,7 @@ fn sessions_turns_and_tokens_are_counted_and_priced() {
 
 #[test]
 fn an_answer_counts_once_however_often_it_is_written_and_whatever_becomes_of_it() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let first = answer("g1", 100, "gemini-2.5-flash");
     let mut bare = first.clone();
     bare.as_object_mut().unwrap().remove("tokens");
@@ -129,7 +129,7 @@ fn an_answer_counts_once_however_often_it_is_written_and_whatever_becomes_of_it(
 
 #[test]
 fn what_nobody_knows_stays_unknown() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let mut silent = answer("g3", 0, "gemini-2.5-pro");
     silent.as_object_mut().unwrap().remove("tokens");
     home.chat("session-a.jsonl", &lines(&[
@@ -157,7 +157,7 @@ fn what_nobody_knows_stays_unknown() {
 
 #[test]
 fn tools_are_counted_with_their_failures_and_sub_agents_with_their_tokens() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     let calls = |status: &str| {
         json!([
             { "id": "c1", "name": "read_file", "status": "success" },
@@ -194,7 +194,7 @@ fn tools_are_counted_with_their_failures_and_sub_agents_with_their_tokens() {
 
 #[test]
 fn filters_take_what_was_said_then_and_by_whom() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.chat(
         "session-a.jsonl",
         &lines(&[
@@ -238,7 +238,7 @@ fn filters_take_what_was_said_then_and_by_whom() {
 
 #[test]
 fn torn_odd_and_unreadable_files_take_nothing_from_the_others() {
-    let home = Recorded::new();
+    let home = RecordedHome::new();
     home.session("good", "2026-01-05T10:00:00.000Z", &["hello"]);
     let torn = log("torn", TIME, &["one", "two"]);
     home.chat("session-torn.jsonl", &torn[..torn.len() - 90]);
@@ -271,7 +271,7 @@ fn counting_agrees_with_every_recorded_session_of_the_real_cli() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let text = fs::read_to_string(&path).unwrap();
-            let home = Recorded::new();
+            let home = RecordedHome::new();
             home.chat("session-x.jsonl", &text);
             let stats = all(&home);
             let mut tokens: BTreeMap<String, u64> = BTreeMap::new();

@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime};
 
 use lapidary_sessions::vault::{Guard, GuardRequest, Vault, recover, session_files};
 use lapidary_standin::api::{FakeApi, Script};
-use lapidary_testkit::gemini::{Version, World};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use serde_json::{Value, json};
 
 use super::chats::shown;
 
 struct Real {
-    world: World,
+    world: GeminiWorld,
     api: FakeApi,
 }
 
@@ -24,13 +24,14 @@ impl Real {
             script.stream(&*format!("Answer {n}."))
         });
         Self {
-            world: World::new(),
+            world: GeminiWorld::new(),
             api: FakeApi::start_in_thread(script).unwrap(),
         }
     }
 
     fn command(&self) -> Command {
-        self.world.command(Version::V0_61_0, &self.api.base_url())
+        self.world
+            .command(GeminiVersion::V0_61_0, &self.api.base_url())
     }
 
     /// Runs the CLI; its exit code and what it printed.

@@ -1,7 +1,7 @@
 //! The cards of real agents.
 
-use lapidary_testkit::acp::{Peer, World};
-use lapidary_testkit::gemini::Version;
+use lapidary_testkit::acp::{AcpWorld, Peer};
+use lapidary_testkit::gemini::GeminiVersion;
 use serde_json::{Value, json};
 
 use super::{card, message, real, states};
@@ -10,7 +10,7 @@ use crate::doctor::prove::holders;
 
 /// The card of a peer, by its command line.
 fn of(peer: Peer) -> (Visit, Value) {
-    let world = World::new(peer);
+    let world = AcpWorld::new(peer);
     let words = peer.command_line().join(" ");
     let project = world.project();
     let args = ["--agent", &words, "-C", project.to_str().unwrap()];
@@ -106,7 +106,7 @@ fn opencode_asks_before_a_shell_command_once_it_is_told_to() {
 
 /// What held the attempts of each kind with an agent by its name.
 fn held(peer: Peer) -> (Visit, Vec<String>) {
-    let world = World::new(peer);
+    let world = AcpWorld::new(peer);
     let project = world.project();
     let args = ["--agent", peer.name(), "-C", project.to_str().unwrap()];
     let seen = real(&args, world.named_environment(""));
@@ -166,9 +166,9 @@ fn what_codex_cannot_be_told_is_named_by_its_kind() {
     ignore = "takes long, and `doctor::prove` proves it both ways: run `cargo xtask test --full`"
 )]
 fn gemini_has_a_card_beside_its_proofs() {
-    let world = World::new(Peer::Gemini061);
+    let world = AcpWorld::new(Peer::Gemini061);
     let mut environment = world.environment("");
-    let program = Version::V0_61_0.program();
+    let program = GeminiVersion::V0_61_0.program();
     environment.push(("GEMINI_CLI_PATH".into(), program.into()));
     let project = world.project();
     let args = ["--agent", "gemini", "-C", project.to_str().unwrap()];

@@ -5,7 +5,7 @@ use std::fs;
 
 use lapidary::gemini::hooks::HookEvent;
 use lapidary_standin::api::{Script, Turn};
-use lapidary_testkit::gemini::Version::V0_61_0;
+use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 use serde_json::{Map, Value, json};
 
 use crate::real::world::Real;

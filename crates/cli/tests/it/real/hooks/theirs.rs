@@ -6,14 +6,14 @@ use std::process::Stdio;
 
 use lapidary::wire::gemini::hooks::HookInput;
 use lapidary_standin::api::{FakeApi, Script, Turn};
-use lapidary_testkit::gemini::{Version, World};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use serde_json::Value;
 
 use super::cases::{Case, mark};
 use crate::support::output;
 
 pub(super) struct Seen {
-    pub(super) world: World,
+    pub(super) world: GeminiWorld,
     pub(super) base_url: String,
     told: Vec<Told>,
     /// What the model was told about each call.
@@ -31,7 +31,7 @@ pub(super) struct Told {
 
 impl Seen {
     pub(super) fn by_the_cli(case: &Case) -> Self {
-        let world = World::with_settings(&case.settings);
+        let world = GeminiWorld::with_settings(&case.settings);
         for number in 0..case.calls.len() {
             let file = world.project().join(mark(number));
             fs::create_dir(&file).unwrap();
@@ -49,7 +49,7 @@ impl Seen {
         let api = FakeApi::start_in_thread(script).unwrap();
         let base_url = api.base_url();
         let log = world.root().join("theirs.log");
-        let mut command = world.command(Version::V0_61_0, &base_url);
+        let mut command = world.command(GeminiVersion::V0_61_0, &base_url);
         command
             .args([
                 "-m",
@@ -155,6 +155,6 @@ pub(super) fn about(told: &[Told], number: usize) -> Vec<Value> {
     told
 }
 
-pub(super) fn log_of_ours(world: &World, number: usize) -> PathBuf {
+pub(super) fn log_of_ours(world: &GeminiWorld, number: usize) -> PathBuf {
     world.root().join(format!("ours-{number}.log"))
 }

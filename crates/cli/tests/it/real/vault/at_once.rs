@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use lapidary::sessions::project_hash;
 use lapidary_standin::api::{Script, ScriptRule, Turn};
-use lapidary_testkit::gemini::Version::V0_61_0;
+use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 use lapidary_testkit::patience::wait_until;
 use serde_json::{Value, json};
 
