@@ -37,7 +37,7 @@ const NOISE: f64 = 0.05;
 
 /// One part of the bench.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum BenchPart {
     /// `lapidary translate`
     Translate,
     /// `lapidary run`
@@ -67,7 +67,7 @@ pub(crate) struct Args {
     large: bool,
     /// Measure only this
     #[arg(long, value_enum)]
-    only: Option<Part>,
+    only: Option<BenchPart>,
     /// Measure this program instead of building `lapidary`
     #[arg(long, value_name = "PATH")]
     lapidary: Option<PathBuf>,
@@ -91,10 +91,10 @@ pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
                 .args(["--release", "--package", "lapidary-cli"]),
         )?;
     }
-    if args.only.is_none_or(|only| only == Part::Hooks) {
+    if args.only.is_none_or(|only| only == BenchPart::Hooks) {
         hooks::build(workspace)?;
     }
-    if args.only.is_none_or(|only| only == Part::Loading) {
+    if args.only.is_none_or(|only| only == BenchPart::Loading) {
         loading::build(workspace)?;
     }
     let lapidary = args.lapidary.clone();
@@ -139,8 +139,8 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
     let mut doubts = Vec::new();
     let mut misses = Vec::new();
     let wanted = |part| args.only.is_none_or(|only| only == part);
-    if wanted(Part::Translate) {
-        let bench = translate::Bench {
+    if wanted(BenchPart::Translate) {
+        let bench = translate::TranslateBench {
             folder: folder.clone(),
             node_script: workspace.root.join("peers/bench/parse.mjs"),
             lapidary: lapidary.clone(),
@@ -148,30 +148,30 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
         };
         doubts.extend(bench.report(args.size, args.large)?);
     }
-    if wanted(Part::Run) {
+    if wanted(BenchPart::Run) {
         doubts.extend(run::report(workspace, &folder, &lapidary, args.runs)?);
     }
-    if wanted(Part::Sessions) {
+    if wanted(BenchPart::Sessions) {
         let verdict = sessions::report(workspace, &folder, &lapidary, args.runs)?;
         doubts.extend(verdict.doubts);
         misses.extend(verdict.misses);
     }
-    if wanted(Part::Hooks) {
+    if wanted(BenchPart::Hooks) {
         let verdict = hooks::report(workspace, args.runs)?;
         doubts.extend(verdict.doubts);
         misses.extend(verdict.misses);
     }
-    if wanted(Part::Loading) {
+    if wanted(BenchPart::Loading) {
         let verdict = loading::report(workspace, &folder, &lapidary, args.runs)?;
         doubts.extend(verdict.doubts);
         misses.extend(verdict.misses);
     }
-    if wanted(Part::Recordings) {
+    if wanted(BenchPart::Recordings) {
         let verdict = recordings::report(&folder, &lapidary, args.runs)?;
         doubts.extend(verdict.doubts);
         misses.extend(verdict.misses);
     }
-    if wanted(Part::Instructions) {
+    if wanted(BenchPart::Instructions) {
         instructions::report(&folder, &lapidary, args.against.as_deref())?;
     }
     ensure!(doubts.is_empty(), "this run is void: {}", doubts.join("; "));

@@ -24,17 +24,17 @@ pub(crate) struct Args {
     release: bool,
     /// Test one part: a crate, such as `gemini`, or a module of its tests, such as `cli::talk::floods`
     #[arg(long, value_name = "PART")]
-    only: Option<Part>,
+    only: Option<TestPart>,
 }
 
 /// A crate of this workspace, and what the names of its tests have to contain.
 #[derive(Debug, Clone, PartialEq)]
-struct Part {
+struct TestPart {
     name: String,
     filter: Option<String>,
 }
 
-impl FromStr for Part {
+impl FromStr for TestPart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -51,7 +51,7 @@ impl FromStr for Part {
     }
 }
 
-impl Part {
+impl TestPart {
     fn package(&self) -> String {
         match self.name.as_str() {
             "lapidary" | "xtask" => self.name.clone(),
@@ -73,7 +73,7 @@ impl Part {
 /// Builds the tests while the peers are installed, runs them and says what came of them and what was left out.
 pub(crate) fn test(workspace: &Workspace, args: &Args) -> Result<()> {
     let started = Instant::now();
-    let selection = Selection::new(workspace, args)?;
+    let selection = TestSelection::new(workspace, args)?;
     let folders = selection.prepare(workspace)?;
     let mut cargo = command(workspace, args, &selection);
     cargo.envs(folders.peers.map(|folder| ("LAPIDARY_PEERS", folder)));
@@ -82,7 +82,7 @@ pub(crate) fn test(workspace: &Workspace, args: &Args) -> Result<()> {
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start cargo")?;
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     let output = cargo.stdout.take().context("stdout is piped")?;
     for line in BufReader::new(output).lines() {
         let line = line?;
@@ -103,13 +103,13 @@ pub(crate) fn test(workspace: &Workspace, args: &Args) -> Result<()> {
 }
 
 /// The packages and features that are tested.
-struct Selection {
+struct TestSelection {
     package: Option<String>,
     features: Vec<&'static str>,
     is_release: bool,
 }
 
-impl Selection {
+impl TestSelection {
     fn new(workspace: &Workspace, args: &Args) -> Result<Self> {
         let mut features = vec!["peers"];
         features.extend(args.full.then_some("full"));
@@ -117,7 +117,7 @@ impl Selection {
             let manifest = part.manifest(workspace)?;
             features.retain(|feature| manifest.contains(&format!("\n{feature} = [")));
         }
-        let package = args.only.as_ref().map(Part::package);
+        let package = args.only.as_ref().map(TestPart::package);
         Ok(Self {
             package,
             features,
@@ -172,7 +172,7 @@ impl PeerFolders {
 }
 
 /// The call of `cargo test` that runs them. A start of a peer costs seconds, so cases share them unless everything is to be `full`.
-fn command(workspace: &Workspace, args: &Args, selection: &Selection) -> Command {
+fn command(workspace: &Workspace, args: &Args, selection: &TestSelection) -> Command {
     let mut cargo = selection.cargo(workspace);
     cargo.arg("--no-fail-fast");
     cargo.envs(args.full.then_some(("LAPIDARY_FULL", "1")));
@@ -185,13 +185,13 @@ fn command(workspace: &Workspace, args: &Args, selection: &Selection) -> Command
 
 /// What the lines of `cargo test` add up to.
 #[derive(Debug, Default, PartialEq)]
-struct Tally {
+struct TestTally {
     passed: u64,
     failed: u64,
     left_out: Vec<String>,
 }
 
-impl Tally {
+impl TestTally {
     fn count(&mut self, line: &str) {
         if let Some(counts) = line.strip_prefix("test result: ") {
             let number = |word: &str| {
@@ -208,7 +208,7 @@ impl Tally {
     }
 }
 
-impl std::fmt::Display for Tally {
+impl std::fmt::Display for TestTally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let left_out = self.left_out.len();
         let Self { passed, failed, .. } = self;
@@ -226,8 +226,8 @@ mod tests {
     #[test]
     fn a_part_is_a_crate_or_a_module_of_its_tests() {
         let parts = ["cli", "lapidary-gemini", "cli::talk::floods", "lapidary"];
-        let parts = parts.map(|text| text.parse::<Part>().unwrap());
-        let of = |part: &Part| (part.package(), part.filter.clone().unwrap_or_default());
+        let parts = parts.map(|text| text.parse::<TestPart>().unwrap());
+        let of = |part: &TestPart| (part.package(), part.filter.clone().unwrap_or_default());
         let named = |package: &str, filter: &str| (package.to_owned(), filter.to_owned());
         assert_eq!(
             parts.each_ref().map(of),
@@ -239,13 +239,13 @@ mod tests {
             ]
         );
         for wrong in ["", "::talk", "../cli"] {
-            assert!(wrong.parse::<Part>().is_err(), "{wrong}");
+            assert!(wrong.parse::<TestPart>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn the_tally_adds_up_what_cargo_says() {
-        let mut tally = Tally::default();
+        let mut tally = TestTally::default();
         for line in [
             "running 3 tests",
             "test a::b ... ok",

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// What a stream is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum StreamShape {
     /// Short assistant deltas, 219 bytes a line on average.
     Deltas,
     /// Three quarters deltas, the rest calls of tools and their results of 1 to 100 KB: 3 KB a line on average.
@@ -16,10 +16,10 @@ pub(super) enum Shape {
 }
 
 /// Writes a stream of about `size` bytes.
-pub(super) fn write(path: &Path, shape: Shape, size: u64) -> io::Result<()> {
-    let mut stream = Stream {
+pub(super) fn write(path: &Path, shape: StreamShape, size: u64) -> io::Result<()> {
+    let mut stream = CorpusStream {
         out: BufWriter::with_capacity(1 << 20, File::create(path)?),
-        random: Random(0x1a91_da27_0c0f_fee5),
+        random: SplitMix(0x1a91_da27_0c0f_fee5),
         line: String::new(),
         written: 0,
         clock_ms: 0,
@@ -27,16 +27,16 @@ pub(super) fn write(path: &Path, shape: Shape, size: u64) -> io::Result<()> {
     };
     stream.init()?;
     match shape {
-        Shape::OneLine => {
+        StreamShape::OneLine => {
             let call = stream.call()?;
             stream.result(&call, usize::try_from(size).unwrap_or(usize::MAX))?;
         }
-        Shape::Deltas => {
+        StreamShape::Deltas => {
             while stream.written < size {
                 stream.delta()?;
             }
         }
-        Shape::Mixed => {
+        StreamShape::Mixed => {
             while stream.written < size {
                 stream.delta_or_calls()?;
             }
@@ -46,9 +46,9 @@ pub(super) fn write(path: &Path, shape: Shape, size: u64) -> io::Result<()> {
     stream.out.flush()
 }
 
-struct Stream {
+struct CorpusStream {
     out: BufWriter<File>,
-    random: Random,
+    random: SplitMix,
     line: String,
     written: u64,
     clock_ms: u64,
@@ -64,7 +64,7 @@ const TOOLS: [&str; 6] = [
     "list_directory",
 ];
 
-impl Stream {
+impl CorpusStream {
     fn init(&mut self) -> io::Result<()> {
         self.begin("init");
         self.put(
@@ -268,9 +268,9 @@ const CODE: [&str; 19] = [
 const FOREIGN_CODE: [&str; 2] = ["// naïve, but it works\\n", "  │ ✓ 12 passed\\n"];
 
 /// The `SplitMix64` generator: small, fast, and the same everywhere.
-struct Random(u64);
+struct SplitMix(u64);
 
-impl Random {
+impl SplitMix {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -302,7 +302,10 @@ mod tests {
 
     #[test]
     fn a_corpus_is_valid_the_same_each_time_and_as_long_lined_as_it_says() {
-        for (shape, mean) in [(Shape::Deltas, 200..240), (Shape::Mixed, 2_500..3_500)] {
+        for (shape, mean) in [
+            (StreamShape::Deltas, 200..240),
+            (StreamShape::Mixed, 2_500..3_500),
+        ] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("corpus.jsonl");
             write(&path, shape, 8_000_000).unwrap();
@@ -321,7 +324,7 @@ mod tests {
             );
             let share =
                 |name: &str| kinds.iter().filter(|kind| *kind == name).count() * 100 / lines;
-            let expected = if shape == Shape::Mixed {
+            let expected = if shape == StreamShape::Mixed {
                 (70..80, 10..15)
             } else {
                 (99..101, 0..1)

@@ -25,7 +25,7 @@ const BALLASTS: [u32; 2] = [0, 1024];
 
 /// Why numbers cannot be trusted, and what was not reached.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub(super) struct HookBenchVerdict {
     pub(super) doubts: Vec<String>,
     pub(super) misses: Vec<String>,
 }
@@ -44,12 +44,12 @@ pub(super) fn build(workspace: &Workspace) -> Result<()> {
 }
 
 /// Measures and prints.
-pub(super) fn report(workspace: &Workspace, rounds: u32) -> Result<Verdict> {
+pub(super) fn report(workspace: &Workspace, rounds: u32) -> Result<HookBenchVerdict> {
     let program = workspace.target.join("release/examples/hook_cost");
     println!(
         "## Hooks\n\n| process | directly, µs CPU | as a hook, µs CPU | times | 20 stubborn ones, ms late |\n|---|---:|---:|---:|---:|"
     );
-    let mut verdict = Verdict::default();
+    let mut verdict = HookBenchVerdict::default();
     for ballast in BALLASTS {
         let mut command = Command::new(&program);
         command.args([COUNT, &(rounds * 20).to_string(), &ballast.to_string()]);

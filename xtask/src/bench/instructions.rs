@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use stage::{Input, Stage};
+use stage::{InstructionStage, StageInput};
 
 /// A run's batches depend on the clock, and hash tables on chance: the least of so many counts is used.
 const COUNTS: usize = 3;
@@ -19,11 +19,15 @@ const COUNTS: usize = 3;
 /// What `lapidary` does in one row of the table.
 struct Workload {
     name: &'static str,
-    input: Input,
+    input: StageInput,
     command: &'static [&'static str],
 }
 
-const fn workload(name: &'static str, input: Input, command: &'static [&'static str]) -> Workload {
+const fn workload(
+    name: &'static str,
+    input: StageInput,
+    command: &'static [&'static str],
+) -> Workload {
     Workload {
         name,
         input,
@@ -34,39 +38,39 @@ const fn workload(name: &'static str, input: Input, command: &'static [&'static 
 const WORKLOADS: [Workload; 9] = [
     workload(
         "`translate`, 20,000 deltas",
-        Input::Deltas,
+        StageInput::Deltas,
         &["translate", "--format", "events"],
     ),
     workload(
         "the same, `--deltas final`",
-        Input::Deltas,
+        StageInput::Deltas,
         &["translate", "--format", "events", "--deltas", "final"],
     ),
     workload(
         "the same, `--format runtime`",
-        Input::Deltas,
+        StageInput::Deltas,
         &["translate", "--format", "runtime"],
     ),
     workload(
         "the same, `--format messages`",
-        Input::Deltas,
+        StageInput::Deltas,
         &["translate", "--format", "messages"],
     ),
     workload(
         "`translate`, 4,000 deltas and 2,000 tool calls",
-        Input::Calls,
+        StageInput::Calls,
         &["translate", "--format", "events"],
     ),
     workload(
         "the same, `--format result`",
-        Input::Calls,
+        StageInput::Calls,
         &["translate", "--format", "result"],
     ),
-    workload("`run`, three lines", Input::ThreeLines, &["run"]),
-    workload("`run`, 20,000 deltas", Input::Deltas, &["run"]),
+    workload("`run`, three lines", StageInput::ThreeLines, &["run"]),
+    workload("`run`, 20,000 deltas", StageInput::Deltas, &["run"]),
     workload(
         "`run`, 4,000 deltas and 2,000 tool calls",
-        Input::Calls,
+        StageInput::Calls,
         &["run"],
     ),
 ];
@@ -78,7 +82,7 @@ pub(super) fn report(folder: &Path, lapidary: &Path, against: Option<&Path>) -> 
         println!("Not counted: `valgrind` cannot be started ({error}).\n");
         return Ok(());
     }
-    let stage = Stage::set(&folder.join("instructions"))?;
+    let stage = InstructionStage::set(&folder.join("instructions"))?;
     match against {
         Some(_) => println!("| | before, million | now, million | |\n|---|---:|---:|---:|"),
         None => println!("| | million |\n|---|---:|"),
@@ -112,7 +116,7 @@ fn millions(count: u64) -> f64 {
     count as f64 / 1e6
 }
 
-impl Stage {
+impl InstructionStage {
     fn least(&self, lapidary: &Path, workload: &Workload) -> Result<u64> {
         let counts = (0..COUNTS).map(|_| self.count(lapidary, workload));
         let counts = counts.collect::<Result<Vec<_>>>()?;

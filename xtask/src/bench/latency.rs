@@ -17,7 +17,7 @@ const DELTA: &str = r#"{"type":"message","timestamp":"2026-11-15T18:19:27.100Z",
 
 /// Medians of both ways to wait.
 #[derive(Debug)]
-pub(super) struct Latency {
+pub(super) struct LatencyMedians {
     /// From starting the process to its first event.
     pub(super) first: Duration,
     /// From writing a delta to its event.
@@ -25,19 +25,19 @@ pub(super) struct Latency {
 }
 
 /// Talks to a process over open pipes, one line at a time.
-pub(super) fn latency(command: &[OsString]) -> Result<Latency> {
+pub(super) fn latency(command: &[OsString]) -> Result<LatencyMedians> {
     let mut first = Vec::new();
     for _ in 0..STARTS {
-        first.push(Talk::start(command)?.1);
+        first.push(TimedProcess::start(command)?.1);
     }
-    let (mut talk, _) = Talk::start(command)?;
+    let (mut talk, _) = TimedProcess::start(command)?;
     let mut deltas = Vec::new();
     for _ in 0..DELTAS {
         // Let the process fall asleep again, as it is when a model thinks.
         std::thread::sleep(Duration::from_millis(2));
         deltas.push(talk.exchange(DELTA)?);
     }
-    Ok(Latency {
+    Ok(LatencyMedians {
         first: median(first),
         delta: median(deltas),
     })
@@ -50,13 +50,13 @@ pub(super) fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 /// A process with its input held open, and the times at which its lines arrived.
-struct Talk {
+struct TimedProcess {
     child: Child,
     input: ChildStdin,
     arrivals: Receiver<Instant>,
 }
 
-impl Talk {
+impl TimedProcess {
     /// Starts the process and waits for the event of the first line. Returns how long that took.
     fn start(command: &[OsString]) -> Result<(Self, Duration)> {
         let (program, args) = command.split_first().context("nothing to start")?;
@@ -98,7 +98,7 @@ impl Talk {
     }
 }
 
-impl Drop for Talk {
+impl Drop for TimedProcess {
     fn drop(&mut self) {
         // The measure is taken; how it ends does not matter.
         let _ = self.child.kill();

@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use super::measure::measure_with;
-use super::{NOISE, control_off, hooks::Verdict};
+use super::{NOISE, control_off, hooks::HookBenchVerdict};
 use crate::peers;
 use crate::workspace::{Workspace, run as run_shown};
 
@@ -33,7 +33,7 @@ pub(super) fn report(
     folder: &Path,
     lapidary: &Path,
     rounds: u32,
-) -> Result<Verdict> {
+) -> Result<HookBenchVerdict> {
     let folder = folder.join("loading");
     let _ = fs::remove_dir_all(&folder); // of an earlier bench
     let (home, project) = world::make(&folder, SKILLS)?;
@@ -48,7 +48,7 @@ pub(super) fn report(
         "{skills} skills were read"
     );
     println!("## Settings and skills\n\n| what | CPU ms | limit | met |\n|---|---:|---:|---|");
-    let mut verdict = Verdict::default();
+    let mut verdict = HookBenchVerdict::default();
     let what = format!("read and merge {files} files of settings, with 5 extensions");
     verdict.row(&what, settings, 3.0);
     verdict.control(&what, settings, again);
@@ -92,7 +92,7 @@ fn environment(home: &Path) -> Vec<(&'static str, OsString)> {
     ]
 }
 
-impl Verdict {
+impl HookBenchVerdict {
     /// One that took so many microseconds and may take so many milliseconds.
     fn row(&mut self, what: &str, spent: f64, most: f64) {
         let spent = spent / 1e3;

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 
 /// What a process and its children cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Cost {
+pub(super) struct ProcessCost {
     /// CPU time of all of them, user and system together.
     pub(super) cpu: Duration,
     /// From its start to its end.
@@ -30,7 +30,7 @@ pub(super) struct Cost {
     pub(super) peak_kib: u64,
 }
 
-impl Cost {
+impl ProcessCost {
     /// The least of each, over several runs.
     pub(super) fn least(self, other: Self) -> Self {
         Self {
@@ -42,12 +42,15 @@ impl Cost {
 }
 
 /// Runs a command under a measuring process and returns what it cost. Its output is thrown away.
-pub(super) fn measure(command: &[OsString]) -> Result<Cost> {
+pub(super) fn measure(command: &[OsString]) -> Result<ProcessCost> {
     measure_with(command, &[])
 }
 
 /// The same, with more in the environment.
-pub(super) fn measure_with(command: &[OsString], environment: &[(&str, OsString)]) -> Result<Cost> {
+pub(super) fn measure_with(
+    command: &[OsString],
+    environment: &[(&str, OsString)],
+) -> Result<ProcessCost> {
     let output = Command::new(std::env::current_exe()?)
         .arg("measure")
         .arg("--")
@@ -66,7 +69,7 @@ pub(super) fn measure_with(command: &[OsString], environment: &[(&str, OsString)
     let report = String::from_utf8(output.stdout)?;
     let mut numbers = report.trim().split(' ').map(str::parse);
     let mut number = || numbers.next().context("no measure")?.context("no number");
-    Ok(Cost {
+    Ok(ProcessCost {
         cpu: Duration::from_micros(number()?),
         wall: Duration::from_micros(number()?),
         peak_kib: number()?,

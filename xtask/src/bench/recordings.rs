@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::hooks::Verdict;
-use super::measure::{Cost, measure_with};
+use super::hooks::HookBenchVerdict;
+use super::measure::{ProcessCost, measure_with};
 use super::{NOISE, control_off};
 
 /// How many recordings there are.
@@ -18,7 +18,7 @@ const RECORDINGS: u32 = 20_000;
 const MOST: f64 = 0.2;
 
 /// Measures and prints.
-pub(super) fn report(folder: &Path, lapidary: &Path, rounds: u32) -> Result<Verdict> {
+pub(super) fn report(folder: &Path, lapidary: &Path, rounds: u32) -> Result<HookBenchVerdict> {
     let state = folder.join("recordings");
     let _ = fs::remove_dir_all(&state); // of an earlier bench
     make(&state.join("runs"))?;
@@ -29,17 +29,17 @@ pub(super) fn report(folder: &Path, lapidary: &Path, rounds: u32) -> Result<Verd
     for _ in 0..rounds {
         for least in [&mut ours, &mut control] {
             let cost = measure_with(&list, &environment)?;
-            *least = Some(least.map_or(cost, |least: Cost| least.least(cost)));
+            *least = Some(least.map_or(cost, |least: ProcessCost| least.least(cost)));
         }
     }
-    let seconds = |cost: Option<Cost>| cost.unwrap_or_default().cpu.as_secs_f64();
+    let seconds = |cost: Option<ProcessCost>| cost.unwrap_or_default().cpu.as_secs_f64();
     let (ours, control) = (seconds(ours), seconds(control));
     println!("## Recorded runs\n\n| what | CPU s | limit | met |\n|---|---:|---:|---|");
     let met = if ours <= MOST { "yes" } else { "**no**" };
     let first = first.cpu.as_secs_f64();
     println!("| list {RECORDINGS} recordings, for the first time | {first:.3} | – | – |");
     println!("| list {RECORDINGS} recordings, again | {ours:.3} | {MOST} | {met} |\n");
-    let mut verdict = Verdict::default();
+    let mut verdict = HookBenchVerdict::default();
     if ours > MOST {
         let miss = format!("list {RECORDINGS} recordings: {ours:.3} s, not {MOST}");
         verdict.misses.push(miss);

@@ -18,15 +18,15 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::measure::{Cost, measure_with};
+use super::measure::{ProcessCost, measure_with};
 use super::table::megabytes;
 use super::{NOISE, control_off, print_doubts, processes};
 use crate::workspace::Workspace;
 pub(crate) use lag::tell_time;
 use runners::Runners;
-use stage::{Stage, Tongue, Writes};
-use table::{Row, Table};
-use turns::Turns;
+use stage::{AgentStage, AgentTransport, WriteStyle};
+use table::{RunRow, RunTable};
+use turns::RunTurns;
 
 /// How many lines the agent that says much says.
 const DELTAS: u32 = 100_000;
@@ -66,27 +66,27 @@ const RULES: usize = 20;
 
 /// What the agent does in one comparison.
 #[derive(Debug, Clone, Copy)]
-struct Case {
+struct RunCase {
     name: &'static str,
     deltas: u32,
-    writes: Writes,
+    writes: WriteStyle,
 }
 
-const CASES: [Case; 3] = [
-    Case {
+const CASES: [RunCase; 3] = [
+    RunCase {
         name: "three lines",
         deltas: 1,
-        writes: Writes::Whole,
+        writes: WriteStyle::Whole,
     },
-    Case {
+    RunCase {
         name: "100,000 deltas by `cat`",
         deltas: DELTAS,
-        writes: Writes::Whole,
+        writes: WriteStyle::Whole,
     },
-    Case {
+    RunCase {
         name: "100,000 deltas, a write each",
         deltas: DELTAS,
-        writes: Writes::LineByLine,
+        writes: WriteStyle::LineByLine,
     },
 ];
 
@@ -101,7 +101,7 @@ pub(super) fn report(
     let folder = folder.join("run");
     let _ = fs::remove_dir_all(&folder); // of an earlier bench
     fs::create_dir_all(&folder)?;
-    let bench = Bench {
+    let bench = RunBench {
         runners: Runners::find(workspace, lapidary, &folder)?,
         folder: &folder,
         script: &workspace.root.join("peers/bench/agent.sh"),
@@ -115,25 +115,25 @@ pub(super) fn report(
     Ok(doubts)
 }
 
-struct Bench<'a> {
+struct RunBench<'a> {
     runners: Runners,
     folder: &'a Path,
     script: &'a Path,
     rounds: u32,
 }
 
-impl Bench<'_> {
-    fn stage(&self, name: &str, tongue: Tongue, case: Case) -> Result<Stage> {
+impl RunBench<'_> {
+    fn stage(&self, name: &str, tongue: AgentTransport, case: RunCase) -> Result<AgentStage> {
         let folder = self.folder.join(name);
-        Stage::set(folder, self.script, tongue, case.deltas, case.writes)
+        AgentStage::set(folder, self.script, tongue, case.deltas, case.writes)
     }
 
     fn compare_all(&self) -> Result<Vec<String>> {
         let mut rows = Vec::new();
         let mut doubts = Vec::new();
         for (number, case) in CASES.into_iter().enumerate() {
-            let stream = self.stage(&format!("stream-{number}"), Tongue::Stream, case)?;
-            let acp = self.stage(&format!("acp-{number}"), Tongue::Acp, case)?;
+            let stream = self.stage(&format!("stream-{number}"), AgentTransport::Stream, case)?;
+            let acp = self.stage(&format!("acp-{number}"), AgentTransport::Acp, case)?;
             self.runners.check_acpx(&acp, case.deltas)?;
             let compared = self.compare(case, &stream, &acp)?;
             let off = control_off(cpu(&compared, OURS), cpu(&compared, CONTROL));
@@ -148,7 +148,7 @@ impl Bench<'_> {
             }
             rows.extend(compared);
         }
-        println!("\n{}", Table(&rows));
+        println!("\n{}", RunTable(&rows));
         print_doubts(&doubts);
         let shortest = rows.iter().filter(|row| row.case == CASES[0].name);
         report_added(&shortest.collect::<Vec<_>>())?;
@@ -159,9 +159,9 @@ impl Bench<'_> {
     }
 
     /// Measures everybody who runs the same agent, in turns, and the agent alone.
-    fn compare(&self, case: Case, stream: &Stage, acp: &Stage) -> Result<Vec<Row>> {
+    fn compare(&self, case: RunCase, stream: &AgentStage, acp: &AgentStage) -> Result<Vec<RunRow>> {
         let ours = self.runners.lapidary(stream, &[]);
-        let mut streaming = Turns::new(stream.alone());
+        let mut streaming = RunTurns::new(stream.alone());
         streaming.add(OURS, ours.clone());
         streaming.add(CONTROL, ours);
         streaming.add(
@@ -169,12 +169,12 @@ impl Bench<'_> {
             self.runners.lapidary(stream, &["--confine", "off"]),
         );
         streaming.add(NODE, self.runners.reader(stream));
-        let mut speaking_acp = Turns::new(acp.alone());
+        let mut speaking_acp = RunTurns::new(acp.alone());
         speaking_acp.add(OURS_ACP, self.runners.lapidary(acp, &[]));
         if let Some(acpx) = self.runners.acpx(acp) {
             speaking_acp.add(ACPX, acpx);
         }
-        let mut told = Turns::new(acp.alone());
+        let mut told = RunTurns::new(acp.alone());
         if case.deltas == 1 {
             let agent = acp.told_agent()?;
             let with = |args: &[&str]| self.runners.lapidary_with(acp, Some(agent.clone()), args);
@@ -199,7 +199,7 @@ impl Bench<'_> {
         }
         let over = streaming.over().chain(speaking_acp.over());
         let over = over.chain(told.over());
-        let rows = over.map(|(what, cost)| Row {
+        let rows = over.map(|(what, cost)| RunRow {
             case: case.name,
             what,
             deltas: case.deltas,
@@ -215,14 +215,14 @@ impl Bench<'_> {
     }
 
     /// Each run finds its records empty, as the first one did.
-    fn measure(&self, command: &[OsString], stage: &Stage) -> Result<Cost> {
+    fn measure(&self, command: &[OsString], stage: &AgentStage) -> Result<ProcessCost> {
         self.runners.forget();
         measure_with(command, &self.runners.environment(stage))
     }
 
     fn report_lag(&self) -> Result<()> {
         eprintln!("bench: how late events are over ACP");
-        let stage = self.stage("lag", Tongue::Acp, CASES[0])?;
+        let stage = self.stage("lag", AgentTransport::Acp, CASES[0])?;
         stage.tell_the_time()?;
         let late = self.runners.lag(&stage)?;
         println!(
@@ -235,7 +235,7 @@ impl Bench<'_> {
 
     fn report_crowd(&self) -> Result<()> {
         eprintln!("bench: {CROWD} runs at once");
-        let stage = self.stage("crowd", Tongue::Stream, CASES[0])?;
+        let stage = self.stage("crowd", AgentTransport::Stream, CASES[0])?;
         let held = self.runners.hold(&stage, CROWD)?;
         println!(
             "| at once | right | left over | mean peak MB | greatest peak MB | CPU ms each, agent included |"
@@ -260,7 +260,7 @@ impl Bench<'_> {
         println!("| from Ctrl-C to our exit with nothing left, median of 5 | s |\n|---|---:|");
         for (what, orders, args) in cancel::CASES {
             eprintln!("bench: cancelling {what}");
-            let stage = self.stage("cancel", Tongue::Stream, CASES[0])?;
+            let stage = self.stage("cancel", AgentTransport::Stream, CASES[0])?;
             stage.order(orders)?;
             let took = self.runners.cancel(&stage, args)?;
             println!("| {what} | {:.3} |", took.as_secs_f64());
@@ -271,7 +271,7 @@ impl Bench<'_> {
 }
 
 /// Prints what rules and confinement add to the shortest run, and fails if it is more than it may be.
-fn report_added(rows: &[&Row]) -> Result<()> {
+fn report_added(rows: &[&RunRow]) -> Result<()> {
     println!("| added to a run of three lines | CPU ms | goal |\n|---|---:|---:|");
     let cpu_of = |what: &str| cpu(rows.iter().copied(), what);
     let added = ADDED.map(|(what, with, without, goal)| {
@@ -298,7 +298,7 @@ fn rules() -> Vec<&'static str> {
 }
 
 /// CPU seconds that somebody adds to the agent.
-fn cpu<'a>(rows: impl IntoIterator<Item = &'a Row>, what: &str) -> f64 {
+fn cpu<'a>(rows: impl IntoIterator<Item = &'a RunRow>, what: &str) -> f64 {
     let row = rows.into_iter().find(|row| row.what == what);
     row.map_or(0.0, |row| row.cpu.as_secs_f64())
 }

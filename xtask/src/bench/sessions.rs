@@ -23,10 +23,10 @@ use lapidary_testkit::sessions::{SessionCorpus, SessionFormat, WordVariety};
 use super::table::megabytes;
 use super::{NOISE, print_doubts};
 use crate::workspace::Workspace;
-use contest::{Contest, Contestant};
-use peers::Peers;
-use stage::Stage;
-use table::{Limits, Row, Table};
+use contest::{SessionsContest, SessionsContestant};
+use peers::PeerPrograms;
+use stage::SessionsStage;
+use table::{CommandLimits, SessionsRow, SessionsTable};
 
 const LIST: &str = "`sessions list --all --no-index`";
 const LIST_INDEXED: &str = "`sessions list --all`, with the index";
@@ -93,35 +93,35 @@ const HUGE: SessionCorpus = SessionCorpus {
     variety: WordVariety::Usual,
 };
 
-const LISTED: Limits = Limits {
+const LISTED: CommandLimits = CommandLimits {
     cpu: Some(Duration::from_millis(150)),
     times_reading: None,
     peak: Some(40_000_000),
 };
-const LISTED_INDEXED: Limits = cpu_limit(100);
-const MANY_LISTED: Limits = cpu_limit(200);
-const NOT_FOUND: Limits = cpu_limit(100);
+const LISTED_INDEXED: CommandLimits = cpu_limit(100);
+const MANY_LISTED: CommandLimits = cpu_limit(200);
+const NOT_FOUND: CommandLimits = cpu_limit(100);
 /// To read is to copy in the kernel, once. A search looks at each byte again, for the word in either case, for an escape of one of its
 /// letters, for the key of the session's id and for characters that are no ASCII, a vector at a time; it took 2.3 to 2.7 times as long as
 /// reading. `ripgrep`, which looks for the word alone, takes 1.9 to 2.2 times as long.
-const FOUND: Limits = times_limit(3.0);
-const FOUND_INDEXED: Limits = cpu_limit(30);
-const INDEXED: Limits = Limits {
+const FOUND: CommandLimits = times_limit(3.0);
+const FOUND_INDEXED: CommandLimits = cpu_limit(30);
+const INDEXED: CommandLimits = CommandLimits {
     cpu: Some(Duration::from_secs(6)),
     times_reading: None,
     peak: Some(100_000_000),
 };
 
-const fn cpu_limit(ms: u64) -> Limits {
-    Limits {
+const fn cpu_limit(ms: u64) -> CommandLimits {
+    CommandLimits {
         cpu: Some(Duration::from_millis(ms)),
         times_reading: None,
         peak: None,
     }
 }
 
-const fn times_limit(times: f64) -> Limits {
-    Limits {
+const fn times_limit(times: f64) -> CommandLimits {
+    CommandLimits {
         cpu: None,
         times_reading: Some(times),
         peak: None,
@@ -130,7 +130,7 @@ const fn times_limit(times: f64) -> Limits {
 
 /// What is to be said when the tables are printed.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub(super) struct SessionsVerdict {
     /// Why the numbers cannot be trusted, if so.
     pub(super) doubts: Vec<String>,
     /// What was not reached.
@@ -143,12 +143,12 @@ pub(super) fn report(
     folder: &Path,
     lapidary: &Path,
     rounds: u32,
-) -> Result<Verdict> {
+) -> Result<SessionsVerdict> {
     let folder = folder.join("sessions");
     let _ = fs::remove_dir_all(&folder); // of an earlier bench
     fs::create_dir_all(&folder)?;
-    let bench = Bench {
-        peers: Peers::find(workspace),
+    let bench = SessionsBench {
+        peers: PeerPrograms::find(workspace),
         corpora: &workspace.target.join("bench-corpora"),
         folder: &folder,
         lapidary,
@@ -165,54 +165,56 @@ pub(super) fn report(
         bench.huge(SessionFormat::Json)?,
     ];
     let doubts: Vec<_> = contests.iter().flat_map(|all| all.doubts(NOISE)).collect();
-    let rows: Vec<_> = contests.iter().flat_map(Contest::rows).collect();
-    println!("\n{}", Table(&rows));
+    let rows: Vec<_> = contests.iter().flat_map(SessionsContest::rows).collect();
+    println!("\n{}", SessionsTable(&rows));
     print_doubts(&doubts);
-    let misses = rows.iter().flat_map(Row::misses).collect();
-    Ok(Verdict { doubts, misses })
+    let misses = rows.iter().flat_map(SessionsRow::misses).collect();
+    Ok(SessionsVerdict { doubts, misses })
 }
 
-struct Bench<'a> {
-    peers: Peers,
+struct SessionsBench<'a> {
+    peers: PeerPrograms,
     corpora: &'a Path,
     folder: &'a Path,
     lapidary: &'a Path,
     rounds: u32,
 }
 
-impl Bench<'_> {
-    fn stage(&self, name: &str, corpus: SessionCorpus) -> Result<Stage> {
+impl SessionsBench<'_> {
+    fn stage(&self, name: &str, corpus: SessionCorpus) -> Result<SessionsStage> {
         fs::create_dir_all(self.corpora)?;
         eprintln!("bench: writing {name}, unless it is there");
         let home = corpus.kept_in(self.corpora);
         let home = home.with_context(|| format!("cannot write {name}"))?;
         floor::read_all(&home)?; // from now on it is in memory
-        Stage::set(self.lapidary, home, self.folder.join(name), corpus)
+        SessionsStage::set(self.lapidary, home, self.folder.join(name), corpus)
     }
 
     /// Many small sessions: beside the CLI's own listing.
-    fn small(&self) -> Result<Contest> {
+    fn small(&self) -> Result<SessionsContest> {
         let stage = self.stage("small", SMALL)?;
-        let mut contest = Contest::new(title("5,000 of 7 KB, one project", SMALL.format, &stage)?);
+        let mut contest =
+            SessionsContest::new(title("5,000 of 7 KB, one project", SMALL.format, &stage)?);
         add_listing(&mut contest, &stage, LISTED)?;
         self.peers.add_cli(&mut contest, &SMALL, self.folder)?;
         contest.hold(MORE * self.rounds);
         Ok(contest)
     }
 
-    fn large(&self, format: SessionFormat, times: f64) -> Result<Contest> {
+    fn large(&self, format: SessionFormat, times: f64) -> Result<SessionsContest> {
         let corpus = SessionCorpus { format, ..LARGE };
         let stage = self.stage(&format!("large-{format:?}"), corpus)?;
-        let mut contest = Contest::new(title("5,000 in 20 projects", format, &stage)?);
+        let mut contest = SessionsContest::new(title("5,000 in 20 projects", format, &stage)?);
         add_listing(&mut contest, &stage, times_limit(times))?;
         contest.hold(self.rounds);
         Ok(contest)
     }
 
     /// A rare word: beside those who search files, and those who keep a database.
-    fn search(&self) -> Result<Contest> {
+    fn search(&self) -> Result<SessionsContest> {
         let stage = self.stage("usual", USUAL)?;
-        let mut contest = Contest::new(title("1,000 in 20 projects", USUAL.format, &stage)?);
+        let mut contest =
+            SessionsContest::new(title("1,000 in 20 projects", USUAL.format, &stage)?);
         let ours = stage.search(SEARCH, FOUND, &["--no-index"]);
         contest.add(ours.clone());
         contest.add(control(ours));
@@ -231,10 +233,10 @@ impl Bench<'_> {
     }
 
     /// Texts of many words: what an index costs at most.
-    fn varied(&self) -> Result<Contest> {
+    fn varied(&self) -> Result<SessionsContest> {
         let stage = self.stage("varied", VARIED)?;
         let over = title("1,000 in 20 projects, varied", VARIED.format, &stage)?;
-        let mut contest = Contest::new(over);
+        let mut contest = SessionsContest::new(over);
         contest.add(stage.search(SEARCH, FOUND, &["--no-index"]));
         contest.add(stage.index(INDEX, INDEXED));
         contest.add(indexed(stage.search(SEARCH_INDEXED, FOUND_INDEXED, &[])));
@@ -244,14 +246,14 @@ impl Bench<'_> {
     }
 
     /// So many that looking at each file takes most of the time.
-    fn many(&self) -> Result<Contest> {
+    fn many(&self) -> Result<SessionsContest> {
         let stage = self.stage("many", MANY)?;
         let mut contest =
-            Contest::new(title("50,000 of 7 KB in 20 projects", MANY.format, &stage)?);
-        contest.add(stage.list(LIST, Limits::default(), &["--no-index"]));
-        contest.add(Contestant {
+            SessionsContest::new(title("50,000 of 7 KB in 20 projects", MANY.format, &stage)?);
+        contest.add(stage.list(LIST, CommandLimits::default(), &["--no-index"]));
+        contest.add(SessionsContestant {
             once: true,
-            ..stage.index(INDEX, Limits::default())
+            ..stage.index(INDEX, CommandLimits::default())
         });
         contest.add(indexed(stage.list(LIST_INDEXED, MANY_LISTED, &[])));
         contest.add(indexed(stage.list_text(LIST_TEXT_INDEXED, MANY_LISTED)));
@@ -261,15 +263,15 @@ impl Bench<'_> {
         Ok(contest)
     }
 
-    fn huge(&self, format: SessionFormat) -> Result<Contest> {
+    fn huge(&self, format: SessionFormat) -> Result<SessionsContest> {
         let corpus = SessionCorpus { format, ..HUGE };
         let stage = self.stage(&format!("huge-{format:?}"), corpus)?;
         let size = floor::size_of(&stage.home)?;
-        let limits = Limits {
+        let limits = CommandLimits {
             peak: Some(size * 3 / 2),
-            ..Limits::default()
+            ..CommandLimits::default()
         };
-        let mut contest = Contest::new(title("one session", format, &stage)?);
+        let mut contest = SessionsContest::new(title("one session", format, &stage)?);
         contest.add(stage.show(SHOW, limits)?);
         contest.add(stage.floor()?);
         contest.hold(1); // memory does not vary
@@ -278,13 +280,17 @@ impl Bench<'_> {
 }
 
 /// Those who list: without and with an index, which is made once and not measured here.
-fn add_listing(contest: &mut Contest, stage: &Stage, limits: Limits) -> Result<()> {
+fn add_listing(
+    contest: &mut SessionsContest,
+    stage: &SessionsStage,
+    limits: CommandLimits,
+) -> Result<()> {
     let ours = stage.list(LIST, limits, &["--no-index"]);
     contest.add(ours.clone());
     contest.add(control(ours));
-    contest.add(Contestant {
+    contest.add(SessionsContestant {
         once: true,
-        ..stage.index(INDEX, Limits::default())
+        ..stage.index(INDEX, CommandLimits::default())
     });
     contest.add(indexed(stage.list(LIST_INDEXED, LISTED_INDEXED, &[])));
     contest.add(stage.floor()?);
@@ -292,24 +298,24 @@ fn add_listing(contest: &mut Contest, stage: &Stage, limits: Limits) -> Result<(
 }
 
 /// Whoever uses the index that was made just before.
-fn indexed(contestant: Contestant) -> Contestant {
-    Contestant {
+fn indexed(contestant: SessionsContestant) -> SessionsContestant {
+    SessionsContestant {
         needs_previous: true,
         ..contestant
     }
 }
 
 /// The same command under another name.
-fn control(ours: Contestant) -> Contestant {
-    Contestant {
+fn control(ours: SessionsContestant) -> SessionsContestant {
+    SessionsContestant {
         what: CONTROL.to_owned(),
-        limits: Limits::default(),
+        limits: CommandLimits::default(),
         ..ours
     }
 }
 
 /// What is measured over, in a few words and with its true size.
-fn title(what: &str, format: SessionFormat, stage: &Stage) -> Result<String> {
+fn title(what: &str, format: SessionFormat, stage: &SessionsStage) -> Result<String> {
     let format = match format {
         SessionFormat::Jsonl => "JSONL",
         SessionFormat::Json => "JSON",

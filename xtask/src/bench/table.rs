@@ -3,20 +3,20 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::measure::Cost;
+use super::measure::ProcessCost;
 
 /// One line of the table.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(super) struct TranslateRow {
     pub(super) corpus: &'static str,
     pub(super) what: String,
     pub(super) bytes: u64,
-    pub(super) cost: Cost,
+    pub(super) cost: ProcessCost,
     /// What Node needs for the same corpus, where it was measured.
     pub(super) node: Option<Duration>,
 }
 
-impl Row {
+impl TranslateRow {
     /// Megabytes per second of CPU time.
     pub(super) fn speed(&self) -> f64 {
         megabytes(self.bytes) / self.cost.cpu.as_secs_f64().max(1e-6)
@@ -32,9 +32,9 @@ pub(super) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-pub(super) struct Table<'a>(pub(super) &'a [Row]);
+pub(super) struct TranslateTable<'a>(pub(super) &'a [TranslateRow]);
 
-impl fmt::Display for Table<'_> {
+impl fmt::Display for TranslateTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "| corpus | what | CPU s | MB/s | × Node | peak MB |")?;
         writeln!(f, "|---|---|---:|---:|---:|---:|")?;
@@ -43,7 +43,7 @@ impl fmt::Display for Table<'_> {
             let ratio = row.node.map(|node| node.as_secs_f64() / cpu.max(1e-6));
             let ratio = ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}"));
             let peak = megabytes(row.cost.peak_kib * 1024);
-            let Row { corpus, what, .. } = row;
+            let TranslateRow { corpus, what, .. } = row;
             let speed = row.speed();
             writeln!(
                 f,
@@ -60,18 +60,18 @@ mod tests {
 
     #[test]
     fn a_row_says_how_much_faster_than_node_it_is() {
-        let row = Row {
+        let row = TranslateRow {
             corpus: "deltas",
             what: "a".to_owned(),
             bytes: 50_000_000,
-            cost: Cost {
+            cost: ProcessCost {
                 cpu: Duration::from_millis(250),
                 peak_kib: 2_000,
-                ..Cost::default()
+                ..ProcessCost::default()
             },
             node: Some(Duration::from_millis(500)),
         };
-        let table = Table(&[row]).to_string();
+        let table = TranslateTable(&[row]).to_string();
         assert!(
             table.ends_with("| deltas | a | 0.250 | 200 | 2.00 | 2.0 |\n"),
             "{table}"

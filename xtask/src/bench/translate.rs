@@ -9,10 +9,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::corpus::{self, Shape};
+use super::corpus::{self, StreamShape};
 use super::latency;
-use super::measure::{Cost, measure};
-use super::table::{Row, Table};
+use super::measure::{ProcessCost, measure};
+use super::table::{TranslateRow, TranslateTable};
 use super::{NOISE, control_off, count_lines, print_doubts};
 
 const MB: u64 = 1_000_000;
@@ -25,21 +25,21 @@ const NODE: &str = "Node: `JSON.parse` per line, its start deducted";
 const FLOOR: &str = "line split only (floor)";
 
 /// What is measured, and with what.
-pub(super) struct Bench {
+pub(super) struct TranslateBench {
     pub(super) folder: PathBuf,
     pub(super) node_script: PathBuf,
     pub(super) lapidary: PathBuf,
     pub(super) runs: u32,
 }
 
-impl Bench {
+impl TranslateBench {
     /// Measures, prints, and returns why the numbers cannot be trusted, if so.
     pub(super) fn report(&self, size: u64, large: bool) -> Result<Vec<String>> {
         let mut rows = Vec::new();
         let mut doubts = Vec::new();
         for (name, shape, size) in [
-            ("mixed", Shape::Mixed, size * MB),
-            ("deltas", Shape::Deltas, size * MB / 4),
+            ("mixed", StreamShape::Mixed, size * MB),
+            ("deltas", StreamShape::Deltas, size * MB / 4),
         ] {
             let file = self.corpus(name, shape, size)?;
             self.check_works(&file)?;
@@ -48,18 +48,18 @@ impl Bench {
             println!("A/A control on {name}: {:.1} % off.", off * 100.0);
             doubts.extend(doubts_about(name, &compared));
             rows.extend(compared);
-            if shape == Shape::Deltas {
+            if shape == StreamShape::Deltas {
                 rows.extend(jq(name, &file, &rows)?);
             }
         }
-        println!("\n{}", Table(&rows));
+        println!("\n{}", TranslateTable(&rows));
         print_doubts(&doubts);
-        println!("{}", Table(&self.memory(large)?));
+        println!("{}", TranslateTable(&self.memory(large)?));
         self.report_latency()?;
         Ok(doubts)
     }
 
-    fn corpus(&self, name: &str, shape: Shape, size: u64) -> Result<PathBuf> {
+    fn corpus(&self, name: &str, shape: StreamShape, size: u64) -> Result<PathBuf> {
         let path = self.folder.join(format!("{name}.jsonl"));
         eprintln!("bench: writing {name} ({} MB)", size / MB);
         corpus::write(&path, shape, size)
@@ -94,7 +94,7 @@ impl Bench {
     }
 
     /// Measures everything that reads one corpus, in turns.
-    fn compare(&self, corpus: &'static str, file: &Path) -> Result<Vec<Row>> {
+    fn compare(&self, corpus: &'static str, file: &Path) -> Result<Vec<TranslateRow>> {
         let ours = self.translate("events", Some(file));
         let node = |file: &Path| vec!["node".into(), (&self.node_script).into(), file.into()];
         let floor: [OsString; 3] = [std::env::current_exe()?.into(), "split".into(), file.into()];
@@ -105,7 +105,7 @@ impl Bench {
             (FLOOR, floor.to_vec()),
             ("Node's start", node(Path::new("/dev/null"))),
         ];
-        let mut least: [Option<Cost>; 5] = [None; 5];
+        let mut least: [Option<ProcessCost>; 5] = [None; 5];
         for round in 1..=self.runs {
             eprintln!("bench: {corpus}, round {round} of {}", self.runs);
             for ((_, command), least) in commands.iter().zip(&mut least) {
@@ -118,20 +118,23 @@ impl Bench {
             least.map(|cost| cost.expect("there is at least one round"));
         node.cpu = node.cpu.saturating_sub(start.cpu);
         let costs = [ours, control, node, floor];
-        let rows = commands.iter().zip(costs).map(|((what, _), cost)| Row {
-            corpus,
-            what: (*what).to_owned(),
-            bytes,
-            cost,
-            node: Some(node.cpu),
-        });
+        let rows = commands
+            .iter()
+            .zip(costs)
+            .map(|((what, _), cost)| TranslateRow {
+                corpus,
+                what: (*what).to_owned(),
+                bytes,
+                cost,
+                node: Some(node.cpu),
+            });
         Ok(rows.collect())
     }
 
     /// Peak memory on one very long line, and on a very long stream if asked for.
-    fn memory(&self, large: bool) -> Result<Vec<Row>> {
-        let mut cases = vec![("one line of 60 MB", Shape::OneLine, LONG_LINE)];
-        cases.extend(large.then_some(("deltas, 1 GB", Shape::Deltas, LARGE)));
+    fn memory(&self, large: bool) -> Result<Vec<TranslateRow>> {
+        let mut cases = vec![("one line of 60 MB", StreamShape::OneLine, LONG_LINE)];
+        cases.extend(large.then_some(("deltas, 1 GB", StreamShape::Deltas, LARGE)));
         let mut rows = Vec::new();
         for (corpus, shape, size) in cases {
             let file = self.corpus("memory", shape, size)?;
@@ -142,12 +145,12 @@ impl Bench {
         Ok(rows)
     }
 
-    fn formats(&self, corpus: &'static str, file: &Path) -> Result<Vec<Row>> {
+    fn formats(&self, corpus: &'static str, file: &Path) -> Result<Vec<TranslateRow>> {
         let bytes = fs::metadata(file)?.len();
         let mut rows = Vec::new();
         for format in ["events", "runtime", "raw"] {
             eprintln!("bench: {corpus}, {format}");
-            rows.push(Row {
+            rows.push(TranslateRow {
                 corpus,
                 what: format!("`--format {format}`"),
                 bytes,
@@ -175,14 +178,14 @@ impl Bench {
 }
 
 /// `jq` where it is installed: once is enough, as it is slower by an order of magnitude.
-fn jq(corpus: &'static str, file: &Path, rows: &[Row]) -> Result<Option<Row>> {
+fn jq(corpus: &'static str, file: &Path, rows: &[TranslateRow]) -> Result<Option<TranslateRow>> {
     let installed = Command::new("jq").arg("--version").output();
     let Ok(version) = installed else {
         return Ok(None);
     };
     eprintln!("bench: {corpus}, jq once");
     let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
-    Ok(Some(Row {
+    Ok(Some(TranslateRow {
         corpus,
         what: format!("`jq -c .` ({version}, one run)"),
         bytes: fs::metadata(file)?.len(),
@@ -192,13 +195,13 @@ fn jq(corpus: &'static str, file: &Path, rows: &[Row]) -> Result<Option<Row>> {
 }
 
 /// CPU seconds of one command of a comparison.
-fn cpu(rows: &[Row], what: &str) -> f64 {
+fn cpu(rows: &[TranslateRow], what: &str) -> f64 {
     let row = rows.iter().find(|row| row.what == what);
     row.map_or(0.0, |row| row.cost.cpu.as_secs_f64())
 }
 
 /// Why a comparison cannot be trusted.
-fn doubts_about(corpus: &str, rows: &[Row]) -> Vec<String> {
+fn doubts_about(corpus: &str, rows: &[TranslateRow]) -> Vec<String> {
     let mut doubts = Vec::new();
     let off = control_off(cpu(rows, OURS), cpu(rows, CONTROL));
     if off.is_nan() || off > NOISE {
@@ -224,13 +227,13 @@ mod tests {
     use super::*;
 
     fn check(ours: u64, control: u64, floor: u64, expected: &[&str]) {
-        let row = |(what, ms): (&str, u64)| Row {
+        let row = |(what, ms): (&str, u64)| TranslateRow {
             corpus: "mixed",
             what: what.to_owned(),
             bytes: MB,
-            cost: Cost {
+            cost: ProcessCost {
                 cpu: Duration::from_millis(ms),
-                ..Cost::default()
+                ..ProcessCost::default()
             },
             node: None,
         };

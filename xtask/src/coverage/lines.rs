@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// A stretch of code and how often it ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Region {
+pub(super) struct CodeRegion {
     /// Line and column of its first character, from 1.
     pub(super) start: (usize, usize),
     /// Line and column behind its last character.
@@ -14,7 +14,7 @@ pub(super) struct Region {
 
 /// How often each line ran that has code. A line ran as often as the regions that begin in it, or the innermost one that goes on over its
 /// beginning, whichever ran more often.
-pub(super) fn counted(regions: &[Region]) -> BTreeMap<usize, usize> {
+pub(super) fn counted(regions: &[CodeRegion]) -> BTreeMap<usize, usize> {
     let mut regions = regions.to_vec();
     // The outer before the inner.
     regions.sort_by_key(|region| (region.start, std::cmp::Reverse(region.end)));
@@ -46,8 +46,8 @@ pub(super) fn tests_begin(source: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn region(start: (usize, usize), end: (usize, usize), count: usize) -> Region {
-        Region { start, end, count }
+    fn region(start: (usize, usize), end: (usize, usize), count: usize) -> CodeRegion {
+        CodeRegion { start, end, count }
     }
 
     #[test]

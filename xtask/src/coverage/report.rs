@@ -8,19 +8,19 @@ use anyhow::{Context, Result, ensure};
 use llvm_profparser::{CoverageMapping, CoverageResult, merge_profiles};
 
 use super::counters;
-use super::lines::{Region, counted, tests_begin};
+use super::lines::{CodeRegion, counted, tests_begin};
 
 /// So much of each crate has to be reached, in percent.
 const LEAST: f64 = 90.0;
 
 /// The lines of a crate.
 #[derive(Debug, Default)]
-struct Tally {
+struct CrateTally {
     lines: usize,
     reached: usize,
 }
 
-impl Tally {
+impl CrateTally {
     fn percent(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "no crate has 2^52 lines")]
         let share = self.reached as f64 / self.lines.max(1) as f64;
@@ -45,7 +45,7 @@ pub(super) fn print(root: &Path, folder: &Path, missing: &[String]) -> Result<()
             continue;
         };
         let is_shown = missing.contains(&name);
-        let tally: &mut Tally = tallies.entry(name).or_default();
+        let tally: &mut CrateTally = tallies.entry(name).or_default();
         let lines = lines_of(&path, result)?;
         let unreached: Vec<_> = lines.iter().filter(|(_, count)| **count == 0).collect();
         tally.lines += lines.len();
@@ -59,10 +59,10 @@ pub(super) fn print(root: &Path, folder: &Path, missing: &[String]) -> Result<()
     table(&tallies)
 }
 
-fn table(tallies: &BTreeMap<String, Tally>) -> Result<()> {
+fn table(tallies: &BTreeMap<String, CrateTally>) -> Result<()> {
     ensure!(!tallies.is_empty(), "no counters were found");
     println!("| crate | lines | reached | |\n|---|--:|--:|--:|");
-    let mut all = Tally::default();
+    let mut all = CrateTally::default();
     for (name, tally) in tallies {
         all.lines += tally.lines;
         all.reached += tally.reached;
@@ -76,7 +76,7 @@ fn table(tallies: &BTreeMap<String, Tally>) -> Result<()> {
     Ok(())
 }
 
-fn row(name: &str, tally: &Tally) {
+fn row(name: &str, tally: &CrateTally) {
     let (lines, reached) = (tally.lines, tally.reached);
     println!(
         "| {name} | {lines} | {reached} | {:.1} % |",
@@ -97,7 +97,7 @@ fn crate_of(crates: &Path, path: &Path) -> Option<String> {
 fn lines_of(path: &Path, result: &CoverageResult) -> Result<BTreeMap<usize, usize>> {
     let source = fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
     let end = tests_begin(&source);
-    let regions = result.hits.iter().map(|(place, count)| Region {
+    let regions = result.hits.iter().map(|(place, count)| CodeRegion {
         start: (place.line_start, place.column_start),
         end: (place.line_end, place.column_end),
         count: *count,

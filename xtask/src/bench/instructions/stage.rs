@@ -23,14 +23,14 @@ const OUTPUT: usize = 400;
 
 /// What is translated, or what the agent writes.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Input {
+pub(super) enum StageInput {
     ThreeLines,
     Deltas,
     /// Two deltas, a call that reads a file, its result; and so on.
     Calls,
 }
 
-impl Input {
+impl StageInput {
     const ALL: [Self; 3] = [Self::ThreeLines, Self::Deltas, Self::Calls];
 
     fn file_name(self) -> &'static str {
@@ -42,7 +42,7 @@ impl Input {
     }
 
     fn text(self) -> String {
-        let mut stream = Stream::default();
+        let mut stream = StageStream::default();
         stream.line(
             "init",
             r#""session_id":"2571a25a-c6c5-4920-a1ff-8824c9c44051","model":"gemini-2.5-flash""#,
@@ -63,12 +63,12 @@ impl Input {
 
 /// Lines of `gemini -o stream-json`, a millisecond after each other.
 #[derive(Default)]
-struct Stream {
+struct StageStream {
     text: String,
     lines: usize,
 }
 
-impl Stream {
+impl StageStream {
     fn line(&mut self, kind: &str, rest: &str) {
         let (seconds, ms) = (self.lines / 1_000, self.lines % 1_000);
         let _ = writeln!(
@@ -97,18 +97,18 @@ impl Stream {
 }
 
 /// A folder with the inputs, the agent, its project, and a home without anything.
-pub(super) struct Stage {
+pub(super) struct InstructionStage {
     folder: PathBuf,
 }
 
-impl Stage {
+impl InstructionStage {
     pub(super) fn set(folder: &Path) -> Result<Self> {
         let _ = fs::remove_dir_all(folder); // of an earlier bench
         fs::create_dir_all(folder.join("project"))?;
         let stage = Self {
             folder: folder.to_owned(),
         };
-        for input in Input::ALL {
+        for input in StageInput::ALL {
             fs::write(stage.file(input), input.text())?;
         }
         fs::write(stage.agent(), AGENT)?;
@@ -116,7 +116,7 @@ impl Stage {
         Ok(stage)
     }
 
-    pub(super) fn file(&self, input: Input) -> PathBuf {
+    pub(super) fn file(&self, input: StageInput) -> PathBuf {
         self.folder.join(input.file_name())
     }
 
@@ -135,7 +135,7 @@ impl Stage {
     }
 
     /// Runs a command under callgrind, with a new home and nothing of our environment but `PATH`.
-    pub(super) fn instructions(&self, command: &[OsString], input: Input) -> Result<u64> {
+    pub(super) fn instructions(&self, command: &[OsString], input: StageInput) -> Result<u64> {
         let home = self.folder.join("home");
         let _ = fs::remove_dir_all(&home); // of an earlier count
         fs::create_dir_all(&home)?;
@@ -176,9 +176,9 @@ mod tests {
     #[test]
     fn inputs_are_valid_and_as_long_as_the_table_says() {
         for (input, lines) in [
-            (Input::ThreeLines, 3),
-            (Input::Deltas, DELTAS + 2),
-            (Input::Calls, 4 * CALLS + 2),
+            (StageInput::ThreeLines, 3),
+            (StageInput::Deltas, DELTAS + 2),
+            (StageInput::Calls, 4 * CALLS + 2),
         ] {
             let text = input.text();
             assert_eq!(text.lines().count(), lines, "{input:?}");
@@ -186,7 +186,7 @@ mod tests {
                 serde_json::from_str::<serde_json::Value>(line).unwrap();
             }
         }
-        let calls = Input::Calls.text();
+        let calls = StageInput::Calls.text();
         let output = calls.lines().nth(4).unwrap();
         let output: serde_json::Value = serde_json::from_str(output).unwrap();
         assert_eq!(output["output"].as_str().unwrap().len(), OUTPUT);

@@ -9,9 +9,9 @@ use nix::unistd::Pid;
 
 use super::super::latency::median;
 use super::super::processes;
-use super::held::Run;
+use super::held::HeldRun;
 use super::runners::Runners;
-use super::stage::Stage;
+use super::stage::AgentStage;
 
 /// How often each is cancelled.
 const TIMES: usize = 5;
@@ -35,15 +35,15 @@ pub(super) const CASES: [(&str, &str, &[&str]); 2] = [
 
 impl Runners {
     /// The median time.
-    pub(super) fn cancel(&self, stage: &Stage, args: &[&str]) -> Result<Duration> {
+    pub(super) fn cancel(&self, stage: &AgentStage, args: &[&str]) -> Result<Duration> {
         let _never_opened = stage.gate()?;
         let times = (0..TIMES).map(|_| self.cancel_once(stage, args));
         Ok(median(times.collect::<Result<_>>()?))
     }
 
-    fn cancel_once(&self, stage: &Stage, args: &[&str]) -> Result<Duration> {
+    fn cancel_once(&self, stage: &AgentStage, args: &[&str]) -> Result<Duration> {
         self.forget();
-        let mut run = Run::start(self, stage, args, 0)?;
+        let mut run = HeldRun::start(self, stage, args, 0)?;
         run.wait_for_lines(stage.lines_before)?;
         let tree = processes::ours().len();
         ensure!(tree >= 4, "only {tree} processes are there to be ended");

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::super::{count_lines, measure, processes};
 use super::runners::Runners;
-use super::stage::Stage;
+use super::stage::AgentStage;
 
 /// Nothing here takes as long.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -20,7 +20,7 @@ const SHORT_LOOK: Duration = Duration::from_millis(1);
 
 /// What runs that were held side by side needed.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldRuns {
     /// Bytes, of each: our process and its supervisor.
     peaks: Vec<u64>,
     /// How many ended with the outcome they should have.
@@ -30,7 +30,7 @@ pub(super) struct Held {
     pub(super) cpu: Duration,
 }
 
-impl Held {
+impl HeldRuns {
     pub(super) fn most(&self) -> u64 {
         self.peaks.iter().copied().max().unwrap_or_default()
     }
@@ -42,22 +42,22 @@ impl Held {
 
 impl Runners {
     /// Starts some runs of an agent, holds them when it has said everything but its last line, looks, and lets them go.
-    pub(super) fn hold(&self, stage: &Stage, count: u32) -> Result<Held> {
+    pub(super) fn hold(&self, stage: &AgentStage, count: u32) -> Result<HeldRuns> {
         self.forget();
         let before = measure::children_cpu()?;
         let gate = stage.gate()?;
         let mut runs = (0..count)
-            .map(|number| Run::start(self, stage, &[], number))
+            .map(|number| HeldRun::start(self, stage, &[], number))
             .collect::<Result<Vec<_>>>()?;
         for run in &mut runs {
             run.wait_for_lines(stage.lines_before)?;
         }
-        let peaks = runs.iter().map(Run::peak).collect::<Result<_>>()?;
+        let peaks = runs.iter().map(HeldRun::peak).collect::<Result<_>>()?;
         let opened = gate.open()?;
-        let right = runs.into_iter().map(Run::ended_right);
+        let right = runs.into_iter().map(HeldRun::ended_right);
         let right = right.collect::<Result<Vec<_>>>()?;
         drop(opened);
-        Ok(Held {
+        Ok(HeldRuns {
             peaks,
             right: right.into_iter().map(u32::from).sum(),
             leftover: processes::ours().len(),
@@ -67,15 +67,15 @@ impl Runners {
 }
 
 /// One `lapidary run`, its events going to a file.
-pub(super) struct Run {
+pub(super) struct HeldRun {
     child: Child,
     events: PathBuf,
 }
 
-impl Run {
+impl HeldRun {
     pub(super) fn start(
         runners: &Runners,
-        stage: &Stage,
+        stage: &AgentStage,
         args: &[&str],
         number: u32,
     ) -> Result<Self> {
@@ -140,7 +140,7 @@ impl Run {
     }
 }
 
-impl Drop for Run {
+impl Drop for HeldRun {
     fn drop(&mut self) {
         // If it has not ended by now, something went wrong. Its supervisor ends the rest.
         let _ = self.child.kill();

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::super::latency::median;
 use super::runners::Runners;
-use super::stage::Stage;
+use super::stage::AgentStage;
 
 /// How often the time is told.
 const TIMES: usize = 200;
@@ -35,7 +35,7 @@ pub(crate) fn tell_time() -> Result<()> {
 
 impl Runners {
     /// The median of how late the events are.
-    pub(super) fn lag(&self, stage: &Stage) -> Result<Duration> {
+    pub(super) fn lag(&self, stage: &AgentStage) -> Result<Duration> {
         self.forget();
         let command = self.lapidary(stage, &["--no-raw"]);
         let mut child = Command::new(&command[0])

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use super::super::count_lines;
-use super::stage::{Stage, Tongue};
+use super::stage::{AgentStage, AgentTransport};
 use crate::peers;
 use crate::workspace::Workspace;
 
@@ -43,15 +43,15 @@ impl Runners {
         })
     }
 
-    pub(super) fn lapidary(&self, stage: &Stage, args: &[&str]) -> Vec<OsString> {
-        let agent = (stage.tongue == Tongue::Acp).then(|| stage.agent());
+    pub(super) fn lapidary(&self, stage: &AgentStage, args: &[&str]) -> Vec<OsString> {
+        let agent = (stage.tongue == AgentTransport::Acp).then(|| stage.agent());
         self.lapidary_with(stage, agent, args)
     }
 
     /// With an agent of this program, or Gemini CLI.
     pub(super) fn lapidary_with(
         &self,
-        stage: &Stage,
+        stage: &AgentStage,
         agent: Option<PathBuf>,
         args: &[&str],
     ) -> Vec<OsString> {
@@ -67,7 +67,7 @@ impl Runners {
         command
     }
 
-    pub(super) fn reader(&self, stage: &Stage) -> Vec<OsString> {
+    pub(super) fn reader(&self, stage: &AgentStage) -> Vec<OsString> {
         let node = self.node.clone();
         vec![
             node.into(),
@@ -76,7 +76,7 @@ impl Runners {
         ]
     }
 
-    pub(super) fn acpx(&self, stage: &Stage) -> Option<Vec<OsString>> {
+    pub(super) fn acpx(&self, stage: &AgentStage) -> Option<Vec<OsString>> {
         let acpx = self.acpx.clone()?;
         let mut command: Vec<OsString> = vec![self.node.clone().into(), acpx.into()];
         command.extend(["--agent".into(), stage.agent().into()]);
@@ -88,7 +88,7 @@ impl Runners {
     }
 
     /// A program that skips its work is fast: every delta must come out of `acpx`. Ours is checked while its memory is measured.
-    pub(super) fn check_acpx(&self, stage: &Stage, deltas: u32) -> Result<()> {
+    pub(super) fn check_acpx(&self, stage: &AgentStage, deltas: u32) -> Result<()> {
         let Some(command) = self.acpx(stage) else {
             return Ok(());
         };
@@ -108,7 +108,7 @@ impl Runners {
         Ok(())
     }
 
-    pub(super) fn environment(&self, stage: &Stage) -> [(&'static str, OsString); 3] {
+    pub(super) fn environment(&self, stage: &AgentStage) -> [(&'static str, OsString); 3] {
         [
             ("HOME", self.home.clone().into()),
             ("GEMINI_CLI_PATH", stage.agent().into()),

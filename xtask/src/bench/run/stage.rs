@@ -12,7 +12,7 @@ use nix::unistd::mkfifo;
 
 /// What the agent speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tongue {
+pub(super) enum AgentTransport {
     /// `stream-json`, as Gemini CLI 0.61.0 does.
     Stream,
     Acp,
@@ -20,7 +20,7 @@ pub(super) enum Tongue {
 
 /// How the agent writes what it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writes {
+pub(super) enum WriteStyle {
     /// In large pieces.
     Whole,
     /// Each line by itself, as agents do.
@@ -48,33 +48,33 @@ const REQUESTS: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}
 
 /// A scripted agent in its folder.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct AgentStage {
     folder: PathBuf,
-    pub(super) tongue: Tongue,
+    pub(super) tongue: AgentTransport,
     /// How many lines it writes before it comes to the gate.
     pub(super) lines_before: u64,
 }
 
-impl Stage {
+impl AgentStage {
     pub(super) fn set(
         folder: PathBuf,
         script: &Path,
-        tongue: Tongue,
+        tongue: AgentTransport,
         deltas: u32,
-        writes: Writes,
+        writes: WriteStyle,
     ) -> Result<Self> {
         fs::create_dir_all(&folder)?;
         let stage = Self {
             folder,
             tongue,
-            lines_before: u64::from(deltas) + u64::from(tongue == Tongue::Stream),
+            lines_before: u64::from(deltas) + u64::from(tongue == AgentTransport::Stream),
         };
         fs::copy(script, stage.agent())
             .with_context(|| format!("cannot copy {}", script.display()))?;
         stage.write_words(deltas)?;
         fs::write(stage.file("after"), format!("{RESULT}\n"))?;
         fs::write(stage.file("requests"), REQUESTS)?;
-        if writes == Writes::LineByLine {
+        if writes == WriteStyle::LineByLine {
             symlink(std::env::current_exe()?, stage.file("writer"))?;
         }
         Ok(stage)
@@ -88,16 +88,16 @@ impl Stage {
 
     fn write_words(&self, deltas: u32) -> io::Result<()> {
         let mut out = BufWriter::new(File::create(self.file("before"))?);
-        if self.tongue == Tongue::Stream {
+        if self.tongue == AgentTransport::Stream {
             writeln!(out, "{INIT}")?;
         }
         for (_, text) in (0..deltas).zip(PIECES.iter().cycle()) {
             match self.tongue {
-                Tongue::Stream => writeln!(
+                AgentTransport::Stream => writeln!(
                     out,
                     r#"{{"type":"message","timestamp":"2026-11-15T18:19:27.100Z","role":"assistant","content":"{text}","delta":true}}"#
                 ),
-                Tongue::Acp => writeln!(
+                AgentTransport::Acp => writeln!(
                     out,
                     r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"bench","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}}}}}}}}"#
                 ),
@@ -109,8 +109,8 @@ impl Stage {
     /// The agent's program.
     pub(super) fn agent(&self) -> PathBuf {
         self.file(match self.tongue {
-            Tongue::Stream => "agent",
-            Tongue::Acp => "acp-agent",
+            AgentTransport::Stream => "agent",
+            AgentTransport::Acp => "acp-agent",
         })
     }
 
@@ -128,8 +128,8 @@ impl Stage {
     /// The agent without anybody who runs it.
     pub(super) fn alone(&self) -> Vec<OsString> {
         match self.tongue {
-            Tongue::Stream => vec![self.agent().into()],
-            Tongue::Acp => vec![
+            AgentTransport::Stream => vec![self.agent().into()],
+            AgentTransport::Acp => vec![
                 "sh".into(),
                 "-c".into(),
                 r#"exec "$0" <"$1""#.into(),
@@ -145,8 +145,8 @@ impl Stage {
     }
 
     /// Has the agent wait before its last line, until the gate is opened or dropped.
-    pub(super) fn gate(&self) -> Result<Gate> {
-        let gate = Gate(self.file("gate"));
+    pub(super) fn gate(&self) -> Result<StartGate> {
+        let gate = StartGate(self.file("gate"));
         mkfifo(&gate.0, Mode::S_IRUSR | Mode::S_IWUSR).context("cannot make a gate")?;
         Ok(gate)
     }
@@ -154,16 +154,16 @@ impl Stage {
 
 /// A gate that agents wait at.
 #[derive(Debug)]
-pub(super) struct Gate(PathBuf);
+pub(super) struct StartGate(PathBuf);
 
-impl Gate {
+impl StartGate {
     /// Lets everybody through for as long as the file is kept. Opened for both, so as not to wait for an agent.
     pub(super) fn open(&self) -> io::Result<File> {
         OpenOptions::new().read(true).write(true).open(&self.0)
     }
 }
 
-impl Drop for Gate {
+impl Drop for StartGate {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }

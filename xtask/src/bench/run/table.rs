@@ -8,7 +8,7 @@ use super::NODE;
 
 /// One line of the table: what running an agent adds to its own cost.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct RunRow {
     pub(super) case: &'static str,
     pub(super) what: &'static str,
     pub(super) deltas: u32,
@@ -18,9 +18,9 @@ pub(super) struct Row {
     pub(super) peak: u64,
 }
 
-pub(super) struct Table<'a>(pub(super) &'a [Row]);
+pub(super) struct RunTable<'a>(pub(super) &'a [RunRow]);
 
-impl fmt::Display for Table<'_> {
+impl fmt::Display for RunTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_row_says_how_many_lines_a_cpu_second_carries_and_compares_with_node() {
-        let row = |what, ms| Row {
+        let row = |what, ms| RunRow {
             case: "many",
             what,
             deltas: 100_000,
@@ -77,7 +77,7 @@ mod tests {
             wall: Duration::from_millis(70),
             peak: 8_000_000,
         };
-        let table = Table(&[row("ours", 250), row(NODE, 500)]).to_string();
+        let table = RunTable(&[row("ours", 250), row(NODE, 500)]).to_string();
         let ours = table.lines().nth(2).unwrap();
         assert_eq!(
             ours,

@@ -4,21 +4,21 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 
-use super::super::measure::Cost;
+use super::super::measure::ProcessCost;
 
 /// Everybody who runs one agent, with the least that each run of them cost so far.
-pub(super) struct Turns {
-    alone: Contestant,
-    others: Vec<Contestant>,
+pub(super) struct RunTurns {
+    alone: RunContestant,
+    others: Vec<RunContestant>,
 }
 
-struct Contestant {
+struct RunContestant {
     what: &'static str,
     command: Vec<OsString>,
-    least: Option<Cost>,
+    least: Option<ProcessCost>,
 }
 
-impl Turns {
+impl RunTurns {
     pub(super) fn new(alone: Vec<OsString>) -> Self {
         Self {
             alone: contestant("the agent alone", alone),
@@ -31,7 +31,10 @@ impl Turns {
     }
 
     /// Measures each of them once.
-    pub(super) fn take(&mut self, measure: impl Fn(&[OsString]) -> Result<Cost>) -> Result<()> {
+    pub(super) fn take(
+        &mut self,
+        measure: impl Fn(&[OsString]) -> Result<ProcessCost>,
+    ) -> Result<()> {
         for contestant in std::iter::once(&mut self.alone).chain(&mut self.others) {
             let cost = measure(&contestant.command)?;
             let least = contestant.least.map_or(cost, |least| least.least(cost));
@@ -41,11 +44,11 @@ impl Turns {
     }
 
     /// What each of them costs over the agent alone. Peaks stay whole: they do not add up.
-    pub(super) fn over(&self) -> impl Iterator<Item = (&'static str, Cost)> {
+    pub(super) fn over(&self) -> impl Iterator<Item = (&'static str, ProcessCost)> {
         let alone = self.alone.least.unwrap_or_default();
         self.others.iter().map(move |contestant| {
             let whole = contestant.least.unwrap_or_default();
-            let over = Cost {
+            let over = ProcessCost {
                 cpu: whole.cpu.saturating_sub(alone.cpu),
                 wall: whole.wall.saturating_sub(alone.wall),
                 peak_kib: whole.peak_kib,
@@ -55,8 +58,8 @@ impl Turns {
     }
 }
 
-fn contestant(what: &'static str, command: Vec<OsString>) -> Contestant {
-    Contestant {
+fn contestant(what: &'static str, command: Vec<OsString>) -> RunContestant {
+    RunContestant {
         what,
         command,
         least: None,
@@ -72,12 +75,12 @@ mod tests {
     #[test]
     fn the_least_of_the_agent_alone_is_taken_from_the_least_of_the_others() {
         let ms = Duration::from_millis;
-        let cost = |cpu, wall, peak_kib| Cost {
+        let cost = |cpu, wall, peak_kib| ProcessCost {
             cpu: ms(cpu),
             wall: ms(wall),
             peak_kib,
         };
-        let mut turns = Turns::new(vec!["alone".into()]);
+        let mut turns = RunTurns::new(vec!["alone".into()]);
         turns.add("ours", vec!["ours".into()]);
         for (alone, ours) in [
             (cost(3, 9, 1), cost(9, 20, 8)),

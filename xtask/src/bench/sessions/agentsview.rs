@@ -12,8 +12,8 @@ use anyhow::{Result, ensure};
 use lapidary_testkit::sessions::NEEDLE;
 
 use super::super::measure::measure_with;
-use super::contest::{Contest, Contestant};
-use super::stage::Stage;
+use super::contest::{SessionsContest, SessionsContestant};
+use super::stage::SessionsStage;
 
 const SYNC: &str = "`agentsview sync` 0.46.1, once";
 const SEARCH: &str = "`agentsview session search` 0.46.1, without its server's share";
@@ -36,7 +36,7 @@ pub(super) struct Agentsview {
 }
 
 impl Agentsview {
-    pub(super) fn new(program: &Path, stage: &Stage, folder: &Path) -> Result<Self> {
+    pub(super) fn new(program: &Path, stage: &SessionsStage, folder: &Path) -> Result<Self> {
         let home = folder.join("agentsview");
         fs::create_dir_all(&home)?;
         symlink(stage.home.join(".gemini"), home.join(".gemini"))?;
@@ -45,15 +45,15 @@ impl Agentsview {
     }
 
     /// Reads all sessions into its database, in one process.
-    pub(super) fn add_sync(&self, contest: &mut Contest) {
-        contest.add(Contestant {
+    pub(super) fn add_sync(&self, contest: &mut SessionsContest) {
+        contest.add(SessionsContestant {
             once: true,
             ..self.contestant(SYNC, &["sync"])
         });
     }
 
     /// Asks its server, which runs until all is measured.
-    pub(super) fn add_search(&self, contest: &mut Contest, rounds: u32) {
+    pub(super) fn add_search(&self, contest: &mut SessionsContest, rounds: u32) {
         match self.serve() {
             Err(error) => contest.absent(SEARCH, format!("failed: {error:#}")),
             Ok(_server) => {
@@ -63,14 +63,14 @@ impl Agentsview {
         }
     }
 
-    fn contestant(&self, what: &str, words: &[&str]) -> Contestant {
+    fn contestant(&self, what: &str, words: &[&str]) -> SessionsContestant {
         let mut command: Vec<OsString> = vec![self.program.clone().into()];
         command.extend(words.iter().map(OsString::from));
-        Contestant {
+        SessionsContestant {
             what: what.to_owned(),
             command,
             environment: self.environment(),
-            ..Contestant::default()
+            ..SessionsContestant::default()
         }
     }
 
@@ -84,7 +84,7 @@ impl Agentsview {
         ]
     }
 
-    fn serve(&self) -> Result<Server> {
+    fn serve(&self) -> Result<ServerGuard> {
         let server = Command::new(&self.program)
             .args(["serve", "--host", "127.0.0.1", "--port", "0"])
             .args(["--no-browser", "--no-update-check", "--no-sync"])
@@ -93,7 +93,7 @@ impl Agentsview {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let server = Server(server);
+        let server = ServerGuard(server);
         let started = Instant::now();
         let question = self.contestant(SEARCH, &ASK);
         while let Err(error) = measure_with(&question.command, &question.environment) {
@@ -106,9 +106,9 @@ impl Agentsview {
 }
 
 /// Ends with its owner.
-struct Server(Child);
+struct ServerGuard(Child);
 
-impl Drop for Server {
+impl Drop for ServerGuard {
     fn drop(&mut self) {
         let _ = self.0.kill(); // it may have ended by itself
         let _ = self.0.wait();

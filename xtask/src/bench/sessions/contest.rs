@@ -10,17 +10,17 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::super::control_off;
-use super::super::measure::{Cost, measure_with};
-use super::table::{Limits, Row};
+use super::super::measure::{ProcessCost, measure_with};
+use super::table::{CommandLimits, SessionsRow};
 use super::{CONTROL, FLOOR};
 
 /// Whoever takes part.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Contestant {
+pub(super) struct SessionsContestant {
     pub(super) what: String,
     pub(super) command: Vec<OsString>,
     pub(super) environment: Vec<(&'static str, OsString)>,
-    pub(super) limits: Limits,
+    pub(super) limits: CommandLimits,
     /// Removed before each run.
     pub(super) fresh: Option<PathBuf>,
     /// Measured in the first round only: it takes long, or can be done once.
@@ -32,14 +32,14 @@ pub(super) struct Contestant {
 }
 
 /// All who read the same files, and what each cost so far.
-pub(super) struct Contest {
+pub(super) struct SessionsContest {
     over: String,
-    entries: Vec<(Contestant, Option<Result<Cost, String>>)>,
+    entries: Vec<(SessionsContestant, Option<Result<ProcessCost, String>>)>,
     /// How many of them had their turns.
     measured: usize,
 }
 
-impl Contest {
+impl SessionsContest {
     pub(super) fn new(over: String) -> Self {
         Self {
             over,
@@ -48,15 +48,15 @@ impl Contest {
         }
     }
 
-    pub(super) fn add(&mut self, contestant: Contestant) {
+    pub(super) fn add(&mut self, contestant: SessionsContestant) {
         self.entries.push((contestant, None));
     }
 
     /// Adds somebody who cannot take part.
     pub(super) fn absent(&mut self, what: &str, why: String) {
-        let contestant = Contestant {
+        let contestant = SessionsContestant {
             what: what.to_owned(),
-            ..Contestant::default()
+            ..SessionsContestant::default()
         };
         self.entries.push((contestant, Some(Err(why))));
     }
@@ -102,26 +102,28 @@ impl Contest {
         doubts
     }
 
-    pub(super) fn rows(&self) -> Vec<Row> {
+    pub(super) fn rows(&self) -> Vec<SessionsRow> {
         let floor = self.entries.iter().find(|(entry, _)| entry.what == FLOOR);
         let reading = floor.and_then(|(_, outcome)| outcome.clone()?.ok());
-        let row = |(entry, outcome): &(Contestant, Option<Result<Cost, String>>)| Row {
-            over: self.over.clone(),
-            what: entry.what.clone(),
-            outcome: outcome.clone().unwrap_or(Err("not measured".to_owned())),
-            reading: reading.map(|cost| cost.cpu),
-            limits: entry.limits,
+        let row = |(entry, outcome): &(SessionsContestant, Option<Result<ProcessCost, String>>)| {
+            SessionsRow {
+                over: self.over.clone(),
+                what: entry.what.clone(),
+                outcome: outcome.clone().unwrap_or(Err("not measured".to_owned())),
+                reading: reading.map(|cost| cost.cpu),
+                limits: entry.limits,
+            }
         };
         self.entries.iter().map(row).collect()
     }
 }
 
-fn cpu(row: &Row) -> Option<Duration> {
+fn cpu(row: &SessionsRow) -> Option<Duration> {
     row.outcome.as_ref().ok().map(|cost| cost.cpu)
 }
 
-impl Contestant {
-    fn take_turn(&self, round: u32, outcome: &mut Option<Result<Cost, String>>) {
+impl SessionsContestant {
+    fn take_turn(&self, round: u32, outcome: &mut Option<Result<ProcessCost, String>>) {
         if matches!(outcome, Some(Err(_))) || (self.once && outcome.is_some()) {
             return;
         }
@@ -132,7 +134,7 @@ impl Contestant {
         });
     }
 
-    fn run(&self, round: u32) -> Result<Cost> {
+    fn run(&self, round: u32) -> Result<ProcessCost> {
         self.forget()?;
         if round == 1 && self.expected.is_some() {
             self.check()?;
@@ -206,11 +208,11 @@ fn shorten(error: &anyhow::Error) -> String {
 mod tests {
     use super::*;
 
-    fn named(what: &str, command: &[&str]) -> Contestant {
-        Contestant {
+    fn named(what: &str, command: &[&str]) -> SessionsContestant {
+        SessionsContestant {
             what: what.to_owned(),
             command: command.iter().map(OsString::from).collect(),
-            ..Contestant::default()
+            ..SessionsContestant::default()
         }
     }
 
@@ -238,9 +240,9 @@ mod tests {
 
     #[test]
     fn who_needs_an_index_is_out_when_none_was_made() {
-        let mut contest = Contest::new("files".to_owned());
+        let mut contest = SessionsContest::new("files".to_owned());
         contest.absent("index", "failed".to_owned());
-        contest.add(Contestant {
+        contest.add(SessionsContestant {
             needs_previous: true,
             ..named("list", &["list"])
         });
@@ -251,14 +253,14 @@ mod tests {
 
     #[test]
     fn reading_is_what_the_others_are_compared_with_and_who_is_absent_is_in_the_table() {
-        let mut contest = Contest::new("files".to_owned());
+        let mut contest = SessionsContest::new("files".to_owned());
         contest.add(named("list", &["list"]));
         contest.add(named(FLOOR, &["floor"]));
         contest.absent("peer", "not installed".to_owned());
         for ((_, outcome), ms) in contest.entries.iter_mut().zip([30, 10]) {
-            *outcome = Some(Ok(Cost {
+            *outcome = Some(Ok(ProcessCost {
                 cpu: Duration::from_millis(ms),
-                ..Cost::default()
+                ..ProcessCost::default()
             }));
         }
         let rows = contest.rows();

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use lapidary_testkit::sessions::{NEEDLE, SessionCorpus};
 
 use super::agentsview::Agentsview;
-use super::contest::{Contest, Contestant};
-use super::stage::Stage;
+use super::contest::{SessionsContest, SessionsContestant};
+use super::stage::SessionsStage;
 use crate::peers;
 use crate::workspace::Workspace;
 
@@ -18,13 +18,13 @@ const RIPGREP: &str = "`rg --count`, ripgrep 15.0.0 of `@vscode/ripgrep` 1.18.0"
 const AGENTSVIEW: &str = "`agentsview` 0.46.1";
 
 /// The programs, or why they are not there.
-pub(super) struct Peers {
+pub(super) struct PeerPrograms {
     gemini: Result<PathBuf, String>,
     ripgrep: Result<PathBuf, String>,
     agentsview: Result<PathBuf, String>,
 }
 
-impl Peers {
+impl PeerPrograms {
     /// Installs what is not there. Without them the bench goes on.
     pub(super) fn find(workspace: &Workspace) -> Self {
         let installed = std::env::var_os("LAPIDARY_PEERS").map(PathBuf::from);
@@ -45,7 +45,7 @@ impl Peers {
     /// The CLI lists its own project, in a home that it may change: it does.
     pub(super) fn add_cli(
         &self,
-        contest: &mut Contest,
+        contest: &mut SessionsContest,
         corpus: &SessionCorpus,
         folder: &Path,
     ) -> Result<()> {
@@ -62,7 +62,7 @@ impl Peers {
         give_to(&home, &project)?;
         let mut command: Vec<OsString> = vec!["env".into(), "--chdir".into(), project.into()];
         command.extend(["node".into(), gemini.into(), "--list-sessions".into()]);
-        contest.add(Contestant {
+        contest.add(SessionsContestant {
             what: CLI.to_owned(),
             command,
             environment: vec![
@@ -75,12 +75,12 @@ impl Peers {
                 ("GEMINI_CLI_TRUST_WORKSPACE", "true".into()),
             ],
             once: true,
-            ..Contestant::default()
+            ..SessionsContestant::default()
         });
         Ok(())
     }
 
-    pub(super) fn add_ripgrep(&self, contest: &mut Contest, stage: &Stage) {
+    pub(super) fn add_ripgrep(&self, contest: &mut SessionsContest, stage: &SessionsStage) {
         let options = ["--no-config", "--hidden", "--no-ignore", "--ignore-case"];
         match &self.ripgrep {
             Err(why) => contest.absent(RIPGREP, why.clone()),
@@ -88,10 +88,10 @@ impl Peers {
                 let mut command: Vec<OsString> = vec![ripgrep.into()];
                 command.extend(options.map(OsString::from));
                 command.extend(["--count".into(), NEEDLE.into(), (&stage.home).into()]);
-                contest.add(Contestant {
+                contest.add(SessionsContestant {
                     what: RIPGREP.to_owned(),
                     command,
-                    ..Contestant::default()
+                    ..SessionsContestant::default()
                 });
             }
         }
@@ -100,8 +100,8 @@ impl Peers {
     /// Adds what `agentsview` takes to read the sessions, and returns it for more.
     pub(super) fn add_agentsview(
         &self,
-        contest: &mut Contest,
-        stage: &Stage,
+        contest: &mut SessionsContest,
+        stage: &SessionsStage,
         folder: &Path,
     ) -> Result<Option<Agentsview>> {
         match &self.agentsview {

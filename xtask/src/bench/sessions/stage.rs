@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 use lapidary_testkit::sessions::{CorpusSession, NEEDLE, SessionCorpus};
 
 use super::FLOOR;
-use super::contest::Contestant;
-use super::table::Limits;
+use super::contest::SessionsContestant;
+use super::table::CommandLimits;
 
 /// Where commands find the sessions, and where they leave what they like.
-pub(super) struct Stage {
+pub(super) struct SessionsStage {
     lapidary: PathBuf,
     /// The folder with `.gemini` in it. Nobody may change it: it is kept.
     pub(super) home: PathBuf,
@@ -22,7 +22,7 @@ pub(super) struct Stage {
     corpus: SessionCorpus,
 }
 
-impl Stage {
+impl SessionsStage {
     pub(super) fn set(
         lapidary: &Path,
         home: PathBuf,
@@ -41,51 +41,61 @@ impl Stage {
         Ok(stage)
     }
 
-    pub(super) fn list(&self, what: &str, limits: Limits, options: &[&str]) -> Contestant {
+    pub(super) fn list(
+        &self,
+        what: &str,
+        limits: CommandLimits,
+        options: &[&str],
+    ) -> SessionsContestant {
         let words = ["list", "--all", "--format", "json"];
-        Contestant {
+        SessionsContestant {
             expected: Some(self.ids(|_| true)),
             ..self.sessions(what, limits, &[&words, options].concat())
         }
     }
 
     /// The list as a terminal shows it.
-    pub(super) fn list_text(&self, what: &str, limits: Limits) -> Contestant {
-        Contestant {
+    pub(super) fn list_text(&self, what: &str, limits: CommandLimits) -> SessionsContestant {
+        SessionsContestant {
             expected: Some(self.ids(|_| true)),
             ..self.sessions(what, limits, &["list", "--all", "--format", "text"])
         }
     }
 
-    pub(super) fn search(&self, what: &str, limits: Limits, options: &[&str]) -> Contestant {
+    pub(super) fn search(
+        &self,
+        what: &str,
+        limits: CommandLimits,
+        options: &[&str],
+    ) -> SessionsContestant {
         let words = [
             "search", NEEDLE, "--all", "--format", "json", "--limit", "1000",
         ];
-        Contestant {
+        SessionsContestant {
             expected: Some(self.ids(|session| session.has_needle)),
             ..self.sessions(what, limits, &[&words, options].concat())
         }
     }
 
     /// Looks for a word that no session has.
-    pub(super) fn search_in_vain(&self, what: &str, limits: Limits) -> Contestant {
+    pub(super) fn search_in_vain(&self, what: &str, limits: CommandLimits) -> SessionsContestant {
         let words = ["search", "nowhereatall", "--all", "--format", "json"];
-        Contestant {
+        SessionsContestant {
             expected: Some(BTreeSet::new()),
             ..self.sessions(what, limits, &words)
         }
     }
 
     /// Makes the index, each time from nothing.
-    pub(super) fn index(&self, what: &str, limits: Limits) -> Contestant {
-        Contestant {
+    pub(super) fn index(&self, what: &str, limits: CommandLimits) -> SessionsContestant {
+        SessionsContestant {
             fresh: Some(self.folder.join("cache")),
             ..self.sessions(what, limits, &["index"])
         }
     }
 
     /// Shows the first session.
-    pub(super) fn show(&self, what: &str, limits: Limits) -> Result<Contestant> {
+    pub(super) fn show(&self, what: &str, limits: CommandLimits) -> Result<SessionsContestant> {
         let session = self.corpus.list().next().context("an empty corpus")?;
         let mut contestant = self.sessions(what, limits, &["show"]);
         contestant.command.push(self.home.join(session.file).into());
@@ -95,24 +105,24 @@ impl Stage {
         Ok(contestant)
     }
 
-    pub(super) fn floor(&self) -> Result<Contestant> {
+    pub(super) fn floor(&self) -> Result<SessionsContestant> {
         let program = std::env::current_exe()?;
-        Ok(Contestant {
+        Ok(SessionsContestant {
             what: FLOOR.to_owned(),
             command: vec![program.into(), "read-floor".into(), (&self.home).into()],
-            ..Contestant::default()
+            ..SessionsContestant::default()
         })
     }
 
-    fn sessions(&self, what: &str, limits: Limits, words: &[&str]) -> Contestant {
+    fn sessions(&self, what: &str, limits: CommandLimits, words: &[&str]) -> SessionsContestant {
         let mut command: Vec<OsString> = vec![self.lapidary.clone().into(), "sessions".into()];
         command.extend(words.iter().map(OsString::from));
-        Contestant {
+        SessionsContestant {
             what: what.to_owned(),
             command,
             environment: self.environment(),
             limits,
-            ..Contestant::default()
+            ..SessionsContestant::default()
         }
     }
 

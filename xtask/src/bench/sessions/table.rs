@@ -3,12 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::super::measure::Cost;
+use super::super::measure::ProcessCost;
 use super::super::table::megabytes;
 
 /// What a command may cost at most.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Limits {
+pub(super) struct CommandLimits {
     pub(super) cpu: Option<Duration>,
     /// How many times the CPU time of merely reading the same files.
     pub(super) times_reading: Option<f64>,
@@ -18,17 +18,17 @@ pub(super) struct Limits {
 
 /// One line of the table.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(super) struct SessionsRow {
     pub(super) over: String,
     pub(super) what: String,
     /// What it cost, or why that is not known.
-    pub(super) outcome: Result<Cost, String>,
+    pub(super) outcome: Result<ProcessCost, String>,
     /// The CPU time of merely reading the same files.
     pub(super) reading: Option<Duration>,
-    pub(super) limits: Limits,
+    pub(super) limits: CommandLimits,
 }
 
-impl Row {
+impl SessionsRow {
     fn times_reading(&self) -> Option<f64> {
         let cpu = self.outcome.as_ref().ok()?.cpu.as_secs_f64();
         Some(cpu / self.reading?.as_secs_f64().max(1e-6))
@@ -36,7 +36,7 @@ impl Row {
 
     /// Each limit in words, and whether it is kept.
     fn verdicts(&self) -> Vec<(String, bool)> {
-        let Limits {
+        let CommandLimits {
             cpu,
             times_reading,
             peak,
@@ -66,9 +66,9 @@ impl Row {
     }
 }
 
-pub(super) struct Table<'a>(pub(super) &'a [Row]);
+pub(super) struct SessionsTable<'a>(pub(super) &'a [SessionsRow]);
 
-impl fmt::Display for Table<'_> {
+impl fmt::Display for SessionsTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
@@ -92,7 +92,7 @@ impl fmt::Display for Table<'_> {
 }
 
 /// Four columns of numbers, or why there are none.
-fn numbers(row: &Row) -> String {
+fn numbers(row: &SessionsRow) -> String {
     match &row.outcome {
         Err(why) => format!("{} | – | – | –", why.replace('|', "/")),
         Ok(cost) => {
@@ -120,8 +120,13 @@ fn or_dash(text: String) -> String {
 mod tests {
     use super::*;
 
-    fn check(outcome: Result<Cost, String>, limits: Limits, expected: &str, misses: &[&str]) {
-        let row = Row {
+    fn check(
+        outcome: Result<ProcessCost, String>,
+        limits: CommandLimits,
+        expected: &str,
+        misses: &[&str],
+    ) {
+        let row = SessionsRow {
             over: "files".to_owned(),
             what: "list".to_owned(),
             outcome,
@@ -129,19 +134,19 @@ mod tests {
             limits,
         };
         assert_eq!(row.misses(), misses);
-        let table = Table(&[row]).to_string();
+        let table = SessionsTable(&[row]).to_string();
         assert_eq!(table.lines().nth(2), Some(expected));
     }
 
-    fn cost(cpu_ms: u64, peak_kib: u64) -> Cost {
-        Cost {
+    fn cost(cpu_ms: u64, peak_kib: u64) -> ProcessCost {
+        ProcessCost {
             cpu: Duration::from_millis(cpu_ms),
             wall: Duration::from_millis(90),
             peak_kib,
         }
     }
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: CommandLimits = CommandLimits {
         cpu: Some(Duration::from_millis(150)),
         times_reading: Some(3.0),
         peak: Some(40_000_000),
@@ -171,9 +176,9 @@ mod tests {
 
     #[test]
     fn a_command_that_fails_keeps_no_limit_and_a_peer_has_none() {
-        let limits = Limits {
+        let limits = CommandLimits {
             cpu: LIMITS.cpu,
-            ..Limits::default()
+            ..CommandLimits::default()
         };
         check(
             Err("failed | badly".to_owned()),
@@ -183,7 +188,7 @@ mod tests {
         );
         check(
             Err("not installed".to_owned()),
-            Limits::default(),
+            CommandLimits::default(),
             "| files | list | not installed | – | – | – | – | – |",
             &[],
         );
