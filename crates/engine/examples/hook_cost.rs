@@ -27,7 +27,7 @@ mod unix {
     use std::time::{Duration, Instant};
 
     use lapidary_engine::hooks::{Surroundings, fire};
-    use lapidary_gemini::hooks::{Hook, HookEvent, Plan, Source};
+    use lapidary_gemini::hooks::{Hook, HookEvent, HookPlan, HookSource};
     use lapidary_wire::gemini::hooks::{EventDetails, HookInput, HookToolCall};
     use nix::sys::resource::{UsageWho, getrusage};
     use nix::sys::time::TimeValLike as _;
@@ -100,7 +100,7 @@ mod unix {
         }))
     }
 
-    fn plan(command: &str, timeout: Option<Duration>, count: usize) -> Plan {
+    fn plan(command: &str, timeout: Option<Duration>, count: usize) -> HookPlan {
         let hook = Hook {
             event: HookEvent::BeforeTool,
             name: None,
@@ -111,14 +111,14 @@ mod unix {
             fail_open: false,
             matcher: None,
             sequential: false,
-            source: Source::Project,
+            source: HookSource::Project,
             scope: None,
             origin: PathBuf::new(),
             place: Vec::new(),
         };
-        Plan {
+        HookPlan {
             hooks: vec![hook; count],
-            ..Plan::default()
+            ..HookPlan::default()
         }
     }
 

@@ -334,7 +334,7 @@ impl Job {
         let Some(home) = GeminiHome::from_vars(vars, self.environment.home.as_deref()) else {
             return Ok(());
         };
-        match Trust::of(&directory, &home, vars) {
+        match Trust::for_folder(&directory, &home, vars) {
             Trust::Untrusted(reason) => Err(JobError::Untrusted { directory, reason }),
             Trust::Trusted(_) | Trust::Unknown(_) => Ok(()),
         }

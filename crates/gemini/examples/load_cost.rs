@@ -20,7 +20,7 @@ mod unix {
     use std::path::PathBuf;
 
     use lapidary_gemini::setup::Setup;
-    use lapidary_gemini::skills::{SkillManager, Sources};
+    use lapidary_gemini::skills::{SkillManager, SkillSources};
     use lapidary_gemini::{GeminiHome, Vars};
     use nix::sys::resource::{UsageWho, getrusage};
     use nix::sys::time::TimeValLike as _;
@@ -36,7 +36,7 @@ mod unix {
         let read = || Setup::read(&home, &project, Vars::new(&vars));
         let setup = read();
         let load = || {
-            let mut skills = SkillManager::new(Sources::of(&setup, None));
+            let mut skills = SkillManager::new(SkillSources::from_setup(&setup, None));
             skills.load_skills();
             skills
         };

@@ -7,20 +7,20 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::dotenv;
-use crate::places::{GeminiHome, Vars};
-use crate::settings::{Settings, Workspace};
+use crate::paths::{GeminiHome, Vars};
+use crate::settings::{Settings, WorkspaceTrust};
 
 const SELECTED: [&str; 3] = ["security", "auth", "selectedType"];
 
 /// How it would sign in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Auth {
+pub enum SignInMethod {
     /// This way, and nothing that can be seen from here is missing.
     Ready {
         /// The way, in its own words: `gemini-api-key`, say.
         method: String,
         /// What speaks for it.
-        by: Evidence,
+        by: AuthEvidence,
     },
     /// This way, but what it needs was not found; a keychain may have it.
     Doubtful {
@@ -42,7 +42,7 @@ pub enum Auth {
 
 /// What speaks for a way to sign in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Evidence {
+pub enum AuthEvidence {
     /// Variables, by name.
     Variables(&'static str),
     /// Credentials in a file.
@@ -51,7 +51,7 @@ pub enum Evidence {
     Machine,
 }
 
-impl fmt::Display for Evidence {
+impl fmt::Display for AuthEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variables(names) => write!(f, "{names} set"),
@@ -61,22 +61,22 @@ impl fmt::Display for Evidence {
     }
 }
 
-impl Auth {
+impl SignInMethod {
     /// How it would sign in for a workspace.
-    pub fn of(
+    pub fn detect(
         workspace: &Path,
         home: &GeminiHome,
         vars: Vars<'_>,
         settings: &Settings,
-        counts: Workspace,
+        counts: WorkspaceTrust,
     ) -> Self {
-        let is_trusted = counts == Workspace::Counts;
-        let search = dotenv::Search {
+        let is_trusted = counts == WorkspaceTrust::Counts;
+        let search = dotenv::DotenvSearch {
             is_trusted,
             ignores_local: false,
         };
         let file = search.find(workspace, home);
-        let known = Known {
+        let known = AuthVariables {
             vars,
             from_file: file.map(|path| dotenv::names(&path)).unwrap_or_default(),
         };
@@ -90,12 +90,12 @@ impl Auth {
 }
 
 /// The variables, those of a `.env` file included.
-struct Known<'a> {
+struct AuthVariables<'a> {
     vars: Vars<'a>,
     from_file: BTreeSet<String>,
 }
 
-impl Known<'_> {
+impl AuthVariables<'_> {
     fn has(&self, name: &str) -> bool {
         self.vars.has(name) || self.from_file.contains(name)
     }
@@ -118,25 +118,25 @@ impl Known<'_> {
         }
     }
 
-    fn judge(&self, method: &str, home: &GeminiHome) -> Auth {
+    fn judge(&self, method: &str, home: &GeminiHome) -> SignInMethod {
         let project = ["GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"];
         let evidence = match method {
             "gemini-api-key" if self.has("GEMINI_API_KEY") => {
-                Ok(Evidence::Variables("GEMINI_API_KEY is"))
+                Ok(AuthEvidence::Variables("GEMINI_API_KEY is"))
             }
             "gemini-api-key" => Err("GEMINI_API_KEY"),
-            "vertex-ai" if project.iter().all(|name| self.has(name)) => Ok(Evidence::Variables(
-                "GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION are",
-            )),
+            "vertex-ai" if project.iter().all(|name| self.has(name)) => Ok(
+                AuthEvidence::Variables("GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION are"),
+            ),
             "vertex-ai" if self.has("GOOGLE_API_KEY") => {
-                Ok(Evidence::Variables("GOOGLE_API_KEY is"))
+                Ok(AuthEvidence::Variables("GOOGLE_API_KEY is"))
             }
             "vertex-ai" => {
                 Err("GOOGLE_CLOUD_PROJECT with GOOGLE_CLOUD_LOCATION, or GOOGLE_API_KEY")
             }
-            "oauth-personal" if home.oauth_credentials().is_file() => Ok(Evidence::Credentials),
+            "oauth-personal" if home.oauth_credentials().is_file() => Ok(AuthEvidence::Credentials),
             "oauth-personal" => Err("oauth_creds.json"),
-            "compute-default-credentials" => Ok(Evidence::Machine),
+            "compute-default-credentials" => Ok(AuthEvidence::Machine),
             "gateway" => {
                 return unusable(
                     method,
@@ -147,19 +147,19 @@ impl Known<'_> {
         };
         let method = method.to_owned();
         match evidence {
-            Ok(by) => Auth::Ready { method, by },
+            Ok(by) => SignInMethod::Ready { method, by },
             // Vertex AI has no other place to look.
             Err(_) if method == "vertex-ai" => unusable(
                 &method,
                 "neither GOOGLE_CLOUD_PROJECT with GOOGLE_CLOUD_LOCATION nor GOOGLE_API_KEY is set",
             ),
-            Err(missing) => Auth::Doubtful { method, missing },
+            Err(missing) => SignInMethod::Doubtful { method, missing },
         }
     }
 }
 
-fn unusable(method: &str, why: &'static str) -> Auth {
-    Auth::Unusable {
+fn unusable(method: &str, why: &'static str) -> SignInMethod {
+    SignInMethod::Unusable {
         method: method.to_owned(),
         why,
     }

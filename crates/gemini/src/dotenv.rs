@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::file;
-use crate::places::GeminiHome;
+use crate::paths::GeminiHome;
 
 /// A line as the `dotenv` of Node takes it, quoted values over several lines included.
 static LINE: LazyLock<Regex> = LazyLock::new(|| {
@@ -19,14 +19,14 @@ static LINE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Search {
+pub(crate) struct DotenvSearch {
     /// A file in `.gemini` counts only in a trusted workspace.
     pub(crate) is_trusted: bool,
     /// Whether only the home's own `.env` counts, and those in `.gemini`.
     pub(crate) ignores_local: bool,
 }
 
-impl Search {
+impl DotenvSearch {
     /// The file that Gemini CLI would read for a workspace: the nearest on the way up, else the home's.
     pub(crate) fn find(self, workspace: &Path, home: &GeminiHome) -> Option<PathBuf> {
         let on_the_way = workspace.ancestors().map(|folder| (folder, false));

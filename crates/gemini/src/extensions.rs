@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::notice::Notice;
-use crate::places::{GeminiHome, Vars};
+use crate::notice::FileNotice;
+use crate::paths::{GeminiHome, Vars};
 use crate::settings;
 use crate::trust::Trust;
 
-use enablement::Enablement;
-use load::Loader;
+use enablement::ExtensionRules;
+use load::ExtensionLoader;
 
 /// An installed extension.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub struct Extension {
     /// Why it is not active here, if it is not.
     pub inactive: Option<String>,
     /// Where it came from, if it was installed and not just put there.
-    pub install: Option<Install>,
+    pub install: Option<ExtensionInstall>,
     /// What its manifest says, with variables filled in.
     pub manifest: Map<String, Value>,
     /// The variables of its settings that have a value: what its hooks get in their environment. Secrets in a keychain are not
@@ -41,7 +41,7 @@ pub struct Extension {
 
 /// Where an extension came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Install {
+pub struct ExtensionInstall {
     /// How: `local`, `link`, `git`, `github-release`, or a newer word.
     pub kind: String,
     /// From where.
@@ -72,7 +72,7 @@ pub(crate) fn read(
     vars: Vars<'_>,
     merged: &Map<String, Value>,
     trust: &Trust,
-) -> (Vec<Extension>, Vec<Notice>) {
+) -> (Vec<Extension>, Vec<FileNotice>) {
     let folder = home.folder().join("extensions");
     let directories = directories(&folder);
     if directories.is_empty() {
@@ -81,9 +81,9 @@ pub(crate) fn read(
     // What the CLI knows as its own directory has no links on the way.
     let real = workspace.canonicalize();
     let workspace = real.as_deref().unwrap_or(workspace);
-    let (enablement, mut notices) = Enablement::read(&folder);
+    let (enablement, mut notices) = ExtensionRules::read(&folder);
     let reads_settings = settings::at(merged, &["experimental", "extensionConfig"]);
-    let loader = Loader {
+    let loader = ExtensionLoader {
         folder: &folder,
         workspace,
         vars,
@@ -106,8 +106,8 @@ pub(crate) fn read(
     (extensions, notices)
 }
 
-fn not_loaded(directory: PathBuf, why: &str) -> Notice {
-    Notice {
+fn not_loaded(directory: PathBuf, why: &str) -> FileNotice {
+    FileNotice {
         path: directory,
         place: None,
         key: None,

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::jsonc::{self, DEEPEST, Lines, MOST, Refusal, SyntaxError};
-use crate::notice::Place;
+use crate::jsonc::{self, DEEPEST, JsoncRefusal, LineIndex, MOST, SyntaxError};
+use crate::notice::TextPosition;
 
 const MIB: u64 = 1024 * 1024;
 
@@ -42,13 +42,13 @@ pub enum ReadError {
     TooLong(u64),
     /// It is JSON, but has values in values in values, from this place on more than we can walk.
     #[error("has more than {DEEPEST} levels")]
-    TooDeep(Place),
+    TooDeep(TextPosition),
     /// It is JSON, but of more values than we have room for.
     #[error("has more than {MOST} values")]
     TooMany,
     /// Some bytes are no text, the first of them here. It can be read, but nothing of it could be written as it was.
     #[error("is not UTF-8 at line {} column {}", .0.line, .0.column)]
-    NotUtf8(Place),
+    NotUtf8(TextPosition),
     /// Some editors put it there; JSON has none.
     #[error("begins with a byte order mark, which is not valid JSON")]
     ByteOrderMark,
@@ -62,7 +62,7 @@ pub enum ReadError {
 
 /// What Gemini CLI 0.61 makes of a file of settings that we cannot use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum UpstreamReaction {
     /// It does not start.
     Refuses,
     /// It may read it all the same.
@@ -71,7 +71,7 @@ pub enum Verdict {
     Misses,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for UpstreamReaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Refuses => "Gemini CLI does not start with it",
@@ -83,11 +83,11 @@ impl fmt::Display for Verdict {
 
 impl ReadError {
     /// Where the mistake is, if it is at a place.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<TextPosition> {
         match self {
             Self::Json(error) => Some(error.place),
             Self::TooDeep(place) | Self::NotUtf8(place) => Some(*place),
-            Self::ByteOrderMark | Self::NotAnObject => Some(Place { line: 1, column: 1 }),
+            Self::ByteOrderMark | Self::NotAnObject => Some(TextPosition { line: 1, column: 1 }),
             Self::Io(_)
             | Self::Unreachable(_)
             | Self::LeadsNowhere
@@ -107,31 +107,31 @@ impl ReadError {
     }
 
     /// What Gemini CLI makes of the file at a path that has this flaw.
-    pub fn verdict(&self, path: &Path) -> Verdict {
+    pub fn verdict(&self, path: &Path) -> UpstreamReaction {
         match self {
-            Self::Unreachable(_) | Self::LeadsNowhere => Verdict::Misses,
+            Self::Unreachable(_) | Self::LeadsNowhere => UpstreamReaction::Misses,
             // Something may come out of a pipe.
-            Self::NotAFile if !path.is_dir() => Verdict::MayRead,
+            Self::NotAFile if !path.is_dir() => UpstreamReaction::MayRead,
             Self::Blocks
             | Self::TooLong(_)
             | Self::TooDeep(_)
             | Self::TooMany
-            | Self::NotUtf8(_) => Verdict::MayRead,
+            | Self::NotUtf8(_) => UpstreamReaction::MayRead,
             Self::Io(_)
             | Self::NotAFile
             | Self::ByteOrderMark
             | Self::Json(_)
-            | Self::NotAnObject => Verdict::Refuses,
+            | Self::NotAnObject => UpstreamReaction::Refuses,
         }
     }
 }
 
-impl From<Refusal> for ReadError {
-    fn from(refusal: Refusal) -> Self {
+impl From<JsoncRefusal> for ReadError {
+    fn from(refusal: JsoncRefusal) -> Self {
         match refusal {
-            Refusal::Syntax(error) => Self::Json(error),
-            Refusal::TooDeep(place) => Self::TooDeep(place),
-            Refusal::TooMany => Self::TooMany,
+            JsoncRefusal::Syntax(error) => Self::Json(error),
+            JsoncRefusal::TooDeep(place) => Self::TooDeep(place),
+            JsoncRefusal::TooMany => Self::TooMany,
         }
     }
 }
@@ -152,7 +152,7 @@ pub(crate) fn exact_json_text(path: &Path) -> Result<Option<String>, ReadError> 
     text.transpose().map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let text = lossy(error.into_bytes());
-        ReadError::NotUtf8(Lines::of(&text).place(valid))
+        ReadError::NotUtf8(LineIndex::new(&text).place(valid))
     })
 }
 

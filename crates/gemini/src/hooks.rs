@@ -4,15 +4,15 @@
 
 pub mod check;
 mod definition;
-mod layers;
+mod enablement;
 mod matcher;
+mod merge;
 pub mod migrate;
 mod names;
 mod notices;
 mod plan;
 mod registry;
-mod reliance;
-mod switches;
+mod required_files;
 mod trusted;
 
 use std::collections::BTreeMap;
@@ -22,12 +22,12 @@ use std::time::Duration;
 pub use lapidary_wire::gemini::hooks::{HookEvent, MatcherKind};
 pub use names::{event_meant, nearest};
 pub use notices::notices;
-pub use plan::{Order, PassedOver, Plan};
-pub use registry::{Entry, LeftOut, Misfit, Registry};
-pub use reliance::Unusable;
+pub use plan::{HookPlan, PassedOver, RunOrder};
+pub use registry::{HookEntry, HookProblem, HookRegistry, LeftOut};
+pub use required_files::UnusableFile;
 pub use trusted::TrustedHooks;
 
-use crate::settings::Scope;
+use crate::settings::SettingsScope;
 
 /// How long a hook may take that does not say.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -37,7 +37,7 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 /// It reads hooks from its merged settings and so takes all of them for the project's. Where a hook really is written says
 /// [`Hook::scope`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum HookSource {
     /// A program registered it.
     Runtime,
     /// Settings.
@@ -72,16 +72,16 @@ pub struct Hook {
     /// Whether it makes the hooks of a plan run one after the other.
     pub sequential: bool,
     /// What it counts as.
-    pub source: Source,
+    pub source: HookSource,
     /// Whose settings it is written in, if in settings.
-    pub scope: Option<Scope>,
+    pub scope: Option<SettingsScope>,
     /// The file it is written in.
     pub origin: PathBuf,
     /// Where in it: the keys and indices that lead there.
     pub place: Vec<String>,
 }
 
-impl Source {
+impl HookSource {
     /// Where it stands in the order: the lowest runs first.
     pub const fn priority(&self) -> u8 {
         match self {

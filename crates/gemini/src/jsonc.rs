@@ -10,47 +10,51 @@ use std::ops::Range;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::notice::Place;
-use bounds::Excess;
+use crate::notice::TextPosition;
+use bounds::ExcessKind;
 
 pub(crate) use bounds::{DEEPEST, MOST};
-pub(crate) use lines::Lines;
-pub(crate) use tree::{Child, Node, Tree};
+pub(crate) use lines::LineIndex;
+pub(crate) use tree::{JsoncChild, JsoncNode, JsoncTree};
 
 /// Reads JSON with comments.
-pub(crate) fn parse(text: &str) -> Result<Value, Refusal> {
-    read(&Plain::of(text).text, text)
+pub(crate) fn parse(text: &str) -> Result<Value, JsoncRefusal> {
+    read(&BlankedText::new(text).text, text)
 }
 
 /// Reads JSON without any.
-pub(crate) fn parse_strict(text: &str) -> Result<Value, Refusal> {
+pub(crate) fn parse_strict(text: &str) -> Result<Value, JsoncRefusal> {
     read(text, text)
 }
 
-fn read(plain: &str, text: &str) -> Result<Value, Refusal> {
+fn read(plain: &str, text: &str) -> Result<Value, JsoncRefusal> {
     // This keeps nothing and does not call itself: no text is too much for it.
     if let Err(error) = serde_json::from_str::<IgnoredAny>(plain) {
-        return Err(Refusal::Syntax(SyntaxError::of(&error, plain, text)));
+        return Err(JsoncRefusal::Syntax(SyntaxError::from_json(
+            &error, plain, text,
+        )));
     }
     match bounds::check(plain) {
-        Err(Excess::Levels(byte)) => return Err(Refusal::TooDeep(Lines::of(text).place(byte))),
-        Err(Excess::Values) => return Err(Refusal::TooMany),
+        Err(ExcessKind::Levels(byte)) => {
+            return Err(JsoncRefusal::TooDeep(LineIndex::new(text).place(byte)));
+        }
+        Err(ExcessKind::Values) => return Err(JsoncRefusal::TooMany),
         Ok(()) => {}
     }
     // It refuses numbers that JavaScript calls infinite, halves of surrogate pairs, and what is deeper than 128 levels.
     let usual = serde_json::from_str(plain);
-    let odd = || Tree::of(plain).map(|tree| tree.value());
+    let odd = || JsoncTree::parse(plain).map(|tree| tree.value());
     // A text that is valid and within the bounds has a tree.
     Ok(usual.ok().or_else(odd).unwrap_or_default())
 }
 
 /// Why a text is not taken.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum JsoncRefusal {
     /// It is not JSON.
     Syntax(SyntaxError),
     /// It is, but deeper than [`DEEPEST`] levels from here on.
-    TooDeep(Place),
+    TooDeep(TextPosition),
     /// It is, but of more than [`MOST`] values.
     TooMany,
 }
@@ -61,15 +65,15 @@ pub struct SyntaxError {
     /// What is wrong.
     pub problem: String,
     /// Where.
-    pub place: Place,
+    pub place: TextPosition,
 }
 
 impl SyntaxError {
-    fn of(error: &serde_json::Error, plain: &str, text: &str) -> Self {
+    fn from_json(error: &serde_json::Error, plain: &str, text: &str) -> Self {
         let told = error.to_string();
         let (problem, _) = told.rsplit_once(" at line ").unwrap_or((&told, ""));
         // It counts bytes.
-        let lines = Lines::of(text);
+        let lines = LineIndex::new(text);
         let byte = lines.start(error.line()) + error.column().saturating_sub(1);
         let problem = match plain.split_at_checked(byte) {
             Some((before, rest)) if is_trailing(before, rest) => "trailing comma",
@@ -91,25 +95,25 @@ impl std::error::Error for SyntaxError {}
 
 impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { line, column } = self.place;
+        let TextPosition { line, column } = self.place;
         write!(f, "{} at line {line} column {column}", self.problem)
     }
 }
 
 /// A text with a blank for each byte of a comment, so that every place stays where it was.
-pub(crate) struct Plain {
+pub(crate) struct BlankedText {
     pub(crate) text: String,
     /// Where the comments were.
     pub(crate) comments: Vec<Range<usize>>,
 }
 
-impl Plain {
-    pub(crate) fn of(text: &str) -> Self {
+impl BlankedText {
+    pub(crate) fn new(text: &str) -> Self {
         let mut plain = Self {
             text: String::with_capacity(text.len()),
             comments: Vec::new(),
         };
-        let mut at = At::Json;
+        let mut at = ScanPosition::Json;
         let mut letters = text.chars().peekable();
         while let Some(letter) = letters.next() {
             let next = letters.peek().copied();
@@ -143,14 +147,14 @@ impl Plain {
 }
 
 #[derive(Clone, Copy)]
-enum At {
+enum ScanPosition {
     Json,
     Text,
     Line,
     Block,
 }
 
-impl At {
+impl ScanPosition {
     /// Where we are after a letter, whether the letter belongs to a comment, and whether the one behind it goes with it.
     fn step(self, letter: char, next: Option<char>) -> (Self, bool, bool) {
         match (self, letter, next) {
@@ -219,7 +223,7 @@ mod tests {
                 "EOF while parsing a list at line 1 column 100000",
             ),
         ] {
-            let Err(Refusal::Syntax(error)) = parse(text) else {
+            let Err(JsoncRefusal::Syntax(error)) = parse(text) else {
                 panic!("{text} is no JSON");
             };
             assert_eq!(error.to_string(), expected);
@@ -258,16 +262,16 @@ mod tests {
     fn what_would_overflow_is_refused_where_it_does() {
         let text = format!("\n{}", nested(DEEPEST + 1));
         let refused = parse(&text);
-        let place = Place {
+        let place = TextPosition {
             line: 2,
             column: 5 * DEEPEST + 1,
         };
-        assert!(matches!(refused, Err(Refusal::TooDeep(at)) if at == place));
+        assert!(matches!(refused, Err(JsoncRefusal::TooDeep(at)) if at == place));
         assert!(matches!(
             parse_strict(&nested(1_000_000)),
-            Err(Refusal::TooDeep(_))
+            Err(JsoncRefusal::TooDeep(_))
         ));
         let many = format!("[1{}]", ",1".repeat(MOST));
-        assert!(matches!(parse(&many), Err(Refusal::TooMany)));
+        assert!(matches!(parse(&many), Err(JsoncRefusal::TooMany)));
     }
 }

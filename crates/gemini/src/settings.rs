@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::file::{self, ReadError};
-use crate::jsonc::{Lines, Tree};
-use crate::notice::Place;
-use crate::places::GeminiHome;
+use crate::jsonc::{JsoncTree, LineIndex};
+use crate::notice::TextPosition;
+use crate::paths::GeminiHome;
 
-pub use edit::{Changed, Document, EditError, edit, edit_within};
+pub use edit::{EditError, EditOutcome, SettingsDocument, edit, edit_within};
 pub(crate) use edit::{edit_private, kind};
-pub(crate) use interpolate::Known;
+pub(crate) use interpolate::VariableSource;
 pub(crate) use merge::{is_truthy, merge};
-pub(crate) use read::Reading;
+pub(crate) use read::SettingsReading;
 
 /// The settings files of a workspace, the weakest first.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct SettingsFile {
     /// Whose it is.
-    pub scope: Scope,
+    pub scope: SettingsScope,
     /// Where it is.
     pub path: PathBuf,
     /// What it says.
@@ -48,7 +48,7 @@ pub struct SettingsFile {
 
 /// Whose settings they are, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum SettingsScope {
     /// The system's defaults.
     SystemDefaults,
     /// The user's.
@@ -61,7 +61,7 @@ pub enum Scope {
 
 impl SettingsFile {
     /// A file, if it is there.
-    fn read(scope: Scope, path: PathBuf) -> Option<Self> {
+    fn read(scope: SettingsScope, path: PathBuf) -> Option<Self> {
         let (text, content) = match file::json_text(&path).transpose()? {
             Ok(text) => {
                 let content = file::parse(&text);
@@ -79,9 +79,9 @@ impl SettingsFile {
     }
 
     /// Where the value at a path of keys stands in the file, with its key. The items of a list are keys too: `"0"`, `"1"`.
-    pub fn place(&self, keys: &[impl AsRef<str>]) -> Option<Place> {
-        let start = Tree::of(&self.text)?.start(keys)?;
-        Some(Lines::of(&self.text).place(start))
+    pub fn place(&self, keys: &[impl AsRef<str>]) -> Option<TextPosition> {
+        let start = JsoncTree::parse(&self.text)?.start(keys)?;
+        Some(LineIndex::new(&self.text).place(start))
     }
 }
 
@@ -89,13 +89,13 @@ impl Settings {
     /// Reads the files that are there, as they are written: no variable is filled in.
     pub fn read(home: &GeminiHome, workspace: &Path) -> Self {
         let mut places = vec![
-            (Scope::SystemDefaults, home.system_defaults.clone()),
-            (Scope::User, home.user_settings()),
+            (SettingsScope::SystemDefaults, home.system_defaults.clone()),
+            (SettingsScope::User, home.user_settings()),
         ];
         if !is_same(&home.home, workspace) {
-            places.push((Scope::Workspace, workspace_settings(workspace)));
+            places.push((SettingsScope::Workspace, workspace_settings(workspace)));
         }
-        places.push((Scope::System, home.system_settings.clone()));
+        places.push((SettingsScope::System, home.system_settings.clone()));
         let files = places.into_iter();
         let files = files.filter_map(|(scope, path)| SettingsFile::read(scope, path));
         Self {
@@ -104,7 +104,7 @@ impl Settings {
     }
 
     /// What the strongest of the files says at a path of keys. The workspace's file is asked only if it counts.
-    pub fn get(&self, keys: &[&str], workspace: Workspace) -> Option<&Value> {
+    pub fn get(&self, keys: &[&str], workspace: WorkspaceTrust) -> Option<&Value> {
         let contents: Vec<_> = self.contents(workspace).collect();
         let strongest = contents.into_iter().rev();
         strongest.into_iter().find_map(|content| at(content, keys))
@@ -113,10 +113,10 @@ impl Settings {
     /// What the files say, the weakest first.
     pub(crate) fn contents(
         &self,
-        workspace: Workspace,
+        workspace: WorkspaceTrust,
     ) -> impl Iterator<Item = &Map<String, Value>> {
         let counts = move |file: &&SettingsFile| {
-            file.scope != Scope::Workspace || workspace == Workspace::Counts
+            file.scope != SettingsScope::Workspace || workspace == WorkspaceTrust::Counts
         };
         let files = self.files.iter().filter(counts);
         files.filter_map(|file| file.content.as_ref().ok())
@@ -130,7 +130,7 @@ pub fn parse(text: &str) -> Result<Map<String, Value>, ReadError> {
 
 /// Whether a workspace's settings count: only those of a trusted one do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Workspace {
+pub enum WorkspaceTrust {
     /// They do.
     Counts,
     /// They do not.

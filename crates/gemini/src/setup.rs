@@ -8,11 +8,14 @@ use serde_json::{Map, Value};
 
 use crate::dotenv;
 use crate::extensions::{self, Extension};
-use crate::file::Verdict;
-use crate::notice::Notice;
-use crate::places::{GeminiHome, Vars};
-use crate::settings::{self, Changed, Document, EditError, Reading, Scope, Settings, SettingsFile};
-use crate::trust::{Doubt, Trust};
+use crate::file::UpstreamReaction;
+use crate::notice::FileNotice;
+use crate::paths::{GeminiHome, Vars};
+use crate::settings::{
+    self, EditError, EditOutcome, Settings, SettingsDocument, SettingsFile, SettingsReading,
+    SettingsScope,
+};
+use crate::trust::{Trust, TrustDoubt};
 
 /// All that decides what counts in a workspace.
 ///
@@ -52,22 +55,22 @@ pub struct Setup {
     /// The extensions that are installed, those that are not active too.
     pub extensions: Vec<Extension>,
     /// What somebody should know about the files.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<FileNotice>,
     merged: Map<String, Value>,
 }
 
 impl Setup {
     /// Reads what is there. Bad files are notices; they stay where they are in `settings`.
     pub fn read(home: &GeminiHome, workspace: &Path, vars: Vars<'_>) -> Self {
-        let mut reading = Reading::of(home, workspace, vars);
+        let mut reading = SettingsReading::from_files(home, workspace, vars);
         // The workspace has no say in whether it is trusted.
         let before = trust(
             &reading.settings,
-            settings::Workspace::IsIgnored,
+            settings::WorkspaceTrust::IsIgnored,
             |enabled| Trust::check(workspace, home, vars, enabled),
         );
         reading.migrate(before.workspace());
-        let Reading {
+        let SettingsReading {
             settings,
             mut notices,
         } = reading;
@@ -107,7 +110,7 @@ impl Setup {
     }
 
     /// One file of settings on its own, if it is there.
-    pub fn in_scope(&self, scope: Scope) -> Option<&SettingsFile> {
+    pub fn in_scope(&self, scope: SettingsScope) -> Option<&SettingsFile> {
         self.settings.files.iter().find(|file| file.scope == scope)
     }
 
@@ -115,13 +118,15 @@ impl Setup {
     /// changed.
     pub fn edit<E: From<EditError>>(
         &self,
-        scope: Scope,
+        scope: SettingsScope,
         path: &Path,
-        change: impl FnOnce(&mut Document) -> Result<(), E>,
-    ) -> Result<Changed, E> {
+        change: impl FnOnce(&mut SettingsDocument) -> Result<(), E>,
+    ) -> Result<EditOutcome, E> {
         match scope {
-            Scope::Workspace => settings::edit_within(&self.workspace, path, change),
-            Scope::User | Scope::System | Scope::SystemDefaults => settings::edit(path, change),
+            SettingsScope::Workspace => settings::edit_within(&self.workspace, path, change),
+            SettingsScope::User | SettingsScope::System | SettingsScope::SystemDefaults => {
+                settings::edit(path, change)
+            }
         }
     }
 
@@ -130,7 +135,7 @@ impl Setup {
     pub fn environment(&self, vars: Vars<'_>) -> BTreeMap<OsString, OsString> {
         let mut all = vars.all().clone();
         let ignores_local = self.get(&["advanced", "ignoreLocalEnv"]);
-        let file = dotenv::Search {
+        let file = dotenv::DotenvSearch {
             is_trusted: self.is_trusted(),
             ignores_local: ignores_local.is_some_and(settings::is_truthy),
         };
@@ -162,13 +167,13 @@ impl Setup {
 /// Whether the workspace is trusted, by the settings that count. With a file that cannot be read Gemini CLI does not start.
 fn trust(
     settings: &Settings,
-    workspace: settings::Workspace,
+    workspace: settings::WorkspaceTrust,
     check: impl FnOnce(bool) -> Trust,
 ) -> Trust {
     let mut files = settings.files.iter();
     let bad = files.find_map(|file| Some((&file.path, file.content.as_ref().err()?)));
     if let Some((path, error)) = bad {
-        return Trust::Unknown(Doubt::about(path, error));
+        return Trust::Unknown(TrustDoubt::about(path, error));
     }
     let merged = settings::merge(settings.contents(workspace));
     let enabled = settings::at(&merged, &["security", "folderTrust", "enabled"]);
@@ -177,14 +182,18 @@ fn trust(
 }
 
 /// That the list of trusted folders is none, if it was asked.
-fn bad_rules(home: &GeminiHome, trust: &Trust) -> Option<Notice> {
+fn bad_rules(home: &GeminiHome, trust: &Trust) -> Option<FileNotice> {
     let (path, problem, verdict) = match trust {
-        Trust::Unknown(Doubt::BadFile { path, problem }) => (path, problem, Verdict::Refuses),
-        Trust::Unknown(Doubt::UnreadFile { path, problem }) => (path, problem, Verdict::MayRead),
+        Trust::Unknown(TrustDoubt::BadFile { path, problem }) => {
+            (path, problem, UpstreamReaction::Refuses)
+        }
+        Trust::Unknown(TrustDoubt::UnreadFile { path, problem }) => {
+            (path, problem, UpstreamReaction::MayRead)
+        }
         _ => return None,
     };
     // What is wrong with settings is said already.
-    (*path == home.trusted_folders).then(|| Notice {
+    (*path == home.trusted_folders).then(|| FileNotice {
         path: path.clone(),
         place: None,
         key: None,
@@ -193,15 +202,15 @@ fn bad_rules(home: &GeminiHome, trust: &Trust) -> Option<Notice> {
 }
 
 /// That the workspace's settings do not count, if there are any.
-fn ignored(settings: &Settings, trust: &Trust) -> Option<Notice> {
+fn ignored(settings: &Settings, trust: &Trust) -> Option<FileNotice> {
     let why = match trust {
         Trust::Trusted(_) => return None,
         Trust::Untrusted(reason) => format!("the folder is not trusted: {reason}"),
         Trust::Unknown(doubt) => format!("whether the folder is trusted is not certain: {doubt}"),
     };
     let mut files = settings.files.iter();
-    let file = files.find(|file| file.scope == Scope::Workspace && file.content.is_ok())?;
-    Some(Notice {
+    let file = files.find(|file| file.scope == SettingsScope::Workspace && file.content.is_ok())?;
+    Some(FileNotice {
         path: file.path.clone(),
         place: None,
         key: None,

@@ -1,47 +1,47 @@
 //! Skills: instructions in files called `SKILL.md`, found, read and chosen as Gemini CLI 0.61 does it, with a reason for each that is not.
 //!
-//! [`frontmatter`] reads one file, [`discover`] a directory of them, [`Sources`] says which directories count in a workspace, and
+//! [`frontmatter`] reads one file, [`discover`] a directory of them, [`SkillSources`] says which directories count in a workspace, and
 //! [`SkillManager`] holds what became of it all.
 
 mod activation;
 mod archive;
 mod check;
 mod copy;
-mod desk;
 mod discover;
 mod failure;
 mod frontmatter;
 mod install;
+mod location;
 mod manager;
-mod moves;
 mod package;
 mod plan;
 mod recover;
 mod sources;
+mod staging;
 mod toggle;
 mod tokens;
+mod transaction;
 mod tree;
-mod whereabouts;
 
 use std::path::PathBuf;
 
 pub use activation::{available_skills, not_found};
 pub use archive::{ArchiveError, unpack};
-pub use check::{Candidate, Check, Fate, Severity};
+pub use check::{CheckedSkills, LoadCandidate, LoadOutcome, LoadSeverity};
 pub use copy::{CopyError, MOST_BYTES, MOST_BYTES_OF_ALL, MOST_FILES, MOST_FILES_OF_ALL};
-pub use discover::{Discovery, Refusal, discover};
-pub use failure::{InstallError, Stuck};
+pub use discover::{RefusedSkill, SkillDiscovery, discover};
+pub use failure::{InstallError, RollbackFailure};
 pub(crate) use frontmatter::split;
 pub use frontmatter::{Frontmatter, WhyNot, frontmatter};
-pub use install::{Placed, Way, uninstall};
-pub use manager::{Conflict, SkillManager};
-pub use package::{MOST_SKILLS, Package, PackageError, PackageRequest, normalized};
-pub use recover::{Recovered, recover};
-pub use sources::{DisabledBy, SkillPlace, Sources};
-pub use toggle::{Action, ToggleError, Toggled, disable, enable};
+pub use install::{InstallMode, PlacedSkill, uninstall};
+pub use location::SkillLocation;
+pub use manager::{SkillConflict, SkillManager};
+pub use package::{MOST_SKILLS, PackageError, PackageRequest, SkillPackage, normalized};
+pub use recover::{RecoveredInstall, recover};
+pub use sources::{DisabledBy, SkillPlace, SkillSources};
+pub use toggle::{ToggleAction, ToggleError, ToggleResult, disable, enable};
 pub use tokens::tokens;
 pub use tree::folder_tree;
-pub use whereabouts::Whereabouts;
 
 /// How Gemini CLI sorts names: as a dictionary does, as far as they are ASCII.
 pub fn by_name(one: &str, other: &str) -> std::cmp::Ordering {
@@ -69,7 +69,7 @@ pub struct SkillDefinition {
     /// The extension that it comes with.
     pub extension_name: Option<String>,
     /// Where it was found.
-    pub tier: Tier,
+    pub tier: DiscoveryTier,
 }
 
 impl SkillDefinition {
@@ -84,7 +84,7 @@ impl SkillDefinition {
 
 /// Where skills are found. A later one takes the place of an earlier one of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Tier {
+pub enum DiscoveryTier {
     /// With Gemini CLI itself.
     Builtin,
     /// In an extension.

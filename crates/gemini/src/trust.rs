@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::file::{ReadError, Verdict};
-use crate::places::{GeminiHome, Vars};
-use crate::settings::{Scope, Settings, Workspace};
+use crate::file::{ReadError, UpstreamReaction};
+use crate::paths::{GeminiHome, Vars};
+use crate::settings::{Settings, SettingsScope, WorkspaceTrust};
 
-pub use rules::{Level, Rule, set};
+pub use rules::{TrustLevel, TrustRule, set};
 
 /// The setting that switches folder trust off.
 const ENABLED: [&str; 3] = ["security", "folderTrust", "enabled"];
@@ -37,29 +37,29 @@ const WITHHELD: [&str; 5] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
     /// It is.
-    Trusted(Reason),
+    Trusted(TrustReason),
     /// It is not.
-    Untrusted(Reason),
+    Untrusted(TrustReason),
     /// Only Gemini CLI itself can tell.
-    Unknown(Doubt),
+    Unknown(TrustDoubt),
 }
 
 /// What decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum TrustReason {
     /// A variable, by its name and value.
     Variable(&'static str, &'static str),
     /// Settings that switch folder trust off.
     SwitchedOff,
     /// The longest rule that holds for the folder.
-    Rule(Rule),
+    Rule(TrustRule),
     /// No rule holds for the folder.
     NoRule,
 }
 
 /// Why it cannot be told from here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Doubt {
+pub enum TrustDoubt {
     /// A file is not what it should be, and Gemini CLI will refuse it too.
     BadFile {
         /// The file.
@@ -95,7 +95,7 @@ impl Trust {
     /// let trust = Trust::of(Path::new("/srv/project"), &GeminiHome::at("/home/me"), Vars::new(&vars));
     /// assert_eq!(trust, Trust::Trusted(Reason::Variable("GEMINI_CLI_TRUST_WORKSPACE", "true")));
     /// ```
-    pub fn of(folder: &Path, home: &GeminiHome, vars: Vars<'_>) -> Self {
+    pub fn for_folder(folder: &Path, home: &GeminiHome, vars: Vars<'_>) -> Self {
         Self::with_settings(folder, home, vars, &Settings::read(home, folder))
     }
 
@@ -109,12 +109,12 @@ impl Trust {
         let judged = |workspace| match is_enabled(settings, workspace) {
             Ok(true) => judge(folder, home, vars),
             // Then nothing is checked before a run, whatever a variable says.
-            Ok(false) => Self::Trusted(Reason::SwitchedOff),
+            Ok(false) => Self::Trusted(TrustReason::SwitchedOff),
             Err(doubt) => Self::Unknown(doubt),
         };
-        match judged(Workspace::IsIgnored) {
+        match judged(WorkspaceTrust::IsIgnored) {
             // The settings of a workspace that is trusted count too, and may ask for more.
-            Self::Trusted(_) if denied(vars).is_none() => judged(Workspace::Counts),
+            Self::Trusted(_) if denied(vars).is_none() => judged(WorkspaceTrust::Counts),
             decided => decided,
         }
     }
@@ -129,7 +129,7 @@ impl Trust {
         if is_enabled || denied(vars).is_some() || vars.is(TRUST_WORKSPACE, "true") {
             judge(folder, home, vars)
         } else {
-            Self::Trusted(Reason::SwitchedOff)
+            Self::Trusted(TrustReason::SwitchedOff)
         }
     }
 
@@ -142,10 +142,10 @@ impl Trust {
     }
 
     /// Whether the settings of the workspace count.
-    pub fn workspace(&self) -> Workspace {
+    pub fn workspace(&self) -> WorkspaceTrust {
         match self {
-            Self::Trusted(_) => Workspace::Counts,
-            Self::Untrusted(_) | Self::Unknown(_) => Workspace::IsIgnored,
+            Self::Trusted(_) => WorkspaceTrust::Counts,
+            Self::Untrusted(_) | Self::Unknown(_) => WorkspaceTrust::IsIgnored,
         }
     }
 }
@@ -154,53 +154,58 @@ fn judge(folder: &Path, home: &GeminiHome, vars: Vars<'_>) -> Trust {
     if let Some(reason) = denied(vars) {
         Trust::Untrusted(reason)
     } else if vars.is(TRUST_WORKSPACE, "true") {
-        Trust::Trusted(Reason::Variable(TRUST_WORKSPACE, "true"))
+        Trust::Trusted(TrustReason::Variable(TRUST_WORKSPACE, "true"))
     } else if vars.has(IDE_PORT) {
-        Trust::Unknown(Doubt::Ide)
+        Trust::Unknown(TrustDoubt::Ide)
     } else {
         rules::judge(folder, &home.trusted_folders)
     }
 }
 
 /// The variable that denies trust, if one does.
-fn denied(vars: Vars<'_>) -> Option<Reason> {
+fn denied(vars: Vars<'_>) -> Option<TrustReason> {
     let denials = [(RESTRICTED_MODE, "true"), (TRUST_WORKSPACE, "false")];
     let denial = denials
         .into_iter()
         .find(|(name, value)| vars.is(name, value));
-    denial.map(|(name, value)| Reason::Variable(name, value))
+    denial.map(|(name, value)| TrustReason::Variable(name, value))
 }
 
 /// Whether trust is asked for; it is unless somebody says no. Settings that Gemini CLI may see otherwise are a doubt.
-fn is_enabled(settings: &Settings, workspace: Workspace) -> Result<bool, Doubt> {
+fn is_enabled(settings: &Settings, workspace: WorkspaceTrust) -> Result<bool, TrustDoubt> {
     for file in &settings.files {
         if let Err(error) = &file.content {
-            return Err(Doubt::about(&file.path, error));
+            return Err(TrustDoubt::about(&file.path, error));
         }
-        let is_systems = matches!(file.scope, Scope::System | Scope::SystemDefaults);
+        let is_systems = matches!(
+            file.scope,
+            SettingsScope::System | SettingsScope::SystemDefaults
+        );
         if is_systems && file.is_open_to_others {
-            return Err(Doubt::OpenFile(file.path.clone()));
+            return Err(TrustDoubt::OpenFile(file.path.clone()));
         }
     }
     match settings.get(&ENABLED, workspace) {
         None => Ok(true),
         Some(Value::Bool(enabled)) => Ok(*enabled),
-        Some(odd) => Err(Doubt::OddSetting(odd.to_string())),
+        Some(odd) => Err(TrustDoubt::OddSetting(odd.to_string())),
     }
 }
 
-impl Doubt {
+impl TrustDoubt {
     /// What a file that cannot be used leaves open.
     pub(crate) fn about(path: &Path, error: &ReadError) -> Self {
         let (path, problem) = (path.to_owned(), error.to_string());
         match error.verdict(&path) {
-            Verdict::Refuses => Self::BadFile { path, problem },
-            Verdict::MayRead | Verdict::Misses => Self::UnreadFile { path, problem },
+            UpstreamReaction::Refuses => Self::BadFile { path, problem },
+            UpstreamReaction::MayRead | UpstreamReaction::Misses => {
+                Self::UnreadFile { path, problem }
+            }
         }
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for TrustReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable(name, value) => write!(f, "{name} is {value}"),
@@ -211,7 +216,7 @@ impl fmt::Display for Reason {
     }
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for TrustDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BadFile { path, problem } | Self::UnreadFile { path, problem } => {

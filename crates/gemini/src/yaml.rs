@@ -11,7 +11,7 @@ mod scalar;
 
 use granit_parser::{Event, Options, Parser, options};
 
-use build::Builder;
+use build::YamlBuilder;
 pub use places::YamlPlaces;
 
 /// A value of a YAML document.
@@ -94,7 +94,7 @@ pub fn load(text: &str) -> Result<Yaml, YamlError> {
             column: 1,
         });
     }
-    let mut builder = Builder::default();
+    let mut builder = YamlBuilder::default();
     for event in Parser::new_from_str_with_options(text, parser_options()) {
         let (event, span) = event.map_err(|error| YamlError {
             problem: error.info().clone(),

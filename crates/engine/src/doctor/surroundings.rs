@@ -1,9 +1,9 @@
 //! What a run meets: trust, an account, settings of theirs and of ours.
 
-use lapidary_gemini::auth::Auth;
+use lapidary_gemini::auth::SignInMethod;
 use lapidary_gemini::settings::Settings;
-use lapidary_gemini::trust::{Doubt, Trust};
-use lapidary_gemini::{GeminiHome, Vars, Verdict};
+use lapidary_gemini::trust::{Trust, TrustDoubt};
+use lapidary_gemini::{GeminiHome, UpstreamReaction, Vars};
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use super::Patient;
@@ -39,7 +39,7 @@ pub(super) fn trust(patient: &Patient<'_>, trust: &Trust, asks: bool) -> Check {
             let message = format!("`{directory}` is not a trusted folder: {reason}");
             check(CheckState::Problem, message).remedy(gemini_cli::trust_hint(reason))
         }
-        Trust::Unknown(doubt @ Doubt::BadFile { .. }) => {
+        Trust::Unknown(doubt @ TrustDoubt::BadFile { .. }) => {
             check(CheckState::Problem, doubt.to_string()).remedy("repair the file")
         }
         Trust::Unknown(doubt) => {
@@ -60,17 +60,17 @@ pub(super) fn auth(
     let vars = Vars::new(&patient.environment.vars);
     let check = |state, message: String| Check::new(CheckName::Auth, state, message);
     let sign_in = "run `gemini` once and sign in, or set GEMINI_API_KEY";
-    match Auth::of(patient.directory, home, vars, settings, trust.workspace()) {
-        Auth::Ready { method, by } => check(CheckState::Ok, format!("{method}: {by}")),
-        Auth::Doubtful { method, missing } => {
+    match SignInMethod::detect(patient.directory, home, vars, settings, trust.workspace()) {
+        SignInMethod::Ready { method, by } => check(CheckState::Ok, format!("{method}: {by}")),
+        SignInMethod::Doubtful { method, missing } => {
             let message = format!("{method}, but {missing} was not found; a keychain may have it");
             check(CheckState::Warning, message).remedy(sign_in)
         }
-        Auth::Unusable { method, why } => {
+        SignInMethod::Unusable { method, why } => {
             let check = check(CheckState::Problem, format!("{method}: {why}"));
             check.remedy("choose another in `security.auth.selectedType` of settings.json, or sign in with `gemini`")
         }
-        Auth::None => check(
+        SignInMethod::None => check(
             CheckState::Problem,
             "no way to sign in was found".to_owned(),
         )
@@ -85,7 +85,7 @@ pub(super) fn settings(settings: &Settings) -> Vec<Check> {
         let error = file.content.as_ref().err()?;
         let message = format!("`{}` {error}", file.path.display());
         Some(match error.verdict(&file.path) {
-            Verdict::Refuses => check(CheckState::Problem, message)
+            UpstreamReaction::Refuses => check(CheckState::Problem, message)
                 .remedy("repair it: Gemini CLI ends with exit code 52"),
             verdict => check(CheckState::Warning, format!("{message}; {verdict}")),
         })

@@ -2,8 +2,8 @@
 
 use std::ffi::OsStr;
 
-use lapidary_gemini::auth::Auth;
-use lapidary_gemini::settings::{Settings, Workspace};
+use lapidary_gemini::auth::SignInMethod;
+use lapidary_gemini::settings::{Settings, WorkspaceTrust};
 use lapidary_gemini::trust::Trust;
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_normalize::{AgentSetup, TurnLimit};
@@ -17,7 +17,7 @@ use crate::gemini_cli;
 struct Counting {
     home: GeminiHome,
     settings: Settings,
-    workspace: Workspace,
+    workspace: WorkspaceTrust,
 }
 
 impl Job {
@@ -74,8 +74,8 @@ impl Job {
         let home = home.filter(|_| is_gemini)?;
         let directory = self.config.working_dir_in(&self.environment.dir);
         let workspace = match self.config.trust_workspace {
-            Some(true) => Workspace::Counts,
-            _ => Trust::of(&directory, &home, vars).workspace(),
+            Some(true) => WorkspaceTrust::Counts,
+            _ => Trust::for_folder(&directory, &home, vars).workspace(),
         };
         Some(Counting {
             settings: Settings::read(&home, &directory),
@@ -94,23 +94,23 @@ impl Job {
             settings,
             workspace,
         } = counting;
-        let hint = match Auth::of(&directory, home, vars, settings, *workspace) {
-            Auth::Ready { method, .. } if method == "oauth-personal" => {
+        let hint = match SignInMethod::detect(&directory, home, vars, settings, *workspace) {
+            SignInMethod::Ready { method, .. } if method == "oauth-personal" => {
                 "run `gemini` and sign in again"
             }
-            Auth::Ready { .. } if self.variable("GOOGLE_GEMINI_BASE_URL").is_some() => {
+            SignInMethod::Ready { .. } if self.variable("GOOGLE_GEMINI_BASE_URL").is_some() => {
                 "a key is set: check that it is valid, and that GOOGLE_GEMINI_BASE_URL is the address that it is for"
             }
-            Auth::Ready { .. } => {
+            SignInMethod::Ready { .. } => {
                 "a key or an account is set: check that it is valid and may use this model"
             }
-            Auth::Unusable { method, .. } if method == "gateway" => {
+            SignInMethod::Unusable { method, .. } if method == "gateway" => {
                 "GOOGLE_GEMINI_BASE_URL is set, so Gemini CLI wants a gateway: set `security.auth.selectedType` in settings.json to `gemini-api-key`, or unset it"
             }
-            Auth::Unusable { .. } => {
+            SignInMethod::Unusable { .. } => {
                 "set another method in `security.auth.selectedType` of settings.json, or sign in with `gemini`"
             }
-            Auth::Doubtful { .. } | Auth::None => return None,
+            SignInMethod::Doubtful { .. } | SignInMethod::None => return None,
         };
         Some(hint.to_owned())
     }

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lapidary_gemini::hooks::{Entry, HookEvent, LeftOut, Registry, Unusable};
-use lapidary_gemini::settings::{Settings, Workspace};
+use lapidary_gemini::hooks::{HookEntry, HookEvent, HookRegistry, LeftOut, UnusableFile};
+use lapidary_gemini::settings::{Settings, WorkspaceTrust};
 use lapidary_gemini::setup::Setup;
-use lapidary_gemini::{GeminiHome, Notice, Vars};
+use lapidary_gemini::{FileNotice, GeminiHome, Vars};
 
 use super::{Agent, Job, JobError};
 use crate::config::TransportChoice;
@@ -34,7 +34,7 @@ impl Job {
     }
 
     /// What is read for hooks: every file that may hold some can be used.
-    pub(super) fn hook_setup(&self, directory: &Path) -> Result<(Setup, Registry), JobError> {
+    pub(super) fn hook_setup(&self, directory: &Path) -> Result<(Setup, HookRegistry), JobError> {
         let mut vars = self.environment.vars.clone();
         if self.config.trust_workspace == Some(true) {
             vars.insert("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into());
@@ -43,8 +43,8 @@ impl Job {
         let home = GeminiHome::from_vars(seen, self.environment.home.as_deref());
         let home = home.ok_or(JobError::NoHome)?;
         let setup = Setup::read(&home, directory, seen);
-        let registry = Registry::of(&setup);
-        if let Some(Unusable { path, why }) = registry.unusable(&setup) {
+        let registry = HookRegistry::from_setup(&setup);
+        if let Some(UnusableFile { path, why }) = registry.unusable(&setup) {
             return Err(JobError::HookFile { path, why });
         }
         Ok((setup, registry))
@@ -65,7 +65,7 @@ impl Job {
         };
         let directory = self.config.working_dir_in(&self.environment.dir);
         let settings = Settings::read(&home, &directory);
-        let hooks = settings.get(&["hooks"], Workspace::Counts);
+        let hooks = settings.get(&["hooks"], WorkspaceTrust::Counts);
         let is_one =
             |hooks: &serde_json::Value| hooks.as_array().is_some_and(|all| !all.is_empty());
         hooks
@@ -77,7 +77,7 @@ impl Job {
 /// Hooks that do not run only because the folder is not trusted are somebody's guard: to go on would be to go on without it.
 fn refuse_distrust(setup: &Setup) -> Result<(), JobError> {
     let is_in_reach = |event: &HookEvent| !OUT_OF_REACH.contains(event);
-    let withheld = Registry::withheld(setup);
+    let withheld = HookRegistry::withheld(setup);
     let mut events: Vec<HookEvent> = withheld.iter().map(|hook| hook.event).collect();
     events.retain(is_in_reach);
     if events.is_empty() {
@@ -93,12 +93,12 @@ fn refuse_distrust(setup: &Setup) -> Result<(), JobError> {
 /// Extensions that have hooks and are none for Gemini CLI either.
 fn not_loaded(setup: &Setup) -> impl Iterator<Item = String> {
     let notices = setup.notices.iter();
-    let has_hooks = |notice: &&Notice| notice.path.join("hooks/hooks.json").exists();
-    notices.filter(has_hooks).map(Notice::to_string)
+    let has_hooks = |notice: &&FileNotice| notice.path.join("hooks/hooks.json").exists();
+    notices.filter(has_hooks).map(FileNotice::to_string)
 }
 
 /// What does not run, and why.
-fn notices(registry: &Registry) -> Vec<String> {
+fn notices(registry: &HookRegistry) -> Vec<String> {
     let left_out = registry.left_out.iter().map(|left| {
         let (what, origin) = (&left.what, left.origin.display());
         let event = event_of(left);
@@ -106,7 +106,7 @@ fn notices(registry: &Registry) -> Vec<String> {
     });
     let off = registry.hooks.iter().filter(|entry| !entry.enabled);
     let off = off.map(
-        |Entry {
+        |HookEntry {
              hook, disabled_by, ..
          }| {
             let files = disabled_by.iter().map(|path| path.display().to_string());

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use lapidary_gemini::trust::{Reason, Trust};
+use lapidary_gemini::trust::{Trust, TrustReason};
 use lapidary_normalize::{ProcessEnd, StopCause};
 use lapidary_sessions::SelectError;
 use lapidary_vocab::Cause;
@@ -113,7 +113,7 @@ pub enum JobError {
         /// Where it was to work.
         directory: PathBuf,
         /// Who says so.
-        reason: Reason,
+        reason: TrustReason,
     },
     /// Hooks are wanted, and a file that may hold some cannot be used: to go on would be to go on without them.
     #[error("hooks cannot be used: `{}`: {why}", path.display())]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lapidary_gemini::hooks::{Hook, Order, Plan, Source};
+use lapidary_gemini::hooks::{Hook, HookPlan, HookSource, RunOrder};
 use lapidary_wire::gemini::hooks::{HookEvent, HookInput, HookOutput};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -156,14 +156,14 @@ impl Ran {
 
 /// Runs the hooks of a plan. Dropping this kills those that run, with everything that they started.
 pub async fn fire(
-    plan: &Plan,
+    plan: &HookPlan,
     input: HookInput,
     around: &Surroundings,
     cancel: &CancellationToken,
 ) -> Fired {
     let event = input.event();
     let runs = match (plan.order, plan.hooks.as_slice()) {
-        (Order::Parallel, [_, _, ..]) => at_once(&plan.hooks, input, around, cancel).await,
+        (RunOrder::Parallel, [_, _, ..]) => at_once(&plan.hooks, input, around, cancel).await,
         _ => in_turn(&plan.hooks, input, around, cancel).await,
     };
     let outputs = runs.iter().filter_map(|ran| ran.answer.output.as_ref());
@@ -235,7 +235,7 @@ impl Told {
 
 async fn run(hook: Hook, told: Told, around: &Surroundings, cancel: &CancellationToken) -> Ran {
     let input = told.input;
-    if hook.source == Source::Project && !around.is_trusted {
+    if hook.source == HookSource::Project && !around.is_trusted {
         return Ran::failed(hook, input, HookError::Untrusted);
     }
     let brief = ShortCommand {

@@ -72,7 +72,7 @@ impl Drop for Going {
 mod tests {
     use std::path::PathBuf;
 
-    use lapidary_gemini::hooks::Source;
+    use lapidary_gemini::hooks::HookSource;
 
     use super::*;
 
@@ -87,7 +87,7 @@ mod tests {
             fail_open: false,
             matcher: None,
             sequential: false,
-            source: Source::Project,
+            source: HookSource::Project,
             scope: None,
             origin: PathBuf::new(),
             place: Vec::new(),

@@ -8,7 +8,7 @@ mod readable;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use lapidary_gemini::hooks::Plan;
+use lapidary_gemini::hooks::HookPlan;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::{ToolCompletion, ToolKind};
 use lapidary_wire::gemini::hooks::{EventDetails, HookToolCall};
@@ -139,7 +139,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// Plans for several names of the same thing, of which each hook runs once. Those that have none left are gone.
-pub fn once_each<T>(plans: impl IntoIterator<Item = (T, Plan)>) -> Vec<(T, Plan)> {
+pub fn once_each<T>(plans: impl IntoIterator<Item = (T, HookPlan)>) -> Vec<(T, HookPlan)> {
     let mut seen = HashSet::new();
     let plans = plans.into_iter().map(|(name, mut plan)| {
         plan.hooks.retain(|hook| seen.insert(hook.key()));

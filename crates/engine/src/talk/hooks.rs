@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use lapidary_gemini::hooks::{HookEvent, Plan, Registry};
+use lapidary_gemini::hooks::{HookEvent, HookPlan, HookRegistry};
 use lapidary_sessions::Store;
 use lapidary_vocab::event::{DiagnosticKind, HookRun};
 use lapidary_vocab::{Body, Number, Text};
@@ -38,7 +38,7 @@ pub(super) use tools::HookVerdict;
 #[derive(Debug, Clone)]
 pub struct Hooks {
     /// Which there are.
-    pub registry: Arc<Registry>,
+    pub registry: Arc<HookRegistry>,
     /// Where they run. The session's id is filled in.
     pub around: Surroundings,
     /// Where the agent keeps its sessions, if it is Gemini CLI.
@@ -137,9 +137,9 @@ impl HookRunner {
         self.running.end().await;
     }
 
-    fn plan(&self, event: HookEvent, context: Option<&str>, place: HookPlace<'_>) -> Plan {
+    fn plan(&self, event: HookEvent, context: Option<&str>, place: HookPlace<'_>) -> HookPlan {
         if !self.is_ours(event) {
-            return Plan::default();
+            return HookPlan::default();
         }
         let plan = self.hooks.registry.plan(event, context);
         for doubt in &plan.diagnostics {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use lapidary_engine::hooks::{Fired, Surroundings, fire};
 use lapidary_engine::process::marked;
-use lapidary_gemini::hooks::{Hook, HookEvent, Order, Plan, Source};
+use lapidary_gemini::hooks::{Hook, HookEvent, HookPlan, HookSource, RunOrder};
 use lapidary_testkit::patience::HANG;
 use lapidary_wire::gemini::hooks::{EventDetails, HookInput, HookToolCall};
 use serde_json::json;
@@ -63,24 +63,24 @@ impl Scene {
 
     /// Fires these hooks, all at once.
     async fn fire(&self, hooks: Vec<Hook>) -> Fired {
-        let plan = Plan {
+        let plan = HookPlan {
             hooks,
-            ..Plan::default()
+            ..HookPlan::default()
         };
         self.fire_plan(&plan, self.call()).await
     }
 
     /// Fires these hooks, one after the other.
     async fn fire_in_turn(&self, hooks: Vec<Hook>, input: HookInput) -> Fired {
-        let plan = Plan {
+        let plan = HookPlan {
             hooks,
-            order: Order::Sequential,
-            ..Plan::default()
+            order: RunOrder::Sequential,
+            ..HookPlan::default()
         };
         self.fire_plan(&plan, input).await
     }
 
-    async fn fire_plan(&self, plan: &Plan, input: HookInput) -> Fired {
+    async fn fire_plan(&self, plan: &HookPlan, input: HookInput) -> Fired {
         fire(plan, input, &self.around(), &CancellationToken::new()).await
     }
 
@@ -120,7 +120,7 @@ fn hook(command: &str) -> Hook {
         fail_open: false,
         matcher: None,
         sequential: false,
-        source: Source::Project,
+        source: HookSource::Project,
         scope: None,
         origin: PathBuf::from("settings.json"),
         place: Vec::new(),

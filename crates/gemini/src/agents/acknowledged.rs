@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::AgentDefinition;
 use crate::file::{self, ReadError};
-use crate::places::GeminiHome;
+use crate::paths::GeminiHome;
 use crate::settings::{EditError, edit};
 
 /// The acknowledged agents of all projects.

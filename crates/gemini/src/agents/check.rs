@@ -11,7 +11,7 @@ use super::{
     load_agent_file,
 };
 use crate::file;
-use crate::notice::{Notice, Place};
+use crate::notice::{FileNotice, TextPosition};
 use crate::setup::Setup;
 use crate::skills;
 use crate::yaml::{self, Yaml, YamlPlaces};
@@ -24,7 +24,7 @@ pub struct AgentFinding {
     /// The file.
     pub path: PathBuf,
     /// Where in it.
-    pub place: Option<Place>,
+    pub place: Option<TextPosition>,
     /// The agent, if the file is one.
     pub agent: Option<String>,
     /// What there is to know, as a sentence.
@@ -126,7 +126,7 @@ impl AgentCheck {
     fn errors(&mut self, errors: &[AgentLoadError]) {
         for error in errors {
             let is_claude = is_claude_file(&error.path);
-            for Notice {
+            for FileNotice {
                 path,
                 place,
                 sentence,
@@ -269,7 +269,7 @@ fn inputs(agent: &AgentDefinition) -> Vec<&str> {
 }
 
 /// Names in templates that are no inputs, and where they stand.
-fn unknown_inputs(agent: &AgentDefinition, text: &str) -> Vec<(String, Option<Place>)> {
+fn unknown_inputs(agent: &AgentDefinition, text: &str) -> Vec<(String, Option<TextPosition>)> {
     let Some(local) = agent.as_local() else {
         return Vec::new();
     };
@@ -284,17 +284,17 @@ fn unknown_inputs(agent: &AgentDefinition, text: &str) -> Vec<(String, Option<Pl
         .collect()
 }
 
-fn place_of(text: &str, needle: &str) -> Option<Place> {
+fn place_of(text: &str, needle: &str) -> Option<TextPosition> {
     let before = &text[..text.find(needle)?];
     let start = before.rfind('\n').map_or(0, |at| at + 1);
-    Some(Place {
+    Some(TextPosition {
         line: before.matches('\n').count() + 1,
         column: before[start..].chars().count() + 1,
     })
 }
 
 /// Keys of MCP servers and of `auth` that Gemini CLI drops without a word.
-fn dropped_keys(text: &str) -> Vec<(Option<Place>, String)> {
+fn dropped_keys(text: &str) -> Vec<(Option<TextPosition>, String)> {
     let Ok((header, _)) = skills::split(text) else {
         return Vec::new();
     };
@@ -349,7 +349,7 @@ fn dropped_keys(text: &str) -> Vec<(Option<Place>, String)> {
 }
 
 /// The tool that was meant, where a name is none.
-fn tool_hint(path: &Path, place: Option<Place>, sentence: &str) -> Option<String> {
+fn tool_hint(path: &Path, place: Option<TextPosition>, sentence: &str) -> Option<String> {
     if !sentence.ends_with("Invalid tool name") {
         return None;
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::frontmatter::in_file;
 use crate::file::ReadError;
-use crate::notice::{Notice, Place};
+use crate::notice::{FileNotice, TextPosition};
 use crate::yaml::YamlError;
 
 /// A file, or a directory, that could not be loaded.
@@ -50,7 +50,7 @@ pub enum LoadProblem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrontmatterIssue {
     /// Where in the file: the key, else the nearest one above it.
-    pub place: Place,
+    pub place: TextPosition,
     /// The kind of agent that it was read as, where both kinds were tried.
     pub label: Option<&'static str>,
     /// The key, with dots between the steps; empty for the whole.
@@ -78,8 +78,8 @@ fn lines(issues: &[FrontmatterIssue]) -> String {
 
 impl AgentLoadError {
     /// The same as one notice for each thing that is wrong, with its place.
-    pub fn notices(&self) -> Vec<Notice> {
-        let notice = |place, sentence| Notice {
+    pub fn notices(&self) -> Vec<FileNotice> {
+        let notice = |place, sentence| FileNotice {
             path: self.path.clone(),
             place,
             key: None,
@@ -93,13 +93,13 @@ impl AgentLoadError {
                 let sentence =
                     "does not begin with a line `---`, front matter and another line `---`";
                 vec![notice(
-                    Some(Place { line: 1, column: 1 }),
+                    Some(TextPosition { line: 1, column: 1 }),
                     sentence.to_owned(),
                 )]
             }
             LoadProblem::Yaml(error) => {
                 let (line, column) = (error.line, error.column);
-                let place = in_file(Place { line, column });
+                let place = in_file(TextPosition { line, column });
                 vec![notice(
                     Some(place),
                     format!("is not YAML: {}", error.problem),

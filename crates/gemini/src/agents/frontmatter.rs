@@ -2,7 +2,7 @@
 
 use super::failure::{FrontmatterIssue, LoadProblem};
 use super::shape::{Field, Fit, Issue, NumberRule, ObjectShape, Shape, TOO_SHORT, TextRule};
-use crate::notice::Place;
+use crate::notice::TextPosition;
 use crate::skills;
 use crate::yaml::{self, Yaml, YamlPlaces};
 
@@ -225,7 +225,7 @@ fn check(
     let issues = flat.into_iter().map(|(label, path, key, message)| {
         let place = places.find(path.iter().chain(&key));
         FrontmatterIssue {
-            place: in_file(place.unwrap_or(Place { line: 1, column: 1 })),
+            place: in_file(place.unwrap_or(TextPosition { line: 1, column: 1 })),
             label,
             path: path.join("."),
             message,
@@ -241,8 +241,8 @@ fn check(
 }
 
 /// Front matter begins on the second line of its file.
-pub(super) fn in_file(place: Place) -> Place {
-    Place {
+pub(super) fn in_file(place: TextPosition) -> TextPosition {
+    TextPosition {
         line: place.line + 1,
         ..place
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::builtin::canonical_name;
-use crate::settings::{self, Changed, EditError, Scope};
+use crate::settings::{self, EditError, EditOutcome, SettingsScope};
 use crate::setup::Setup;
 
 /// What became of the settings files.
@@ -14,7 +14,7 @@ pub struct ToggledAgent {
     /// The agent.
     pub name: String,
     /// The files that were changed.
-    pub modified: Vec<(Scope, PathBuf)>,
+    pub modified: Vec<(SettingsScope, PathBuf)>,
 }
 
 /// Why an agent was not toggled.
@@ -37,19 +37,19 @@ pub enum ToggleAgentError {
 pub fn enable_agent(
     setup: &Setup,
     name: &str,
-    scope: Option<Scope>,
+    scope: Option<SettingsScope>,
 ) -> Result<ToggledAgent, ToggleAgentError> {
     let name = canonical_name(name);
     let scopes = scope.map_or_else(|| disabling_scopes(setup, name), |scope| vec![scope]);
     toggle(setup, name, &scopes, true)
 }
 
-fn disabling_scopes(setup: &Setup, name: &str) -> Vec<Scope> {
-    let disables = |scope: &Scope| switch(setup, *scope, name) == Some(&Value::Bool(false));
-    let scopes = [Scope::Workspace, Scope::User].into_iter();
+fn disabling_scopes(setup: &Setup, name: &str) -> Vec<SettingsScope> {
+    let disables = |scope: &SettingsScope| switch(setup, *scope, name) == Some(&Value::Bool(false));
+    let scopes = [SettingsScope::Workspace, SettingsScope::User].into_iter();
     let found: Vec<_> = scopes.filter(disables).collect();
     if found.is_empty() {
-        vec![Scope::User]
+        vec![SettingsScope::User]
     } else {
         found
     }
@@ -59,7 +59,7 @@ fn disabling_scopes(setup: &Setup, name: &str) -> Vec<Scope> {
 pub fn disable_agent(
     setup: &Setup,
     name: &str,
-    scope: Scope,
+    scope: SettingsScope,
 ) -> Result<ToggledAgent, ToggleAgentError> {
     toggle(setup, canonical_name(name), &[scope], false)
 }
@@ -67,7 +67,7 @@ pub fn disable_agent(
 fn toggle(
     setup: &Setup,
     name: &str,
-    scopes: &[Scope],
+    scopes: &[SettingsScope],
     enabled: bool,
 ) -> Result<ToggledAgent, ToggleAgentError> {
     let mut toggled = ToggledAgent {
@@ -79,25 +79,25 @@ fn toggle(
         let path = settings_path(setup, scope)?;
         let changed = setup
             .edit::<EditError>(scope, &path, |document| document.set(&keys, enabled.into()))?;
-        if changed == Changed::Yes {
+        if changed == EditOutcome::Yes {
             toggled.modified.push((scope, path));
         }
     }
     Ok(toggled)
 }
 
-fn switch<'a>(setup: &'a Setup, scope: Scope, name: &str) -> Option<&'a Value> {
+fn switch<'a>(setup: &'a Setup, scope: SettingsScope, name: &str) -> Option<&'a Value> {
     let content = setup.in_scope(scope)?.content.as_ref().ok()?;
     settings::at(content, &["agents", "overrides", name, "enabled"])
 }
 
-fn settings_path(setup: &Setup, scope: Scope) -> Result<PathBuf, ToggleAgentError> {
+fn settings_path(setup: &Setup, scope: SettingsScope) -> Result<PathBuf, ToggleAgentError> {
     match scope {
-        Scope::User => Ok(setup.home.user_settings()),
-        Scope::Workspace if settings::is_same(&setup.home.home, &setup.workspace) => {
+        SettingsScope::User => Ok(setup.home.user_settings()),
+        SettingsScope::Workspace if settings::is_same(&setup.home.home, &setup.workspace) => {
             Err(ToggleAgentError::NoWorkspace)
         }
-        Scope::Workspace => Ok(settings::workspace_settings(&setup.workspace)),
-        Scope::System | Scope::SystemDefaults => Err(ToggleAgentError::NotOurs),
+        SettingsScope::Workspace => Ok(settings::workspace_settings(&setup.workspace)),
+        SettingsScope::System | SettingsScope::SystemDefaults => Err(ToggleAgentError::NotOurs),
     }
 }

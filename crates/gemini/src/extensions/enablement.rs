@@ -5,16 +5,16 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::file;
-use crate::notice::Notice;
+use crate::notice::FileNotice;
 
 /// The rules of all extensions.
-pub(super) struct Enablement {
+pub(super) struct ExtensionRules {
     rules: Map<String, Value>,
 }
 
-impl Enablement {
+impl ExtensionRules {
     /// One mistake makes all of it worthless, as in Gemini CLI: then everything is on.
-    pub(super) fn read(folder: &Path) -> (Self, Vec<Notice>) {
+    pub(super) fn read(folder: &Path) -> (Self, Vec<FileNotice>) {
         let path = folder.join("extension-enablement.json");
         let rules = match file::strict_object(&path) {
             Ok(rules) => check(rules.unwrap_or_default()),
@@ -23,7 +23,7 @@ impl Enablement {
         match rules {
             Ok(rules) => (Self { rules }, Vec::new()),
             Err(problem) => {
-                let notice = Notice {
+                let notice = FileNotice {
                     path,
                     place: None,
                     key: None,
@@ -58,7 +58,7 @@ fn check(rules: Map<String, Value>) -> Result<Map<String, Value>, String> {
 /// A rule is a path in which `*` stands for anything, a slash before it included. No rule is too long to be understood.
 fn holds(rule: &str, directory: &str) -> bool {
     let rule = rule.strip_prefix('!').unwrap_or(rule);
-    let mut reached = Reached::start(directory);
+    let mut reached = MatchReach::start(directory);
     let mut parts = rule.split('*').peekable();
     let mut before = None;
     while let Some(part) = parts.next() {
@@ -67,7 +67,8 @@ fn holds(rule: &str, directory: &str) -> bool {
             break;
         }
         let bare = part.strip_suffix('/');
-        let (part, star) = bare.map_or((part, Star::Anything), |bare| (bare, Star::Below));
+        let (part, star) =
+            bare.map_or((part, StarMatch::Anything), |bare| (bare, StarMatch::Below));
         reached.pass(part);
         // Twice the same is no more than once.
         if before != Some(star) || !part.is_empty() {
@@ -82,19 +83,19 @@ fn holds(rule: &str, directory: &str) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Star {
+enum StarMatch {
     Anything,
     /// Nothing, or a slash and anything.
     Below,
 }
 
 /// Up to which bytes of a directory a rule may have come.
-struct Reached<'a> {
+struct MatchReach<'a> {
     directory: &'a str,
     places: Vec<bool>,
 }
 
-impl<'a> Reached<'a> {
+impl<'a> MatchReach<'a> {
     fn start(directory: &'a str) -> Self {
         let mut places = vec![false; directory.len() + 1];
         places[0] = true;
@@ -116,7 +117,7 @@ impl<'a> Reached<'a> {
     }
 
     /// JavaScript's dot stands for all but the end of a line.
-    fn widen(&mut self, star: Star) {
+    fn widen(&mut self, star: StarMatch) {
         let mut is_open = false;
         for at in 0..self.places.len() {
             let rest = &self.directory.as_bytes()[at..];
@@ -126,7 +127,7 @@ impl<'a> Reached<'a> {
             if ends.iter().any(|end| rest.starts_with(end.as_bytes())) {
                 is_open = false;
             } else {
-                is_open |= is_here && (star == Star::Anything || rest.starts_with(b"/"));
+                is_open |= is_here && (star == StarMatch::Anything || rest.starts_with(b"/"));
             }
         }
     }

@@ -5,24 +5,24 @@ use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{Enablement, Extension, Install, hydrate};
+use super::{Extension, ExtensionInstall, ExtensionRules, hydrate};
 use crate::js::regex::{self, PatternMatch};
-use crate::places::Vars;
-use crate::settings::{self, Known};
+use crate::paths::Vars;
+use crate::settings::{self, VariableSource};
 use crate::{dotenv, file};
 
 /// What is the same for all extensions.
-pub(super) struct Loader<'a> {
+pub(super) struct ExtensionLoader<'a> {
     pub(super) folder: &'a Path,
     pub(super) workspace: &'a Path,
     pub(super) vars: Vars<'a>,
     pub(super) merged: &'a Map<String, Value>,
-    pub(super) enablement: Enablement,
+    pub(super) enablement: ExtensionRules,
     pub(super) reads_settings: bool,
     pub(super) is_trusted: bool,
 }
 
-impl Loader<'_> {
+impl ExtensionLoader<'_> {
     /// The extension in a directory, or why it is none.
     pub(super) fn load(&self, directory: &Path) -> Result<Extension, String> {
         let install = install(directory);
@@ -38,7 +38,7 @@ impl Loader<'_> {
         check_name(&name)?;
         let version = text(&manifest, "version")?;
         let own = self.own_settings(&name);
-        let known = Known {
+        let known = VariableSource {
             own: Some(&own),
             vars: self.vars,
         };
@@ -59,7 +59,7 @@ impl Loader<'_> {
     }
 
     /// Whether settings let it in.
-    fn allow(&self, install: Option<&Install>) -> Result<(), String> {
+    fn allow(&self, install: Option<&ExtensionInstall>) -> Result<(), String> {
         let security = |key| settings::at(self.merged, &["security", key]);
         let allowed = security("allowedExtensions").and_then(Value::as_array);
         if let Some(patterns) = allowed.filter(|patterns| !patterns.is_empty()) {
@@ -142,11 +142,11 @@ fn manifest(
 }
 
 /// Where an extension came from. What cannot be read says nothing.
-fn install(directory: &Path) -> Option<Install> {
+fn install(directory: &Path) -> Option<ExtensionInstall> {
     let path = directory.join(".gemini-extension-install.json");
     let about = file::strict_object(&path).ok()??;
     let text = |key: &str| Some(about.get(key)?.as_str()?.to_owned());
-    Some(Install {
+    Some(ExtensionInstall {
         kind: text("type").unwrap_or_default(),
         source: text("source")?,
     })

@@ -5,38 +5,38 @@ mod disabled;
 mod duplicates;
 mod keys;
 mod matchers;
+mod positions;
 mod remarks;
 mod scripts;
 mod shebang;
 mod shown;
 mod silence;
-mod spots;
 mod timeouts;
 
 use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::{Entry, HookEvent, Misfit, Registry};
-use crate::notice::Place;
-use crate::settings::Scope;
+use super::{HookEntry, HookEvent, HookProblem, HookRegistry};
+use crate::notice::TextPosition;
+use crate::settings::SettingsScope;
 use crate::setup::Setup;
 use crate::trust::Trust;
 pub(super) use matchers::never_matches;
+use positions::FilePositions;
 pub(super) use silence::answers_claude;
-use spots::Spots;
 
 /// Something that somebody should know about a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct LintFinding {
     /// How bad it is.
-    pub severity: Severity,
+    pub severity: LintSeverity,
     /// What sort of thing it is, in a word that stays the same.
     pub code: &'static str,
     /// The file it is in: settings, an extension's, or a script.
     pub path: PathBuf,
     /// Where in it, if the place is known.
-    pub place: Option<Place>,
+    pub place: Option<TextPosition>,
     /// The hook or event it is about.
     pub subject: String,
     /// What it is, as a sentence.
@@ -47,7 +47,7 @@ pub struct Finding {
 
 /// How bad a finding is, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum LintSeverity {
     /// A hook does not do what is written.
     Error,
     /// It may not.
@@ -56,7 +56,7 @@ pub enum Severity {
     Note,
 }
 
-impl fmt::Display for Severity {
+impl fmt::Display for LintSeverity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Error => "error",
@@ -68,7 +68,7 @@ impl fmt::Display for Severity {
 
 /// Where programs are found that have no path.
 #[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct CheckContext<'a> {
     /// The directories of `PATH`.
     pub search_path: &'a [PathBuf],
     /// What `~` stands for in a shell.
@@ -79,17 +79,17 @@ pub struct Surroundings<'a> {
 const MOST: usize = 1000;
 
 /// Looks at every hook that is written for a workspace, whether it counts there or not.
-pub fn check(setup: &Setup, surroundings: Surroundings<'_>) -> Vec<Finding> {
-    let registry = Registry::if_trusted(setup, true);
-    let mut report = Report {
+pub fn check(setup: &Setup, surroundings: CheckContext<'_>) -> Vec<LintFinding> {
+    let registry = HookRegistry::if_trusted(setup, true);
+    let mut report = FindingReport {
         setup,
         surroundings,
-        spots: Spots::default(),
+        spots: FilePositions::default(),
         findings: Vec::new(),
         scripts: HashSet::new(),
         told: HashSet::new(),
         more: 0,
-        worst: Severity::Note,
+        worst: LintSeverity::Note,
     };
     report.trust(&registry);
     disabled::look(&mut report, &registry);
@@ -109,7 +109,7 @@ pub fn check(setup: &Setup, surroundings: Surroundings<'_>) -> Vec<Finding> {
         (one.severity, &one.path, one.place).cmp(&(other.severity, &other.path, other.place))
     });
     if more > 0 {
-        findings.push(Finding {
+        findings.push(LintFinding {
             severity: worst,
             code: "more",
             path: setup.workspace.clone(),
@@ -123,32 +123,32 @@ pub fn check(setup: &Setup, surroundings: Surroundings<'_>) -> Vec<Finding> {
 }
 
 /// Findings on their way.
-struct Report<'a> {
+struct FindingReport<'a> {
     setup: &'a Setup,
-    surroundings: Surroundings<'a>,
-    spots: Spots,
-    findings: Vec<Finding>,
+    surroundings: CheckContext<'a>,
+    spots: FilePositions,
+    findings: Vec<LintFinding>,
     /// Those that have been read, each for an event.
     scripts: HashSet<(PathBuf, HookEvent)>,
     /// What has been told: one script may serve many hooks, and one matcher many hooks.
-    told: HashSet<(PathBuf, Option<Place>, &'static str, String)>,
+    told: HashSet<(PathBuf, Option<TextPosition>, &'static str, String)>,
     /// How many findings there are beyond those that are told, and how bad the worst of them is.
     more: usize,
-    worst: Severity,
+    worst: LintSeverity,
 }
 
 /// What was found, before it has a place.
-struct Found<'a> {
-    severity: Severity,
+struct UnplacedFinding<'a> {
+    severity: LintSeverity,
     code: &'static str,
     subject: &'a str,
     sentence: String,
     hint: Option<String>,
 }
 
-impl Report<'_> {
+impl FindingReport<'_> {
     /// Adds what was found at a path of keys of a file.
-    fn add(&mut self, path: &Path, keys: &[String], found: Found<'_>) {
+    fn add(&mut self, path: &Path, keys: &[String], found: UnplacedFinding<'_>) {
         let is_full = self.findings.len() >= MOST;
         let place = if is_full {
             None
@@ -158,7 +158,7 @@ impl Report<'_> {
         self.add_at(path, place, found);
     }
 
-    fn add_at(&mut self, path: &Path, place: Option<Place>, found: Found<'_>) {
+    fn add_at(&mut self, path: &Path, place: Option<TextPosition>, found: UnplacedFinding<'_>) {
         if self.findings.len() >= MOST {
             self.more += 1;
             self.worst = self.worst.min(found.severity);
@@ -168,7 +168,7 @@ impl Report<'_> {
         if !self.told.insert(key) {
             return;
         }
-        self.findings.push(Finding {
+        self.findings.push(LintFinding {
             severity: found.severity,
             code: found.code,
             path: path.to_owned(),
@@ -180,7 +180,7 @@ impl Report<'_> {
     }
 
     /// Adds what was found at a key of a hook, or of its definition with `..` before the key.
-    fn add_to(&mut self, entry: &Entry, key: &str, found: Found<'_>) {
+    fn add_to(&mut self, entry: &HookEntry, key: &str, found: UnplacedFinding<'_>) {
         let hook = &entry.hook;
         let mut keys = hook.place.clone();
         let key = match key.strip_prefix("../") {
@@ -196,11 +196,11 @@ impl Report<'_> {
     }
 
     /// The files in which hooks are written that could count, each once.
-    fn files(&self, registry: &Registry) -> Vec<PathBuf> {
+    fn files(&self, registry: &HookRegistry) -> Vec<PathBuf> {
         let settings = self.setup.settings.files.iter().map(|file| &file.path);
         let hooks = registry.hooks.iter().map(|entry| &entry.hook.origin);
         let left_out = registry.left_out.iter();
-        let left_out = left_out.filter(|left| left.misfit != Misfit::Extension);
+        let left_out = left_out.filter(|left| left.misfit != HookProblem::Extension);
         let all = settings
             .chain(hooks)
             .chain(left_out.map(|left| &left.origin));
@@ -209,7 +209,7 @@ impl Report<'_> {
     }
 
     /// In a folder that is not trusted all of this is in vain.
-    fn trust(&mut self, registry: &Registry) {
+    fn trust(&mut self, registry: &HookRegistry) {
         if self.setup.is_trusted() {
             return;
         }
@@ -218,7 +218,7 @@ impl Report<'_> {
             .iter()
             .filter(|entry| entry.hook.scope.is_some());
         let (count, mine) = ours.fold((0, 0), |(count, mine), entry| {
-            let is_mine = entry.hook.scope != Some(Scope::Workspace);
+            let is_mine = entry.hook.scope != Some(SettingsScope::Workspace);
             (count + 1, mine + usize::from(is_mine))
         });
         if count == 0 {
@@ -243,8 +243,8 @@ impl Report<'_> {
             _ => format!("runs none of the {count} hooks"),
         };
         let path = self.setup.home.trusted_folders.clone();
-        self.add_at(&path, None, Found {
-            severity: Severity::Warning,
+        self.add_at(&path, None, UnplacedFinding {
+            severity: LintSeverity::Warning,
             code: "untrusted_folder",
             subject: "hooks",
             sentence: format!("{why}, so Gemini CLI {which} in settings here{whose}"),

@@ -6,35 +6,40 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::registry::{LeftOut, Misfit};
-use super::{Hook, HookEvent, MatcherKind, Source};
-use crate::settings::{Scope, is_truthy, kind};
+use super::registry::{HookProblem, LeftOut};
+use super::{Hook, HookEvent, HookSource, MatcherKind};
+use crate::settings::{SettingsScope, is_truthy, kind};
 
 /// The longest that Node's timers wait. Whatever is longer, negative or no number ends at once.
 const LONGEST_TIMER: f64 = 2_147_483_647.0;
 
 /// Where hooks are written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Origin<'a> {
-    pub(super) source: &'a Source,
-    pub(super) scope: Option<Scope>,
+pub(super) struct HookOrigin<'a> {
+    pub(super) source: &'a HookSource,
+    pub(super) scope: Option<SettingsScope>,
     pub(super) path: &'a Path,
 }
 
 /// What a definition holds: hooks, and what is none.
 #[derive(Debug, Default)]
-pub(super) struct Read {
+pub(super) struct ParsedDefinition {
     pub(super) hooks: Vec<Hook>,
     pub(super) left_out: Vec<LeftOut>,
 }
 
 /// Reads one definition.
-pub(super) fn read(event: HookEvent, value: &Value, origin: Origin<'_>, place: &[String]) -> Read {
-    let mut read = Read::default();
+pub(super) fn read(
+    event: HookEvent,
+    value: &Value,
+    origin: HookOrigin<'_>,
+    place: &[String],
+) -> ParsedDefinition {
+    let mut read = ParsedDefinition::default();
     let hooks = match hooks(value) {
         Ok(hooks) => hooks,
         Err(why) => {
-            let left = origin.leave(event.as_str(), place.to_vec(), (Misfit::Shape, why));
+            let left = origin.leave(event.as_str(), place.to_vec(), (HookProblem::Shape, why));
             read.left_out.push(left);
             return read;
         }
@@ -43,12 +48,12 @@ pub(super) fn read(event: HookEvent, value: &Value, origin: Origin<'_>, place: &
         Ok(matcher) => matcher,
         Err(why) => {
             let place = under(place, &["matcher"]);
-            let left = origin.leave(event.as_str(), place, (Misfit::Matcher, why));
+            let left = origin.leave(event.as_str(), place, (HookProblem::Matcher, why));
             read.left_out.push(left);
             return read;
         }
     };
-    let frame = Frame {
+    let frame = DefinitionFrame {
         event,
         matcher,
         sequential: value.get("sequential") == Some(&Value::Bool(true)),
@@ -68,10 +73,10 @@ pub(super) fn read(event: HookEvent, value: &Value, origin: Origin<'_>, place: &
 }
 
 /// What is wrong, and in what sentence.
-type Why = (Misfit, String);
+type InvalidDetail = (HookProblem, String);
 
-impl Origin<'_> {
-    fn leave(self, what: &str, place: Vec<String>, (misfit, why): Why) -> LeftOut {
+impl HookOrigin<'_> {
+    fn leave(self, what: &str, place: Vec<String>, (misfit, why): InvalidDetail) -> LeftOut {
         LeftOut {
             what: what.to_owned(),
             origin: self.path.to_owned(),
@@ -115,26 +120,26 @@ fn matcher(event: HookEvent, value: Option<&Value>) -> Result<Option<String>, St
 }
 
 /// What the hooks of a definition have in common.
-struct Frame<'a> {
+struct DefinitionFrame<'a> {
     event: HookEvent,
     matcher: Option<String>,
     sequential: bool,
-    origin: Origin<'a>,
+    origin: HookOrigin<'a>,
 }
 
-impl Frame<'_> {
-    fn hook(&self, value: &Value, place: Vec<String>) -> Result<Hook, Why> {
+impl DefinitionFrame<'_> {
+    fn hook(&self, value: &Value, place: Vec<String>) -> Result<Hook, InvalidDetail> {
         let Value::Object(hook) = value else {
             let why = format!("a hook is an object, this is {}", kind(value));
-            return Err((Misfit::Shape, why));
+            return Err((HookProblem::Shape, why));
         };
-        check_type(hook).map_err(|why| (Misfit::Type, why))?;
+        check_type(hook).map_err(|why| (HookProblem::Type, why))?;
         let text = |key: &str| hook.get(key).and_then(Value::as_str).map(str::to_owned);
         Ok(Hook {
             event: self.event,
             name: text("name").filter(|name| !name.is_empty()),
             description: text("description"),
-            command: command(hook).map_err(|why| (Misfit::Command, why))?,
+            command: command(hook).map_err(|why| (HookProblem::Command, why))?,
             timeout: hook.get("timeout").and_then(timeout),
             env: hook.get("env").map(variables).unwrap_or_default(),
             fail_open: hook.get("failOpen") == Some(&Value::Bool(true)),

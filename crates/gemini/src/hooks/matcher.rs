@@ -9,13 +9,13 @@ use crate::js::regex::{PatternMatch, search};
 
 /// What a matcher says.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(super) struct MatcherJudgement {
     pub(super) matches: bool,
     /// Why that is not certain.
     pub(super) doubt: Option<String>,
 }
 
-impl From<bool> for Judged {
+impl From<bool> for MatcherJudgement {
     fn from(matches: bool) -> Self {
         Self {
             matches,
@@ -25,7 +25,7 @@ impl From<bool> for Judged {
 }
 
 /// Compares a hook's matcher with a tool's name or a session's word.
-pub(super) fn judge(hook: &Hook, context: Option<&str>) -> Judged {
+pub(super) fn judge(hook: &Hook, context: Option<&str>) -> MatcherJudgement {
     let (Some(matcher), Some(context)) = (&hook.matcher, context) else {
         return true.into();
     };
@@ -38,7 +38,7 @@ pub(super) fn judge(hook: &Hook, context: Option<&str>) -> Judged {
         MatcherKind::Exact(_) => (matcher == context).into(),
         MatcherKind::ToolName => match search(matcher, context) {
             PatternMatch::Certain(found) | PatternMatch::Literal(found) => found.into(),
-            PatternMatch::Unknown(why) => Judged {
+            PatternMatch::Unknown(why) => MatcherJudgement {
                 matches: true,
                 doubt: Some(format!(
                     "hook `{}` runs: cannot tell whether `{matcher}` matches `{context}`: {why}",

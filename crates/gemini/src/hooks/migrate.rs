@@ -21,20 +21,20 @@ use crate::settings::kind;
 
 /// The hooks of a workspace's settings for Claude Code, translated.
 #[derive(Debug, Default)]
-pub struct Claude {
+pub struct ClaudeHooks {
     /// The files that were read.
     pub sources: Vec<PathBuf>,
     /// What could be translated, in order.
-    pub definitions: Vec<Definition>,
+    pub definitions: Vec<TranslatedDefinition>,
     /// What could not.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedHook>,
     /// What somebody should look at in what could.
     pub remarks: Vec<String>,
 }
 
 /// A translated definition: hooks with one matcher.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Definition {
+pub struct TranslatedDefinition {
     /// The event.
     pub event: HookEvent,
     /// When it holds.
@@ -45,7 +45,7 @@ pub struct Definition {
 
 /// A hook of Claude Code's that has no translation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedHook {
     /// The file it is in.
     pub origin: PathBuf,
     /// What it is: an event, a command.
@@ -54,7 +54,7 @@ pub struct Skipped {
     pub why: String,
 }
 
-impl fmt::Display for Skipped {
+impl fmt::Display for SkippedHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -83,7 +83,7 @@ pub enum MigrateError {
     },
 }
 
-impl Claude {
+impl ClaudeHooks {
     /// Reads what a workspace has in `.claude`: the shared settings, then one's own, which add to them.
     pub fn read(workspace: &Path) -> Result<Self, MigrateError> {
         let folder = workspace.join(".claude");
@@ -143,7 +143,7 @@ impl Claude {
             return self.skip(path, name, why);
         };
         for (index, definition) in definitions.iter().enumerate() {
-            let spot = Spot {
+            let spot = SourceSpot {
                 path,
                 event: name,
                 place: format!("hooks.{name}[{index}]"),
@@ -152,7 +152,7 @@ impl Claude {
         }
     }
 
-    fn definition(&mut self, spot: &Spot<'_>, event: HookEvent, definition: &Value) {
+    fn definition(&mut self, spot: &SourceSpot<'_>, event: HookEvent, definition: &Value) {
         let matcher = match definition.get("matcher") {
             None | Some(Value::Null) => "",
             Some(Value::String(matcher)) => matcher,
@@ -188,7 +188,7 @@ impl Claude {
         self.remarks.extend(translated.remarks);
         for matcher in translated.matchers {
             let hooks = hooks.clone();
-            self.definitions.push(Definition {
+            self.definitions.push(TranslatedDefinition {
                 event,
                 matcher,
                 hooks,
@@ -199,7 +199,7 @@ impl Claude {
     /// A hook in Gemini CLI's words. Of what Claude Code knows only the command and the timeout mean the same.
     fn hook(
         &mut self,
-        spot: &Spot<'_>,
+        spot: &SourceSpot<'_>,
         event: HookEvent,
         hook: &Value,
     ) -> Option<Map<String, Value>> {
@@ -242,7 +242,7 @@ impl Claude {
     }
 
     fn skip(&mut self, path: &Path, what: &str, why: String) {
-        self.skipped.push(Skipped {
+        self.skipped.push(SkippedHook {
             origin: path.to_owned(),
             what: what.to_owned(),
             why,
@@ -251,7 +251,7 @@ impl Claude {
 }
 
 /// Where something is written.
-struct Spot<'a> {
+struct SourceSpot<'a> {
     path: &'a Path,
     /// The event, as Claude Code calls it.
     event: &'a str,
@@ -259,7 +259,7 @@ struct Spot<'a> {
     place: String,
 }
 
-impl Spot<'_> {
+impl SourceSpot<'_> {
     fn hook(&self, index: usize) -> Self {
         Self {
             path: self.path,

@@ -2,22 +2,22 @@
 
 use std::collections::HashSet;
 
-use super::{Entry, Hook, HookEvent, MatcherKind, matcher};
+use super::{Hook, HookEntry, HookEvent, MatcherKind, matcher};
 
 /// The hooks that run at an event.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Plan {
+pub struct HookPlan {
     /// The hooks, the first one first.
     pub hooks: Vec<Hook>,
     /// One after the other, or all at once.
-    pub order: Order,
+    pub order: RunOrder,
     /// What could not be decided as Gemini CLI would, in a sentence each.
     pub diagnostics: Vec<String>,
 }
 
 /// How hooks of a plan follow one another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum RunOrder {
     /// All at once.
     #[default]
     Parallel,
@@ -38,7 +38,7 @@ pub struct PassedOver {
 pub(super) fn passed_over<'a>(
     event: HookEvent,
     context: Option<&str>,
-    entries: impl Iterator<Item = &'a Entry>,
+    entries: impl Iterator<Item = &'a HookEntry>,
 ) -> Vec<PassedOver> {
     let mut candidates: Vec<_> = entries.filter(|entry| entry.hook.event == event).collect();
     candidates.sort_by_key(|entry| entry.hook.source.priority());
@@ -77,10 +77,10 @@ pub(super) fn plan<'a>(
     event: HookEvent,
     context: Option<&str>,
     hooks: impl Iterator<Item = &'a Hook>,
-) -> Plan {
+) -> HookPlan {
     let mut candidates: Vec<&Hook> = hooks.filter(|hook| hook.event == event).collect();
     candidates.sort_by_key(|hook| hook.source.priority());
-    let mut plan = Plan::default();
+    let mut plan = HookPlan::default();
     let mut seen = HashSet::new();
     for hook in candidates {
         let judged = matcher::judge(hook, context);
@@ -90,7 +90,7 @@ pub(super) fn plan<'a>(
         }
     }
     if plan.hooks.iter().any(|hook| hook.sequential) {
-        plan.order = Order::Sequential;
+        plan.order = RunOrder::Sequential;
     }
     plan
 }

@@ -4,21 +4,21 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::definition::{self, Origin, Read};
-use super::layers::{self, SWITCHES};
-use super::switches::Switches;
-use super::{Hook, HookEvent, PassedOver, Plan, Source, TrustedHooks, plan};
+use super::definition::{self, HookOrigin, ParsedDefinition};
+use super::enablement::HookSwitches;
+use super::merge::{self, SWITCHES};
+use super::{Hook, HookEvent, HookPlan, HookSource, PassedOver, TrustedHooks, plan};
 use crate::extensions::Extension;
 use crate::file;
-use crate::settings::{Scope, SettingsFile, kind};
+use crate::settings::{SettingsFile, SettingsScope, kind};
 use crate::setup::Setup;
 use crate::trust::Trust;
 
 /// The hooks of a workspace, in the order in which they were found.
 #[derive(Debug, Clone, Default)]
-pub struct Registry {
+pub struct HookRegistry {
     /// Those that could run.
-    pub hooks: Vec<Entry>,
+    pub hooks: Vec<HookEntry>,
     /// What is written but does not count, and why.
     pub left_out: Vec<LeftOut>,
     /// What Gemini CLI says aloud when it starts with these hooks, in its words.
@@ -31,7 +31,7 @@ pub struct Registry {
 
 /// A hook and whether it is switched on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct HookEntry {
     /// The hook.
     pub hook: Hook,
     /// Whether it runs.
@@ -50,7 +50,7 @@ pub struct LeftOut {
     /// Where in it: the keys and indices that lead there.
     pub place: Vec<String>,
     /// What is wrong with it.
-    pub misfit: Misfit,
+    pub misfit: HookProblem,
     /// Why, in one sentence.
     pub why: String,
 }
@@ -58,7 +58,7 @@ pub struct LeftOut {
 /// What keeps something from being a hook that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Misfit {
+pub enum HookProblem {
     /// The file cannot be used.
     File,
     /// There is no such event.
@@ -77,17 +77,17 @@ pub enum Misfit {
     Trust,
 }
 
-impl Registry {
+impl HookRegistry {
     /// The hooks that count in a workspace. Nothing is written.
-    pub fn of(setup: &Setup) -> Self {
+    pub fn from_setup(setup: &Setup) -> Self {
         Self::if_trusted(setup, setup.is_trusted())
     }
 
     /// The hooks that would count if the workspace were trusted, or were not.
     pub(super) fn if_trusted(setup: &Setup, is_trusted: bool) -> Self {
-        let counts = |file: &&SettingsFile| is_trusted || file.scope != Scope::Workspace;
+        let counts = |file: &&SettingsFile| is_trusted || file.scope != SettingsScope::Workspace;
         let files = || setup.settings.files.iter().filter(counts);
-        let switches = Switches::read(files());
+        let switches = HookSwitches::read(files());
         let mut registry = Self {
             switched_off_by: switches.off.clone(),
             ..Self::default()
@@ -107,7 +107,7 @@ impl Registry {
 
     /// The hooks that run at an event. The context is what matchers are compared with: a tool's name, or the word of a
     /// session's event (`startup`, `exit`, `auto`, …).
-    pub fn plan(&self, event: HookEvent, context: Option<&str>) -> Plan {
+    pub fn plan(&self, event: HookEvent, context: Option<&str>) -> HookPlan {
         let enabled = self.hooks.iter().filter(|entry| entry.enabled);
         plan::plan(event, context, enabled.map(|entry| &entry.hook))
     }
@@ -140,7 +140,7 @@ impl Registry {
                     what: "settings".to_owned(),
                     origin: file.path.clone(),
                     place: Vec::new(),
-                    misfit: Misfit::File,
+                    misfit: HookProblem::File,
                     why: format!("it {error}; {}", error.verdict(&file.path)),
                 });
             }
@@ -169,18 +169,18 @@ impl Registry {
     fn add_settings<'a>(
         &mut self,
         files: impl Iterator<Item = &'a SettingsFile>,
-        switches: &Switches,
+        switches: &HookSwitches,
     ) {
-        let mut layers = layers::merge(files);
+        let mut layers = merge::merge(files);
         self.left_out.append(&mut layers.left_out);
         for (name, path) in layers.unknown {
             let place = vec!["hooks".to_owned(), name.to_owned()];
-            self.unknown_event(name, path, place, &Source::Project);
+            self.unknown_event(name, path, place, &HookSource::Project);
         }
         for (event, definitions) in &layers.events {
             for written in definitions {
-                let origin = Origin {
-                    source: &Source::Project,
+                let origin = HookOrigin {
+                    source: &HookSource::Project,
                     scope: Some(written.file.scope),
                     path: &written.file.path,
                 };
@@ -190,7 +190,7 @@ impl Registry {
         }
     }
 
-    fn unknown_event(&mut self, name: &str, path: &Path, place: Vec<String>, source: &Source) {
+    fn unknown_event(&mut self, name: &str, path: &Path, place: Vec<String>, source: &HookSource) {
         if self.switched_off_by.is_empty() {
             self.warnings.push(format!(
                 "Invalid hook event name: \"{name}\" from {} config. Skipping.",
@@ -201,16 +201,16 @@ impl Registry {
             what: name.to_owned(),
             origin: path.to_owned(),
             place,
-            misfit: Misfit::Event,
+            misfit: HookProblem::Event,
             why: "there is no hook event of this name".to_owned(),
         });
     }
 
-    fn add(&mut self, mut read: Read, switches: &Switches) {
+    fn add(&mut self, mut read: ParsedDefinition, switches: &HookSwitches) {
         self.left_out.append(&mut read.left_out);
         self.hooks.extend(read.hooks.into_iter().map(|hook| {
             let disabled_by = switches.against(hook.display_name());
-            Entry {
+            HookEntry {
                 enabled: disabled_by.is_empty(),
                 disabled_by,
                 hook,
@@ -221,7 +221,7 @@ impl Registry {
     /// In a folder that is not trusted no hook of any settings runs.
     fn leave_all(&mut self, setup: &Setup) {
         let mut all = Self::default();
-        all.add_settings(setup.settings.files.iter(), &Switches::default());
+        all.add_settings(setup.settings.files.iter(), &HookSwitches::default());
         self.left_out.append(&mut all.left_out);
         let why = match &setup.trust {
             Trust::Unknown(doubt) => {
@@ -234,12 +234,12 @@ impl Registry {
         self.left_out.extend(all.hooks.into_iter().map(|entry| {
             let hook = entry.hook;
             let whose = match hook.scope {
-                Some(Scope::Workspace) => "",
+                Some(SettingsScope::Workspace) => "",
                 _ => "; Gemini CLI then runs no hooks of any settings, the user's own included",
             };
             LeftOut {
                 what: hook.display_name().to_owned(),
-                misfit: Misfit::Trust,
+                misfit: HookProblem::Trust,
                 why: format!("{why}{whose}"),
                 origin: hook.origin,
                 place: hook.place,
@@ -247,9 +247,9 @@ impl Registry {
         }));
     }
 
-    fn add_extension(&mut self, extension: &Extension, switches: &Switches) {
+    fn add_extension(&mut self, extension: &Extension, switches: &HookSwitches) {
         let path = extension.directory.join("hooks").join("hooks.json");
-        let leave = |misfit: Misfit, why: String| LeftOut {
+        let leave = |misfit: HookProblem, why: String| LeftOut {
             what: format!("the hooks of extension {}", extension.name),
             origin: path.clone(),
             place: Vec::new(),
@@ -259,13 +259,13 @@ impl Registry {
         let hooks = match extension_hooks(&path) {
             Ok(None) => return,
             Ok(Some(hooks)) => hooks,
-            Err(why) => return self.left_out.push(leave(Misfit::File, why)),
+            Err(why) => return self.left_out.push(leave(HookProblem::File, why)),
         };
         if let Some(why) = &extension.inactive {
             let why = format!("it is not active: {why}");
-            return self.left_out.push(leave(Misfit::Extension, why));
+            return self.left_out.push(leave(HookProblem::Extension, why));
         }
-        let source = Source::Extension(extension.name.clone());
+        let source = HookSource::Extension(extension.name.clone());
         for (name, definitions) in &hooks {
             let place = vec!["hooks".to_owned(), name.clone()];
             if SWITCHES.contains(&name.as_str()) {
@@ -282,11 +282,11 @@ impl Registry {
                 self.left_out.push(LeftOut {
                     what,
                     place,
-                    ..leave(Misfit::Shape, why)
+                    ..leave(HookProblem::Shape, why)
                 });
                 continue;
             };
-            let origin = Origin {
+            let origin = HookOrigin {
                 source: &source,
                 scope: None,
                 path: &path,
@@ -305,7 +305,7 @@ impl Registry {
 
 /// The hooks of the workspace's own settings, as they stand there.
 fn workspace_hooks(setup: &Setup) -> Option<&Map<String, Value>> {
-    let file = setup.in_scope(Scope::Workspace)?;
+    let file = setup.in_scope(SettingsScope::Workspace)?;
     file.content.as_ref().ok()?.get("hooks")?.as_object()
 }
 

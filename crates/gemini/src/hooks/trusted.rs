@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::file;
-use crate::places::GeminiHome;
+use crate::paths::GeminiHome;
 use crate::settings::{EditError, edit};
 
 /// The hooks that were seen, by project.

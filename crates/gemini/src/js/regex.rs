@@ -7,7 +7,7 @@ mod dialect;
 
 use fancy_regex::RegexBuilder;
 
-use dialect::{Engine, Untranslated};
+use dialect::{Engine, UntranslatedPattern};
 
 /// After so many steps back a pattern is given up. Sane ones take a few dozen.
 const STEPS: usize = 100_000;
@@ -58,8 +58,8 @@ pub fn translate(pattern: &str) -> Result<TranslatedPattern, PatternError> {
     }
     let for_engine = |engine| {
         dialect::translate_for(pattern, engine).map_err(|why| match why {
-            Untranslated::Wrong => PatternError::Invalid("Nothing to repeat".to_owned()),
-            Untranslated::Foreign => PatternError::Foreign,
+            UntranslatedPattern::Wrong => PatternError::Invalid("Nothing to repeat".to_owned()),
+            UntranslatedPattern::Foreign => PatternError::Foreign,
         })
     };
     Ok(TranslatedPattern {
@@ -122,8 +122,8 @@ pub(crate) fn search(pattern: &str, name: &str) -> PatternMatch {
     }
     let translated = match dialect::translate(pattern) {
         Ok(translated) => Some(translated),
-        Err(Untranslated::Wrong) => return PatternMatch::Literal(pattern == name),
-        Err(Untranslated::Foreign) => None,
+        Err(UntranslatedPattern::Wrong) => return PatternMatch::Literal(pattern == name),
+        Err(UntranslatedPattern::Foreign) => None,
     };
     let built = translated.and_then(|pattern| {
         let mut builder = RegexBuilder::new(&pattern);

@@ -9,7 +9,7 @@ pub(crate) const MOST: usize = 1_000_000;
 
 /// What there is too much of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Excess {
+pub(super) enum ExcessKind {
     /// Levels; this byte is where the first of them begins that is too deep.
     Levels(usize),
     /// Values.
@@ -17,7 +17,7 @@ pub(super) enum Excess {
 }
 
 /// Whether a text that is valid JSON is within the bounds.
-pub(super) fn check(valid: &str) -> Result<(), Excess> {
+pub(super) fn check(valid: &str) -> Result<(), ExcessKind> {
     let (mut depth, mut values) = (0_usize, 1_usize);
     let mut bytes = valid.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
@@ -26,7 +26,7 @@ pub(super) fn check(valid: &str) -> Result<(), Excess> {
             b'{' | b'[' => {
                 (depth, values) = (depth + 1, values + 1);
                 if depth > DEEPEST {
-                    return Err(Excess::Levels(at));
+                    return Err(ExcessKind::Levels(at));
                 }
             }
             b'}' | b']' => depth = depth.saturating_sub(1),
@@ -34,7 +34,7 @@ pub(super) fn check(valid: &str) -> Result<(), Excess> {
             _ => {}
         }
         if values > MOST {
-            return Err(Excess::Values);
+            return Err(ExcessKind::Values);
         }
     }
     Ok(())
@@ -59,7 +59,7 @@ mod tests {
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert_eq!(check(&nested(DEEPEST)), Ok(()));
         let over = nested(DEEPEST + 1);
-        assert_eq!(check(&over), Err(Excess::Levels(DEEPEST)));
+        assert_eq!(check(&over), Err(ExcessKind::Levels(DEEPEST)));
         let wide = format!("[{}[]]", "[],".repeat(DEEPEST));
         assert_eq!(check(&wide), Ok(()));
         let text = format!(r#"["\"{}", "\\"]"#, "[".repeat(DEEPEST + 1));
@@ -67,6 +67,6 @@ mod tests {
         // The list itself is one, and so is what it is in.
         let list = |commas: usize| format!("[1{}]", ",1".repeat(commas));
         assert_eq!(check(&list(MOST - 2)), Ok(()));
-        assert_eq!(check(&list(MOST - 1)), Err(Excess::Values));
+        assert_eq!(check(&list(MOST - 1)), Err(ExcessKind::Values));
     }
 }

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use crate::notice::Place;
+use crate::notice::TextPosition;
 
 /// How many bytes are counted anew for a place. A text may be one line of any length.
 const BLOCK: usize = 1024;
 
 /// The lines of a text, so that a place does not cost more the further down it is.
 #[derive(Debug)]
-pub(crate) struct Lines<'a> {
+pub(crate) struct LineIndex<'a> {
     text: Cow<'a, str>,
     /// Where they begin.
     starts: Vec<usize>,
@@ -17,8 +17,8 @@ pub(crate) struct Lines<'a> {
     letters: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
-    pub(crate) fn of(text: impl Into<Cow<'a, str>>) -> Self {
+impl<'a> LineIndex<'a> {
+    pub(crate) fn new(text: impl Into<Cow<'a, str>>) -> Self {
         let text = text.into();
         let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
         let blocks = text.as_bytes().chunks(BLOCK);
@@ -41,11 +41,11 @@ impl<'a> Lines<'a> {
     }
 
     /// Where a byte is.
-    pub(crate) fn place(&self, byte: usize) -> Place {
+    pub(crate) fn place(&self, byte: usize) -> TextPosition {
         let byte = byte.min(self.text.len());
         let line = self.starts.partition_point(|start| *start <= byte);
         let start = self.starts[line - 1];
-        Place {
+        TextPosition {
             line,
             column: self.before(byte) - self.before(start) + 1,
         }
@@ -74,10 +74,10 @@ mod tests {
     use super::*;
 
     /// The same, found by counting from the start.
-    fn counted(text: &str, byte: usize) -> Place {
+    fn counted(text: &str, byte: usize) -> TextPosition {
         let before = &text[..byte];
         let start = before.rfind('\n').map_or(0, |at| at + 1);
-        Place {
+        TextPosition {
             line: before.matches('\n').count() + 1,
             column: before[start..].chars().count() + 1,
         }
@@ -88,7 +88,7 @@ mod tests {
 
         #[test]
         fn a_place_is_where_counting_finds_it(text in "([aé𝄞]{0,999}\n?){0,5}") {
-            let lines = Lines::of(&text);
+            let lines = LineIndex::new(&text);
             let letters = text.char_indices().map(|(at, _)| at);
             for byte in letters.step_by(23).chain([text.len()]) {
                 prop_assert_eq!(lines.place(byte), counted(&text, byte));

@@ -6,20 +6,20 @@ use lapidary_json::Token;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::{Plain, bounds};
+use super::{BlankedText, bounds};
 
 /// A text that is JSON with comments, and where its values are.
-pub(crate) struct Tree {
-    pub(crate) plain: Plain,
-    pub(crate) root: Node,
+pub(crate) struct JsoncTree {
+    pub(crate) plain: BlankedText,
+    pub(crate) root: JsoncNode,
 }
 
 /// A value.
-pub(crate) struct Node {
+pub(crate) struct JsoncNode {
     /// Its bytes.
     pub(crate) span: Range<usize>,
     /// What is in it: nothing unless it is a list or an object.
-    pub(crate) children: Vec<Child>,
+    pub(crate) children: Vec<JsoncChild>,
     /// Those of a large object by key, so that each is found without looking at all the others.
     by_key: Vec<usize>,
 }
@@ -28,22 +28,22 @@ pub(crate) struct Node {
 const LARGE: usize = 16;
 
 /// A value in a list or an object.
-pub(crate) struct Child {
+pub(crate) struct JsoncChild {
     /// Its key, unescaped; in a list, its position.
     pub(crate) key: String,
     /// Where it begins: at its key, or in a list where its value does.
     pub(crate) start: usize,
-    pub(crate) node: Node,
+    pub(crate) node: JsoncNode,
 }
 
-impl Tree {
+impl JsoncTree {
     /// The values of a text. None if it is not JSON, or too much of it.
-    pub(crate) fn of(text: &str) -> Option<Self> {
-        let plain = Plain::of(text);
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let plain = BlankedText::new(text);
         // Below, nothing has to be checked.
         serde_json::from_str::<IgnoredAny>(&plain.text).ok()?;
         bounds::check(&plain.text).ok()?;
-        let mut walk = Walk {
+        let mut walk = TreeWalk {
             text: &plain.text,
             at: 0,
         };
@@ -52,7 +52,7 @@ impl Tree {
     }
 
     /// The value at a path of keys.
-    pub(crate) fn find(&self, keys: &[impl AsRef<str>]) -> Option<&Node> {
+    pub(crate) fn find(&self, keys: &[impl AsRef<str>]) -> Option<&JsoncNode> {
         keys.iter().try_fold(&self.root, |node, key| {
             Some(&node.child(key.as_ref())?.node)
         })
@@ -73,9 +73,9 @@ impl Tree {
     }
 }
 
-impl Node {
+impl JsoncNode {
     /// The value at a key. Of two with the same key the last counts.
-    pub(crate) fn child(&self, key: &str) -> Option<&Child> {
+    pub(crate) fn child(&self, key: &str) -> Option<&JsoncChild> {
         Some(&self.children[self.position(key)?])
     }
 
@@ -90,7 +90,7 @@ impl Node {
         (key_of(last) == key).then_some(*last)
     }
 
-    fn new(span: Range<usize>, children: Vec<Child>) -> Self {
+    fn new(span: Range<usize>, children: Vec<JsoncChild>) -> Self {
         let mut by_key = Vec::new();
         if children.len() >= LARGE {
             by_key.extend(0..children.len());
@@ -135,13 +135,13 @@ fn endless(number: &str) -> Value {
     }
 }
 
-struct Walk<'a> {
+struct TreeWalk<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Walk<'_> {
-    fn value(&mut self) -> Option<Node> {
+impl TreeWalk<'_> {
+    fn value(&mut self) -> Option<JsoncNode> {
         let start = self.skip_space();
         let mut children = Vec::new();
         match self.next()? {
@@ -150,10 +150,10 @@ impl Walk<'_> {
             b'"' => self.skip_text()?,
             _ => self.skip_word(),
         }
-        Some(Node::new(start..self.at, children))
+        Some(JsoncNode::new(start..self.at, children))
     }
 
-    fn members(&mut self, children: &mut Vec<Child>, end: u8) -> Option<()> {
+    fn members(&mut self, children: &mut Vec<JsoncChild>, end: u8) -> Option<()> {
         self.at += 1;
         loop {
             let start = self.skip_space();
@@ -169,7 +169,7 @@ impl Walk<'_> {
                         _ => children.len().to_string(),
                     };
                     let node = self.value()?;
-                    children.push(Child { key, start, node });
+                    children.push(JsoncChild { key, start, node });
                 }
             }
         }
@@ -230,7 +230,7 @@ mod tests {
                 .map(|at| format!("\"k{}\": {at}", at % (count - 1)))
                 .collect();
             let text = format!("{{{}}}", pairs.join(", "));
-            let tree = Tree::of(&text).unwrap();
+            let tree = JsoncTree::parse(&text).unwrap();
             let found = |key: &str| Some(&text[tree.find(&[key])?.span.clone()]);
             assert_eq!(found("k0"), Some(&*(count - 1).to_string()));
             for at in 1..count - 1 {
@@ -239,7 +239,7 @@ mod tests {
             assert_eq!((found("j"), found("k"), found("l")), (None, None, None));
         }
         let text = format!("[{}]", ["7"; 100].join(","));
-        let tree = Tree::of(&text).unwrap();
+        let tree = JsoncTree::parse(&text).unwrap();
         assert_eq!(tree.start(&["42"]), Some(1 + 2 * 42));
         assert_eq!(tree.start(&["100"]), None);
     }

@@ -6,19 +6,22 @@
 use serde_json::{Map, Number, Value};
 
 use super::edit::kind;
-use super::schema::{self, Kind, Shape};
+use super::schema::{self, KeyShape, ValueKind};
 
 /// Something at a path of keys that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Misfit {
+pub(super) struct SettingsMisfit {
     pub(super) keys: Vec<String>,
     pub(super) sentence: String,
 }
 
 /// Checks an object whose variables are filled in. It is changed only if all of it fits. What is told is what was `written`: the
 /// value of a variable may be a secret.
-pub(super) fn check(object: &mut Map<String, Value>, written: &Map<String, Value>) -> Vec<Misfit> {
-    let mut check = Check {
+pub(super) fn check(
+    object: &mut Map<String, Value>,
+    written: &Map<String, Value>,
+) -> Vec<SettingsMisfit> {
+    let mut check = SettingsCheck {
         written,
         path: Vec::new(),
         misfits: Vec::new(),
@@ -30,32 +33,34 @@ pub(super) fn check(object: &mut Map<String, Value>, written: &Map<String, Value
     check.misfits
 }
 
-struct Check<'a> {
+struct SettingsCheck<'a> {
     written: &'a Map<String, Value>,
     path: Vec<String>,
-    misfits: Vec<Misfit>,
+    misfits: Vec<SettingsMisfit>,
 }
 
-impl Check<'_> {
+impl SettingsCheck<'_> {
     /// The value as it is meant. What does not fit is told.
-    fn value(&mut self, shape: &Shape, value: &Value) -> Value {
+    fn value(&mut self, shape: &KeyShape, value: &Value) -> Value {
         let shape = shape.resolved();
         match (shape.kind, value) {
-            (Kind::Any, _)
-            | (Kind::Boolean, Value::Bool(_))
-            | (Kind::Number, Value::Number(_))
-            | (Kind::String, Value::String(_)) => value.clone(),
-            (Kind::Boolean, Value::String(text)) => self.or_misfit(boolean(text), shape, value),
-            (Kind::Number, Value::String(text)) => self.or_misfit(number(text), shape, value),
-            (Kind::Enum, Value::String(word)) if shape.options.contains(word) => value.clone(),
-            (Kind::List, Value::Array(list)) => self.list(shape, list),
-            (Kind::Object, Value::Object(object)) => Value::Object(self.object(shape, object)),
-            (Kind::OneOf, _) => self.one_of(shape, value),
+            (ValueKind::Any, _)
+            | (ValueKind::Boolean, Value::Bool(_))
+            | (ValueKind::Number, Value::Number(_))
+            | (ValueKind::String, Value::String(_)) => value.clone(),
+            (ValueKind::Boolean, Value::String(text)) => {
+                self.or_misfit(boolean(text), shape, value)
+            }
+            (ValueKind::Number, Value::String(text)) => self.or_misfit(number(text), shape, value),
+            (ValueKind::Enum, Value::String(word)) if shape.options.contains(word) => value.clone(),
+            (ValueKind::List, Value::Array(list)) => self.list(shape, list),
+            (ValueKind::Object, Value::Object(object)) => Value::Object(self.object(shape, object)),
+            (ValueKind::OneOf, _) => self.one_of(shape, value),
             _ => self.or_misfit(None, shape, value),
         }
     }
 
-    fn or_misfit(&mut self, found: Option<Value>, shape: &Shape, value: &Value) -> Value {
+    fn or_misfit(&mut self, found: Option<Value>, shape: &KeyShape, value: &Value) -> Value {
         found.unwrap_or_else(|| {
             let found = self
                 .as_written()
@@ -65,7 +70,7 @@ impl Check<'_> {
         })
     }
 
-    fn list(&mut self, shape: &Shape, list: &[Value]) -> Value {
+    fn list(&mut self, shape: &KeyShape, list: &[Value]) -> Value {
         let Some(items) = &shape.items else {
             return Value::Array(list.to_vec());
         };
@@ -75,7 +80,7 @@ impl Check<'_> {
             .collect()
     }
 
-    fn object(&mut self, shape: &Shape, object: &Map<String, Value>) -> Map<String, Value> {
+    fn object(&mut self, shape: &KeyShape, object: &Map<String, Value>) -> Map<String, Value> {
         for key in &shape.required {
             if !object.contains_key(key) {
                 self.misfit(format!("has no `{key}`"));
@@ -99,7 +104,7 @@ impl Check<'_> {
         checked
     }
 
-    fn one_of(&mut self, shape: &Shape, value: &Value) -> Value {
+    fn one_of(&mut self, shape: &KeyShape, value: &Value) -> Value {
         let mut first = Vec::new();
         for choice in &shape.of {
             let mut attempt = Self {
@@ -112,7 +117,7 @@ impl Check<'_> {
                 return fitted;
             }
             // What is wrong inside an object says more than that it is none of the others.
-            let is_deeper = |found: &Misfit| found.keys.len() > self.path.len();
+            let is_deeper = |found: &SettingsMisfit| found.keys.len() > self.path.len();
             if attempt.misfits.iter().any(is_deeper) {
                 first = attempt.misfits;
             }
@@ -124,7 +129,7 @@ impl Check<'_> {
         value.clone()
     }
 
-    fn below(&mut self, key: String, shape: &Shape, value: &Value) -> Value {
+    fn below(&mut self, key: String, shape: &KeyShape, value: &Value) -> Value {
         self.path.push(key);
         let fitted = self.value(shape, value);
         self.path.pop();
@@ -142,7 +147,7 @@ impl Check<'_> {
     }
 
     fn misfit(&mut self, sentence: String) {
-        self.misfits.push(Misfit {
+        self.misfits.push(SettingsMisfit {
             keys: self.path.clone(),
             sentence,
         });
@@ -198,17 +203,17 @@ fn told(value: &Value) -> String {
     }
 }
 
-fn expected(shape: &Shape) -> String {
+fn expected(shape: &KeyShape) -> String {
     let shape = shape.resolved();
     match shape.kind {
-        Kind::Boolean => "true or false".to_owned(),
-        Kind::Number => "a number".to_owned(),
-        Kind::String => "a text".to_owned(),
-        Kind::Enum => format!("one of `{}`", shape.options.join("`, `")),
-        Kind::List => "a list".to_owned(),
-        Kind::Object => "an object".to_owned(),
-        Kind::Any | Kind::Shape => "a value".to_owned(),
-        Kind::OneOf => {
+        ValueKind::Boolean => "true or false".to_owned(),
+        ValueKind::Number => "a number".to_owned(),
+        ValueKind::String => "a text".to_owned(),
+        ValueKind::Enum => format!("one of `{}`", shape.options.join("`, `")),
+        ValueKind::List => "a list".to_owned(),
+        ValueKind::Object => "an object".to_owned(),
+        ValueKind::Any | ValueKind::Shape => "a value".to_owned(),
+        ValueKind::OneOf => {
             let choices: Vec<_> = shape.of.iter().map(expected).collect();
             choices.join(" or ")
         }

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::file::ReadError;
 
-pub use document::Document;
-use write::Target;
+pub use document::SettingsDocument;
+use write::EditTarget;
 
 /// Why a file could not be changed. It is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +86,7 @@ pub enum EditError {
 
 /// Whether an edit changed anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed {
+pub enum EditOutcome {
     /// The file is new, or other than it was.
     Yes,
     /// The file says all that already, and was not touched.
@@ -115,26 +115,26 @@ pub enum Changed {
 /// ```
 pub fn edit<E: From<EditError>>(
     path: &Path,
-    change: impl FnOnce(&mut Document) -> Result<(), E>,
-) -> Result<Changed, E> {
-    Target::of(path)?.edit(change)
+    change: impl FnOnce(&mut SettingsDocument) -> Result<(), E>,
+) -> Result<EditOutcome, E> {
+    EditTarget::open(path)?.edit(change)
 }
 
 /// The same for a file of somebody else's directory: if a link leads out of that, nothing is changed.
 pub fn edit_within<E: From<EditError>>(
     root: &Path,
     path: &Path,
-    change: impl FnOnce(&mut Document) -> Result<(), E>,
-) -> Result<Changed, E> {
-    Target::within(path, root)?.edit(change)
+    change: impl FnOnce(&mut SettingsDocument) -> Result<(), E>,
+) -> Result<EditOutcome, E> {
+    EditTarget::within(path, root)?.edit(change)
 }
 
 /// The same as [`edit`], but a file that is made can be read by its owner only.
 pub(crate) fn edit_private<E: From<EditError>>(
     path: &Path,
-    change: impl FnOnce(&mut Document) -> Result<(), E>,
-) -> Result<Changed, E> {
-    Target::private(path)?.edit(change)
+    change: impl FnOnce(&mut SettingsDocument) -> Result<(), E>,
+) -> Result<EditOutcome, E> {
+    EditTarget::private(path)?.edit(change)
 }
 
 /// What a value is, in words.

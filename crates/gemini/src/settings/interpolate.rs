@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::places::Vars;
+use crate::paths::Vars;
 
 /// What hooks are told of where they run. Whoever runs inside a hook has those of that one, which are nobody else's.
 const OF_HOOKS: [&str; 5] = [
@@ -17,14 +17,14 @@ const OF_HOOKS: [&str; 5] = [
 
 /// Who knows the value of a variable.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Known<'a> {
+pub(crate) struct VariableSource<'a> {
     /// Asked first.
     pub(crate) own: Option<&'a BTreeMap<String, String>>,
     pub(crate) vars: Vars<'a>,
 }
 
-impl<'a> Known<'a> {
-    pub(crate) fn of(vars: Vars<'a>) -> Self {
+impl<'a> VariableSource<'a> {
+    pub(crate) fn from_vars(vars: Vars<'a>) -> Self {
         Self { own: None, vars }
     }
 
@@ -78,7 +78,7 @@ impl<'a> Known<'a> {
     }
 }
 
-struct Reference<'a> {
+struct VariableReference<'a> {
     name: &'a str,
     otherwise: Option<&'a str>,
     /// How many bytes it takes.
@@ -86,13 +86,13 @@ struct Reference<'a> {
 }
 
 /// The reference that a text begins with, if it does. The text begins with `$`, and a brace is closed in it or not.
-fn reference(text: &str, is_closed: bool) -> Option<Reference<'_>> {
+fn reference(text: &str, is_closed: bool) -> Option<VariableReference<'_>> {
     let behind = &text[1..];
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let word = behind.find(|letter| !is_word(letter));
     let word = word.unwrap_or(behind.len());
     if word > 0 {
-        return Some(Reference {
+        return Some(VariableReference {
             name: &behind[..word],
             otherwise: None,
             length: 1 + word,
@@ -103,7 +103,7 @@ fn reference(text: &str, is_closed: bool) -> Option<Reference<'_>> {
     // The name has at least one letter, whatever it is: `${:-x}` is a variable called `:-x`.
     let first = inner.chars().next()?.len_utf8();
     let split = inner[first..].find(":-").map(|at| at + first);
-    Some(Reference {
+    Some(VariableReference {
         name: &inner[..split.unwrap_or(inner.len())],
         otherwise: split.map(|at| &inner[at + 2..]),
         length: inner.len() + 3,
@@ -129,7 +129,7 @@ mod tests {
         ]
         .map(|(name, value)| (name.into(), value.into()))
         .into();
-        let known = Known::of(Vars::new(&vars));
+        let known = VariableSource::from_vars(Vars::new(&vars));
         for (text, expected) in [
             ("$A", "1"),
             ("$A$A", "11"),
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn braces_that_nobody_closes_take_no_time() {
         let vars = BTreeMap::new();
-        let known = Known::of(Vars::new(&vars));
+        let known = VariableSource::from_vars(Vars::new(&vars));
         for start in ["${", "${A:-", "$", "${}", "${A}"] {
             assert_linear(25_000, |count| {
                 let text = start.repeat(count);

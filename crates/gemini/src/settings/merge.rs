@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::schema::{self, Strategy};
+use super::schema::{self, MergeStrategy};
 
 /// The settings that hold: what the files say, the weakest first, over the defaults.
 pub(crate) fn merge<'a>(files: impl Iterator<Item = &'a Map<String, Value>>) -> Map<String, Value> {
@@ -39,18 +39,18 @@ fn into<'a>(
 fn merged<'a>(weaker: Option<Value>, value: &'a Value, path: &mut Vec<&'a str>) -> Value {
     let strategy = schema::strategy(path);
     match (weaker, value, strategy) {
-        (Some(weaker), value, Some(Strategy::ShallowMerge))
+        (Some(weaker), value, Some(MergeStrategy::ShallowMerge))
             if is_truthy(&weaker) && is_truthy(value) =>
         {
             let mut object = spread(weaker);
             object.extend(spread(value.clone()));
             Value::Object(object)
         }
-        (Some(Value::Array(mut list)), value, Some(Strategy::Concat)) => {
+        (Some(Value::Array(mut list)), value, Some(MergeStrategy::Concat)) => {
             list.extend(as_list(value));
             Value::Array(list)
         }
-        (Some(Value::Array(mut list)), value, Some(Strategy::Union)) => {
+        (Some(Value::Array(mut list)), value, Some(MergeStrategy::Union)) => {
             list.extend(as_list(value));
             Value::Array(each_once(list))
         }

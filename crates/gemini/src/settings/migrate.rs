@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::check::Misfit;
+use super::check::SettingsMisfit;
 use super::edit::kind;
 use super::merge::spread;
 
@@ -54,7 +54,7 @@ pub(super) fn knows(path: &[&str]) -> bool {
 }
 
 /// Reads old keys as new ones, and says so.
-pub(super) fn migrate(object: &mut Map<String, Value>) -> Vec<Misfit> {
+pub(super) fn migrate(object: &mut Map<String, Value>) -> Vec<SettingsMisfit> {
     let mut found = old_keys(object);
     for (section, old, new) in TURNED {
         turn(object, section, old, new);
@@ -66,7 +66,7 @@ pub(super) fn migrate(object: &mut Map<String, Value>) -> Vec<Misfit> {
     found
 }
 
-fn old_keys(object: &Map<String, Value>) -> Vec<Misfit> {
+fn old_keys(object: &Map<String, Value>) -> Vec<SettingsMisfit> {
     let moved = MOVED.iter().filter_map(|(path, new)| {
         super::at(object, path)?;
         let sentence = match path[0] {
@@ -95,8 +95,8 @@ fn old_keys(object: &Map<String, Value>) -> Vec<Misfit> {
     moved.chain(turned).collect()
 }
 
-fn misfit(path: &[&str], sentence: String) -> Misfit {
-    Misfit {
+fn misfit(path: &[&str], sentence: String) -> SettingsMisfit {
+    SettingsMisfit {
         keys: path.iter().map(|&key| key.to_owned()).collect(),
         sentence,
     }

@@ -5,22 +5,24 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::check::{self, Misfit};
-use super::{Known, Scope, Settings, SettingsFile, Workspace, at, migrate, unknown};
-use crate::jsonc::{Lines, Tree};
-use crate::notice::Notice;
-use crate::places::{GeminiHome, Vars};
+use super::check::{self, SettingsMisfit};
+use super::{
+    Settings, SettingsFile, SettingsScope, VariableSource, WorkspaceTrust, at, migrate, unknown,
+};
+use crate::jsonc::{JsoncTree, LineIndex};
+use crate::notice::FileNotice;
+use crate::paths::{GeminiHome, Vars};
 
 /// Settings on their way, and what there is to say about them.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct SettingsReading {
     pub(crate) settings: Settings,
-    pub(crate) notices: Vec<Notice>,
+    pub(crate) notices: Vec<FileNotice>,
 }
 
-impl Reading {
+impl SettingsReading {
     /// Reads the files that count, whatever the workspace's trust.
-    pub(crate) fn of(home: &GeminiHome, workspace: &Path, vars: Vars<'_>) -> Self {
+    pub(crate) fn from_files(home: &GeminiHome, workspace: &Path, vars: Vars<'_>) -> Self {
         let mut reading = Self {
             settings: Settings::read(home, workspace),
             notices: Vec::new(),
@@ -32,7 +34,7 @@ impl Reading {
             };
             let odd = unknown::unknown(content);
             let written = content.clone();
-            Known::of(vars).fill_object(content);
+            VariableSource::from_vars(vars).fill_object(content);
             let mut misfits = check::check(content, &written);
             for misfit in &mut misfits {
                 say_what_it_ends(misfit, content);
@@ -49,7 +51,7 @@ impl Reading {
     fn leave_out(&mut self) {
         let notices = &mut self.notices;
         self.settings.files.retain(|file| {
-            let is_systems = matches!(file.scope, Scope::System | Scope::SystemDefaults);
+            let is_systems = matches!(file.scope, SettingsScope::System | SettingsScope::SystemDefaults);
             let is_left_out = is_systems && file.is_open_to_others;
             if is_left_out {
                 notices.push(about(
@@ -59,7 +61,7 @@ impl Reading {
             } else if let Err(error) = &file.content {
                 // The place is told already.
                 let sentence = format!("{}; {}", error.problem(), error.verdict(&file.path));
-                notices.push(Notice {
+                notices.push(FileNotice {
                     place: error.place(),
                     ..about(file, &sentence)
                 });
@@ -69,9 +71,9 @@ impl Reading {
     }
 
     /// Reads old keys as new ones in the files that count.
-    pub(crate) fn migrate(&mut self, workspace: Workspace) {
+    pub(crate) fn migrate(&mut self, workspace: WorkspaceTrust) {
         for file in &mut self.settings.files {
-            if file.scope == Scope::Workspace && workspace == Workspace::IsIgnored {
+            if file.scope == SettingsScope::Workspace && workspace == WorkspaceTrust::IsIgnored {
                 continue;
             }
             if let Ok(content) = &mut file.content {
@@ -83,7 +85,7 @@ impl Reading {
 }
 
 /// Those of which nothing is said yet.
-fn new(mut odd: Vec<Misfit>, told: &[Misfit]) -> Vec<Misfit> {
+fn new(mut odd: Vec<SettingsMisfit>, told: &[SettingsMisfit]) -> Vec<SettingsMisfit> {
     let told: HashSet<_> = told.iter().map(|misfit| &misfit.keys).collect();
     odd.retain(|misfit| !told.contains(&misfit.keys));
     odd
@@ -91,7 +93,7 @@ fn new(mut odd: Vec<Misfit>, told: &[Misfit]) -> Vec<Misfit> {
 
 /// What is no text among the names of disabled skills ends Gemini CLI: it wants small letters of it, also of a number in the place of
 /// the list.
-fn say_what_it_ends(misfit: &mut Misfit, content: &Map<String, Value>) {
+fn say_what_it_ends(misfit: &mut SettingsMisfit, content: &Map<String, Value>) {
     const DISABLED: [&str; 2] = ["skills", "disabled"];
     let Some(rest) = misfit.keys.strip_prefix(&DISABLED.map(str::to_owned)) else {
         return;
@@ -104,8 +106,8 @@ fn say_what_it_ends(misfit: &mut Misfit, content: &Map<String, Value>) {
 }
 
 /// Two themes have other names now.
-fn rename_theme(scope: Scope, content: &mut Map<String, Value>) {
-    if !matches!(scope, Scope::User | Scope::Workspace) {
+fn rename_theme(scope: SettingsScope, content: &mut Map<String, Value>) {
+    if !matches!(scope, SettingsScope::User | SettingsScope::Workspace) {
         return;
     }
     let theme = content.get_mut("ui").and_then(|ui| ui.get_mut("theme"));
@@ -118,15 +120,15 @@ fn rename_theme(scope: Scope, content: &mut Map<String, Value>) {
     }
 }
 
-fn notices(file: &SettingsFile, misfits: Vec<Misfit>) -> Vec<Notice> {
+fn notices(file: &SettingsFile, misfits: Vec<SettingsMisfit>) -> Vec<FileNotice> {
     if misfits.is_empty() {
         return Vec::new();
     }
-    let tree = Tree::of(&file.text);
-    let lines = Lines::of(&file.text);
+    let tree = JsoncTree::parse(&file.text);
+    let lines = LineIndex::new(&file.text);
     let told = misfits.into_iter().map(|misfit| {
         let start = tree.as_ref().and_then(|tree| tree.start(&misfit.keys));
-        Notice {
+        FileNotice {
             place: start.map(|start| lines.place(start)),
             key: Some(misfit.keys.join(".")),
             ..about(file, &misfit.sentence)
@@ -136,8 +138,8 @@ fn notices(file: &SettingsFile, misfits: Vec<Misfit>) -> Vec<Notice> {
 }
 
 /// A remark about the file as a whole.
-pub(crate) fn about(file: &SettingsFile, sentence: &str) -> Notice {
-    Notice {
+pub(crate) fn about(file: &SettingsFile, sentence: &str) -> FileNotice {
+    FileNotice {
         path: file.path.clone(),
         place: None,
         key: None,

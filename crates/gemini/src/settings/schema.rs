@@ -9,37 +9,37 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+static TABLE: LazyLock<KeyTable> = LazyLock::new(|| {
     serde_json::from_str(include_str!("keys.json")).expect("the table of this crate is sound")
 });
 
 /// All keys.
 #[derive(Debug, Deserialize)]
-struct Table {
-    shapes: BTreeMap<String, Shape>,
-    root: Shape,
+struct KeyTable {
+    shapes: BTreeMap<String, KeyShape>,
+    root: KeyShape,
 }
 
 /// What may stand at a key.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Shape {
-    pub(super) kind: Kind,
+pub(super) struct KeyShape {
+    pub(super) kind: ValueKind,
     /// The name of a shape that is used more than once.
     #[serde(rename = "shape")]
     named: Option<String>,
     default: Option<Value>,
-    merge: Option<Strategy>,
+    merge: Option<MergeStrategy>,
     /// The words that may stand here.
     #[serde(default)]
     pub(super) options: Vec<String>,
     /// What the items of a list are.
-    pub(super) items: Option<Box<Shape>>,
+    pub(super) items: Option<Box<KeyShape>>,
     /// The keys that are known.
-    pub(super) keys: Option<BTreeMap<String, Shape>>,
+    pub(super) keys: Option<BTreeMap<String, KeyShape>>,
     /// What stands at keys that are not.
-    pub(super) others: Option<Box<Shape>>,
-    others_merge: Option<Strategy>,
+    pub(super) others: Option<Box<KeyShape>>,
+    others_merge: Option<MergeStrategy>,
     /// Whether a key that is not known is a mistake for Gemini CLI too.
     #[serde(default)]
     pub(super) strict: bool,
@@ -47,12 +47,12 @@ pub(super) struct Shape {
     pub(super) required: Vec<String>,
     /// The shapes to choose from, the first that fits.
     #[serde(default)]
-    pub(super) of: Vec<Shape>,
+    pub(super) of: Vec<KeyShape>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Boolean,
     Number,
     String,
@@ -67,7 +67,7 @@ pub(super) enum Kind {
 /// What happens to the value of a weaker file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Strategy {
+pub(super) enum MergeStrategy {
     /// It goes; objects are merged key by key all the same.
     Replace,
     /// Lists are put behind each other.
@@ -78,7 +78,7 @@ pub(super) enum Strategy {
     ShallowMerge,
 }
 
-impl Shape {
+impl KeyShape {
     /// The shape itself, if this is only its name.
     pub(super) fn resolved(&self) -> &Self {
         let named = self.named.as_ref();
@@ -102,7 +102,7 @@ impl Shape {
 }
 
 /// All keys there are.
-pub(super) fn root() -> &'static Shape {
+pub(super) fn root() -> &'static KeyShape {
     &TABLE.root
 }
 
@@ -118,8 +118,8 @@ pub(super) fn defaults() -> Map<String, Value> {
 ///
 /// The rule for keys that are not known is looked up one level too high, as in Gemini CLI 0.61: a list at an event of `hooks`
 /// that nobody knows takes the place of the weaker one.
-pub(super) fn strategy(path: &[&str]) -> Option<Strategy> {
-    let mut parent: Option<&Shape> = None;
+pub(super) fn strategy(path: &[&str]) -> Option<MergeStrategy> {
+    let mut parent: Option<&KeyShape> = None;
     let mut current = root();
     for (depth, key) in path.iter().enumerate() {
         let Some(next) = current.key(key) else {
@@ -132,7 +132,7 @@ pub(super) fn strategy(path: &[&str]) -> Option<Strategy> {
 }
 
 /// The shape at a path of keys.
-pub(super) fn at(path: &[&str]) -> Option<&'static Shape> {
+pub(super) fn at(path: &[&str]) -> Option<&'static KeyShape> {
     let mut shape = root();
     for key in path {
         shape = shape.key(key)?;

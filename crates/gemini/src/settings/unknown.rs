@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::check::Misfit;
+use super::check::SettingsMisfit;
 use super::migrate;
-use super::schema::{self, Kind, Shape};
+use super::schema::{self, KeyShape, ValueKind};
 
 /// The sections in which a key that is not known is worth a word.
 const SECTIONS: [&str; 8] = [
@@ -19,7 +19,7 @@ const SECTIONS: [&str; 8] = [
 ];
 
 /// The keys that nobody knows.
-pub(super) fn unknown(object: &Map<String, Value>) -> Vec<Misfit> {
+pub(super) fn unknown(object: &Map<String, Value>) -> Vec<SettingsMisfit> {
     let mut found = Vec::new();
     let mut path = Vec::new();
     for (key, value) in object {
@@ -41,10 +41,10 @@ pub(super) fn unknown(object: &Map<String, Value>) -> Vec<Misfit> {
 }
 
 fn within<'a>(
-    shape: &Shape,
+    shape: &KeyShape,
     object: &'a Map<String, Value>,
     path: &mut Vec<&'a str>,
-    found: &mut Vec<Misfit>,
+    found: &mut Vec<SettingsMisfit>,
 ) {
     let Some(keys) = &shape.keys else {
         return;
@@ -52,7 +52,7 @@ fn within<'a>(
     for (key, value) in object {
         path.push(key);
         match (keys.get(key), value) {
-            (Some(known), Value::Object(inner)) if known.kind == Kind::Object => {
+            (Some(known), Value::Object(inner)) if known.kind == ValueKind::Object => {
                 within(known, inner, path, found);
             }
             (None, _) if !migrate::knows(path) => found.push(misfit(shape, path)),
@@ -62,7 +62,7 @@ fn within<'a>(
     }
 }
 
-fn misfit(shape: &Shape, path: &[&str]) -> Misfit {
+fn misfit(shape: &KeyShape, path: &[&str]) -> SettingsMisfit {
     let key = path.last().copied().unwrap_or_default();
     let what = match path {
         ["hooks", _] => "is not a hook event",
@@ -72,14 +72,14 @@ fn misfit(shape: &Shape, path: &[&str]) -> Misfit {
         Some(meant) => format!("{what}; did you mean `{meant}`?"),
         None => what.to_owned(),
     };
-    Misfit {
+    SettingsMisfit {
         keys: path.iter().map(|&key| key.to_owned()).collect(),
         sentence,
     }
 }
 
 /// The known key that is nearest to a word, if it is near.
-fn nearest<'a>(shape: &'a Shape, word: &str) -> Option<&'a str> {
+fn nearest<'a>(shape: &'a KeyShape, word: &str) -> Option<&'a str> {
     let word = word.to_lowercase();
     let known = shape.keys.as_ref()?.keys();
     let rated = known.map(|key| (distance(&word, &key.to_lowercase()), key.as_str()));

@@ -11,7 +11,7 @@ use zip::ZipArchive;
 use zip::read::ZipFile;
 use zip::result::ZipError;
 
-use self::directory::{Checked, Problem};
+use self::directory::{CheckedArchive, DirectoryProblem};
 use super::copy::{DEEPEST, MOST_BYTES, MOST_FILES};
 use crate::file;
 
@@ -103,7 +103,7 @@ pub enum ArchiveError {
 /// Unpacks an archive into a directory that is there and empty, as long as nobody wants it to stop. Whatever the archive says of itself,
 /// no more is read than it has, no more is written than is allowed, and nothing outside the directory.
 pub fn unpack(path: &Path, into: &Path, is_stopped: &dyn Fn() -> bool) -> Result<(), ArchiveError> {
-    let mut unpacker = Unpacker {
+    let mut unpacker = ArchiveUnpacker {
         path,
         into,
         is_stopped,
@@ -118,7 +118,7 @@ pub fn unpack(path: &Path, into: &Path, is_stopped: &dyn Fn() -> bool) -> Result
     }
 }
 
-struct Unpacker<'a> {
+struct ArchiveUnpacker<'a> {
     path: &'a Path,
     into: &'a Path,
     is_stopped: &'a dyn Fn() -> bool,
@@ -131,17 +131,17 @@ struct Unpacker<'a> {
     folders: HashSet<PathBuf>,
 }
 
-impl Unpacker<'_> {
+impl ArchiveUnpacker<'_> {
     fn all(&mut self) -> Result<(), ArchiveError> {
         let file = file::open_regular(self.path).map_err(self.io())?;
         let file = file.ok_or_else(|| self.io()(io::Error::other("it is not a regular file")))?;
         self.unread = file.metadata().map_err(self.io())?.len();
-        let checked = Checked::open(file, self.is_stopped);
+        let checked = CheckedArchive::open(file, self.is_stopped);
         let checked = checked.map_err(|problem| self.problem(problem))?;
         let count = checked.count;
         let mut archive = ZipArchive::new(BufReader::new(checked)).map_err(self.broken())?;
         if archive.len() != count {
-            return Err(self.problem(Problem::Broken));
+            return Err(self.problem(DirectoryProblem::Broken));
         }
         for number in 0..count {
             self.one(archive.by_index(number).map_err(self.broken())?)?;
@@ -153,7 +153,7 @@ impl Unpacker<'_> {
         let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
         let place = self.place(&name, &entry)?;
         let unread = self.unread.checked_sub(entry.compressed_size());
-        self.unread = unread.ok_or_else(|| self.problem(Problem::Overlapping))?;
+        self.unread = unread.ok_or_else(|| self.problem(DirectoryProblem::Overlapping))?;
         if entry.is_dir() {
             return self.make_folders(&place);
         }
@@ -164,7 +164,7 @@ impl Unpacker<'_> {
         self.check_count()?;
         let mut written = match File::create_new(self.into.join(&place)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(self.problem(Problem::Twice(name)));
+                return Err(self.problem(DirectoryProblem::Twice(name)));
             }
             made => made.map_err(|error| self.not_made(error, &place))?,
         };
@@ -184,7 +184,7 @@ impl Unpacker<'_> {
         match fs::create_dir_all(self.into.join(place)) {
             Err(error) if is_in_the_way(&error) => {
                 let name = place.display().to_string();
-                Err(self.problem(Problem::Twice(name)))
+                Err(self.problem(DirectoryProblem::Twice(name)))
             }
             made => made.map_err(|error| self.not_made(error, place)),
         }
@@ -200,7 +200,7 @@ impl Unpacker<'_> {
 
     fn check_count(&self) -> Result<(), ArchiveError> {
         if self.files + self.folders.len() as u64 > MOST_FILES {
-            return Err(self.problem(Problem::TooMuch));
+            return Err(self.problem(DirectoryProblem::TooMuch));
         }
         Ok(())
     }
@@ -214,7 +214,7 @@ impl Unpacker<'_> {
                 return Ok(());
             }
             let left = self.left.checked_sub(count as u64);
-            self.left = left.ok_or_else(|| self.problem(Problem::TooMuch))?;
+            self.left = left.ok_or_else(|| self.problem(DirectoryProblem::TooMuch))?;
             let all = written.write_all(&buffer[..count]);
             all.map_err(self.unwritable())?;
         }
@@ -269,17 +269,17 @@ impl Unpacker<'_> {
         }
     }
 
-    fn problem(&self, problem: Problem) -> ArchiveError {
+    fn problem(&self, problem: DirectoryProblem) -> ArchiveError {
         let path = self.path.to_owned();
         match problem {
-            Problem::Io(source) => ArchiveError::Io { path, source },
-            Problem::Broken => ArchiveError::Zip {
+            DirectoryProblem::Io(source) => ArchiveError::Io { path, source },
+            DirectoryProblem::Broken => ArchiveError::Zip {
                 path,
                 source: ZipError::InvalidArchive("its list of entries is broken".into()),
             },
-            Problem::TooMuch => ArchiveError::TooMuch { path },
-            Problem::Overlapping => ArchiveError::Overlapping { path },
-            Problem::Twice(name) => ArchiveError::Twice { path, name },
+            DirectoryProblem::TooMuch => ArchiveError::TooMuch { path },
+            DirectoryProblem::Overlapping => ArchiveError::Overlapping { path },
+            DirectoryProblem::Twice(name) => ArchiveError::Twice { path, name },
         }
     }
 }

@@ -1,19 +1,19 @@
 //! Why each file that could be a skill is one, or is not.
 
-mod strays;
+mod unseen_files;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::manager::SkillManager;
 use super::sources::{DisabledBy, SkillPlace};
-use super::{SkillDefinition, Tier, tokens};
+use super::{DiscoveryTier, SkillDefinition, tokens};
 
 /// What became of every candidate.
 #[derive(Debug)]
-pub struct Check {
+pub struct CheckedSkills {
     /// Each file that is a skill, or could be one, place by place.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<LoadCandidate>,
     /// Why no skill counts, if a setting says so.
     pub switched_off: Option<String>,
     /// About how many tokens the list of skills takes in every prompt.
@@ -22,15 +22,15 @@ pub struct Check {
 
 /// A file that is a skill, or could be one.
 #[derive(Debug)]
-pub struct Candidate {
+pub struct LoadCandidate {
     /// The file, or the directory that has none.
     pub path: PathBuf,
     /// Where it was found.
-    pub tier: Tier,
+    pub tier: DiscoveryTier,
     /// What the skill is called, if it is one.
     pub name: Option<String>,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: LoadOutcome,
     /// About how many tokens it takes in every prompt, and once it is activated.
     pub tokens: Option<(u64, u64)>,
     /// Another candidate that is the same file on another way.
@@ -40,12 +40,12 @@ pub struct Candidate {
     /// Where its directory or its file leads, if that is a link.
     pub links_to: Option<PathBuf>,
     /// Whether somebody should do something about it.
-    pub severity: Option<Severity>,
+    pub severity: Option<LoadSeverity>,
 }
 
 /// How bad it is that a candidate does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
+pub enum LoadSeverity {
     /// It should be a skill, and is none.
     Error,
     /// It may be meant so.
@@ -54,7 +54,7 @@ pub enum Severity {
 
 /// What became of a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum LoadOutcome {
     /// It counts.
     Loaded,
     /// It is on these lists.
@@ -69,11 +69,11 @@ pub enum Fate {
     NotLookedFor(String),
 }
 
-impl Check {
+impl CheckedSkills {
     /// Looks at all that a manager has loaded, and at what it has not.
-    pub fn of(manager: &SkillManager) -> Self {
+    pub fn from_manager(manager: &SkillManager) -> Self {
         let mut candidates = Vec::new();
-        let known = Known::of(manager);
+        let known = KnownSkills::from_manager(manager);
         for place in &manager.sources().places {
             candidates.extend(of_place(place, &known));
         }
@@ -88,21 +88,21 @@ impl Check {
 
     /// How many candidates count.
     pub fn loaded(&self) -> usize {
-        let loaded = |candidate: &&Candidate| candidate.fate == Fate::Loaded;
+        let loaded = |candidate: &&LoadCandidate| candidate.fate == LoadOutcome::Loaded;
         self.candidates.iter().filter(loaded).count()
     }
 }
 
 /// What a manager has, by name: there may be as many skills as names that are disabled.
-struct Known<'a> {
+struct KnownSkills<'a> {
     switched_off: Option<&'a String>,
     skills: HashMap<&'a str, &'a SkillDefinition>,
     /// By names in small letters.
     disabled: HashMap<String, Vec<&'a DisabledBy>>,
 }
 
-impl<'a> Known<'a> {
-    fn of(manager: &'a SkillManager) -> Self {
+impl<'a> KnownSkills<'a> {
+    fn from_manager(manager: &'a SkillManager) -> Self {
         let sources = manager.sources();
         let all = manager.all_skills().iter();
         let mut disabled: HashMap<String, Vec<&DisabledBy>> = HashMap::new();
@@ -117,13 +117,13 @@ impl<'a> Known<'a> {
     }
 }
 
-fn of_place(place: &SkillPlace, known: &Known<'_>) -> Vec<Candidate> {
+fn of_place(place: &SkillPlace, known: &KnownSkills<'_>) -> Vec<LoadCandidate> {
     let found = place.discover();
     let mut not_yaml: HashMap<PathBuf, String> = found.not_yaml.into_iter().collect();
-    let mut candidates: Vec<Candidate> = found
+    let mut candidates: Vec<LoadCandidate> = found
         .skills
         .into_iter()
-        .map(|skill| Candidate {
+        .map(|skill| LoadCandidate {
             fate: fate(&skill, place, known),
             tokens: Some((
                 tokens(&skill.entry()),
@@ -134,14 +134,14 @@ fn of_place(place: &SkillPlace, known: &Known<'_>) -> Vec<Candidate> {
             ..candidate(skill.location, place.tier)
         })
         .collect();
-    candidates.extend(found.refused.into_iter().map(|refusal| Candidate {
-        fate: Fate::Refused(refusal.why.to_string()),
+    candidates.extend(found.refused.into_iter().map(|refusal| LoadCandidate {
+        fate: LoadOutcome::Refused(refusal.why.to_string()),
         ..candidate(refusal.path, place.tier)
     }));
     candidates.sort_by(|one, other| one.path.cmp(&other.path));
-    let strays = strays::find(&place.directory).into_iter();
-    candidates.extend(strays.map(|(path, why)| Candidate {
-        fate: Fate::NotLookedFor(why),
+    let strays = unseen_files::find(&place.directory).into_iter();
+    candidates.extend(strays.map(|(path, why)| LoadCandidate {
+        fate: LoadOutcome::NotLookedFor(why),
         ..candidate(path, place.tier)
     }));
     for candidate in &mut candidates {
@@ -152,14 +152,15 @@ fn of_place(place: &SkillPlace, known: &Known<'_>) -> Vec<Candidate> {
 }
 
 /// What is wrong in a place that does not count hurts nobody yet, and nothing is wrong with one file that is found on two ways.
-fn severity(candidate: &Candidate, place: &SkillPlace) -> Option<Severity> {
+fn severity(candidate: &LoadCandidate, place: &SkillPlace) -> Option<LoadSeverity> {
     match &candidate.fate {
-        Fate::Loaded | Fate::Disabled(_) => None,
-        Fate::Overridden(by) if is_same(by, &candidate.path) => None,
-        Fate::Refused(_) if place.left_out.is_none() => Some(Severity::Error),
-        Fate::Overridden(_) | Fate::LeftOut(_) | Fate::Refused(_) | Fate::NotLookedFor(_) => {
-            Some(Severity::Warning)
-        }
+        LoadOutcome::Loaded | LoadOutcome::Disabled(_) => None,
+        LoadOutcome::Overridden(by) if is_same(by, &candidate.path) => None,
+        LoadOutcome::Refused(_) if place.left_out.is_none() => Some(LoadSeverity::Error),
+        LoadOutcome::Overridden(_)
+        | LoadOutcome::LeftOut(_)
+        | LoadOutcome::Refused(_)
+        | LoadOutcome::NotLookedFor(_) => Some(LoadSeverity::Warning),
     }
 }
 
@@ -175,12 +176,12 @@ fn links_to(path: &Path, place: &SkillPlace) -> Option<PathBuf> {
     way.find_map(|step| step.read_link().ok())
 }
 
-fn candidate(path: PathBuf, tier: Tier) -> Candidate {
-    Candidate {
+fn candidate(path: PathBuf, tier: DiscoveryTier) -> LoadCandidate {
+    LoadCandidate {
         path,
         tier,
         name: None,
-        fate: Fate::Loaded,
+        fate: LoadOutcome::Loaded,
         tokens: None,
         same_file_as: None,
         not_yaml: None,
@@ -189,25 +190,25 @@ fn candidate(path: PathBuf, tier: Tier) -> Candidate {
     }
 }
 
-fn fate(skill: &SkillDefinition, place: &SkillPlace, known: &Known<'_>) -> Fate {
+fn fate(skill: &SkillDefinition, place: &SkillPlace, known: &KnownSkills<'_>) -> LoadOutcome {
     if let Some(why) = known.switched_off.or(place.left_out.as_ref()) {
-        return Fate::LeftOut(why.clone());
+        return LoadOutcome::LeftOut(why.clone());
     }
     match known.skills.get(skill.name.as_str()) {
         Some(counts) if counts.location != skill.location || counts.tier != skill.tier => {
-            Fate::Overridden(counts.location.clone())
+            LoadOutcome::Overridden(counts.location.clone())
         }
         Some(counts) if counts.disabled => {
             let by = known.disabled.get(&skill.name.to_lowercase());
-            Fate::Disabled(by.into_iter().flatten().copied().cloned().collect())
+            LoadOutcome::Disabled(by.into_iter().flatten().copied().cloned().collect())
         }
-        Some(_) => Fate::Loaded,
-        None => Fate::LeftOut("it came or went while it was looked at".to_owned()),
+        Some(_) => LoadOutcome::Loaded,
+        None => LoadOutcome::LeftOut("it came or went while it was looked at".to_owned()),
     }
 }
 
 /// The first on each way to a file is named at the others.
-fn mark_same_files(candidates: &mut [Candidate]) {
+fn mark_same_files(candidates: &mut [LoadCandidate]) {
     let mut seen: HashMap<PathBuf, PathBuf> = HashMap::new();
     for candidate in candidates {
         let Ok(real) = Path::canonicalize(&candidate.path) else {

@@ -1,6 +1,6 @@
 //! A directory of somebody else's, copied: within bounds, and without what leads out of it.
 
-mod place;
+mod target;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file;
 
-pub(super) use place::Place;
+pub(super) use target::CopyTarget;
 
 /// How many files and directories a skill may have.
 pub const MOST_FILES: u64 = 10_000;
@@ -66,21 +66,21 @@ pub enum CopyError {
 }
 
 /// Copies the skills of a package, links by what they lead to: a few bytes may become many. A `.git` stays behind.
-pub(super) struct Copier<'a> {
+pub(super) struct SkillCopier<'a> {
     /// What no link may lead out of.
     within: PathBuf,
     is_stopped: &'a dyn Fn() -> bool,
     /// Of all that was copied.
-    total: Tally,
+    total: CopyTally,
 }
 
-impl<'a> Copier<'a> {
+impl<'a> SkillCopier<'a> {
     pub(super) fn new(within: &Path, is_stopped: &'a dyn Fn() -> bool) -> Result<Self, CopyError> {
         let within = within.canonicalize().map_err(reading(within))?;
         Ok(Self {
             within,
             is_stopped,
-            total: Tally::default(),
+            total: CopyTally::default(),
         })
     }
 
@@ -90,12 +90,17 @@ impl<'a> Copier<'a> {
     }
 
     /// Copies a directory with all that is in it, under that name.
-    pub(super) fn copy(&mut self, root: &Path, to: &Place, name: &OsStr) -> Result<(), CopyError> {
+    pub(super) fn copy(
+        &mut self,
+        root: &Path,
+        to: &CopyTarget,
+        name: &OsStr,
+    ) -> Result<(), CopyError> {
         self.walk(root, Some((to.clone(), name.to_owned())))
     }
 
-    fn walk(&mut self, root: &Path, to: Option<(Place, OsString)>) -> Result<(), CopyError> {
-        let mut tally = Tally::default();
+    fn walk(&mut self, root: &Path, to: Option<(CopyTarget, OsString)>) -> Result<(), CopyError> {
+        let mut tally = CopyTally::default();
         let mut waiting = vec![(root.to_owned(), to, 0)];
         while let Some((from, to, depth)) = waiting.pop() {
             if depth > DEEPEST {
@@ -146,7 +151,7 @@ impl<'a> Copier<'a> {
     }
 
     fn check_total(&self) -> Result<(), CopyError> {
-        let Tally { files, bytes } = self.total;
+        let CopyTally { files, bytes } = self.total;
         if files > MOST_FILES_OF_ALL || bytes > MOST_BYTES_OF_ALL {
             return Err(CopyError::TooMuchInAll(self.within.clone()));
         }
@@ -165,12 +170,12 @@ fn writing(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
 }
 
 #[derive(Default)]
-struct Tally {
+struct CopyTally {
     files: u64,
     bytes: u64,
 }
 
-impl Tally {
+impl CopyTally {
     fn add(&mut self, about: &Metadata) {
         self.files += 1;
         if about.is_file() {
@@ -191,7 +196,7 @@ impl Tally {
 }
 
 /// No more than it was said to have, should it grow meanwhile.
-fn copy_file(source: &fs::File, to: (&Place, &OsStr), size: u64) -> io::Result<()> {
+fn copy_file(source: &fs::File, to: (&CopyTarget, &OsStr), size: u64) -> io::Result<()> {
     use std::io::Read as _;
     let mode = source.metadata()?.permissions();
     let mut target = to.0.make_file(to.1)?;
@@ -200,7 +205,10 @@ fn copy_file(source: &fs::File, to: (&Place, &OsStr), size: u64) -> io::Result<(
 }
 
 /// What nobody may see there, nobody may see here. We ourselves have yet to write into it, and to move it.
-fn make_directory(from: &Path, (to, name): &(Place, OsString)) -> Result<Place, CopyError> {
+fn make_directory(
+    from: &Path,
+    (to, name): &(CopyTarget, OsString),
+) -> Result<CopyTarget, CopyError> {
     let allowed = fs::metadata(from).map_err(reading(from))?.permissions();
     let made = to.make_directory(name, harmless(&allowed, 0o700));
     made.map_err(writing(&to.path_of(name)))

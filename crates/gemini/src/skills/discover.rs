@@ -5,23 +5,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::frontmatter::{WhyNot, frontmatter};
-use super::{FILE, SkillDefinition, Tier};
+use super::{DiscoveryTier, FILE, SkillDefinition};
 use crate::file;
 
 /// What is in a directory of skills.
 #[derive(Debug, Default)]
-pub struct Discovery {
+pub struct SkillDiscovery {
     /// The skills, in the order in which Gemini CLI finds them.
     pub skills: Vec<SkillDefinition>,
     /// The files that should be skills and are not.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<RefusedSkill>,
     /// Skills whose front matter was read line by line, and why.
     pub not_yaml: Vec<(PathBuf, String)>,
 }
 
 /// A file that is no skill.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct RefusedSkill {
     /// The file.
     pub path: PathBuf,
     /// Why not.
@@ -33,8 +33,8 @@ pub struct Refusal {
 ///
 /// The directory's own comes first, then the others from the last name to the first: the order in which Gemini CLI comes upon them,
 /// and of two that are called the same the last one wins.
-pub fn discover(directory: &Path, tier: Tier) -> Discovery {
-    let mut found = Discovery::default();
+pub fn discover(directory: &Path, tier: DiscoveryTier) -> SkillDiscovery {
+    let mut found = SkillDiscovery::default();
     let Ok(entries) = fs::read_dir(directory) else {
         return found;
     };
@@ -49,10 +49,10 @@ pub fn discover(directory: &Path, tier: Tier) -> Discovery {
         // Gemini CLI passes over it in silence. It was a skill once, or was meant to be one.
         if inner.is_symlink() && !inner.exists() {
             let why = WhyNot::LeadsNowhere;
-            found.refused.push(Refusal { path: inner, why });
+            found.refused.push(RefusedSkill { path: inner, why });
         } else if name.to_str().is_none() && inner.join(FILE).exists() {
             let (path, why) = (inner.join(FILE), WhyNot::NoName);
-            found.refused.push(Refusal { path, why });
+            found.refused.push(RefusedSkill { path, why });
         } else {
             found.take(inner.join(FILE), tier);
         }
@@ -64,8 +64,8 @@ pub(super) fn is_passed_over(name: &std::ffi::OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".") || name == "node_modules"
 }
 
-impl Discovery {
-    fn take(&mut self, path: PathBuf, tier: Tier) {
+impl SkillDiscovery {
+    fn take(&mut self, path: PathBuf, tier: DiscoveryTier) {
         match read(&path) {
             Ok(Some(read)) => {
                 if let Some(problem) = read.not_yaml {
@@ -77,13 +77,13 @@ impl Discovery {
                     location: path,
                     body: read.body,
                     disabled: false,
-                    is_builtin: tier == Tier::Builtin,
+                    is_builtin: tier == DiscoveryTier::Builtin,
                     extension_name: None,
                     tier,
                 });
             }
             Ok(None) => {}
-            Err(why) => self.refused.push(Refusal { path, why }),
+            Err(why) => self.refused.push(RefusedSkill { path, why }),
         }
     }
 }

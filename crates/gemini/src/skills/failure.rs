@@ -49,7 +49,7 @@ pub enum InstallError {
     Changed(PathBuf),
     /// One could not be moved, and another not moved back.
     #[error(transparent)]
-    Stuck(Box<Stuck>),
+    Stuck(Box<RollbackFailure>),
     /// It is done, but what was there before cannot be removed.
     #[error("it is done, but what was there before is still in `{path}`: {source}")]
     Left {
@@ -71,7 +71,7 @@ pub enum InstallError {
 /// Where skills are of which some could not be moved to their place, nor others back.
 #[derive(Debug, thiserror::Error)]
 #[error("{source}{}", self.whereabouts())]
-pub struct Stuck {
+pub struct RollbackFailure {
     /// The hidden directory with what is not in its place.
     pub desk: PathBuf,
     /// Skills that are the new ones.
@@ -84,7 +84,7 @@ pub struct Stuck {
     pub source: InstallError,
 }
 
-impl Stuck {
+impl RollbackFailure {
     fn whereabouts(&self) -> String {
         let mut said = Vec::new();
         for (names, word) in [(&self.new, "new"), (&self.old, "old")] {

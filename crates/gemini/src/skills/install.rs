@@ -4,16 +4,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::copy::Copier;
-use super::desk::Lock;
+use super::copy::SkillCopier;
 use super::discover::{discover, is_passed_over};
 use super::failure::{InstallError, at};
-use super::package::Package;
-use super::{FILE, SkillDefinition, Tier};
+use super::package::SkillPackage;
+use super::staging::SkillsLock;
+use super::{DiscoveryTier, FILE, SkillDefinition};
 
 /// A skill that was installed, linked or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedSkill {
     /// Its name.
     pub name: String,
     /// Its directory.
@@ -24,16 +24,20 @@ pub struct Placed {
 
 /// How skills come to where they belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum InstallMode {
     /// As copies.
     Copy,
     /// As links to where they are.
     Link,
 }
 
-impl Package {
+impl SkillPackage {
     /// Puts the skills into a directory of skills, in the place of those of the same names. All of them, or none.
-    pub fn install(&self, target: &Path, way: Way) -> Result<Vec<Placed>, InstallError> {
+    pub fn install(
+        &self,
+        target: &Path,
+        way: InstallMode,
+    ) -> Result<Vec<PlacedSkill>, InstallError> {
         self.install_unless(target, way, &|| false)
     }
 
@@ -41,10 +45,10 @@ impl Package {
     pub fn install_unless(
         &self,
         target: &Path,
-        way: Way,
+        way: InstallMode,
         is_stopped: &dyn Fn() -> bool,
-    ) -> Result<Vec<Placed>, InstallError> {
-        if way == Way::Link {
+    ) -> Result<Vec<PlacedSkill>, InstallError> {
+        if way == InstallMode::Link {
             self.check_for_duplicates()?;
         }
         for skill in &self.skills {
@@ -55,21 +59,23 @@ impl Package {
             }
             check_name(&skill.name)?;
         }
-        if way == Way::Copy {
+        if way == InstallMode::Copy {
             self.measure(is_stopped)?;
         }
         fs::create_dir_all(target).map_err(at(target))?;
         for skill in &self.skills {
             check_for_itself(skill, target, way)?;
         }
-        let desk = Lock::wait(target, is_stopped)?.desk()?;
+        let desk = SkillsLock::wait(target, is_stopped)?.desk()?;
         let place = desk.place()?;
-        let mut copier = Copier::new(&self.directory, is_stopped)?;
+        let mut copier = SkillCopier::new(&self.directory, is_stopped)?;
         for (number, skill) in self.skills.iter().enumerate() {
             let (from, made) = (skill.directory(), desk.made(number));
             match way {
-                Way::Copy => copier.copy(&from, &place, made.file_name().unwrap_or_default())?,
-                Way::Link => link(&from, &made).map_err(at(&made))?,
+                InstallMode::Copy => {
+                    copier.copy(&from, &place, made.file_name().unwrap_or_default())?
+                }
+                InstallMode::Link => link(&from, &made).map_err(at(&made))?,
             }
         }
         if is_stopped() {
@@ -90,7 +96,7 @@ impl Package {
 
     /// Whether all of it can be copied.
     fn measure(&self, is_stopped: &dyn Fn() -> bool) -> Result<(), InstallError> {
-        let mut copier = Copier::new(&self.directory, is_stopped)?;
+        let mut copier = SkillCopier::new(&self.directory, is_stopped)?;
         for skill in &self.skills {
             copier.measure(&skill.directory())?;
         }
@@ -128,12 +134,16 @@ pub(super) fn check_name(name: &str) -> Result<(), InstallError> {
     Ok(())
 }
 
-fn check_for_itself(skill: &SkillDefinition, target: &Path, way: Way) -> Result<(), InstallError> {
+fn check_for_itself(
+    skill: &SkillDefinition,
+    target: &Path,
+    way: InstallMode,
+) -> Result<(), InstallError> {
     let from = skill.directory();
     let real = from.canonicalize().map_err(at(&from))?;
     let home = target.canonicalize().map_err(at(target))?;
     // What lies among the skills may be what a link takes the place of: then the link leads nowhere, and the skill is gone.
-    if way == Way::Link && real.starts_with(&home) {
+    if way == InstallMode::Link && real.starts_with(&home) {
         return Err(InstallError::OverItself(from, target.to_owned()));
     }
     if home.starts_with(&real) {
@@ -144,11 +154,11 @@ fn check_for_itself(skill: &SkillDefinition, target: &Path, way: Way) -> Result<
 
 /// Removes a skill from a directory of skills: the one whose front matter has that name, else the directory of that name. Of two that
 /// have it, the one that counts goes, and the other counts then. None if there is neither. Of a link only the link goes.
-pub fn uninstall(target: &Path, name: &str) -> Result<Option<Placed>, InstallError> {
+pub fn uninstall(target: &Path, name: &str) -> Result<Option<PlacedSkill>, InstallError> {
     if !target.is_dir() {
         return Ok(None);
     }
-    let lock = Lock::wait(target, &|| false)?;
+    let lock = SkillsLock::wait(target, &|| false)?;
     let Some(location) = location(target, name) else {
         return Ok(None);
     };
@@ -156,7 +166,7 @@ pub fn uninstall(target: &Path, name: &str) -> Result<Option<Placed>, InstallErr
     let aside = desk.path("gone");
     fs::rename(&location, &aside).map_err(at(&location))?;
     desk.clear()?;
-    Ok(Some(Placed {
+    Ok(Some(PlacedSkill {
         name: name.to_owned(),
         location,
         replaced: false,
@@ -165,7 +175,7 @@ pub fn uninstall(target: &Path, name: &str) -> Result<Option<Placed>, InstallErr
 
 /// The directory, or the link to it, that has a skill of that name.
 fn location(target: &Path, name: &str) -> Option<PathBuf> {
-    let found = discover(target, Tier::User).skills;
+    let found = discover(target, DiscoveryTier::User).skills;
     // The last one counts. The one that lies in the directory of skills itself has no directory of its own.
     let mut by_name = found.iter().rev().filter(|skill| skill.name == name);
     let location = match by_name.next() {

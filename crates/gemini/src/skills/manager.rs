@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::activation;
-use super::discover::Refusal;
-use super::sources::{SkillPlace, Sources};
-use super::{SkillDefinition, Tier};
+use super::discover::RefusedSkill;
+use super::sources::{SkillPlace, SkillSources};
+use super::{DiscoveryTier, SkillDefinition};
 
 /// The skills of a workspace. The methods are those that programs know from Gemini CLI's own manager, and those of its specification.
 ///
@@ -20,21 +20,21 @@ use super::{SkillDefinition, Tier};
 /// ```
 #[derive(Debug)]
 pub struct SkillManager {
-    sources: Sources,
+    sources: SkillSources,
     skills: Vec<SkillDefinition>,
     active: HashSet<String>,
     is_admin_enabled: bool,
     /// What took the place of what, in the order in which it happened.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<SkillConflict>,
     /// Files that should be skills and are not.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<RefusedSkill>,
     /// Skills whose front matter is no YAML, and why: they were read line by line.
     pub not_yaml: Vec<(PathBuf, String)>,
 }
 
 /// A skill that took the place of another of the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct SkillConflict {
     /// The name.
     pub name: String,
     /// The one that counts.
@@ -42,15 +42,15 @@ pub struct Conflict {
     /// The one that does not.
     pub loser: PathBuf,
     /// Where the loser was.
-    pub loser_tier: Tier,
+    pub loser_tier: DiscoveryTier,
     /// Whether both are the same file, reached on two ways. Gemini CLI warns of that too; here it is no conflict.
     pub is_same_file: bool,
 }
 
-impl Conflict {
+impl SkillConflict {
     /// Gemini CLI's warning, where there is reason for one: not for a skill that it comes with, and not for one and the same file.
     pub fn warning(&self) -> Option<String> {
-        let is_one = self.loser_tier == Tier::Builtin || self.is_same_file;
+        let is_one = self.loser_tier == DiscoveryTier::Builtin || self.is_same_file;
         (!is_one).then(|| {
             format!(
                 r#"Skill conflict detected: "{}" from "{}" is overriding the same skill from "{}"."#,
@@ -64,7 +64,7 @@ impl Conflict {
 
 impl SkillManager {
     /// A manager that has not loaded anything yet.
-    pub fn new(sources: Sources) -> Self {
+    pub fn new(sources: SkillSources) -> Self {
         Self {
             sources,
             skills: Vec::new(),
@@ -129,7 +129,7 @@ impl SkillManager {
         if loser.location == winner.location {
             return;
         }
-        self.conflicts.push(Conflict {
+        self.conflicts.push(SkillConflict {
             name: winner.name.clone(),
             winner: winner.location.clone(),
             loser: loser.location.clone(),
@@ -139,7 +139,7 @@ impl SkillManager {
     }
 
     /// What decides which skills there are.
-    pub fn sources(&self) -> &Sources {
+    pub fn sources(&self) -> &SkillSources {
         &self.sources
     }
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::discover::{Refusal, discover, is_passed_over};
-use super::{FILE, SkillDefinition, Tier};
+use super::discover::{RefusedSkill, discover, is_passed_over};
+use super::{DiscoveryTier, FILE, SkillDefinition};
 
 /// How deep skills are looked for that nobody asked for.
 const DEEPEST: usize = 4;
@@ -19,13 +19,13 @@ const MOST_READ: u64 = 64 * 1024 * 1024;
 
 /// Skills to install or link.
 #[derive(Debug)]
-pub struct Package {
+pub struct SkillPackage {
     /// The directory that they are in.
     pub directory: PathBuf,
     /// The skills.
     pub skills: Vec<SkillDefinition>,
     /// Files that should be skills and are not.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<RefusedSkill>,
 }
 
 /// Why there is nothing to install.
@@ -64,7 +64,7 @@ pub enum PackageError {
         /// Which directory of it, if one was named.
         path: Option<String>,
         /// Files that should be skills and are not.
-        refused: Vec<Refusal>,
+        refused: Vec<RefusedSkill>,
         /// Directories further down that have skills, and how many.
         below: Vec<(PathBuf, usize)>,
     },
@@ -75,7 +75,7 @@ fn at(path: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
-impl Package {
+impl SkillPackage {
     /// The skills of a directory, or of one in it.
     pub fn find(request: &PackageRequest<'_>) -> Result<Self, PackageError> {
         let directory = request.directory()?;
@@ -94,7 +94,7 @@ impl Package {
             let path = path.strip_prefix(request.root).unwrap_or(&path).to_owned();
             return Err(PackageError::LinkLeadsOut(path, request.name.to_owned()));
         }
-        let found = discover(&directory, Tier::User);
+        let found = discover(&directory, DiscoveryTier::User);
         if found.skills.is_empty() {
             return Err(PackageError::NoSkills {
                 source_name: request.name.to_owned(),
@@ -182,7 +182,7 @@ impl PackageRequest<'_> {
             let has_skill = |path: &PathBuf| path.join(FILE).is_file();
             let is_candidate = has_skill(&path) || inner.iter().any(has_skill);
             let count = if is_candidate && !is_too_much(&path) && self.leads_out(&path).is_none() {
-                discover(&path, Tier::User).skills.len()
+                discover(&path, DiscoveryTier::User).skills.len()
             } else {
                 0
             };

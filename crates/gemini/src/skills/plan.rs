@@ -8,39 +8,39 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::FILE;
-use super::desk::PLAN;
 use super::install::check_name;
-use crate::mark::{Held, Identity, nanoseconds};
+use super::staging::PLAN;
+use crate::owned_dir::{FileIdentity, OwnedDir, nanoseconds};
 
 /// A plan with more is not ours.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// One skill that was made.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Step {
+pub(super) struct PlanStep {
     /// Where on the desk it was made.
     pub(super) number: usize,
     /// What it is to be called.
     pub(super) name: String,
-    pub(super) made: Known,
+    pub(super) made: KnownFile,
     /// What stood in its place, if anything did.
-    pub(super) was: Option<Known>,
+    pub(super) was: Option<KnownFile>,
 }
 
 /// A skill as the disk knows it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Known {
-    identity: Identity,
+pub(super) struct KnownFile {
+    identity: FileIdentity,
     /// When its `SKILL.md` was written, if it is a directory that has one.
     written: Option<u64>,
 }
 
-impl Known {
+impl KnownFile {
     /// None if nothing is there.
     pub(super) fn at(path: &Path) -> io::Result<Option<Self>> {
         match fs::symlink_metadata(path) {
             Ok(about) => Ok(Some(Self {
-                identity: Identity::of(&about),
+                identity: FileIdentity::from_metadata(&about),
                 written: written(path, &about),
             })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -66,14 +66,14 @@ fn written(path: &Path, about: &Metadata) -> Option<u64> {
 }
 
 /// Writes the plan of a desk, whole or not at all.
-pub(super) fn write(desk: &Held, steps: &[Step]) -> io::Result<()> {
+pub(super) fn write(desk: &OwnedDir, steps: &[PlanStep]) -> io::Result<()> {
     let draft = "plan.draft";
     desk.write(draft, &serde_json::to_vec(steps)?)?;
     desk.rename(draft, PLAN)
 }
 
 /// None if a desk has no plan. An error says why there is none that can be followed.
-pub(super) fn read(desk: &Held) -> Result<Option<Vec<Step>>, String> {
+pub(super) fn read(desk: &OwnedDir) -> Result<Option<Vec<PlanStep>>, String> {
     let bytes = match desk.read(PLAN, MOST_BYTES) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Ok(None),
@@ -82,7 +82,8 @@ pub(super) fn read(desk: &Held) -> Result<Option<Vec<Step>>, String> {
         }
         Err(error) => return Err(unreadable(&error)),
     };
-    let steps: Vec<Step> = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
+    let steps: Vec<PlanStep> =
+        serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
     let mut seen = HashSet::new();
     for step in &steps {
         if check_name(&step.name).is_err() || !seen.insert(&step.name) {

@@ -6,15 +6,15 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::desk::{self, Lock, PLAN};
 use super::failure::{InstallError, at, listed};
-use super::moves::{self, Disk, Moves, Standing, Taken};
-use super::plan::{self, Step};
-use crate::mark::Held;
+use super::plan::{self, PlanStep};
+use super::staging::{self, PLAN, SkillsLock};
+use super::transaction::{self, MoveDisk, SlotState, StagedMoves, StepResult};
+use crate::owned_dir::OwnedDir;
 
 /// What became of an install, a link or an uninstall that was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recovered {
+pub struct RecoveredInstall {
     /// The hidden directory that it left.
     pub desk: PathBuf,
     /// Skills that are in their place now.
@@ -32,18 +32,20 @@ pub struct Recovered {
 pub fn recover(
     target: &Path,
     is_stopped: &dyn Fn() -> bool,
-) -> Result<Vec<Recovered>, InstallError> {
+) -> Result<Vec<RecoveredInstall>, InstallError> {
     if !target.is_dir() {
         return Ok(Vec::new());
     }
-    let lock = Lock::wait(target, is_stopped)?;
+    let lock = SkillsLock::wait(target, is_stopped)?;
     lock.sweep();
     let desks = lock.abandoned().into_iter();
-    Ok(desks.map(|desk| one(target, desk, moves::REAL)).collect())
+    Ok(desks
+        .map(|desk| one(target, desk, transaction::REAL))
+        .collect())
 }
 
-pub(super) fn one(target: &Path, desk: PathBuf, how: Disk<'_>) -> Recovered {
-    let mut told = Recovered {
+pub(super) fn one(target: &Path, desk: PathBuf, how: MoveDisk<'_>) -> RecoveredInstall {
+    let mut told = RecoveredInstall {
         desk,
         finished: Vec::new(),
         undone: Vec::new(),
@@ -51,7 +53,7 @@ pub(super) fn one(target: &Path, desk: PathBuf, how: Disk<'_>) -> Recovered {
         trouble: None,
     };
     // Only now is it certain that it stays what it is: it was looked at by its name before.
-    let Some(desk) = Held::find(&told.desk) else {
+    let Some(desk) = OwnedDir::find(&told.desk) else {
         told.trouble = Some("it is not ours any more".to_owned());
         return told;
     };
@@ -59,7 +61,7 @@ pub(super) fn one(target: &Path, desk: PathBuf, how: Disk<'_>) -> Recovered {
         Err(why) => told.trouble = Some(why),
         Ok(None) => told.clear(&desk),
         Ok(Some(steps)) => {
-            let moves = Moves {
+            let moves = StagedMoves {
                 target,
                 desk: desk.path(),
                 disk: how,
@@ -70,8 +72,8 @@ pub(super) fn one(target: &Path, desk: PathBuf, how: Disk<'_>) -> Recovered {
     told
 }
 
-impl Recovered {
-    fn follow(&mut self, steps: &[Step], moves: &Moves<'_>, desk: &Held) {
+impl RecoveredInstall {
+    fn follow(&mut self, steps: &[PlanStep], moves: &StagedMoves<'_>, desk: &OwnedDir) {
         match self.forward(steps, moves) {
             Ok(()) => {}
             Err(error) => self.back(steps, moves, error),
@@ -81,7 +83,7 @@ impl Recovered {
         }
         if let Some(step) = steps.iter().find(|step| !moves.is_clear(step)) {
             let why = match moves.standing(step) {
-                Standing::Away(path) => {
+                SlotState::Away(path) => {
                     format!("the old `{}` is in `{}`", step.name, path.display())
                 }
                 _ => format!("there is more of `{}` in it than was planned", step.name),
@@ -96,40 +98,40 @@ impl Recovered {
         }
     }
 
-    fn forward(&mut self, steps: &[Step], moves: &Moves<'_>) -> Result<(), InstallError> {
+    fn forward(&mut self, steps: &[PlanStep], moves: &StagedMoves<'_>) -> Result<(), InstallError> {
         for step in steps {
             let location = moves.target.join(&step.name);
             match moves.forward(step).map_err(at(&location))? {
-                Taken::Done => self.finished.push(step.name.clone()),
-                Taken::LeftAlone => self.left_alone.push(step.name.clone()),
+                StepResult::Done => self.finished.push(step.name.clone()),
+                StepResult::LeftAlone => self.left_alone.push(step.name.clone()),
             }
         }
         Ok(())
     }
 
-    fn back(&mut self, steps: &[Step], moves: &Moves<'_>, error: InstallError) {
+    fn back(&mut self, steps: &[PlanStep], moves: &StagedMoves<'_>, error: InstallError) {
         self.finished.clear();
         self.left_alone.clear();
         let mut is_stuck = false;
         for step in steps.iter().rev() {
             match moves.back(step) {
-                Ok(Taken::Done) => self.undone.push(step.name.clone()),
-                Ok(Taken::LeftAlone) => self.left_alone.push(step.name.clone()),
+                Ok(StepResult::Done) => self.undone.push(step.name.clone()),
+                Ok(StepResult::LeftAlone) => self.left_alone.push(step.name.clone()),
                 Err(_) => is_stuck = true,
             }
         }
         if is_stuck {
             self.undone.clear();
-            self.trouble = Some(desk::stuck(moves, steps, error).to_string());
+            self.trouble = Some(staging::stuck(moves, steps, error).to_string());
         }
     }
 
-    fn clear(&mut self, desk: &Held) {
+    fn clear(&mut self, desk: &OwnedDir) {
         self.trouble = desk.clear().err().map(|error| error.to_string());
     }
 }
 
-impl fmt::Display for Recovered {
+impl fmt::Display for RecoveredInstall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut said = Vec::new();
         for (names, words) in [

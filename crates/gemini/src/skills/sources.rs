@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Tier;
-use super::discover::{Discovery, discover};
+use super::DiscoveryTier;
+use super::discover::{SkillDiscovery, discover};
 use crate::extensions::Extension;
-use crate::settings::{Scope, SettingsFile};
+use crate::settings::{SettingsFile, SettingsScope};
 use crate::setup::Setup;
 use crate::trust::Trust;
 
 /// All that decides which skills there are.
 #[derive(Debug, Default)]
-pub struct Sources {
+pub struct SkillSources {
     /// Directories of skills, the weakest first.
     pub places: Vec<SkillPlace>,
     /// The names that are disabled, and the files that say so. Capitals do not count.
@@ -27,7 +27,7 @@ pub struct Sources {
 #[derive(Debug)]
 pub struct SkillPlace {
     /// Where it stands among the others.
-    pub tier: Tier,
+    pub tier: DiscoveryTier,
     /// The directory. It need not be there.
     pub directory: PathBuf,
     /// Why nothing of it counts, if nothing does.
@@ -44,28 +44,32 @@ pub struct DisabledBy {
     /// The file.
     pub file: PathBuf,
     /// Whose file that is.
-    pub scope: Scope,
+    pub scope: SettingsScope,
 }
 
-impl Sources {
+impl SkillSources {
     /// What counts in a workspace. `builtin` is where the skills are that come with Gemini CLI, for whoever knows.
-    pub fn of(setup: &Setup, builtin: Option<&Path>) -> Self {
+    pub fn from_setup(setup: &Setup, builtin: Option<&Path>) -> Self {
         let mut places = Vec::new();
-        places
-            .extend(builtin.map(|directory| SkillPlace::new(Tier::Builtin, directory.to_owned())));
+        places.extend(
+            builtin.map(|directory| SkillPlace::new(DiscoveryTier::Builtin, directory.to_owned())),
+        );
         places.extend(setup.extensions.iter().map(extension));
         let home = &setup.home.home;
         for (tier, directory) in [
-            (Tier::User, home.join(".gemini/skills")),
-            (Tier::UserAgents, home.join(".agents/skills")),
-            (Tier::Workspace, setup.workspace.join(".gemini/skills")),
+            (DiscoveryTier::User, home.join(".gemini/skills")),
+            (DiscoveryTier::UserAgents, home.join(".agents/skills")),
             (
-                Tier::WorkspaceAgents,
+                DiscoveryTier::Workspace,
+                setup.workspace.join(".gemini/skills"),
+            ),
+            (
+                DiscoveryTier::WorkspaceAgents,
                 setup.workspace.join(".agents/skills"),
             ),
         ] {
             let mut place = SkillPlace::new(tier, directory);
-            if tier >= Tier::Workspace && !setup.is_trusted() {
+            if tier >= DiscoveryTier::Workspace && !setup.is_trusted() {
                 place.left_out = Some(format!(
                     "the workspace is not trusted: {}",
                     why(&setup.trust)
@@ -83,7 +87,7 @@ impl Sources {
 
 impl SkillPlace {
     /// A directory that counts.
-    pub fn new(tier: Tier, directory: PathBuf) -> Self {
+    pub fn new(tier: DiscoveryTier, directory: PathBuf) -> Self {
         Self {
             tier,
             directory,
@@ -93,7 +97,7 @@ impl SkillPlace {
     }
 
     /// The skills that are there, whether they count or not, with the variables of an extension filled in.
-    pub fn discover(&self) -> Discovery {
+    pub fn discover(&self) -> SkillDiscovery {
         let mut found = discover(&self.directory, self.tier);
         if let Some(extension) = &self.extension {
             for skill in &mut found.skills {
@@ -115,7 +119,7 @@ fn why(trust: &Trust) -> String {
 }
 
 fn extension(extension: &Extension) -> SkillPlace {
-    let mut place = SkillPlace::new(Tier::Extension, extension.directory.join("skills"));
+    let mut place = SkillPlace::new(DiscoveryTier::Extension, extension.directory.join("skills"));
     place.left_out = extension
         .inactive
         .as_ref()
@@ -137,7 +141,8 @@ fn switched_off(setup: &Setup) -> Option<String> {
 }
 
 fn disabled(setup: &Setup) -> Vec<DisabledBy> {
-    let counts = |file: &&SettingsFile| file.scope != Scope::Workspace || setup.is_trusted();
+    let counts =
+        |file: &&SettingsFile| file.scope != SettingsScope::Workspace || setup.is_trusted();
     let files = setup.settings.files.iter().filter(counts);
     files.flat_map(names).collect()
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::settings::{self, Changed, EditError, Scope};
+use crate::settings::{self, EditError, EditOutcome, SettingsScope};
 use crate::setup::Setup;
 
 /// Where the names of disabled skills stand.
@@ -13,20 +13,20 @@ const DISABLED: [&str; 2] = ["skills", "disabled"];
 
 /// What became of the lists of disabled skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Toggled {
+pub struct ToggleResult {
     /// The skill.
     pub name: String,
     /// What was to be done.
-    pub action: Action,
+    pub action: ToggleAction,
     /// The files that were changed.
-    pub modified: Vec<(Scope, PathBuf)>,
+    pub modified: Vec<(SettingsScope, PathBuf)>,
     /// Those that needed no change, as far as they are worth a word.
-    pub unchanged: Vec<(Scope, PathBuf)>,
+    pub unchanged: Vec<(SettingsScope, PathBuf)>,
 }
 
 /// What is done to a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum ToggleAction {
     /// It comes off the lists.
     Enable,
     /// It goes on a list.
@@ -48,25 +48,25 @@ pub enum ToggleError {
     Edit(#[from] EditError),
 }
 
-impl Toggled {
+impl ToggleResult {
     /// What Gemini CLI says of it, as far as it is so.
     pub fn message(&self) -> String {
         let name = &self.name;
         let (done, how) = match self.action {
-            Action::Enable => ("enabled", "by removing it from the disabled list in"),
-            Action::Disable => ("disabled", "by adding it to the disabled list in"),
+            ToggleAction::Enable => ("enabled", "by removing it from the disabled list in"),
+            ToggleAction::Disable => ("disabled", "by adding it to the disabled list in"),
         };
         if self.modified.is_empty() {
             return format!(r#"Skill "{name}" is already {done}."#);
         }
         // Gemini CLI names both files, also the one that it was never in. It may not even be there.
         let others = match self.action {
-            Action::Enable => &[],
-            Action::Disable => self.unchanged.as_slice(),
+            ToggleAction::Enable => &[],
+            ToggleAction::Disable => self.unchanged.as_slice(),
         };
         let files: Vec<_> = self.modified.iter().chain(others).map(shown).collect();
         match (self.action, files.as_slice()) {
-            (Action::Disable, [first, second]) => {
+            (ToggleAction::Disable, [first, second]) => {
                 format!(r#"Skill "{name}" is now disabled in both {first} and {second} settings."#)
             }
             _ => format!(
@@ -77,8 +77,8 @@ impl Toggled {
     }
 }
 
-fn shown((scope, path): &(Scope, PathBuf)) -> String {
-    let scope = if *scope == Scope::Workspace {
+fn shown((scope, path): &(SettingsScope, PathBuf)) -> String {
+    let scope = if *scope == SettingsScope::Workspace {
         "workspace"
     } else {
         "user"
@@ -88,14 +88,14 @@ fn shown((scope, path): &(Scope, PathBuf)) -> String {
 
 /// Takes a skill off the lists of the workspace and of the user. Unlike Gemini CLI, in whatever capitals it stands there: it is
 /// disabled by any.
-pub fn enable(setup: &Setup, name: &str) -> Result<Toggled, ToggleError> {
-    let mut toggled = Toggled {
+pub fn enable(setup: &Setup, name: &str) -> Result<ToggleResult, ToggleError> {
+    let mut toggled = ToggleResult {
         name: name.to_owned(),
-        action: Action::Enable,
+        action: ToggleAction::Enable,
         modified: Vec::new(),
         unchanged: Vec::new(),
     };
-    let scopes = [Scope::Workspace, Scope::User];
+    let scopes = [SettingsScope::Workspace, SettingsScope::User];
     let files = scopes.map(|scope| settings_path(setup, scope).map(|path| (scope, path)));
     for (scope, path) in files.iter().flatten() {
         // What cannot be read may name it: that is said before anything is changed.
@@ -108,18 +108,23 @@ pub fn enable(setup: &Setup, name: &str) -> Result<Toggled, ToggleError> {
     }
     for (scope, path) in files.into_iter().flatten() {
         match take_off(setup, scope, &path, name)? {
-            Changed::Yes => toggled.modified.push((scope, path)),
-            Changed::No => toggled.unchanged.push((scope, path)),
+            EditOutcome::Yes => toggled.modified.push((scope, path)),
+            EditOutcome::No => toggled.unchanged.push((scope, path)),
         }
     }
     Ok(toggled)
 }
 
 /// What a variable puts on the list is not taken off it: then nothing changes.
-fn take_off(setup: &Setup, scope: Scope, path: &Path, name: &str) -> Result<Changed, ToggleError> {
+fn take_off(
+    setup: &Setup,
+    scope: SettingsScope,
+    path: &Path,
+    name: &str,
+) -> Result<EditOutcome, ToggleError> {
     let spellings: BTreeSet<String> = spellings(setup, scope, name).into_iter().collect();
     if spellings.is_empty() {
-        return Ok(Changed::No);
+        return Ok(EditOutcome::No);
     }
     let changed = setup.edit::<EditError>(scope, path, |document| {
         let list = document.get(&DISABLED).and_then(Value::as_array);
@@ -139,11 +144,15 @@ fn take_off(setup: &Setup, scope: Scope, path: &Path, name: &str) -> Result<Chan
 }
 
 /// Puts a skill on a list. Names that no skill has are put there, too: one may come.
-pub fn disable(setup: &Setup, name: &str, scope: Scope) -> Result<Toggled, ToggleError> {
+pub fn disable(
+    setup: &Setup,
+    name: &str,
+    scope: SettingsScope,
+) -> Result<ToggleResult, ToggleError> {
     let other = match scope {
-        Scope::Workspace => Scope::User,
-        Scope::User => Scope::Workspace,
-        Scope::System | Scope::SystemDefaults => return Err(ToggleError::NotOurs),
+        SettingsScope::Workspace => SettingsScope::User,
+        SettingsScope::User => SettingsScope::Workspace,
+        SettingsScope::System | SettingsScope::SystemDefaults => return Err(ToggleError::NotOurs),
     };
     let path = settings_path(setup, scope).ok_or(ToggleError::NoWorkspace)?;
     let is_listed = |scope| {
@@ -151,9 +160,9 @@ pub fn disable(setup: &Setup, name: &str, scope: Scope) -> Result<Toggled, Toggl
             .iter()
             .any(|listed| listed == name)
     };
-    let mut toggled = Toggled {
+    let mut toggled = ToggleResult {
         name: name.to_owned(),
-        action: Action::Disable,
+        action: ToggleAction::Disable,
         modified: Vec::new(),
         unchanged: Vec::new(),
     };
@@ -175,19 +184,19 @@ pub fn disable(setup: &Setup, name: &str, scope: Scope) -> Result<Toggled, Toggl
 }
 
 /// The file of a scope, whether it is there or not.
-fn settings_path(setup: &Setup, scope: Scope) -> Option<PathBuf> {
+fn settings_path(setup: &Setup, scope: SettingsScope) -> Option<PathBuf> {
     match scope {
-        Scope::User => Some(setup.home.user_settings()),
-        Scope::Workspace => {
+        SettingsScope::User => Some(setup.home.user_settings()),
+        SettingsScope::Workspace => {
             let is_home = settings::is_same(&setup.home.home, &setup.workspace);
             (!is_home).then(|| setup.workspace.join(".gemini/settings.json"))
         }
-        Scope::System | Scope::SystemDefaults => None,
+        SettingsScope::System | SettingsScope::SystemDefaults => None,
     }
 }
 
 /// How a name is spelt on the list of a scope.
-fn spellings(setup: &Setup, scope: Scope, name: &str) -> Vec<String> {
+fn spellings(setup: &Setup, scope: SettingsScope, name: &str) -> Vec<String> {
     let name = name.to_lowercase();
     let file = setup.in_scope(scope);
     let content = file.and_then(|file| file.content.as_ref().ok());

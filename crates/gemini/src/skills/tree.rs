@@ -20,12 +20,12 @@ const LAST_BRANCH: &str = "└───";
 /// What is in a folder, files before folders, as many as fit: the words and lines of Gemini CLI.
 pub fn folder_tree(directory: &Path) -> String {
     let shown = directory.display();
-    let Some(tree) = Tree::read(directory) else {
+    let Some(tree) = FolderTree::read(directory) else {
         return format!(
             r#"Error: Could not read directory "{shown}". Check path and permissions."#
         );
     };
-    let is_cut = tree.folders.iter().any(Folder::is_cut);
+    let is_cut = tree.folders.iter().any(TreeFolder::is_cut);
     let more = if is_cut { CUT } else { "" };
     let mut lines = Vec::new();
     tree.write(0, "", &mut lines);
@@ -37,12 +37,12 @@ pub fn folder_tree(directory: &Path) -> String {
 const CUT: &str = " Folders or files indicated with ... contain more items not shown, were ignored, or the display limit (200 items) was reached.";
 
 /// Folders by number, the root first.
-struct Tree {
-    folders: Vec<Folder>,
+struct FolderTree {
+    folders: Vec<TreeFolder>,
 }
 
 #[derive(Default)]
-struct Folder {
+struct TreeFolder {
     name: String,
     files: Vec<String>,
     /// Numbers of those in it.
@@ -52,17 +52,17 @@ struct Folder {
     has_more_folders: bool,
 }
 
-impl Folder {
+impl TreeFolder {
     fn is_cut(&self) -> bool {
         self.is_ignored || self.has_more_files || self.has_more_folders
     }
 }
 
-impl Tree {
+impl FolderTree {
     /// Level by level, until there is no room. None if there is no such folder.
     fn read(root: &Path) -> Option<Self> {
         let mut tree = Self {
-            folders: vec![Folder::default()],
+            folders: vec![TreeFolder::default()],
         };
         let mut waiting = VecDeque::from([(0, root.to_owned())]);
         let mut count = 0;
@@ -108,10 +108,10 @@ impl Tree {
             if !is_ignored {
                 waiting.push_back((number, path.join(&name)));
             }
-            self.folders.push(Folder {
+            self.folders.push(TreeFolder {
                 name,
                 is_ignored,
-                ..Folder::default()
+                ..TreeFolder::default()
             });
             self.folders[parent].folders.push(number);
         }

@@ -5,23 +5,23 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Doubt, Reason, Trust};
+use super::{Trust, TrustDoubt, TrustReason};
 use crate::file;
-use crate::places::GeminiHome;
-use crate::settings::{Changed, EditError, edit_private};
+use crate::paths::GeminiHome;
+use crate::settings::{EditError, EditOutcome, edit_private};
 
 /// What somebody said about a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct TrustRule {
     /// The folder, as it stands in the file.
     pub path: String,
     /// What was said.
-    pub level: Level,
+    pub level: TrustLevel,
 }
 
 /// How far the trust goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
+pub enum TrustLevel {
     /// The folder and all in it.
     Folder,
     /// The folder that this one lies in, and all in it.
@@ -30,7 +30,7 @@ pub enum Level {
     No,
 }
 
-impl Level {
+impl TrustLevel {
     fn read(word: &str) -> Option<Self> {
         match word {
             "TRUST_FOLDER" => Some(Self::Folder),
@@ -50,7 +50,7 @@ impl Level {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for TrustRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} for `{}`", self.level.as_str(), self.path)
     }
@@ -63,7 +63,7 @@ pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
         Err(doubt) => return Trust::Unknown(doubt),
     };
     let folder = real(folder);
-    let mut longest: Option<(usize, Rule)> = None;
+    let mut longest: Option<(usize, TrustRule)> = None;
     for (path, rule) in rules
         .into_iter()
         .filter(|(path, rule)| holds(path, rule, &folder))
@@ -75,9 +75,11 @@ pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
         }
     }
     match longest {
-        None => Trust::Untrusted(Reason::NoRule),
-        Some((_, rule)) if rule.level == Level::No => Trust::Untrusted(Reason::Rule(rule)),
-        Some((_, rule)) => Trust::Trusted(Reason::Rule(rule)),
+        None => Trust::Untrusted(TrustReason::NoRule),
+        Some((_, rule)) if rule.level == TrustLevel::No => {
+            Trust::Untrusted(TrustReason::Rule(rule))
+        }
+        Some((_, rule)) => Trust::Trusted(TrustReason::Rule(rule)),
     }
 }
 
@@ -96,11 +98,11 @@ pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn set(folder: &Path, level: Level, home: &GeminiHome) -> Result<Changed, EditError> {
+pub fn set(folder: &Path, level: TrustLevel, home: &GeminiHome) -> Result<EditOutcome, EditError> {
     let wanted = absolute(Path::new("/"), folder);
     edit_private(&home.trusted_folders, |document| {
         for (path, value) in document.object() {
-            if value.as_str().and_then(Level::read).is_none() {
+            if value.as_str().and_then(TrustLevel::read).is_none() {
                 return Err(EditError::OddValue {
                     path: home.trusted_folders.clone(),
                     key: path.clone(),
@@ -120,18 +122,18 @@ pub fn set(folder: &Path, level: Level, home: &GeminiHome) -> Result<Changed, Ed
 }
 
 /// The rules, each with its absolute path. A later rule for the same path takes the place of the earlier one.
-fn read(file: &Path, folder: &Path) -> Result<Vec<(PathBuf, Rule)>, Doubt> {
-    let object = file::object(file).map_err(|error| Doubt::about(file, &error))?;
-    let mut rules: Vec<(PathBuf, Rule)> = Vec::new();
+fn read(file: &Path, folder: &Path) -> Result<Vec<(PathBuf, TrustRule)>, TrustDoubt> {
+    let object = file::object(file).map_err(|error| TrustDoubt::about(file, &error))?;
+    let mut rules: Vec<(PathBuf, TrustRule)> = Vec::new();
     let mut places: HashMap<PathBuf, usize> = HashMap::new();
     for (path, value) in object.unwrap_or_default() {
-        let level = value.as_str().and_then(Level::read);
-        let level = level.ok_or_else(|| Doubt::BadFile {
+        let level = value.as_str().and_then(TrustLevel::read);
+        let level = level.ok_or_else(|| TrustDoubt::BadFile {
             path: file.to_owned(),
             problem: format!("has the trust level {value} for `{path}`"),
         })?;
         let absolute = absolute(folder, Path::new(&path));
-        let rule = Rule { path, level };
+        let rule = TrustRule { path, level };
         match places.entry(absolute.clone()) {
             Entry::Occupied(place) => rules[*place.get()].1 = rule,
             Entry::Vacant(place) => {
@@ -143,10 +145,10 @@ fn read(file: &Path, folder: &Path) -> Result<Vec<(PathBuf, Rule)>, Doubt> {
     Ok(rules)
 }
 
-fn holds(path: &Path, rule: &Rule, folder: &Path) -> bool {
+fn holds(path: &Path, rule: &TrustRule, folder: &Path) -> bool {
     let of = match rule.level {
-        Level::Parent => path.parent().unwrap_or(path),
-        Level::Folder | Level::No => path,
+        TrustLevel::Parent => path.parent().unwrap_or(path),
+        TrustLevel::Folder | TrustLevel::No => path,
     };
     fold(folder).starts_with(fold(&real(of)))
 }

@@ -14,41 +14,41 @@ const MOST_VALUES: usize = 100_000;
 const MERGE: &str = "<<";
 
 #[derive(Default)]
-pub(super) struct Builder {
-    open: Vec<Open>,
+pub(super) struct YamlBuilder {
+    open: Vec<OpenCollection>,
     anchors: HashMap<usize, Yaml>,
     root: Option<Yaml>,
     values: usize,
 }
 
 /// A list or a mapping whose end has not come.
-struct Open {
+struct OpenCollection {
     anchor: usize,
-    inside: Inside,
+    inside: CollectionState,
 }
 
-enum Inside {
+enum CollectionState {
     List(Vec<Yaml>),
-    Map(Mapping),
+    Map(YamlMapping),
 }
 
 #[derive(Default)]
-struct Mapping {
+struct YamlMapping {
     pairs: Vec<(String, Yaml)>,
     /// Where each key is, for those that come again.
     places: HashMap<String, usize>,
     /// Keys that were merged in: who writes them may say otherwise.
     merged: HashSet<String>,
-    key: Option<Key>,
+    key: Option<MappingKey>,
     is_block: bool,
 }
 
-enum Key {
+enum MappingKey {
     Text(String),
     Merge,
 }
 
-impl Builder {
+impl YamlBuilder {
     /// Takes an event. One that takes no room in the text stands for something that is missing there.
     pub(super) fn push(&mut self, event: Event<'_>, takes_room: bool) -> Result<(), String> {
         match event {
@@ -67,16 +67,16 @@ impl Builder {
             }
             Event::SequenceStart(_, anchor, tag) => {
                 known(tag, &["seq", "omap", "pairs"])?;
-                self.open(anchor, Inside::List(Vec::new()));
+                self.open(anchor, CollectionState::List(Vec::new()));
                 Ok(())
             }
             Event::MappingStart(style, anchor, tag) => {
                 known(tag, &["map", "set"])?;
                 self.open(
                     anchor,
-                    Inside::Map(Mapping {
+                    CollectionState::Map(YamlMapping {
                         is_block: style == StructureStyle::Block,
-                        ..Mapping::default()
+                        ..YamlMapping::default()
                     }),
                 );
                 Ok(())
@@ -98,20 +98,20 @@ impl Builder {
     }
 
     fn wants_key_of_a_block(&self) -> bool {
-        matches!(self.open.last(), Some(Open { inside: Inside::Map(mapping), .. })
+        matches!(self.open.last(), Some(OpenCollection { inside: CollectionState::Map(mapping), .. })
             if mapping.is_block && mapping.key.is_none())
     }
 
     fn is_first_key_of_a_block(&self) -> bool {
         self.wants_key_of_a_block()
-            && matches!(self.open.last(), Some(Open { inside: Inside::Map(mapping), .. })
+            && matches!(self.open.last(), Some(OpenCollection { inside: CollectionState::Map(mapping), .. })
                 if mapping.pairs.is_empty())
     }
 
-    fn open(&mut self, anchor: usize, inside: Inside) {
+    fn open(&mut self, anchor: usize, inside: CollectionState) {
         // Whoever refers to it before its end gets nothing. In JavaScript it would hold itself.
         self.anchor(anchor, &Yaml::Null);
-        self.open.push(Open { anchor, inside });
+        self.open.push(OpenCollection { anchor, inside });
     }
 
     fn close(&mut self) -> Result<(), String> {
@@ -119,8 +119,8 @@ impl Builder {
             return Ok(());
         };
         let value = match open.inside {
-            Inside::List(items) => Yaml::List(items),
-            Inside::Map(mapping) => Yaml::Map(mapping.pairs),
+            CollectionState::List(items) => Yaml::List(items),
+            CollectionState::Map(mapping) => Yaml::Map(mapping.pairs),
         };
         self.anchor(open.anchor, &value);
         self.add(value, false)
@@ -139,23 +139,23 @@ impl Builder {
         }
         match self.open.last_mut().map(|open| &mut open.inside) {
             None => self.root = Some(value),
-            Some(Inside::List(items)) => items.push(value),
-            Some(Inside::Map(mapping)) => mapping.add(value, is_merge)?,
+            Some(CollectionState::List(items)) => items.push(value),
+            Some(CollectionState::Map(mapping)) => mapping.add(value, is_merge)?,
         }
         Ok(())
     }
 }
 
-impl Mapping {
+impl YamlMapping {
     fn add(&mut self, value: Yaml, is_merge: bool) -> Result<(), String> {
         match self.key.take() {
-            None if is_merge => self.key = Some(Key::Merge),
-            None => self.key = Some(Key::Text(scalar::key(&value)?)),
-            Some(Key::Merge) => match value {
+            None if is_merge => self.key = Some(MappingKey::Merge),
+            None => self.key = Some(MappingKey::Text(scalar::key(&value)?)),
+            Some(MappingKey::Merge) => match value {
                 Yaml::List(sources) => sources.into_iter().try_for_each(|one| self.merge(one))?,
                 one => self.merge(one)?,
             },
-            Some(Key::Text(key)) => self.set(key, value)?,
+            Some(MappingKey::Text(key)) => self.set(key, value)?,
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use granit_parser::{Event, Parser};
 
 use super::parser_options;
-use crate::notice::Place;
+use crate::notice::TextPosition;
 
 /// The places of the keys and items of a text. What an alias or a merge key brings in has none.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub struct YamlPlaces {
 #[derive(Debug, Clone, Copy)]
 struct Node {
     id: usize,
-    place: Place,
+    place: TextPosition,
 }
 
 /// A list or a mapping whose end has not come.
@@ -42,7 +42,7 @@ impl YamlPlaces {
         let mut open: Vec<Open> = Vec::new();
         for event in Parser::new_from_str_with_options(text, parser_options()) {
             let Ok((event, span)) = event else { break };
-            let place = Place {
+            let place = TextPosition {
                 line: span.start.line(),
                 column: span.start.col() + 1,
             };
@@ -77,7 +77,7 @@ impl YamlPlaces {
     }
 
     /// The place of the key or item at the end of a path, else of the last step before it that has one.
-    pub fn find<S: AsRef<str>>(&self, path: impl IntoIterator<Item = S>) -> Option<Place> {
+    pub fn find<S: AsRef<str>>(&self, path: impl IntoIterator<Item = S>) -> Option<TextPosition> {
         let mut at = 0;
         let mut found = None;
         for step in path {
@@ -91,7 +91,12 @@ impl YamlPlaces {
     }
 
     /// Takes the beginning of a value or a key: the node that it belongs to, and whether it is (in) a key.
-    fn enter(&mut self, open: &mut [Open], key: Option<&str>, place: Place) -> (usize, bool) {
+    fn enter(
+        &mut self,
+        open: &mut [Open],
+        key: Option<&str>,
+        place: TextPosition,
+    ) -> (usize, bool) {
         let Some(top) = open.last_mut() else {
             return (0, false);
         };
@@ -111,7 +116,7 @@ impl YamlPlaces {
         }
     }
 
-    fn add(&mut self, parent: usize, step: String, place: Place) -> usize {
+    fn add(&mut self, parent: usize, step: String, place: TextPosition) -> usize {
         self.count += 1;
         let id = self.count;
         self.nodes.insert((parent, step), Node { id, place });

@@ -188,7 +188,7 @@ fn is_date(text: &str) -> bool {
     if bytes.len() < 8 || !bytes[..4].iter().all(u8::is_ascii_digit) {
         return false;
     }
-    let mut reader = Digits(&text[4..]);
+    let mut reader = TimeDigits(&text[4..]);
     let (Some(month), Some(day)) = (
         reader.after("-").and_then(|r| r.up_to(2)),
         reader.after("-").and_then(|r| r.up_to(2)),
@@ -202,9 +202,9 @@ fn is_date(text: &str) -> bool {
 }
 
 /// Reads a time from left to right.
-struct Digits<'a>(&'a str);
+struct TimeDigits<'a>(&'a str);
 
-impl Digits<'_> {
+impl TimeDigits<'_> {
     fn after(&mut self, what: &str) -> Option<&mut Self> {
         self.0 = self.0.strip_prefix(what)?;
         Some(self)

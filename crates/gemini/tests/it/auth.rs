@@ -1,6 +1,6 @@
 //! How Gemini CLI would sign in.
 
-use lapidary_gemini::auth::Auth;
+use lapidary_gemini::auth::SignInMethod;
 
 use crate::machine::Machine;
 
@@ -12,10 +12,10 @@ fn selected(method: &str) -> Machine {
 #[track_caller]
 fn check(machine: &Machine, expected: &str) {
     let told = match machine.auth() {
-        Auth::Ready { method, by } => format!("{method}: {by}"),
-        Auth::Doubtful { method, missing } => format!("{method}? {missing}"),
-        Auth::Unusable { method, .. } => format!("{method}!"),
-        Auth::None => "none".to_owned(),
+        SignInMethod::Ready { method, by } => format!("{method}: {by}"),
+        SignInMethod::Doubtful { method, missing } => format!("{method}? {missing}"),
+        SignInMethod::Unusable { method, .. } => format!("{method}!"),
+        SignInMethod::None => "none".to_owned(),
     };
     assert_eq!(told, expected);
 }

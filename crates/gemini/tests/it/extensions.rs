@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use lapidary_gemini::extensions::{Extension, Install};
+use lapidary_gemini::extensions::{Extension, ExtensionInstall};
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
@@ -173,7 +173,7 @@ fn settings_decide_what_may_be_installed_from_where() {
         .file(USER, &allow("^https://example"))
         .file(FROM, git);
     let found = &allowed.setup().extensions[0];
-    let install = Install {
+    let install = ExtensionInstall {
         kind: "git".to_owned(),
         source: "https://example.com/one".to_owned(),
     };

@@ -8,7 +8,7 @@ mod registry;
 mod trusted;
 mod upstream;
 
-use lapidary_gemini::hooks::Registry;
+use lapidary_gemini::hooks::HookRegistry;
 use serde_json::{Value, json};
 
 use crate::machine::Machine;
@@ -21,8 +21,8 @@ fn trusted() -> Machine {
     Machine::new().with("GEMINI_CLI_TRUST_WORKSPACE", "true")
 }
 
-fn registry(machine: &Machine) -> Registry {
-    Registry::of(&machine.setup())
+fn registry(machine: &Machine) -> HookRegistry {
+    HookRegistry::from_setup(&machine.setup())
 }
 
 /// Settings with one definition of one hook.
@@ -31,13 +31,13 @@ fn one(event: &str, command: &str) -> Value {
 }
 
 /// The hooks that would run, by what they are called.
-fn running(registry: &Registry) -> Vec<&str> {
+fn running(registry: &HookRegistry) -> Vec<&str> {
     let enabled = registry.hooks.iter().filter(|entry| entry.enabled);
     enabled.map(|entry| entry.hook.display_name()).collect()
 }
 
 /// What is left out, as one line each: what, where, why.
-fn left_out(registry: &Registry) -> Vec<String> {
+fn left_out(registry: &HookRegistry) -> Vec<String> {
     let line = |left: &lapidary_gemini::hooks::LeftOut| {
         format!("{} at {}: {}", left.what, left.place.join("."), left.why)
     };

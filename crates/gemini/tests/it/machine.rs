@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lapidary_gemini::auth::Auth;
+use lapidary_gemini::auth::SignInMethod;
 use lapidary_gemini::settings::Settings;
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::trust::Trust;
@@ -66,18 +66,18 @@ impl Machine {
     }
 
     pub(crate) fn trust_of(&self, folder: &Path) -> Trust {
-        Trust::of(folder, &self.home(), Vars::new(&self.vars))
+        Trust::for_folder(folder, &self.home(), Vars::new(&self.vars))
     }
 
     pub(crate) fn vars(&self) -> &BTreeMap<OsString, OsString> {
         &self.vars
     }
 
-    pub(crate) fn auth(&self) -> Auth {
+    pub(crate) fn auth(&self) -> SignInMethod {
         let (project, home, vars) = (self.project(), self.home(), Vars::new(&self.vars));
         let settings = Settings::read(&home, &project);
         let counts = self.trust().workspace();
-        Auth::of(&project, &home, vars, &settings, counts)
+        SignInMethod::detect(&project, &home, vars, &settings, counts)
     }
 }
 

@@ -47,7 +47,7 @@ fn gemini_cli_refuses_exactly_the_folders_that_we_call_untrusted() {
         vars.extend(variable.map(|value| ("GEMINI_CLI_TRUST_WORKSPACE".into(), value.into())));
         let vars = Vars::new(&vars);
         let home = GeminiHome::from_vars(vars, Some(&world.home())).unwrap();
-        let ours = Trust::of(&world.project(), &home, vars);
+        let ours = Trust::for_folder(&world.project(), &home, vars);
         assert_eq!(
             matches!(ours, Trust::Trusted(_)),
             is_trusted,

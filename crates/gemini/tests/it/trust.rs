@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapidary_gemini::trust::{self, Doubt, Level, Reason, Rule, Trust};
+use lapidary_gemini::trust::{self, Trust, TrustDoubt, TrustLevel, TrustReason, TrustRule};
 
 use crate::machine::Machine;
 
@@ -16,20 +16,20 @@ const VARIABLE: &str = "GEMINI_CLI_TRUST_WORKSPACE";
 /// What decided, in a word that a table has room for.
 fn told(trust: &Trust) -> String {
     match trust {
-        Trust::Trusted(Reason::Rule(rule)) => format!("yes: {}", rule.level.as_str()),
-        Trust::Trusted(Reason::SwitchedOff) => "yes: off".to_owned(),
+        Trust::Trusted(TrustReason::Rule(rule)) => format!("yes: {}", rule.level.as_str()),
+        Trust::Trusted(TrustReason::SwitchedOff) => "yes: off".to_owned(),
         Trust::Trusted(reason) => format!("yes: {reason}"),
-        Trust::Untrusted(Reason::Rule(rule)) => format!("no: {}", rule.level.as_str()),
-        Trust::Untrusted(Reason::NoRule) => "no: no rule".to_owned(),
+        Trust::Untrusted(TrustReason::Rule(rule)) => format!("no: {}", rule.level.as_str()),
+        Trust::Untrusted(TrustReason::NoRule) => "no: no rule".to_owned(),
         Trust::Untrusted(reason) => format!("no: {reason}"),
-        Trust::Unknown(Doubt::BadFile { path, .. }) => {
+        Trust::Unknown(TrustDoubt::BadFile { path, .. }) => {
             let name = path.file_name().unwrap_or_default();
             format!("? {}", name.to_string_lossy())
         }
-        Trust::Unknown(Doubt::OpenFile(_)) => "? open".to_owned(),
-        Trust::Unknown(Doubt::OddSetting(value)) => format!("? {value}"),
-        Trust::Unknown(Doubt::UnreadFile { .. }) => "? unread file".to_owned(),
-        Trust::Unknown(Doubt::Ide) => "? ide".to_owned(),
+        Trust::Unknown(TrustDoubt::OpenFile(_)) => "? open".to_owned(),
+        Trust::Unknown(TrustDoubt::OddSetting(value)) => format!("? {value}"),
+        Trust::Unknown(TrustDoubt::UnreadFile { .. }) => "? unread file".to_owned(),
+        Trust::Unknown(TrustDoubt::Ide) => "? ide".to_owned(),
     }
 }
 
@@ -212,19 +212,22 @@ fn variables_move_the_home_and_the_list() {
 fn the_settings_of_the_home_are_the_users_and_not_a_workspaces() {
     let machine = Machine::new().file(SETTINGS, OFF);
     let home = machine.path("home");
-    assert_eq!(machine.trust_of(&home), Trust::Trusted(Reason::SwitchedOff));
+    assert_eq!(
+        machine.trust_of(&home),
+        Trust::Trusted(TrustReason::SwitchedOff)
+    );
 }
 
 #[test]
 fn the_reason_names_the_rule_as_it_stands_in_the_file() {
     let machine = Machine::new().file(FOLDERS, r#"{"/": "TRUST_FOLDER"}"#);
-    let rule = Rule {
+    let rule = TrustRule {
         path: "/".to_owned(),
-        level: Level::Folder,
+        level: TrustLevel::Folder,
     };
     let trust = machine.trust_of(Path::new("/"));
-    assert_eq!(trust, Trust::Trusted(Reason::Rule(rule.clone())));
-    let said = Reason::Rule(rule).to_string();
+    assert_eq!(trust, Trust::Trusted(TrustReason::Rule(rule.clone())));
+    let said = TrustReason::Rule(rule).to_string();
     assert_eq!(said, "trustedFolders.json has TRUST_FOLDER for `/`");
 }
 
@@ -233,7 +236,7 @@ fn a_folder_can_be_trusted_and_distrusted_and_the_rest_of_the_file_stays() {
     let before = "{\n  // mine\n  \"~/other\": \"TRUST_FOLDER\"\n}\n";
     let machine = Machine::new().file(FOLDERS, before);
     let set = |folder: &Path, level| trust::set(folder, level, &machine.home()).unwrap();
-    set(&machine.project(), Level::Folder);
+    set(&machine.project(), TrustLevel::Folder);
     check(&machine, "yes: TRUST_FOLDER");
     assert_eq!(machine.trust().effects(), [] as [&str; 0]);
     let written = std::fs::read_to_string(machine.path(FOLDERS)).unwrap();
@@ -242,7 +245,7 @@ fn a_folder_can_be_trusted_and_distrusted_and_the_rest_of_the_file_stays() {
     let line = format!("\"TRUST_FOLDER\",\n  \"{expected}\": \"TRUST_FOLDER\"\n");
     assert_eq!(written, before.replace("\"TRUST_FOLDER\"\n", &line));
     // However it is written, it is the same folder.
-    set(&machine.project().join("../project/"), Level::No);
+    set(&machine.project().join("../project/"), TrustLevel::No);
     check(&machine, "no: DO_NOT_TRUST");
     assert_eq!(machine.trust().effects().len(), 5);
     let again = std::fs::read_to_string(machine.path(FOLDERS)).unwrap();
@@ -250,14 +253,14 @@ fn a_folder_can_be_trusted_and_distrusted_and_the_rest_of_the_file_stays() {
     // Of two ways to write it the last counts.
     let twice = r#"{"~/code/project": "DO_NOT_TRUST", "~/code/project/": "DO_NOT_TRUST"}"#;
     let machine = Machine::new().file(FOLDERS, twice);
-    trust::set(&machine.project(), Level::Folder, &machine.home()).unwrap();
+    trust::set(&machine.project(), TrustLevel::Folder, &machine.home()).unwrap();
     check(&machine, "yes: TRUST_FOLDER");
 }
 
 #[test]
 fn a_list_of_folders_with_a_level_that_nobody_knows_is_not_touched() {
     let machine = Machine::new().file(FOLDERS, r#"{"/x": "MAYBE"}"#);
-    let refused = trust::set(Path::new("/y"), Level::Folder, &machine.home()).unwrap_err();
+    let refused = trust::set(Path::new("/y"), TrustLevel::Folder, &machine.home()).unwrap_err();
     assert!(
         refused
             .to_string()

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use lapidary_gemini::settings::{Settings, Workspace};
+use lapidary_gemini::settings::{Settings, WorkspaceTrust};
 
 /// What holds where nobody says anything, since 0.61.
 const DEFAULT_MAX_AGE: &str = "30d";
@@ -81,7 +81,7 @@ pub enum RetentionError {
 
 impl Limits {
     /// What the settings say. Those of the workspace only if they count.
-    pub fn of(settings: &Settings, workspace: Workspace) -> Result<Self, RetentionError> {
+    pub fn of(settings: &Settings, workspace: WorkspaceTrust) -> Result<Self, RetentionError> {
         for file in &settings.files {
             if let Err(error) = &file.content {
                 return Err(RetentionError::BadSettings {

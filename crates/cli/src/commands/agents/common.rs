@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use lapidary::gemini::Vars;
 use lapidary::gemini::agents::{AgentRegistry, DiscoveredAgent, ToggleAgentError};
 use lapidary::gemini::hooks::nearest;
-use lapidary::gemini::settings::{EditError, Scope};
+use lapidary::gemini::settings::{EditError, SettingsScope};
 use lapidary::gemini::setup::Setup;
 
 use crate::commands::sessions::Place;
@@ -30,10 +30,10 @@ pub(super) enum ScopeArg {
 }
 
 impl ScopeArg {
-    pub(super) fn settings(self) -> Scope {
+    pub(super) fn settings(self) -> SettingsScope {
         match self {
-            Self::User => Scope::User,
-            Self::Workspace => Scope::Workspace,
+            Self::User => SettingsScope::User,
+            Self::Workspace => SettingsScope::Workspace,
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::io::Write as _;
 
 use anyhow::anyhow;
-use lapidary::gemini::hooks::{Misfit, Registry, nearest};
-use lapidary::gemini::settings::{Document, EditError};
+use lapidary::gemini::hooks::{HookProblem, HookRegistry, nearest};
+use lapidary::gemini::settings::{EditError, SettingsDocument};
 use lapidary::vocab::hooks::HookChange;
 use lapidary::vocab::line;
 use serde_json::Value;
@@ -19,7 +19,7 @@ use crate::printer::{Printer, complain};
 pub(super) const LISTS: [[&str; 2]; 2] = [["hooksConfig", "disabled"], ["hooks", "disabled"]];
 
 /// Makes a list of a single name, which counts as one but which Gemini CLI complains about.
-pub(super) fn mend_list(file: &mut Document, list: &[&str]) -> Result<(), EditError> {
+pub(super) fn mend_list(file: &mut SettingsDocument, list: &[&str]) -> Result<(), EditError> {
     match file.get(list) {
         Some(Value::String(name)) => {
             let name = name.clone();
@@ -53,7 +53,7 @@ pub(super) fn not_changed(error: EditError) -> Failure {
 
 /// A name that no hook has, with those that there are.
 pub(super) fn unknown(name: &str, place: &Place) -> Failure {
-    let registry = Registry::of(&place.setup);
+    let registry = HookRegistry::from_setup(&place.setup);
     let mut seen = HashSet::new();
     let names = registry.hooks.iter().map(|entry| entry.hook.display_name());
     let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
@@ -61,7 +61,7 @@ pub(super) fn unknown(name: &str, place: &Place) -> Failure {
     let unusable = registry
         .left_out
         .iter()
-        .find(|left| left.misfit == Misfit::File);
+        .find(|left| left.misfit == HookProblem::File);
     let hint = if let Some(left) = unusable {
         let path = left.origin.display();
         format!(
@@ -83,7 +83,7 @@ pub(super) fn unknown(name: &str, place: &Place) -> Failure {
 
 /// Whether a hook of that name is written anywhere, whether it counts or not.
 pub(super) fn is_known(name: &str, place: &Place) -> bool {
-    let registry = Registry::of(&place.setup);
+    let registry = HookRegistry::from_setup(&place.setup);
     let entries = registry.hooks.iter();
     let mut entries = entries.map(|entry| entry.hook.display_name());
     entries.any(|known| known == name) || registry.left_out.iter().any(|left| left.what == name)

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
-use lapidary::gemini::hooks::check::{Finding, Severity, Surroundings, check};
+use lapidary::gemini::hooks::check::{CheckContext, LintFinding, LintSeverity, check};
 use lapidary::vocab::hooks::{CHECK_SCHEMA, HookCheck, HookFinding, HookSeverity};
 use lapidary::vocab::line;
 
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let search_path: Vec<PathBuf> = search_path
         .map(|path| std::env::split_paths(path).collect())
         .unwrap_or_default();
-    let surroundings = Surroundings {
+    let surroundings = CheckContext {
         search_path: &search_path,
         home: environment
             .home
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             .filter(|finding| finding.severity == severity)
             .count() as u64
     };
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let (errors, warnings) = (count(LintSeverity::Error), count(LintSeverity::Warning));
     match Format::or_usual(args.format, out.is_terminal) {
         Format::Json => line::write(
             out,
@@ -83,13 +83,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     })
 }
 
-fn finding(finding: Finding) -> HookFinding {
+fn finding(finding: LintFinding) -> HookFinding {
     let number = |number: usize| number as u64;
     HookFinding {
         severity: match finding.severity {
-            Severity::Error => HookSeverity::Error,
-            Severity::Warning => HookSeverity::Warning,
-            Severity::Note => HookSeverity::Note,
+            LintSeverity::Error => HookSeverity::Error,
+            LintSeverity::Warning => HookSeverity::Warning,
+            LintSeverity::Note => HookSeverity::Note,
         },
         code: finding.code.to_owned(),
         path: finding.path.display().to_string(),
@@ -101,7 +101,7 @@ fn finding(finding: Finding) -> HookFinding {
     }
 }
 
-fn text(findings: &[Finding], out: &mut Printer) -> io::Result<()> {
+fn text(findings: &[LintFinding], out: &mut Printer) -> io::Result<()> {
     for finding in findings {
         let place = finding
             .place
@@ -132,8 +132,13 @@ fn text(findings: &[Finding], out: &mut Printer) -> io::Result<()> {
 }
 
 /// How many findings there are of each kind: `2 errors, 1 warning`.
-fn summary(findings: &[Finding]) -> String {
-    let counted = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
+fn summary(findings: &[LintFinding]) -> String {
+    let counted = [
+        LintSeverity::Error,
+        LintSeverity::Warning,
+        LintSeverity::Note,
+    ]
+    .map(|severity| {
         let count = findings.iter().filter(|it| it.severity == severity).count();
         match count {
             0 => None,
@@ -145,13 +150,13 @@ fn summary(findings: &[Finding]) -> String {
     counted.join(", ")
 }
 
-fn styled(severity: Severity, colour: bool) -> Style {
+fn styled(severity: LintSeverity, colour: bool) -> Style {
     if !colour {
         return Style::new();
     }
     match severity {
-        Severity::Error => AnsiColor::Red.on_default().bold(),
-        Severity::Warning => AnsiColor::Yellow.on_default(),
-        Severity::Note => AnsiColor::Cyan.on_default(),
+        LintSeverity::Error => AnsiColor::Red.on_default().bold(),
+        LintSeverity::Warning => AnsiColor::Yellow.on_default(),
+        LintSeverity::Note => AnsiColor::Cyan.on_default(),
     }
 }

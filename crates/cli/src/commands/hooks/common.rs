@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::detect::Environment;
-use lapidary::gemini::hooks::{Registry, notices};
-use lapidary::gemini::settings::{Scope, workspace_settings};
+use lapidary::gemini::hooks::{HookRegistry, notices};
+use lapidary::gemini::settings::{SettingsScope, workspace_settings};
 use lapidary::gemini::setup::Setup;
 use lapidary::gemini::{GeminiHome, Vars};
 
@@ -84,7 +84,7 @@ impl Place {
     }
 
     /// What somebody should know about the settings that hold hooks, a sentence each.
-    pub(super) fn notices(&self, registry: &Registry) -> Vec<String> {
+    pub(super) fn notices(&self, registry: &HookRegistry) -> Vec<String> {
         let notices = notices(&self.setup, registry).into_iter();
         notices.map(ToString::to_string).collect()
     }
@@ -124,10 +124,10 @@ impl Writable {
         }
     }
 
-    pub(super) fn scope(self) -> Scope {
+    pub(super) fn scope(self) -> SettingsScope {
         match self {
-            Self::User => Scope::User,
-            Self::Workspace => Scope::Workspace,
+            Self::User => SettingsScope::User,
+            Self::Workspace => SettingsScope::Workspace,
         }
     }
 }

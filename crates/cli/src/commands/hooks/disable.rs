@@ -1,6 +1,6 @@
 //! `hooks disable`: puts a hook into a list of those that are switched off.
 
-use lapidary::gemini::settings::{Changed, EditError};
+use lapidary::gemini::settings::{EditError, EditOutcome};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
 use super::change::{LISTS, is_known, mend_list, not_changed, report, unknown, warn_of_trust};
@@ -46,11 +46,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         warn_of_trust(&place);
     }
     let path = place.settings_file(scope);
-    let edited: Result<Changed, EditError> = place.setup.edit(scope.scope(), &path, |file| {
+    let edited: Result<EditOutcome, EditError> = place.setup.edit(scope.scope(), &path, |file| {
         mend_list(file, &LISTS[0])?;
         file.push(&LISTS[0], name).map(drop)
     });
-    let applied = edited.map_err(not_changed)? == Changed::Yes;
+    let applied = edited.map_err(not_changed)? == EditOutcome::Yes;
     let sentence = if applied {
         format!(
             "Hook \"{name}\" disabled by adding it to the disabled list in {} ({}) settings.",

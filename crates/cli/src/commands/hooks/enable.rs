@@ -1,7 +1,7 @@
 //! `hooks enable`: takes a hook out of the lists of those that are switched off.
 
-use lapidary::gemini::hooks::Registry;
-use lapidary::gemini::settings::{Changed, EditError};
+use lapidary::gemini::hooks::HookRegistry;
+use lapidary::gemini::settings::{EditError, EditOutcome};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
 use super::change::{LISTS, is_known, mend_list, not_changed, report, unknown};
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let name = &args.name;
     let mut changed = Vec::new();
     for scope in Writable::ALL {
-        if take_out(&place, scope, name).map_err(not_changed)? == Changed::Yes {
+        if take_out(&place, scope, name).map_err(not_changed)? == EditOutcome::Yes {
             changed.push((scope, place.settings_file(scope)));
         }
     }
@@ -73,11 +73,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 }
 
 /// Takes the name out of one file. A file that is not there, or does not have it, is not touched.
-fn take_out(place: &Place, scope: Writable, name: &str) -> Result<Changed, EditError> {
+fn take_out(place: &Place, scope: Writable, name: &str) -> Result<EditOutcome, EditError> {
     let path = place.settings_file(scope);
     let is_there = place.setup.in_scope(scope.scope()).is_some();
     if !is_there {
-        return Ok(Changed::No);
+        return Ok(EditOutcome::No);
     }
     place.setup.edit(scope.scope(), &path, |file| {
         for list in &LISTS {
@@ -96,7 +96,7 @@ fn take_out(place: &Place, scope: Writable, name: &str) -> Result<Changed, EditE
 /// What still switches the hook off, a sentence each.
 fn still_off(name: &str, args: &Args) -> Result<Vec<String>, Failure> {
     let place = Place::open(&args.workspace)?;
-    let registry = Registry::of(&place.setup);
+    let registry = HookRegistry::from_setup(&place.setup);
     let entries = registry
         .hooks
         .iter()

@@ -3,8 +3,10 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use lapidary::gemini::hooks::{Entry, Hook, HookEvent, LeftOut, Registry, Source, event_meant};
-use lapidary::gemini::settings::Scope;
+use lapidary::gemini::hooks::{
+    Hook, HookEntry, HookEvent, HookRegistry, HookSource, LeftOut, event_meant,
+};
+use lapidary::gemini::settings::SettingsScope;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::hooks::{HookInfo, HookList, HookScope, LIST_SCHEMA, LeftOutHook};
 use lapidary::vocab::line;
@@ -42,7 +44,7 @@ fn event(name: &str) -> Result<HookEvent, String> {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let place = Place::open(&args.workspace)?;
-    let mut registry = Registry::of(&place.setup);
+    let mut registry = HookRegistry::from_setup(&place.setup);
     registry
         .hooks
         .sort_by_key(|entry| (entry.hook.event, entry.hook.source.priority()));
@@ -66,7 +68,7 @@ pub(super) fn is_of_another(left: &LeftOut, event: HookEvent) -> bool {
     named.is_some_and(|named| named != event)
 }
 
-fn list(place: &Place, registry: Registry) -> HookList {
+fn list(place: &Place, registry: HookRegistry) -> HookList {
     HookList {
         notices: place.notices(&registry),
         schema: LIST_SCHEMA.to_owned(),
@@ -86,7 +88,7 @@ fn shown(paths: &[std::path::PathBuf]) -> Vec<String> {
         .collect()
 }
 
-fn info(entry: &Entry) -> HookInfo {
+fn info(entry: &HookEntry) -> HookInfo {
     let hook = &entry.hook;
     HookInfo {
         event: hook.event.to_string(),
@@ -103,7 +105,7 @@ fn info(entry: &Entry) -> HookInfo {
         source: hook.source.as_str().to_owned(),
         scope: hook.scope.map(scope),
         extension: match &hook.source {
-            Source::Extension(name) => Some(name.clone()),
+            HookSource::Extension(name) => Some(name.clone()),
             _ => None,
         },
         path: hook.origin.display().to_string(),
@@ -111,12 +113,12 @@ fn info(entry: &Entry) -> HookInfo {
     }
 }
 
-fn scope(scope: Scope) -> HookScope {
+fn scope(scope: SettingsScope) -> HookScope {
     match scope {
-        Scope::SystemDefaults => HookScope::SystemDefaults,
-        Scope::User => HookScope::User,
-        Scope::Workspace => HookScope::Workspace,
-        Scope::System => HookScope::System,
+        SettingsScope::SystemDefaults => HookScope::SystemDefaults,
+        SettingsScope::User => HookScope::User,
+        SettingsScope::Workspace => HookScope::Workspace,
+        SettingsScope::System => HookScope::System,
     }
 }
 
@@ -131,7 +133,7 @@ fn left_out(left: LeftOut) -> LeftOutHook {
 
 fn text(
     place: &Place,
-    registry: &Registry,
+    registry: &HookRegistry,
     wanted: Option<HookEvent>,
     out: &mut Printer,
 ) -> Result<(), Failure> {
@@ -168,7 +170,7 @@ fn text(
     Ok(())
 }
 
-fn remarks(place: &Place, registry: &Registry) {
+fn remarks(place: &Place, registry: &HookRegistry) {
     for path in &registry.switched_off_by {
         complain(&format!(
             "warning: `{}` switches off all hooks",
@@ -199,7 +201,7 @@ fn remarks(place: &Place, registry: &Registry) {
     }
 }
 
-fn hook(entry: &Entry, out: &mut Printer) -> io::Result<()> {
+fn hook(entry: &HookEntry, out: &mut Printer) -> io::Result<()> {
     let hook = &entry.hook;
     let mark = if entry.enabled { ' ' } else { '-' };
     let matcher = match hook.matcher.as_deref().map(str::trim) {
@@ -246,7 +248,7 @@ fn time(time: Duration) -> String {
 /// Where a hook comes from, in a word or two.
 fn whose(hook: &Hook) -> String {
     match (&hook.source, hook.scope) {
-        (Source::Extension(name), _) => format!("extension {name}"),
+        (HookSource::Extension(name), _) => format!("extension {name}"),
         (_, Some(of)) => scope(of).as_str().replace('_', " "),
         (source, None) => source.as_str().to_owned(),
     }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use anyhow::anyhow;
-use lapidary::gemini::hooks::migrate::{Claude, Definition, MigrateError};
+use lapidary::gemini::hooks::migrate::{ClaudeHooks, MigrateError, TranslatedDefinition};
 use lapidary::gemini::settings::{EditError, Settings};
 use lapidary::vocab::hooks::{AddedHook, CHANGE_SCHEMA, HookAction, HookChange};
 use lapidary::vocab::line;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         );
         return Err(Failure::bad_input(error).with_hint("name a workspace with --project"));
     }
-    let claude = Claude::read(&place.setup.workspace);
+    let claude = ClaudeHooks::read(&place.setup.workspace);
     let claude = claude.map_err(|error| nothing_to_migrate(error, &place))?;
     let path = place.settings_file(Writable::Workspace);
     let added = if args.dry_run {
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 fn nothing_to_migrate(error: MigrateError, place: &Place) -> Failure {
     let home = place.environment.home.as_deref();
     let own = home.map(|home| home.join(".claude").join("settings.json"));
-    let own = own.filter(|path| Claude::has_hooks(path));
+    let own = own.filter(|path| ClaudeHooks::has_hooks(path));
     let is_nothing = matches!(error, MigrateError::NoSettings(_));
     let failure = Failure::bad_input(error);
     match own.filter(|_| is_nothing) {
@@ -96,7 +96,7 @@ fn nothing_to_migrate(error: MigrateError, place: &Place) -> Failure {
 }
 
 /// What is added to the file, which is locked meanwhile.
-fn add(claude: &Claude, place: &Place) -> Result<Vec<Definition>, Failure> {
+fn add(claude: &ClaudeHooks, place: &Place) -> Result<Vec<TranslatedDefinition>, Failure> {
     let path = place.settings_file(Writable::Workspace);
     let mut added = Vec::new();
     let scope = Writable::Workspace.scope();
@@ -113,7 +113,7 @@ fn add(claude: &Claude, place: &Place) -> Result<Vec<Definition>, Failure> {
 }
 
 /// What would be added to what the file says now.
-fn would_add(claude: &Claude, place: &Place) -> Result<Vec<Definition>, Failure> {
+fn would_add(claude: &ClaudeHooks, place: &Place) -> Result<Vec<TranslatedDefinition>, Failure> {
     let path = place.settings_file(Writable::Workspace);
     let settings = Settings::read(&place.setup.home, &place.setup.workspace);
     let file = settings
@@ -164,7 +164,7 @@ fn object(hooks: Option<&Value>) -> Result<Map<String, Value>, Refusal> {
     }
 }
 
-fn hooks(definition: &Definition) -> Vec<AddedHook> {
+fn hooks(definition: &TranslatedDefinition) -> Vec<AddedHook> {
     let hook = |hook: &Map<String, Value>| AddedHook {
         event: definition.event.to_string(),
         matcher: definition.matcher.clone(),
@@ -178,7 +178,11 @@ fn hooks(definition: &Definition) -> Vec<AddedHook> {
     definition.hooks.iter().map(hook).collect()
 }
 
-fn text(change: &HookChange, added: &[Definition], out: &mut Printer) -> Result<(), Failure> {
+fn text(
+    change: &HookChange,
+    added: &[TranslatedDefinition],
+    out: &mut Printer,
+) -> Result<(), Failure> {
     let mut event = None;
     for definition in added {
         if event.replace(definition.event) != Some(definition.event) {

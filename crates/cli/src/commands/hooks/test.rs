@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::hooks::{Fired, Surroundings, fire, once_each};
 use lapidary::engine::recording::STDOUT;
-use lapidary::gemini::hooks::{Hook, HookEvent, PassedOver, Plan, Registry, Unusable, event_meant};
+use lapidary::gemini::hooks::{
+    Hook, HookEvent, HookPlan, HookRegistry, PassedOver, UnusableFile, event_meant,
+};
 use lapidary::gemini::setup::Setup;
 use lapidary::gemini::trust::Trust;
 use lapidary::vocab::hook_test::{HookTest, SCHEMA};
@@ -86,7 +88,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         around.transcript_path = transcript_of(recording);
     }
     let moments = moments::of(args, event, &around)?;
-    let registry = Registry::of(&place.setup);
+    let registry = HookRegistry::from_setup(&place.setup);
     if let Some(unusable) = registry.unusable(&place.setup) {
         return Err(refused(&unusable));
     }
@@ -128,7 +130,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 /// Why hooks of the event did not run, if that is because the folder is not trusted.
 fn untrusted(setup: &Setup, event: HookEvent) -> Option<String> {
     let is_of_event = |hook: &Hook| hook.event == event;
-    if !Registry::withheld(setup).iter().any(is_of_event) {
+    if !HookRegistry::withheld(setup).iter().any(is_of_event) {
         return None;
     }
     let why = match &setup.trust {
@@ -153,8 +155,8 @@ fn transcript_of(recording: &Path) -> String {
 }
 
 /// A test that leaves out hooks which somebody relies on says nothing about them: `run --hooks` refuses, too.
-fn refused(unusable: &Unusable) -> Failure {
-    let Unusable { path, why } = unusable;
+fn refused(unusable: &UnusableFile) -> Failure {
+    let UnusableFile { path, why } = unusable;
     let error = anyhow!("`{}` cannot be used: {why}", path.display());
     Failure::bad_config(error).with_hint(
         "correct it, or move it away; `lapidary hooks check` names what is wrong, and `run --hooks` refuses, too",
@@ -162,7 +164,7 @@ fn refused(unusable: &Unusable) -> Failure {
 }
 
 /// What somebody should know about the settings.
-fn remarks(registry: &Registry, notices: &[String]) {
+fn remarks(registry: &HookRegistry, notices: &[String]) {
     for warning in registry.other_warnings() {
         complain(&format!("warning: Gemini CLI says: {warning}"));
     }
@@ -177,14 +179,14 @@ fn remarks(registry: &Registry, notices: &[String]) {
 /// What hooks are told, which of them run, and which do not.
 struct Planned {
     input: HookInput,
-    plan: Plan,
+    plan: HookPlan,
     /// Nobody can change a tool's arguments there.
     is_fixed: bool,
     passed_over: Vec<PassedOver>,
 }
 
 /// The hooks of a moment. Those that do not run are told of with the first, unless they run under another of a tool's names.
-fn planned(moment: Moment, registry: &Registry) -> Vec<Planned> {
+fn planned(moment: Moment, registry: &HookRegistry) -> Vec<Planned> {
     let is_fixed = moment.is_fixed;
     let plans = plans(moment, registry);
     let stands = |hook: &Hook| (hook.origin.clone(), hook.place.clone());
@@ -212,7 +214,7 @@ fn planned(moment: Moment, registry: &Registry) -> Vec<Planned> {
 }
 
 /// A tool may go by several names: of those for which there are no more hooks, only the first is shown.
-fn plans(moment: Moment, registry: &Registry) -> Vec<(HookInput, Plan)> {
+fn plans(moment: Moment, registry: &HookRegistry) -> Vec<(HookInput, HookPlan)> {
     let mut first = None;
     let mut all = Vec::new();
     for round in moment.rounds {
@@ -233,7 +235,7 @@ fn plans(moment: Moment, registry: &Registry) -> Vec<(HookInput, Plan)> {
 
 /// Hooks have groups of their own, which a Ctrl-C that is typed at us does not reach: whoever interrupts us ends them, too.
 async fn fired(
-    plan: &Plan,
+    plan: &HookPlan,
     input: HookInput,
     around: &Surroundings,
     cancel: &CancellationToken,

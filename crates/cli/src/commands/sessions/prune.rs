@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use anyhow::anyhow;
 use lapidary::gemini::Vars;
-use lapidary::gemini::settings::{Settings, Workspace};
+use lapidary::gemini::settings::{Settings, WorkspaceTrust};
 use lapidary::gemini::trust::Trust;
 use lapidary::sessions::{
     Deletion, Expiring, Inventory, Limits, Project, Retention, RetentionError, Why,
@@ -116,7 +116,7 @@ fn limits(args: &Args, place: &Place, project: &Project) -> Result<Limits, Reten
     let workspace = project
         .root
         .as_deref()
-        .map_or(Workspace::IsIgnored, |root| {
+        .map_or(WorkspaceTrust::IsIgnored, |root| {
             Trust::with_settings(root, home, vars, &settings).workspace()
         });
     let settings = Limits::of(&settings, workspace)?;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lapidary::gemini::settings::Scope;
-use lapidary::gemini::skills::{Placed, Toggled};
+use lapidary::gemini::settings::SettingsScope;
+use lapidary::gemini::skills::{PlacedSkill, ToggleResult};
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{CHANGE_SCHEMA, MovedSkill, SkillAction, SkillChange};
 
@@ -61,9 +61,9 @@ impl Outcome {
     }
 
     /// Of a list of disabled skills.
-    pub(super) fn of_lists(action: SkillAction, toggled: &Toggled) -> Self {
+    pub(super) fn of_lists(action: SkillAction, toggled: &ToggleResult) -> Self {
         let mut outcome = Self::of(action);
-        let shown = |(_, file): &(Scope, std::path::PathBuf)| file.display().to_string();
+        let shown = |(_, file): &(SettingsScope, std::path::PathBuf)| file.display().to_string();
         outcome.words.push(toggled.message());
         outcome.change.name = Some(toggled.name.clone());
         outcome.change.applied = !toggled.modified.is_empty();
@@ -72,7 +72,7 @@ impl Outcome {
     }
 
     /// A skill came or went.
-    pub(super) fn moved(&mut self, skill: &Placed) {
+    pub(super) fn moved(&mut self, skill: &PlacedSkill) {
         self.change.applied = true;
         self.change.skills.push(MovedSkill {
             name: skill.name.clone(),

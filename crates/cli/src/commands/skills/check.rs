@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::gemini::skills::{Candidate, Check, Fate, Severity};
+use lapidary::gemini::skills::{CheckedSkills, LoadCandidate, LoadOutcome, LoadSeverity};
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{CHECK_SCHEMA, SkillCandidate, SkillCheck, SkillFate, SkillSeverity};
 
@@ -45,7 +45,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
     let loaded = here.skills();
-    let check = Check::of(&loaded);
+    let check = CheckedSkills::from_manager(&loaded);
     let problems = Problems::of(&here, &loaded);
     let counts = Counts::of(&check, &problems);
     match Format::or_usual(args.format, out.is_terminal) {
@@ -74,8 +74,8 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(check: &Check, problems: &Problems) -> Self {
-        let count = |severity: Severity| {
+    fn of(check: &CheckedSkills, problems: &Problems) -> Self {
+        let count = |severity: LoadSeverity| {
             let candidates = check.candidates.iter();
             candidates
                 .filter(|it| it.severity == Some(severity))
@@ -84,8 +84,8 @@ impl Counts {
         // A conflict is told once more by the candidate that is overridden.
         let conflicts = problems.conflicts;
         Self {
-            errors: problems.errors.len() + count(Severity::Error),
-            warnings: problems.warnings.len() - conflicts + count(Severity::Warning),
+            errors: problems.errors.len() + count(LoadSeverity::Error),
+            warnings: problems.warnings.len() - conflicts + count(LoadSeverity::Warning),
         }
     }
 
@@ -102,7 +102,7 @@ impl Counts {
     }
 }
 
-fn report(check: &Check, problems: Problems) -> SkillCheck {
+fn report(check: &CheckedSkills, problems: Problems) -> SkillCheck {
     SkillCheck {
         schema: CHECK_SCHEMA.to_owned(),
         candidates: check.candidates.iter().map(candidate).collect(),
@@ -114,7 +114,7 @@ fn report(check: &Check, problems: Problems) -> SkillCheck {
     }
 }
 
-fn candidate(found: &Candidate) -> SkillCandidate {
+fn candidate(found: &LoadCandidate) -> SkillCandidate {
     let shown = |path: &std::path::Path| path.display().to_string();
     let mut told = SkillCandidate {
         path: shown(&found.path),
@@ -132,46 +132,52 @@ fn candidate(found: &Candidate) -> SkillCandidate {
         activated_tokens: found.tokens.map(|(_, activated)| activated),
     };
     match &found.fate {
-        Fate::Disabled(by) => told.disabled_by = by.iter().map(|by| shown(&by.file)).collect(),
-        Fate::Overridden(by) => told.overridden_by = Some(shown(by)),
+        LoadOutcome::Disabled(by) => {
+            told.disabled_by = by.iter().map(|by| shown(&by.file)).collect()
+        }
+        LoadOutcome::Overridden(by) => told.overridden_by = Some(shown(by)),
         _ => {}
     }
     told
 }
 
-fn fate(fate: &Fate) -> SkillFate {
+fn fate(fate: &LoadOutcome) -> SkillFate {
     match fate {
-        Fate::Loaded => SkillFate::Loaded,
-        Fate::Disabled(_) => SkillFate::Disabled,
-        Fate::Overridden(_) => SkillFate::Overridden,
-        Fate::LeftOut(_) => SkillFate::LeftOut,
-        Fate::Refused(_) => SkillFate::Refused,
-        Fate::NotLookedFor(_) => SkillFate::NotLookedFor,
+        LoadOutcome::Loaded => SkillFate::Loaded,
+        LoadOutcome::Disabled(_) => SkillFate::Disabled,
+        LoadOutcome::Overridden(_) => SkillFate::Overridden,
+        LoadOutcome::LeftOut(_) => SkillFate::LeftOut,
+        LoadOutcome::Refused(_) => SkillFate::Refused,
+        LoadOutcome::NotLookedFor(_) => SkillFate::NotLookedFor,
     }
 }
 
-fn severity(severity: Severity) -> SkillSeverity {
+fn severity(severity: LoadSeverity) -> SkillSeverity {
     match severity {
-        Severity::Error => SkillSeverity::Error,
-        Severity::Warning => SkillSeverity::Warning,
+        LoadSeverity::Error => SkillSeverity::Error,
+        LoadSeverity::Warning => SkillSeverity::Warning,
     }
 }
 
-fn explanation(fate: &Fate) -> Option<String> {
+fn explanation(fate: &LoadOutcome) -> Option<String> {
     match fate {
-        Fate::Loaded => None,
-        Fate::Disabled(by) => {
+        LoadOutcome::Loaded => None,
+        LoadOutcome::Disabled(by) => {
             let listed = |by: &lapidary::gemini::skills::DisabledBy| {
                 format!("`{}` disables `{}`", by.file.display(), by.name)
             };
             Some(by.iter().map(listed).collect::<Vec<_>>().join(", "))
         }
-        Fate::Overridden(by) => Some(format!("`{}` has the same name and counts", by.display())),
-        Fate::LeftOut(why) | Fate::Refused(why) | Fate::NotLookedFor(why) => Some(why.clone()),
+        LoadOutcome::Overridden(by) => {
+            Some(format!("`{}` has the same name and counts", by.display()))
+        }
+        LoadOutcome::LeftOut(why) | LoadOutcome::Refused(why) | LoadOutcome::NotLookedFor(why) => {
+            Some(why.clone())
+        }
     }
 }
 
-fn text(check: &Check, out: &mut Printer) -> io::Result<()> {
+fn text(check: &CheckedSkills, out: &mut Printer) -> io::Result<()> {
     if let Some(why) = &check.switched_off {
         writeln!(out, "no skill counts: {}\n", on_a_line(why, "  "))?;
     }
@@ -192,7 +198,7 @@ fn text(check: &Check, out: &mut Printer) -> io::Result<()> {
     )
 }
 
-fn one(found: &Candidate, out: &mut Printer) -> io::Result<()> {
+fn one(found: &LoadCandidate, out: &mut Printer) -> io::Result<()> {
     let path = found.path.display().to_string();
     let name = found.name.as_deref().unwrap_or(&path);
     let word = match fate(&found.fate) {
@@ -200,8 +206,8 @@ fn one(found: &Candidate, out: &mut Printer) -> io::Result<()> {
         other => other.as_str().replace('_', " "),
     };
     let colour = match found.severity {
-        Some(Severity::Error) if out.colour => AnsiColor::Red.on_default(),
-        Some(Severity::Warning) if out.colour => AnsiColor::Yellow.on_default(),
+        Some(LoadSeverity::Error) if out.colour => AnsiColor::Red.on_default(),
+        Some(LoadSeverity::Warning) if out.colour => AnsiColor::Yellow.on_default(),
         _ => Style::new(),
     };
     let name = on_a_line(name, "    ");

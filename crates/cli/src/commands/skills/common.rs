@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use lapidary::engine::detect;
 use lapidary::gemini::Vars;
 use lapidary::gemini::setup::Setup;
-use lapidary::gemini::skills::{self, SkillManager, Sources, Tier};
+use lapidary::gemini::skills::{self, DiscoveryTier, SkillManager, SkillSources};
 use lapidary::vocab::skills::{SkillScope, SkillTier};
 
 use super::install::not_installed;
@@ -70,7 +70,8 @@ impl Here {
     pub(super) fn skills(&self) -> SkillManager {
         let builtin = self.builtin();
         let builtin = builtin.ok();
-        let mut skills = SkillManager::new(Sources::of(&self.setup, builtin.as_deref()));
+        let mut skills =
+            SkillManager::new(SkillSources::from_setup(&self.setup, builtin.as_deref()));
         skills.load_skills();
         skills
     }
@@ -140,13 +141,13 @@ pub(super) fn recover(target: &Path, is_stopped: &dyn Fn() -> bool) -> Result<()
     Ok(())
 }
 
-pub(super) fn tier(tier: Tier) -> SkillTier {
+pub(super) fn tier(tier: DiscoveryTier) -> SkillTier {
     match tier {
-        Tier::Builtin => SkillTier::Builtin,
-        Tier::Extension => SkillTier::Extension,
-        Tier::User => SkillTier::User,
-        Tier::UserAgents => SkillTier::UserAgents,
-        Tier::Workspace => SkillTier::Workspace,
-        Tier::WorkspaceAgents => SkillTier::WorkspaceAgents,
+        DiscoveryTier::Builtin => SkillTier::Builtin,
+        DiscoveryTier::Extension => SkillTier::Extension,
+        DiscoveryTier::User => SkillTier::User,
+        DiscoveryTier::UserAgents => SkillTier::UserAgents,
+        DiscoveryTier::Workspace => SkillTier::Workspace,
+        DiscoveryTier::WorkspaceAgents => SkillTier::WorkspaceAgents,
     }
 }

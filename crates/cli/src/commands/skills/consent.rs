@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::anyhow;
-use lapidary::gemini::skills::{Package, SkillDefinition, Way};
+use lapidary::gemini::skills::{InstallMode, SkillDefinition, SkillPackage};
 
 use super::stop::Stop;
 use crate::failure::Failure;
@@ -26,11 +26,11 @@ const MOST_NAMED: usize = 20;
 
 /// What somebody is asked for.
 pub(super) struct Asked<'a> {
-    pub(super) package: &'a Package,
+    pub(super) package: &'a SkillPackage,
     /// Where it comes from, without a password.
     pub(super) source: &'a str,
     pub(super) target: &'a Path,
-    pub(super) way: Way,
+    pub(super) way: InstallMode,
 }
 
 impl Asked<'_> {
@@ -70,8 +70,8 @@ impl Asked<'_> {
 
     fn describe(&self) {
         let (doing, label) = match self.way {
-            Way::Copy => ("Installing", "Install"),
-            Way::Link => ("Linking", "Link"),
+            InstallMode::Copy => ("Installing", "Install"),
+            InstallMode::Link => ("Linking", "Link"),
         };
         complain(&format!(
             r#"{doing} agent skill(s) from "{}"."#,

@@ -1,7 +1,7 @@
 //! `skills disable`: a skill goes on a list of disabled ones.
 
 use clap::builder::NonEmptyStringValueParser;
-use lapidary::gemini::settings::{EditError, Scope};
+use lapidary::gemini::settings::{EditError, SettingsScope};
 use lapidary::gemini::skills::{self, ToggleError};
 use lapidary::vocab::skills::SkillAction;
 
@@ -36,8 +36,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let here = Here::read(&args.workspace)?;
     let scope = match args.scope {
-        ScopeArg::User => Scope::User,
-        ScopeArg::Workspace => Scope::Workspace,
+        ScopeArg::User => SettingsScope::User,
+        ScopeArg::Workspace => SettingsScope::Workspace,
     };
     let missing = Missing::of(&args.name, &here.skills());
     let toggled = skills::disable(&here.setup, &args.name, scope).map_err(toggle_failure)?;

@@ -8,7 +8,8 @@ use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::engine::git;
 use lapidary::gemini::skills::{
-    InstallError, Package, PackageError, PackageRequest, Placed, Refusal, Way, normalized,
+    InstallError, InstallMode, PackageError, PackageRequest, PlacedSkill, RefusedSkill,
+    SkillPackage, normalized,
 };
 use lapidary::vocab::skills::SkillAction;
 
@@ -73,14 +74,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         package: &package,
         source: &shown,
         target: &target,
-        way: Way::Copy,
+        way: InstallMode::Copy,
     };
     if !asked.is_given(args.consent, &stop)? {
         complain("Skill installation cancelled by user.");
         return Ok(Exit::Cancelled);
     }
     recover(&target, &|| stop.is_wanted())?;
-    let placed = package.install_unless(&target, Way::Copy, &|| stop.is_wanted());
+    let placed = package.install_unless(&target, InstallMode::Copy, &|| stop.is_wanted());
     let mut outcome = Outcome::of(SkillAction::Install);
     for skill in &placed.map_err(|error| not_copied(error, &source))? {
         outcome.moved(skill);
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     args.telling.tell(&outcome, out)
 }
 
-fn found(args: &Args, source: &Source) -> Result<Package, Failure> {
+fn found(args: &Args, source: &Source) -> Result<SkillPackage, Failure> {
     let root = source.root();
     let searched = args.path.as_ref().map(|path| root.join(path));
     let searched = normalized(searched.as_deref().unwrap_or(root));
@@ -106,7 +107,7 @@ fn found(args: &Args, source: &Source) -> Result<Package, Failure> {
         "Searching for skills in {}...",
         searched.display()
     ));
-    let package = Package::find(&PackageRequest {
+    let package = SkillPackage::find(&PackageRequest {
         root,
         path: args.path.as_deref(),
         name: &git::shown(&args.source),
@@ -153,7 +154,7 @@ pub(super) fn nothing_found(error: PackageError, named: &dyn Fn(&Path) -> String
     failure.with_hint(format!("{further}: {}", hints.join(", ")))
 }
 
-fn say_refused(refused: &[Refusal]) {
+fn say_refused(refused: &[RefusedSkill]) {
     for refusal in refused {
         complain(&format!(
             "warning: `{}`: {}",
@@ -163,7 +164,7 @@ fn say_refused(refused: &[Refusal]) {
     }
 }
 
-pub(super) fn overwritten(skill: &Placed, place: &str) -> Option<String> {
+pub(super) fn overwritten(skill: &PlacedSkill, place: &str) -> Option<String> {
     let name = &skill.name;
     let words = || format!(r#"Skill "{name}" already exists{place}. Overwriting..."#);
     skill.replaced.then(words)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
-use lapidary::gemini::skills::{Package, PackageRequest, Way};
+use lapidary::gemini::skills::{InstallMode, PackageRequest, SkillPackage};
 use lapidary::vocab::skills::SkillAction;
 
 use super::change::{Outcome, Telling};
@@ -50,14 +50,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         package: &package,
         source: &args.path,
         target: &target,
-        way: Way::Link,
+        way: InstallMode::Link,
     };
     if !asked.is_given(args.consent, &stop)? {
         complain("Skill linking cancelled by user.");
         return Ok(Exit::Cancelled);
     }
     recover(&target, &|| stop.is_wanted())?;
-    let placed = package.install_unless(&target, Way::Link, &|| stop.is_wanted());
+    let placed = package.install_unless(&target, InstallMode::Link, &|| stop.is_wanted());
     let mut outcome = Outcome::of(SkillAction::Link);
     for skill in &placed.map_err(not_installed)? {
         outcome.moved(skill);
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     args.telling.tell(&outcome, out)
 }
 
-fn found(args: &Args, here: &Here) -> Result<Package, Failure> {
+fn found(args: &Args, here: &Here) -> Result<SkillPackage, Failure> {
     let root = here.place.environment.dir.join(&args.path);
     let root = root
         .canonicalize()
@@ -80,7 +80,7 @@ fn found(args: &Args, here: &Here) -> Result<Package, Failure> {
     }
     let name = root.display().to_string();
     complain(&format!("Searching for skills in {name}..."));
-    let package = Package::find(&PackageRequest {
+    let package = SkillPackage::find(&PackageRequest {
         root: &root,
         path: None,
         name: &format!("\"{name}\""),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapidary::gemini::skills::{SkillManager, Tier, Whereabouts};
+use lapidary::gemini::skills::{DiscoveryTier, SkillLocation, SkillManager};
 
 use super::common::ScopeArg;
 
@@ -54,32 +54,34 @@ pub(super) fn instead(name: &str, scope: ScopeArg, skills: &SkillManager) -> Str
 }
 
 /// Capitals count here, as they do for Gemini CLI when it uninstalls.
-fn goes_by(found: &Whereabouts, name: &str) -> bool {
+fn goes_by(found: &SkillLocation, name: &str) -> bool {
     found.name == name || found.directory.file_name() == Some(name.as_ref())
 }
 
-fn elsewhere(found: &Whereabouts, scope: ScopeArg) -> String {
-    let Whereabouts { name, tier, .. } = found;
+fn elsewhere(found: &SkillLocation, scope: ScopeArg) -> String {
+    let SkillLocation { name, tier, .. } = found;
     let directory = found.directory.display();
     match (tier, scope) {
-        (Tier::User, ScopeArg::Workspace) => format!("it is in `{directory}`: say --scope user"),
-        (Tier::Workspace, ScopeArg::User) => {
+        (DiscoveryTier::User, ScopeArg::Workspace) => {
+            format!("it is in `{directory}`: say --scope user")
+        }
+        (DiscoveryTier::Workspace, ScopeArg::User) => {
             format!("it is in `{directory}`: say --scope workspace")
         }
-        (Tier::Builtin, _) => format!(
+        (DiscoveryTier::Builtin, _) => format!(
             "it comes with Gemini CLI: `lapidary skills disable {}` switches it off",
             quoted(name)
         ),
-        (Tier::Extension, _) => format!(
+        (DiscoveryTier::Extension, _) => format!(
             "it comes with the extension `{}`: `lapidary skills disable {}` switches it off",
             found.extension.as_deref().unwrap_or_default(),
             quoted(name)
         ),
-        (Tier::UserAgents | Tier::WorkspaceAgents, _) => format!(
+        (DiscoveryTier::UserAgents | DiscoveryTier::WorkspaceAgents, _) => format!(
             "it is in `{directory}`, where nothing is installed or uninstalled: remove it by hand"
         ),
         // Of its own scope only the one is left that has no directory of its own.
-        (Tier::User | Tier::Workspace, _) => {
+        (DiscoveryTier::User | DiscoveryTier::Workspace, _) => {
             let file = Path::new(&found.directory).join(lapidary::gemini::skills::FILE);
             format!("it is `{}`: remove it by hand", file.display())
         }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use lapidary::gemini::hooks::nearest;
-use lapidary::gemini::skills::{Conflict, SkillManager, SkillPlace, Tier};
-use lapidary::gemini::trust::{Doubt, Trust};
-use lapidary::gemini::{Notice, setup::Setup};
+use lapidary::gemini::skills::{DiscoveryTier, SkillConflict, SkillManager, SkillPlace};
+use lapidary::gemini::trust::{Trust, TrustDoubt};
+use lapidary::gemini::{FileNotice, setup::Setup};
 
 use super::common::Here;
 
@@ -25,8 +25,8 @@ impl Problems {
         let (errors, warnings): (Vec<_>, Vec<_>) = notices
             .filter(|notice| concerns_skills(notice))
             .partition(|notice| is_error(notice, &here.setup));
-        let said = |notice: &Notice| notice.to_string();
-        let conflicts = skills.conflicts.iter().filter_map(Conflict::warning);
+        let said = |notice: &FileNotice| notice.to_string();
+        let conflicts = skills.conflicts.iter().filter_map(SkillConflict::warning);
         let conflicts: Vec<_> = conflicts.collect();
         Self {
             errors: errors.into_iter().map(said).collect(),
@@ -42,7 +42,7 @@ impl Problems {
 }
 
 /// About a whole file, or about a key that decides which skills there are, or was meant to.
-fn concerns_skills(notice: &Notice) -> bool {
+fn concerns_skills(notice: &FileNotice) -> bool {
     let Some(key) = notice.key.as_deref() else {
         return true;
     };
@@ -51,11 +51,13 @@ fn concerns_skills(notice: &Notice) -> bool {
 }
 
 /// Whether a file is of no use at all.
-fn is_error(notice: &Notice, setup: &Setup) -> bool {
+fn is_error(notice: &FileNotice, setup: &Setup) -> bool {
     let mut files = setup.settings.files.iter();
     let is_bad = files.any(|file| file.path == notice.path && file.content.is_err());
     let list = match &setup.trust {
-        Trust::Unknown(Doubt::BadFile { path, .. } | Doubt::UnreadFile { path, .. }) => Some(path),
+        Trust::Unknown(TrustDoubt::BadFile { path, .. } | TrustDoubt::UnreadFile { path, .. }) => {
+            Some(path)
+        }
         _ => None,
     };
     is_bad || list == Some(&notice.path)
@@ -65,7 +67,7 @@ fn is_error(notice: &Notice, setup: &Setup) -> bool {
 pub(super) fn left_out(skills: &SkillManager) -> Option<String> {
     let places = skills.sources().places.iter();
     let of_workspace =
-        |place: &&SkillPlace| place.tier >= Tier::Workspace && place.left_out.is_some();
+        |place: &&SkillPlace| place.tier >= DiscoveryTier::Workspace && place.left_out.is_some();
     let found = places.filter(of_workspace);
     let found: Vec<_> = found.flat_map(|place| place.discover().skills).collect();
     if found.is_empty() {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::git::{self, CloneError, CloneRequest, Limits};
 use lapidary::engine::process::Supervisor;
-use lapidary::gemini::mark::{self, Held};
+use lapidary::gemini::owned_dir::{self, OwnedDir};
 use lapidary::gemini::skills::{ArchiveError, FILE, normalized, unpack};
 
 use super::common::Here;
@@ -31,7 +31,7 @@ pub(super) enum Source {
 /// A directory that something was unpacked or cloned into. It has our mark, and what was fetched in a directory of its own.
 pub(super) struct Fetched {
     /// Locked as long as we live, so that others can tell.
-    directory: Held,
+    directory: OwnedDir,
     source: PathBuf,
 }
 
@@ -181,7 +181,7 @@ impl Fetched {
     }
 
     fn make_in(beside: &Path) -> io::Result<Self> {
-        let directory = Held::make(beside, FETCHED)?;
+        let directory = OwnedDir::make(beside, FETCHED)?;
         directory.lock();
         let source = directory.path().join("source");
         // From here on it is cleared away, come what may.
@@ -204,15 +204,15 @@ fn clear_leftovers(directory: &Path) {
         if !entry.file_name().to_string_lossy().starts_with(FETCHED) {
             continue;
         }
-        if let Some(held) = Held::find(&entry.path()).filter(is_abandoned) {
+        if let Some(held) = OwnedDir::find(&entry.path()).filter(is_abandoned) {
             let _ = held.clear();
         } else if is_old(entry.metadata()) {
-            mark::sweep(&entry.path(), FETCHED);
+            owned_dir::sweep(&entry.path(), FETCHED);
         }
     }
 }
 
-fn is_abandoned(held: &Held) -> bool {
+fn is_abandoned(held: &OwnedDir) -> bool {
     is_old(held.metadata()) && held.lock()
 }
 

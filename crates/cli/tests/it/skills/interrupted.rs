@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use lapidary::gemini::mark;
+use lapidary::gemini::owned_dir;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -64,7 +64,7 @@ fn is_marked(stage: &Stage) -> bool {
     let skills = stage.path(SKILLS);
     desks(stage)
         .iter()
-        .any(|desk| mark::is_ours(&skills.join(desk)))
+        .any(|desk| owned_dir::is_ours(&skills.join(desk)))
 }
 
 fn install(stage: &Stage) -> Child {
@@ -214,7 +214,7 @@ fn what_somebody_fetched_who_was_killed_is_cleared_away_by_the_next_but_not_what
         fs::create_dir(directory).unwrap();
     }
     for directory in [dead, alive, young] {
-        mark::leave(directory).unwrap();
+        owned_dir::leave(directory).unwrap();
     }
     // Called as ours are, and with a mark that is true of another.
     fs::copy(dead.join("mark"), foreign.join("mark")).unwrap();
@@ -258,7 +258,7 @@ fn what_cannot_be_finished_is_said_and_kept() {
     let stage = Stage::new();
     let desk = stage.path(&format!("{SKILLS}/.lapidary-killed"));
     fs::create_dir_all(&desk).unwrap();
-    mark::leave(&desk).unwrap();
+    owned_dir::leave(&desk).unwrap();
     stage.write(&format!("{SKILLS}/.lapidary-killed/plan"), "no plan");
     stage.write("project/package/SKILL.md", skill("fresh"));
     let ran = stage.run(&["install", "package", "--consent"]);

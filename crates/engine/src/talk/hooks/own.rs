@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_gemini::hooks::{Entry, HookEvent};
+use lapidary_gemini::hooks::{HookEntry, HookEvent};
 use lapidary_vocab::event::Provider;
 
 use super::HookRunner;
@@ -72,7 +72,7 @@ impl HookRunner {
         self.enabled(event).next().is_some()
     }
 
-    fn enabled(&self, event: HookEvent) -> impl Iterator<Item = &Entry> {
+    fn enabled(&self, event: HookEvent) -> impl Iterator<Item = &HookEntry> {
         let hooks = self.hooks.registry.hooks.iter();
         hooks.filter(move |entry| entry.enabled && entry.hook.event == event)
     }

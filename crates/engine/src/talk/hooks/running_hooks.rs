@@ -1,6 +1,6 @@
 //! Hooks that run. A caller that drops the answer ends the hook; what became of it is told all the same.
 
-use lapidary_gemini::hooks::Plan;
+use lapidary_gemini::hooks::HookPlan;
 use lapidary_wire::gemini::hooks::HookInput;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +21,7 @@ impl RunningHooks {
     /// Fires a plan, and has it told what became of it. Dropping this ends the hooks.
     pub(super) async fn fire(
         &self,
-        plan: Plan,
+        plan: HookPlan,
         input: HookInput,
         around: Surroundings,
         tell: impl FnOnce(&Fired) + Send + 'static,

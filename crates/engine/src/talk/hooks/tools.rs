@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lapidary_gemini::hooks::{HookEvent, Plan};
+use lapidary_gemini::hooks::{HookEvent, HookPlan};
 use lapidary_vocab::event::DecidedBy;
 use lapidary_wire::gemini::hooks::{EventDetails, HookToolCall};
 
@@ -18,7 +18,7 @@ const DENIED: &str = "a hook denied it: ";
 #[derive(Debug)]
 struct HookRound<'a> {
     name: String,
-    plan: Plan,
+    plan: HookPlan,
     file: Option<&'a Path>,
 }
 

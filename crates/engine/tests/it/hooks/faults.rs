@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use lapidary_engine::hooks::{Effect, Fired, HookError, MOST_COMPLAINTS, MOST_OUTPUT, Ran, fire};
 use lapidary_engine::process::Exit;
-use lapidary_gemini::hooks::Plan;
+use lapidary_gemini::hooks::HookPlan;
 use lapidary_testkit::patience::{HANG, wait_until};
 use lapidary_wire::gemini::hooks::{EventDetails, HookOutput, HookToolCall};
 use serde_json::json;
@@ -200,9 +200,9 @@ async fn it_does_not_read_what_it_is_told() {
         input: json!({"content": "x".repeat(5 << 20)}),
         ..HookToolCall::default()
     }));
-    let plan = |command| Plan {
+    let plan = |command| HookPlan {
         hooks: vec![hook(command)],
-        ..Plan::default()
+        ..HookPlan::default()
     };
     for command in [
         "exec <&-; sleep 0.1; echo ok",
@@ -239,11 +239,11 @@ async fn it_is_killed() {
 async fn nobody_wants_its_answer_any_more() {
     let scene = Scene::new();
     let cancel = CancellationToken::new();
-    let plan = Plan {
+    let plan = HookPlan {
         hooks: vec![hook(
             "echo '{\"decision\":\"deny\"}'; (setsid sleep 60 &); sleep 60",
         )],
-        ..Plan::default()
+        ..HookPlan::default()
     };
     let around = scene.around();
     let firing = fire(&plan, scene.call(), &around, &cancel);
@@ -346,9 +346,9 @@ async fn whoever_waits_for_a_turn_that_nobody_wants_any_more_is_not_started() {
     let scene = Scene::new();
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let plan = Plan {
+    let plan = HookPlan {
         hooks: vec![hook("touch begun")],
-        ..Plan::default()
+        ..HookPlan::default()
     };
     let fired = fire(&plan, scene.call(), &scene.around(), &cancel).await;
     let error = fired.runs[0].error.as_ref();

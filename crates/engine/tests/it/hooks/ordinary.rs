@@ -108,9 +108,9 @@ async fn a_tools_input_is_changed_for_the_next() {
 async fn arguments_that_nobody_can_change_stay_what_they_are_for_the_next() {
     let scene = Scene::new();
     let change = json!({"hookSpecificOutput": {"tool_input": {"file_path": "b.txt"}}});
-    let plan = lapidary_gemini::hooks::Plan {
+    let plan = lapidary_gemini::hooks::HookPlan {
         hooks: vec![hook(&format!("echo '{change}'")), hook("cat")],
-        order: lapidary_gemini::hooks::Order::Sequential,
+        order: lapidary_gemini::hooks::RunOrder::Sequential,
         ..Default::default()
     };
     let around = lapidary_engine::hooks::Surroundings {
@@ -156,7 +156,7 @@ async fn nothing_that_others_choose_is_run() {
             session_cwd: Some(scene.path().join(text)),
             ..scene.around()
         };
-        let plan = lapidary_gemini::hooks::Plan {
+        let plan = lapidary_gemini::hooks::HookPlan {
             hooks: commands.map(hook).into(),
             ..Default::default()
         };
@@ -190,11 +190,11 @@ async fn a_project_that_is_not_trusted_runs_nothing() {
     let scene = Scene::new();
     let mut around = scene.around();
     around.is_trusted = false;
-    let plan = lapidary_gemini::hooks::Plan {
+    let plan = lapidary_gemini::hooks::HookPlan {
         hooks: vec![
             hook("touch ran; exit 2"),
             Hook {
-                source: lapidary_gemini::hooks::Source::Extension("e".into()),
+                source: lapidary_gemini::hooks::HookSource::Extension("e".into()),
                 ..hook("touch extension")
             },
         ],

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use lapidary_engine::hooks::{Redaction, Surroundings, fire};
-use lapidary_gemini::hooks::Plan;
+use lapidary_gemini::hooks::HookPlan;
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars};
 use serde_json::{Value, json};
@@ -38,9 +38,9 @@ async fn what_is_kept_back_does_not_reach_it() {
     let mut around = scene.around();
     let token = ("MY_TOKEN".into(), "secret".into());
     around.variables.push(token);
-    let plan = Plan {
+    let plan = HookPlan {
         hooks: vec![hook("echo \"$MY_TOKEN|$INHERITED|${GEMINI_CWD}\"")],
-        ..Plan::default()
+        ..HookPlan::default()
     };
     let cwd = scene.path().display();
     for (enabled, expected) in [(true, ""), (false, "secret")] {

@@ -1,31 +1,33 @@
 //! What is no hook: unknown events, odd values, a `type` that is none.
 
 use super::super::names::{claude_event, other_event};
-use super::super::{LeftOut, Misfit, Registry};
-use super::{Found, Report, Severity};
+use super::super::{HookProblem, HookRegistry, LeftOut};
+use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::file;
 
-pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
+pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     for left in &registry.left_out {
-        if left.misfit == Misfit::File {
+        if left.misfit == HookProblem::File {
             unusable(report, left);
             continue;
         }
         let found = match left.misfit {
-            Misfit::Event => event(left),
+            HookProblem::Event => event(left),
             // An extension that is not active has its reasons.
-            Misfit::Extension => about(left, Severity::Note, "inactive_extension", None),
-            Misfit::Type => about(left, Severity::Error, "bad_type", hint(left)),
-            Misfit::Shape | Misfit::Command | Misfit::Matcher | Misfit::Trust | Misfit::File => {
-                about(left, Severity::Error, "bad_definition", hint(left))
-            }
+            HookProblem::Extension => about(left, LintSeverity::Note, "inactive_extension", None),
+            HookProblem::Type => about(left, LintSeverity::Error, "bad_type", hint(left)),
+            HookProblem::Shape
+            | HookProblem::Command
+            | HookProblem::Matcher
+            | HookProblem::Trust
+            | HookProblem::File => about(left, LintSeverity::Error, "bad_definition", hint(left)),
         };
         report.add(&left.origin, &left.place, found);
     }
 }
 
 /// A file that cannot be used, with the place of the mistake if it has one.
-fn unusable(report: &mut Report<'_>, left: &LeftOut) {
+fn unusable(report: &mut FindingReport<'_>, left: &LeftOut) {
     let path = &left.origin;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut settings = report.setup.settings.files.iter();
@@ -43,8 +45,8 @@ fn unusable(report: &mut Report<'_>, left: &LeftOut) {
             Ok(_) => (None, format!("is skipped: {}", left.why)),
         },
     };
-    let found = Found {
-        severity: Severity::Error,
+    let found = UnplacedFinding {
+        severity: LintSeverity::Error,
         code: "unusable_file",
         subject: &name,
         sentence: format!("`{name}` {why}"),
@@ -55,11 +57,11 @@ fn unusable(report: &mut Report<'_>, left: &LeftOut) {
 
 fn about<'a>(
     left: &'a LeftOut,
-    severity: Severity,
+    severity: LintSeverity,
     code: &'static str,
     hint: Option<String>,
-) -> Found<'a> {
-    Found {
+) -> UnplacedFinding<'a> {
+    UnplacedFinding {
         severity,
         code,
         subject: &left.what,
@@ -75,7 +77,7 @@ fn named(left: &LeftOut) -> String {
     }
 }
 
-fn event(left: &LeftOut) -> Found<'_> {
+fn event(left: &LeftOut) -> UnplacedFinding<'_> {
     let name = &left.what;
     let hint = match claude_event(name) {
         Ok(Some(event)) => format!(
@@ -84,8 +86,8 @@ fn event(left: &LeftOut) -> Found<'_> {
         Ok(None) => "that is an event of Claude Code's; Gemini CLI has nothing like it".to_owned(),
         Err(()) => other_event(name),
     };
-    Found {
-        severity: Severity::Error,
+    UnplacedFinding {
+        severity: LintSeverity::Error,
         code: "unknown_event",
         subject: name,
         sentence: format!("unknown hook event `{name}`, so none of its hooks run"),
@@ -96,10 +98,14 @@ fn event(left: &LeftOut) -> Found<'_> {
 fn hint(left: &LeftOut) -> Option<String> {
     let shape = r#"{"matcher": "…", "hooks": [{"type": "command", "command": "…"}]}"#;
     Some(match left.misfit {
-        Misfit::Type => "write `\"type\": \"command\"`; case counts".to_owned(),
-        Misfit::Command => "write what the shell is to run as `\"command\": \"…\"`".to_owned(),
-        Misfit::Matcher => "write a matcher as one text, such as \"write_file|replace\"".to_owned(),
-        Misfit::Shape => format!("a definition looks like {shape}"),
-        Misfit::File | Misfit::Event | Misfit::Extension | Misfit::Trust => return None,
+        HookProblem::Type => "write `\"type\": \"command\"`; case counts".to_owned(),
+        HookProblem::Command => "write what the shell is to run as `\"command\": \"…\"`".to_owned(),
+        HookProblem::Matcher => {
+            "write a matcher as one text, such as \"write_file|replace\"".to_owned()
+        }
+        HookProblem::Shape => format!("a definition looks like {shape}"),
+        HookProblem::File | HookProblem::Event | HookProblem::Extension | HookProblem::Trust => {
+            return None;
+        }
     })
 }

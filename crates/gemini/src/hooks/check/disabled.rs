@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::super::Registry;
-use super::{Found, Report, Severity};
+use super::super::HookRegistry;
+use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::settings::{at, kind};
 
-pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
+pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     let files = report.setup.settings.files.iter();
     let files: Vec<(PathBuf, _)> = files
         .filter_map(|file| Some((file.path.clone(), file.content.as_ref().ok()?.clone())))
@@ -17,8 +17,8 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
     for (path, content) in &files {
         let get = |keys: &[&str]| at(content, keys);
         if registry.switched_off_by.contains(path) && get(&["hooksConfig", "enabled"]).is_some() {
-            let all = Found {
-                severity: Severity::Warning,
+            let all = UnplacedFinding {
+                severity: LintSeverity::Warning,
                 code: "all_disabled",
                 subject: "hooks",
                 sentence: match registry.hooks.len() {
@@ -36,11 +36,11 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
 }
 
 /// Switches that nobody can read.
-fn odd(report: &mut Report<'_>, path: &Path, config: Option<&Value>) {
-    const NOTHING: (Severity, &str) = (Severity::Error, "it switches nothing off");
+fn odd(report: &mut FindingReport<'_>, path: &Path, config: Option<&Value>) {
+    const NOTHING: (LintSeverity, &str) = (LintSeverity::Error, "it switches nothing off");
     // What is added to the list of the defaults becomes an item of it.
-    const ONE: (Severity, &str) = (
-        Severity::Warning,
+    const ONE: (LintSeverity, &str) = (
+        LintSeverity::Warning,
         "Gemini CLI complains, and takes it for a list of that one name",
     );
     let ((severity, so), place, what) = match config {
@@ -59,7 +59,7 @@ fn odd(report: &mut Report<'_>, path: &Path, config: Option<&Value>) {
         }
     };
     let name = place.join(".");
-    let found = Found {
+    let found = UnplacedFinding {
         severity,
         code: "bad_config",
         subject: &name,
@@ -70,7 +70,12 @@ fn odd(report: &mut Report<'_>, path: &Path, config: Option<&Value>) {
 }
 
 /// Names in the list: of hooks, or of none.
-fn names(report: &mut Report<'_>, registry: &Registry, path: &Path, list: Option<&Value>) {
+fn names(
+    report: &mut FindingReport<'_>,
+    registry: &HookRegistry,
+    path: &Path,
+    list: Option<&Value>,
+) {
     let hooks = registry.hooks.iter();
     let known: HashSet<&str> = hooks.map(|entry| entry.hook.display_name()).collect();
     let alone = list.filter(|list| list.is_string()).into_iter();
@@ -86,11 +91,11 @@ fn names(report: &mut Report<'_>, registry: &Registry, path: &Path, list: Option
             let sentence = format!("no hook here is called `{name}`");
             ("disabled_unknown", sentence, None)
         };
-        let severity = Severity::Note;
+        let severity = LintSeverity::Note;
         report.add(
             path,
             &place,
-            Found {
+            UnplacedFinding {
                 severity,
                 code,
                 subject: name,
@@ -102,7 +107,11 @@ fn names(report: &mut Report<'_>, registry: &Registry, path: &Path, list: Option
 }
 
 /// Keys of older versions.
-fn old<'v>(report: &mut Report<'_>, path: &Path, get: &impl Fn(&[&str]) -> Option<&'v Value>) {
+fn old<'v>(
+    report: &mut FindingReport<'_>,
+    path: &Path,
+    get: &impl Fn(&[&str]) -> Option<&'v Value>,
+) {
     let moved = |key: &str| Some(format!("write `hooksConfig.{key}`"));
     if let Some(value) = get(&["hooks", "enabled"]) {
         let is_off = value == &Value::Bool(false);
@@ -114,11 +123,11 @@ fn old<'v>(report: &mut Report<'_>, path: &Path, get: &impl Fn(&[&str]) -> Optio
         report.add(
             path,
             &keys(&["hooks", "enabled"]),
-            Found {
+            UnplacedFinding {
                 severity: if is_off {
-                    Severity::Error
+                    LintSeverity::Error
                 } else {
-                    Severity::Warning
+                    LintSeverity::Warning
                 },
                 code: "old_key",
                 subject: "hooks.enabled",
@@ -129,8 +138,8 @@ fn old<'v>(report: &mut Report<'_>, path: &Path, get: &impl Fn(&[&str]) -> Optio
     }
     if let Some(value) = get(&["hooks", "disabled"]) {
         let is_off = value.as_array().is_some_and(|list| !list.is_empty());
-        report.add(path, &keys(&["hooks", "disabled"]), Found {
-            severity: if is_off { Severity::Error } else { Severity::Warning },
+        report.add(path, &keys(&["hooks", "disabled"]), UnplacedFinding {
+            severity: if is_off { LintSeverity::Error } else { LintSeverity::Warning },
             code: "old_key",
             subject: "hooks.disabled",
             sentence: "`hooks.disabled` no longer switches anything off in Gemini CLI, which runs those hooks; Lapidary does not".to_owned(),
@@ -141,8 +150,8 @@ fn old<'v>(report: &mut Report<'_>, path: &Path, get: &impl Fn(&[&str]) -> Optio
         report.add(
             path,
             &keys(&["hooks", "notifications"]),
-            Found {
-                severity: Severity::Warning,
+            UnplacedFinding {
+                severity: LintSeverity::Warning,
                 code: "old_key",
                 subject: "hooks.notifications",
                 sentence:

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::super::Registry;
-use super::{Found, Report, Severity};
-use crate::jsonc::Node;
+use super::super::HookRegistry;
+use super::{FindingReport, LintSeverity, UnplacedFinding};
+use crate::jsonc::JsoncNode;
 
-pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
+pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     for path in report.files(registry) {
         keys(report, &path);
     }
@@ -15,16 +15,16 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
 }
 
 /// Keys of one object that are the same, where hooks are.
-fn keys(report: &mut Report<'_>, path: &Path) {
+fn keys(report: &mut FindingReport<'_>, path: &Path) {
     let Some(text) = report.spots.text(path) else {
         return;
     };
     let mut twice = Vec::new();
     let root = &text.tree.root;
-    doubled(root, &mut twice, Depth::Here);
+    doubled(root, &mut twice, DuplicateDepth::Here);
     for child in &root.children {
         if child.key == "hooks" || child.key == "hooksConfig" {
-            doubled(&child.node, &mut twice, Depth::All);
+            doubled(&child.node, &mut twice, DuplicateDepth::All);
         }
     }
     let twice: Vec<_> = twice
@@ -35,8 +35,8 @@ fn keys(report: &mut Report<'_>, path: &Path) {
         report.add_at(
             path,
             Some(place),
-            Found {
-                severity: Severity::Error,
+            UnplacedFinding {
+                severity: LintSeverity::Error,
                 code: "duplicate_key",
                 subject: &key,
                 sentence: format!(
@@ -49,27 +49,28 @@ fn keys(report: &mut Report<'_>, path: &Path) {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Depth {
+enum DuplicateDepth {
     Here,
     All,
 }
 
 /// The keys of an object that come again, with where they are.
-fn doubled(node: &Node, twice: &mut Vec<(String, usize)>, depth: Depth) {
-    let is_ours = |key: &str| depth == Depth::All || key == "hooks" || key == "hooksConfig";
+fn doubled(node: &JsoncNode, twice: &mut Vec<(String, usize)>, depth: DuplicateDepth) {
+    let is_ours =
+        |key: &str| depth == DuplicateDepth::All || key == "hooks" || key == "hooksConfig";
     let mut later = HashSet::new();
     for child in node.children.iter().rev() {
         if !later.insert(&child.key) && is_ours(&child.key) {
             twice.push((child.key.clone(), child.start));
         }
-        if depth == Depth::All {
+        if depth == DuplicateDepth::All {
             doubled(&child.node, twice, depth);
         }
     }
 }
 
 /// Hooks of one event that are the same to Gemini CLI.
-fn hooks(report: &mut Report<'_>, registry: &Registry) {
+fn hooks(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     let mut seen = HashMap::new();
     for entry in &registry.hooks {
         let hook = &entry.hook;
@@ -77,8 +78,8 @@ fn hooks(report: &mut Report<'_>, registry: &Registry) {
         let Some(first) = seen.insert(key, &hook.origin) else {
             continue;
         };
-        let found = Found {
-            severity: Severity::Note,
+        let found = UnplacedFinding {
+            severity: LintSeverity::Note,
             code: "duplicate_hook",
             subject: hook.display_name(),
             sentence: format!(

@@ -1,10 +1,10 @@
 //! Keys that Gemini CLI passes over without a word, where hooks are written, and what was probably meant.
 
 use super::super::names::nearest;
-use super::super::{HookEvent, Registry};
-use super::spots::Text;
-use super::{Found, Report, Severity};
-use crate::jsonc::Node;
+use super::super::{HookEvent, HookRegistry};
+use super::positions::PositionedText;
+use super::{FindingReport, LintSeverity, UnplacedFinding};
+use crate::jsonc::JsoncNode;
 
 const SECTIONS: [&str; 2] = ["hooks", "hooksConfig"];
 const CONFIG: [&str; 3] = ["enabled", "disabled", "notifications"];
@@ -21,24 +21,24 @@ const HOOK: [&str; 7] = [
 ];
 
 /// A key that nobody knows, and where it begins.
-struct Unknown {
+struct UnlistedKey {
     key: String,
     start: usize,
     /// What it stands in: an event, or a section of the settings.
     subject: String,
     /// What that is.
-    within: Within,
+    within: KeyContext,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Within {
+enum KeyContext {
     Settings,
     Config,
     Definition,
     Hook,
 }
 
-impl Within {
+impl KeyContext {
     fn known(self) -> &'static [&'static str] {
         match self {
             Self::Settings => &SECTIONS,
@@ -58,7 +58,7 @@ impl Within {
     }
 }
 
-pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
+pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     for path in report.files(registry) {
         let Some(text) = report.spots.text(&path) else {
             continue;
@@ -71,17 +71,17 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
     }
 }
 
-fn found(unknown: &Unknown) -> Found<'_> {
-    let Unknown { key, within, .. } = unknown;
-    let is_switch = *within == Within::Hook && matches!(key.as_str(), "enabled" | "disabled");
+fn found(unknown: &UnlistedKey) -> UnplacedFinding<'_> {
+    let UnlistedKey { key, within, .. } = unknown;
+    let is_switch = *within == KeyContext::Hook && matches!(key.as_str(), "enabled" | "disabled");
     let hint = if is_switch {
         Some("`hooksConfig.disabled` has the names of disabled hooks".to_owned())
     } else {
         let meant = nearest(key, within.known().iter().copied());
         meant.map(|meant| format!("did you mean `{meant}`?"))
     };
-    Found {
-        severity: Severity::Warning,
+    UnplacedFinding {
+        severity: LintSeverity::Warning,
         code: "unknown_key",
         subject: &unknown.subject,
         sentence: format!(
@@ -92,23 +92,23 @@ fn found(unknown: &Unknown) -> Found<'_> {
     }
 }
 
-fn unknown(text: &Text) -> Vec<Unknown> {
+fn unknown(text: &PositionedText) -> Vec<UnlistedKey> {
     let mut found = Vec::new();
     let root = &text.tree.root;
     for child in &root.children {
         let is_known = SECTIONS.contains(&child.key.as_str());
         // Other sections are none of ours; one that is nearly ours is a slip.
         if !is_known && nearest(&child.key, SECTIONS.into_iter()).is_some() {
-            found.push(Unknown {
+            found.push(UnlistedKey {
                 key: child.key.clone(),
                 start: child.start,
                 subject: child.key.clone(),
-                within: Within::Settings,
+                within: KeyContext::Settings,
             });
         }
     }
     if let Some(config) = root.child("hooksConfig") {
-        keys(&config.node, "hooksConfig", Within::Config, &mut found);
+        keys(&config.node, "hooksConfig", KeyContext::Config, &mut found);
     }
     for event in root.child("hooks").iter().flat_map(|it| &it.node.children) {
         if event.key.parse::<HookEvent>().is_ok() {
@@ -120,7 +120,12 @@ fn unknown(text: &Text) -> Vec<Unknown> {
     found
 }
 
-fn definition_keys(text: &Text, definition: &Node, event: &str, found: &mut Vec<Unknown>) {
+fn definition_keys(
+    text: &PositionedText,
+    definition: &JsoncNode,
+    event: &str,
+    found: &mut Vec<UnlistedKey>,
+) {
     // One without hooks is none, and that is said.
     let Some(hooks) = definition
         .child("hooks")
@@ -128,20 +133,20 @@ fn definition_keys(text: &Text, definition: &Node, event: &str, found: &mut Vec<
     else {
         return;
     };
-    keys(definition, event, Within::Definition, found);
+    keys(definition, event, KeyContext::Definition, found);
     let hooks = hooks.node.children.iter().map(|hook| &hook.node);
     for hook in hooks.filter(|hook| is_object(text, hook)) {
-        keys(hook, event, Within::Hook, found);
+        keys(hook, event, KeyContext::Hook, found);
     }
 }
 
-fn keys(object: &Node, subject: &str, within: Within, found: &mut Vec<Unknown>) {
+fn keys(object: &JsoncNode, subject: &str, within: KeyContext, found: &mut Vec<UnlistedKey>) {
     // Where comments are not allowed, people write them as keys.
     let is_remark = |key: &str| key.starts_with(['_', '$', '/', '#']);
     for child in &object.children {
         let key = child.key.as_str();
         if !within.known().contains(&key) && !is_remark(key) {
-            found.push(Unknown {
+            found.push(UnlistedKey {
                 key: key.to_owned(),
                 start: child.start,
                 subject: subject.to_owned(),
@@ -152,14 +157,14 @@ fn keys(object: &Node, subject: &str, within: Within, found: &mut Vec<Unknown>) 
 }
 
 /// The items of a list; one that stands alone is a list of one.
-fn items<'a>(text: &Text, node: &'a Node) -> Vec<&'a Node> {
+fn items<'a>(text: &PositionedText, node: &'a JsoncNode) -> Vec<&'a JsoncNode> {
     if is_object(text, node) {
         return vec![node];
     }
     node.children.iter().map(|child| &child.node).collect()
 }
 
-fn is_object(text: &Text, node: &Node) -> bool {
+fn is_object(text: &PositionedText, node: &JsoncNode) -> bool {
     let bytes = text.tree.plain.text.as_bytes();
     bytes.get(node.span.start) == Some(&b'{')
 }

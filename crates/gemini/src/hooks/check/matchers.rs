@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::super::names::{TOOLS, nearest, tool_meant};
-use super::super::{Entry, Hook, HookEvent, MatcherKind};
-use super::{Found, Report, Severity};
+use super::super::{Hook, HookEntry, HookEvent, MatcherKind};
+use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::js;
 use crate::js::regex::{self, PatternMatch};
 
@@ -17,13 +17,13 @@ const MOST_WORDS: usize = 20;
 /// The words that are in Gemini CLI's source but that nothing sends.
 const NEVER_SENT: [&str; 3] = ["logout", "prompt_input_exit", "other"];
 
-pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
+pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
     for (severity, code, sentence, hint) in about(&entry.hook) {
         let subject = entry.hook.display_name();
         report.add_to(
             entry,
             "../matcher",
-            Found {
+            UnplacedFinding {
                 severity,
                 code,
                 subject,
@@ -34,18 +34,18 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
     }
 }
 
-type About = (Severity, &'static str, String, Option<String>);
+type MatcherSubject = (LintSeverity, &'static str, String, Option<String>);
 
 /// Why a hook's matcher can never match, if that is certain.
 pub(in crate::hooks) fn never_matches(hook: &Hook) -> Option<String> {
     let (severity, code, sentence, _) = about(hook).into_iter().next()?;
     let is_dead = code == "bad_matcher" || code == "dead_matcher";
     let is_all_of_it =
-        severity == Severity::Error || matches!(hook.event.matching(), MatcherKind::Exact(_));
+        severity == LintSeverity::Error || matches!(hook.event.matching(), MatcherKind::Exact(_));
     (is_dead && is_all_of_it).then_some(sentence)
 }
 
-fn about(hook: &Hook) -> Vec<About> {
+fn about(hook: &Hook) -> Vec<MatcherSubject> {
     let pattern = hook.matcher.as_deref().map(js::trim);
     let Some(pattern) = pattern.filter(|it| !it.is_empty() && *it != "*") else {
         return Vec::new();
@@ -65,9 +65,9 @@ fn shown(pattern: &str) -> String {
     }
 }
 
-fn ignored(event: HookEvent) -> About {
+fn ignored(event: HookEvent) -> MatcherSubject {
     (
-        Severity::Warning,
+        LintSeverity::Warning,
         "ignored_matcher",
         format!("{event} has nothing to match: the matcher is ignored, and the hook always runs"),
         Some("leave the matcher out".to_owned()),
@@ -75,11 +75,11 @@ fn ignored(event: HookEvent) -> About {
 }
 
 /// Session events compare letter for letter.
-fn word(event: HookEvent, pattern: &str, words: &[&'static str]) -> Option<About> {
+fn word(event: HookEvent, pattern: &str, words: &[&'static str]) -> Option<MatcherSubject> {
     if NEVER_SENT.contains(&pattern) && words.contains(&pattern) {
         let sentence =
             format!("nothing ends with `{pattern}` in Gemini CLI 0.61, so the hook never runs");
-        return Some((Severity::Warning, "dead_matcher", sentence, None));
+        return Some((LintSeverity::Warning, "dead_matcher", sentence, None));
     }
     if words.contains(&pattern) {
         return None;
@@ -101,11 +101,11 @@ fn word(event: HookEvent, pattern: &str, words: &[&'static str]) -> Option<About
     let sentence = format!(
         "{event} compares a matcher letter for letter, and `{pattern}` is none of its words: the hook never runs"
     );
-    Some((Severity::Error, "dead_matcher", sentence, Some(hint)))
+    Some((LintSeverity::Error, "dead_matcher", sentence, Some(hint)))
 }
 
 /// Tools are matched by a regular expression, and their names are known but for those of servers and agents.
-fn tool(pattern: &str) -> Vec<About> {
+fn tool(pattern: &str) -> Vec<MatcherSubject> {
     let Some(words) = regex::plain_words(pattern) else {
         return expression(pattern).into_iter().collect();
     };
@@ -116,7 +116,7 @@ fn tool(pattern: &str) -> Vec<About> {
 }
 
 /// A matcher that is more than words.
-fn expression(pattern: &str) -> Option<About> {
+fn expression(pattern: &str) -> Option<MatcherSubject> {
     let found: Vec<PatternMatch> = TOOLS
         .iter()
         .map(|tool| regex::search(pattern, tool))
@@ -129,7 +129,7 @@ fn expression(pattern: &str) -> Option<About> {
     {
         let sentence =
             format!("cannot tell what `{pattern}` matches: {why}; Lapidary runs the hook");
-        return Some((Severity::Warning, "hard_matcher", sentence, None));
+        return Some((LintSeverity::Warning, "hard_matcher", sentence, None));
     }
     if found
         .iter()
@@ -139,7 +139,7 @@ fn expression(pattern: &str) -> Option<About> {
             "`{pattern}` is not a regular expression, so it is compared as plain text and matches no tool"
         );
         return Some((
-            Severity::Error,
+            LintSeverity::Error,
             "bad_matcher",
             sentence,
             Some("close every bracket, and put `\\\\` before what stands for itself".to_owned()),
@@ -150,11 +150,11 @@ fn expression(pattern: &str) -> Option<About> {
         return None;
     }
     let sentence = format!("`{pattern}` matches none of Gemini CLI's own tools");
-    Some((Severity::Warning, "unknown_tool", sentence, None))
+    Some((LintSeverity::Warning, "unknown_tool", sentence, None))
 }
 
 /// One of the words of a matcher that is nothing but words.
-fn tool_word(pattern: &str, word: &str) -> Option<About> {
+fn tool_word(pattern: &str, word: &str) -> Option<MatcherSubject> {
     let is_known = TOOLS.iter().any(|tool| tool.contains(word));
     let of_others = word.starts_with("mcp_") || word.starts_with("discovered_tool_");
     if is_known || of_others {
@@ -171,9 +171,9 @@ fn tool_word(pattern: &str, word: &str) -> Option<About> {
             .split('|')
             .any(|other| TOOLS.iter().any(|tool| tool.contains(other)));
         let severity = if others {
-            Severity::Warning
+            LintSeverity::Warning
         } else {
-            Severity::Error
+            LintSeverity::Error
         };
         let sentence =
             format!("no tool is called `{word}`{whole}: it never matches, and case counts");
@@ -186,5 +186,5 @@ fn tool_word(pattern: &str, word: &str) -> Option<About> {
     }
     let sentence = format!("`{word}`{whole} is in the name of none of Gemini CLI's own tools");
     let hint = nearest(word, TOOLS.into_iter()).map(|tool| format!("did you mean `{tool}`?"));
-    Some((Severity::Warning, "unknown_tool", sentence, hint))
+    Some((LintSeverity::Warning, "unknown_tool", sentence, hint))
 }

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::super::Registry;
+use super::super::HookRegistry;
 use super::super::notices::notices;
-use super::{Found, Report, Severity};
+use super::{FindingReport, LintSeverity, UnplacedFinding};
 
-pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
+pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     let findings = report.findings.iter();
     let told: HashSet<_> = findings.map(|it| (it.path.clone(), it.place)).collect();
     // Gemini CLI does not start with it, and nobody who wants hooks goes on.
@@ -25,11 +25,11 @@ pub(super) fn look(report: &mut Report<'_>, registry: &Registry) {
             None => notice.sentence.clone(),
         };
         let severity = if notice.key.is_none() && unusable.as_ref() == Some(&notice.path) {
-            Severity::Error
+            LintSeverity::Error
         } else {
-            Severity::Warning
+            LintSeverity::Warning
         };
-        let found = Found {
+        let found = UnplacedFinding {
             severity,
             code,
             subject,

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::Entry;
-use super::{Found, Report, Severity, shebang, silence};
+use super::super::HookEntry;
+use super::{FindingReport, LintSeverity, UnplacedFinding, shebang, silence};
 
 /// What runs the script that follows it.
 const INTERPRETERS: [&str; 14] = [
@@ -20,13 +20,13 @@ const BUILTINS: [&str; 38] = [
     "until", "while",
 ];
 
-pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
+pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
     let hook = &entry.hook;
     silence::look_at_command(report, entry);
     let Some(words) = simple_command(&hook.command) else {
         return;
     };
-    let around = Around {
+    let around = ScriptContext {
         workspace: &report.setup.workspace,
         home: report.surroundings.home,
     };
@@ -34,11 +34,11 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
     let name = program.rsplit('/').next().unwrap_or(program);
     if INTERPRETERS.contains(&name) {
         if let Some(script) = script_of(&words[1..]).and_then(|word| around.path(word)) {
-            present(report, entry, &script, Use::Read);
+            present(report, entry, &script, FileUse::Read);
         }
     } else if program.contains('/') {
         if let Some(path) = around.path(program) {
-            present(report, entry, &path, Use::Run);
+            present(report, entry, &path, FileUse::Run);
         }
     } else if is_missing(program, report.surroundings.search_path) {
         let blocks = if silence::can_object(hook.event) {
@@ -53,7 +53,7 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
             report,
             entry,
             "missing_program",
-            Severity::Warning,
+            LintSeverity::Warning,
             sentence,
             None,
         );
@@ -62,12 +62,12 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
 
 /// What a file is wanted for.
 #[derive(Clone, Copy, PartialEq)]
-enum Use {
+enum FileUse {
     Run,
     Read,
 }
 
-fn present(report: &mut Report<'_>, entry: &Entry, path: &Path, wanted: Use) {
+fn present(report: &mut FindingReport<'_>, entry: &HookEntry, path: &Path, wanted: FileUse) {
     let shown = path.display();
     let found = match fs::metadata(path) {
         Err(error) => {
@@ -86,12 +86,12 @@ fn present(report: &mut Report<'_>, entry: &Entry, path: &Path, wanted: Use) {
             format!("its script `{shown}` is a directory"),
             None,
         )),
-        Ok(about) if wanted == Use::Run && !about.is_file() => Err((
+        Ok(about) if wanted == FileUse::Run && !about.is_file() => Err((
             "missing_script",
             format!("its script `{shown}` is not a regular file"),
             None,
         )),
-        Ok(about) if wanted == Use::Run && !is_executable(&about) => Err((
+        Ok(about) if wanted == FileUse::Run && !is_executable(&about) => Err((
             "not_executable",
             format!("its script `{shown}` is not executable, so the shell cannot start it"),
             Some(format!("chmod +x {shown}")),
@@ -100,22 +100,22 @@ fn present(report: &mut Report<'_>, entry: &Entry, path: &Path, wanted: Use) {
     };
     match found {
         Ok(()) => {
-            if wanted == Use::Run {
+            if wanted == FileUse::Run {
                 shebang::look(report, entry, path);
             }
             silence::look_at_script(report, entry, path);
         }
         Err((code, sentence, hint)) => {
-            complain(report, entry, code, Severity::Error, sentence, hint);
+            complain(report, entry, code, LintSeverity::Error, sentence, hint);
         }
     }
 }
 
 fn complain(
-    report: &mut Report<'_>,
-    entry: &Entry,
+    report: &mut FindingReport<'_>,
+    entry: &HookEntry,
     code: &'static str,
-    severity: Severity,
+    severity: LintSeverity,
     sentence: String,
     hint: Option<String>,
 ) {
@@ -123,7 +123,7 @@ fn complain(
     report.add_to(
         entry,
         "command",
-        Found {
+        UnplacedFinding {
             severity,
             code,
             subject,
@@ -166,12 +166,12 @@ fn script_of(arguments: &[String]) -> Option<&str> {
 }
 
 /// Where words lead.
-struct Around<'a> {
+struct ScriptContext<'a> {
     workspace: &'a Path,
     home: &'a Path,
 }
 
-impl Around<'_> {
+impl ScriptContext<'_> {
     /// The path that a word stands for. None if only a shell can tell.
     fn path(&self, word: &str) -> Option<PathBuf> {
         let mut word = word.to_owned();

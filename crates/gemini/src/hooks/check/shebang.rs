@@ -3,28 +3,28 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::Entry;
+use super::super::HookEntry;
 use super::scripts::is_executable;
-use super::{Found, Report, Severity};
+use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::file;
-use crate::notice::Place;
+use crate::notice::TextPosition;
 
 /// Systems look no further.
 const LONGEST: u64 = 4096;
 
-pub(super) fn look(report: &mut Report<'_>, entry: &Entry, path: &Path) {
+pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry, path: &Path) {
     let Some(line) = first_line(path) else { return };
     let Some((severity, sentence, hint)) = trouble(report, path, &line) else {
         return;
     };
-    let found = Found {
+    let found = UnplacedFinding {
         severity,
         code: "bad_interpreter",
         subject: entry.hook.display_name(),
         sentence,
         hint,
     };
-    report.add_at(path, Some(Place { line: 1, column: 1 }), found);
+    report.add_at(path, Some(TextPosition { line: 1, column: 1 }), found);
 }
 
 /// What is behind `#!`, if a file begins like that.
@@ -35,9 +35,9 @@ fn first_line(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(line).into_owned())
 }
 
-type Trouble = (Severity, String, Option<String>);
+type ShebangTrouble = (LintSeverity, String, Option<String>);
 
-fn trouble(report: &Report<'_>, path: &Path, line: &str) -> Option<Trouble> {
+fn trouble(report: &FindingReport<'_>, path: &Path, line: &str) -> Option<ShebangTrouble> {
     let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
     let program = words.next()?; // without one, the shell runs it itself
     if line.ends_with('\r') {
@@ -46,7 +46,7 @@ fn trouble(report: &Report<'_>, path: &Path, line: &str) -> Option<Trouble> {
             "its first line ends as lines do on Windows, so the shell looks for `{shown}` with a carriage return behind it, and cannot start it"
         );
         let hint = format!("sed -i 's/\\r$//' {}", path.display());
-        return Some((Severity::Error, sentence, Some(hint)));
+        return Some((LintSeverity::Error, sentence, Some(hint)));
     }
     // A relative path counts from where hooks run.
     let interpreter = report.setup.workspace.join(program);
@@ -58,7 +58,7 @@ fn trouble(report: &Report<'_>, path: &Path, line: &str) -> Option<Trouble> {
     };
     let sentence =
         format!("`{program}`, which its first line names, {what}: the shell cannot start it");
-    Some((Severity::Error, sentence, None))
+    Some((LintSeverity::Error, sentence, None))
 }
 
 /// `env` looks for the program in `PATH`, which may be another when hooks run.
@@ -66,7 +66,7 @@ fn by_env<'a>(
     program: &str,
     words: impl Iterator<Item = &'a str>,
     search_path: &[PathBuf],
-) -> Option<Trouble> {
+) -> Option<ShebangTrouble> {
     if program.rsplit('/').next() != Some("env") || search_path.is_empty() {
         return None;
     }
@@ -80,5 +80,5 @@ fn by_env<'a>(
     let sentence = format!(
         "`{name}`, which its first line names, is in no directory of PATH: `env` cannot start it"
     );
-    Some((Severity::Warning, sentence, None))
+    Some((LintSeverity::Warning, sentence, None))
 }

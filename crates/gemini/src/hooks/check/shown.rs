@@ -2,22 +2,22 @@
 
 use std::path::Path;
 
-use super::super::{Entry, HookEvent};
+use super::super::{HookEntry, HookEvent};
 use super::scripts::simple_command;
-use super::{Found, Report, Severity};
+use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::file;
 
 /// So much of a file is looked at.
 const LOOKED_AT: u64 = 4096;
 
-pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
+pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
     let hook = &entry.hook;
     let is_asked = matches!(hook.event, HookEvent::BeforeAgent | HookEvent::SessionStart);
     if !is_asked || !prints_text(&hook.command, &report.setup.workspace) {
         return;
     }
-    let found = Found {
-        severity: Severity::Note,
+    let found = UnplacedFinding {
+        severity: LintSeverity::Note,
         code: "shown_only",
         subject: hook.display_name(),
         sentence: format!(

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::super::{Entry, HookEvent};
-use super::{Found, Report, Severity};
+use super::super::{HookEntry, HookEvent};
+use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::file;
-use crate::notice::Place;
+use crate::notice::TextPosition;
 
 /// Longer scripts are not looked at.
 const LONGEST: u64 = 256 * 1024;
@@ -13,7 +13,7 @@ const LONGEST: u64 = 256 * 1024;
 const NEAR: usize = 6;
 
 /// A script that exits with 2 and says nothing near it.
-pub(super) fn look_at_script(report: &mut Report<'_>, entry: &Entry, path: &Path) {
+pub(super) fn look_at_script(report: &mut FindingReport<'_>, entry: &HookEntry, path: &Path) {
     if !report.scripts.insert((path.to_owned(), entry.hook.event)) {
         return;
     }
@@ -28,19 +28,19 @@ pub(super) fn look_at_script(report: &mut Report<'_>, entry: &Entry, path: &Path
         report.add_at(path, Some(place), found);
     }
     if let Some(line) = claude_line(&text) {
-        let place = Place { line, column: 1 };
+        let place = TextPosition { line, column: 1 };
         report.add_at(path, Some(place), misunderstood(&subject, "script"));
     }
     if !can_block(entry.hook.event) || !judges(&text) {
         return;
     }
     if let Some(found) = mute(&subject, entry.hook.event, &text) {
-        report.add_at(path, Some(Place { line: 1, column: 1 }), found);
+        report.add_at(path, Some(TextPosition { line: 1, column: 1 }), found);
     }
 }
 
 /// The same for what is written in the settings themselves.
-pub(super) fn look_at_command(report: &mut Report<'_>, entry: &Entry) {
+pub(super) fn look_at_command(report: &mut FindingReport<'_>, entry: &HookEntry) {
     if answers_claude(&entry.hook.command) {
         let found = misunderstood(entry.hook.display_name(), "command");
         report.add_to(entry, "command", found);
@@ -74,9 +74,9 @@ fn claude_line(text: &str) -> Option<usize> {
     Some(index + 1)
 }
 
-fn misunderstood<'a>(subject: &'a str, what: &str) -> Found<'a> {
-    Found {
-        severity: Severity::Warning,
+fn misunderstood<'a>(subject: &'a str, what: &str) -> UnplacedFinding<'a> {
+    UnplacedFinding {
+        severity: LintSeverity::Warning,
         code: "claude_answer",
         subject,
         sentence: format!(
@@ -88,9 +88,9 @@ fn misunderstood<'a>(subject: &'a str, what: &str) -> Found<'a> {
     }
 }
 
-fn silent<'a>(subject: &'a str, what: &str) -> Found<'a> {
-    Found {
-        severity: Severity::Warning,
+fn silent<'a>(subject: &'a str, what: &str) -> UnplacedFinding<'a> {
+    UnplacedFinding {
+        severity: LintSeverity::Warning,
         code: "silent_exit",
         subject,
         sentence: format!("{what}: Gemini CLI then blocks nothing (Lapidary does)"),
@@ -99,13 +99,13 @@ fn silent<'a>(subject: &'a str, what: &str) -> Found<'a> {
 }
 
 /// A script that looks as if it cannot say no at all.
-fn mute<'a>(subject: &'a str, event: HookEvent, text: &str) -> Option<Found<'a>> {
+fn mute<'a>(subject: &'a str, event: HookEvent, text: &str) -> Option<UnplacedFinding<'a>> {
     if exits_with_one(text) {
         return Some(only_warns(subject, event, "script"));
     }
     let says_nothing = !text.lines().map(code_of).any(speaks) && !exits(text, "2");
-    says_nothing.then(|| Found {
-        severity: Severity::Note,
+    says_nothing.then(|| UnplacedFinding {
+        severity: LintSeverity::Note,
         code: "never_speaks",
         subject,
         sentence: format!("as far as can be seen the script never prints anything: at {event} it lets everything pass"),
@@ -113,9 +113,9 @@ fn mute<'a>(subject: &'a str, event: HookEvent, text: &str) -> Option<Found<'a>>
     })
 }
 
-fn only_warns<'a>(subject: &'a str, event: HookEvent, what: &str) -> Found<'a> {
-    Found {
-        severity: Severity::Warning,
+fn only_warns<'a>(subject: &'a str, event: HookEvent, what: &str) -> UnplacedFinding<'a> {
+    UnplacedFinding {
+        severity: LintSeverity::Warning,
         code: "exit_one",
         subject,
         sentence: format!(
@@ -175,7 +175,7 @@ fn judges(text: &str) -> bool {
 }
 
 /// Where a text exits with 2 without a word near it.
-fn silent_exits(text: &str) -> Vec<Place> {
+fn silent_exits(text: &str) -> Vec<TextPosition> {
     let lines: Vec<&str> = text.lines().map(code_of).collect();
     let mut found = Vec::new();
     for (index, line) in lines.iter().enumerate() {
@@ -188,7 +188,7 @@ fn silent_exits(text: &str) -> Vec<Place> {
             .filter(|line| !line.trim().is_empty());
         if !near.take(NEAR).any(|line| speaks(line)) {
             let column = line[..column].chars().count() + 1;
-            found.push(Place {
+            found.push(TextPosition {
                 line: index + 1,
                 column,
             });

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::super::Entry;
-use super::{Found, Report, Severity};
+use super::super::HookEntry;
+use super::{FindingReport, LintSeverity, UnplacedFinding};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
+pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
     let hook = &entry.hook;
     let Some(timeout) = hook.timeout.filter(|timeout| *timeout < SECOND) else {
         return;
@@ -15,16 +15,16 @@ pub(super) fn look(report: &mut Report<'_>, entry: &Entry) {
     let milliseconds = timeout.as_millis();
     let name = hook.display_name();
     let found = if milliseconds <= 1 {
-        Found {
-            severity: Severity::Error,
+        UnplacedFinding {
+            severity: LintSeverity::Error,
             code: "no_timeout",
             subject: name,
             sentence: "its `timeout` is one millisecond for Gemini CLI: what is not a number from 1 to 2147483647 ends a hook at once, and Gemini CLI then lets everything pass".to_owned(),
             hint: Some("write milliseconds, such as `\"timeout\": 10000`, or leave it out for 60000".to_owned()),
         }
     } else {
-        Found {
-            severity: Severity::Warning,
+        UnplacedFinding {
+            severity: LintSeverity::Warning,
             code: "short_timeout",
             subject: name,
             sentence: format!(

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::Spot;
+use super::SourceSpot;
 use super::timeout::{milliseconds, usual};
 
 /// What is written in a hook and means nothing to Gemini CLI.
-pub(super) fn fields(spot: &Spot<'_>, hook: &Value) -> Vec<String> {
+pub(super) fn fields(spot: &SourceSpot<'_>, hook: &Value) -> Vec<String> {
     let fields = hook.as_object().into_iter().flatten();
     let lost = fields.filter_map(|(name, value)| Some((name, sentence(spot, name, value)?)));
     lost.map(|(name, sentence)| spot.told(name, &sentence))
@@ -14,7 +14,7 @@ pub(super) fn fields(spot: &Spot<'_>, hook: &Value) -> Vec<String> {
 }
 
 /// What is lost with a field, if anything is.
-fn sentence(spot: &Spot<'_>, name: &str, value: &Value) -> Option<String> {
+fn sentence(spot: &SourceSpot<'_>, name: &str, value: &Value) -> Option<String> {
     let is_off = matches!(value, Value::Bool(false) | Value::Null);
     let said = match name {
         "type" | "command" => return None,
@@ -37,7 +37,7 @@ fn sentence(spot: &Spot<'_>, name: &str, value: &Value) -> Option<String> {
     Some(said.to_owned())
 }
 
-fn timeout(spot: &Spot<'_>, value: &Value) -> Option<String> {
+fn timeout(spot: &SourceSpot<'_>, value: &Value) -> Option<String> {
     if value.is_null() || milliseconds(value).is_some() {
         return None;
     }
@@ -62,11 +62,11 @@ pub(super) fn event(name: &str) -> &'static str {
 }
 
 /// Nothing of Gemini CLI's tells when one of its subagents is done.
-pub(super) fn subagents(spot: &Spot<'_>, matcher: &str) -> Option<String> {
+pub(super) fn subagents(spot: &SourceSpot<'_>, matcher: &str) -> Option<String> {
     if !spot.event.eq_ignore_ascii_case("SubagentStop") {
         return None;
     }
-    let Spot { path, place, .. } = spot;
+    let SourceSpot { path, place, .. } = spot;
     let dropped = match matcher.trim() {
         "" | "*" => String::new(),
         matcher => format!(", and its matcher `{matcher}` is dropped"),
@@ -78,7 +78,7 @@ pub(super) fn subagents(spot: &Spot<'_>, matcher: &str) -> Option<String> {
 }
 
 /// Gemini CLI looks for `decision`, which Claude Code has for other events.
-pub(super) fn answers(spot: &Spot<'_>, command: &str) -> Option<String> {
+pub(super) fn answers(spot: &SourceSpot<'_>, command: &str) -> Option<String> {
     crate::hooks::check::answers_claude(command).then(|| {
         let said = "it answers with `permissionDecision`, which Gemini CLI does not read: say `\"decision\": \"deny\"`, and `reason`";
         spot.told("command", said)
@@ -86,7 +86,7 @@ pub(super) fn answers(spot: &Spot<'_>, command: &str) -> Option<String> {
 }
 
 /// What these print is context for the model in Claude Code, and a message for the user in Gemini CLI 0.61.
-pub(super) fn context(spot: &Spot<'_>, command: &str) -> Option<String> {
+pub(super) fn context(spot: &SourceSpot<'_>, command: &str) -> Option<String> {
     let is_context = matches!(spot.event, "UserPromptSubmit" | "SessionStart");
     (is_context && !command.contains("additionalContext")).then(|| {
         let said = "text that it prints is shown to you, not to the model: print `{\"hookSpecificOutput\": {\"additionalContext\": \"…\"}}`";
@@ -94,7 +94,7 @@ pub(super) fn context(spot: &Spot<'_>, command: &str) -> Option<String> {
     })
 }
 
-impl Spot<'_> {
+impl SourceSpot<'_> {
     fn told(&self, field: &str, sentence: &str) -> String {
         let Self { path, place, .. } = self;
         format!("`{place}.{field}` in {}: {sentence}", path.display())

@@ -8,7 +8,7 @@ use crate::js::regex::{self, PatternMatch};
 
 /// What becomes of a matcher: as many as it takes, and what is lost.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Translated {
+pub(super) struct TranslatedMatcher {
     pub(super) matchers: Vec<Option<String>>,
     /// What is lost, and why.
     pub(super) lost: Vec<(String, String)>,
@@ -38,8 +38,8 @@ fn is_all(matcher: &str) -> bool {
 }
 
 /// Each name of a tool becomes ours, wherever it stands as a word; those of servers lose a line between their parts.
-pub(super) fn tool(matcher: &str) -> Translated {
-    let mut translated = Translated::default();
+pub(super) fn tool(matcher: &str) -> TranslatedMatcher {
+    let mut translated = TranslatedMatcher::default();
     if is_all(matcher) {
         translated.matchers.push(None);
         return translated;
@@ -102,8 +102,8 @@ fn pieces(text: &str) -> Vec<&str> {
 }
 
 /// Session events compare letter for letter here: one matcher for each word that Claude Code's pattern matches.
-pub(super) fn words(event: HookEvent, matcher: &str) -> Translated {
-    let mut translated = Translated::default();
+pub(super) fn words(event: HookEvent, matcher: &str) -> TranslatedMatcher {
+    let mut translated = TranslatedMatcher::default();
     if is_all(matcher) {
         translated.matchers.push(None);
         return translated;
@@ -143,8 +143,8 @@ pub(super) fn words(event: HookEvent, matcher: &str) -> Translated {
 }
 
 /// Where nothing is matched, a matcher only says whether it is worth having.
-pub(super) fn ignored(event: HookEvent, matcher: &str) -> Translated {
-    let mut translated = Translated::default();
+pub(super) fn ignored(event: HookEvent, matcher: &str) -> TranslatedMatcher {
+    let mut translated = TranslatedMatcher::default();
     let is_lost = event == HookEvent::Notification
         && !is_all(matcher)
         && regex::search(matcher, PERMISSION) == PatternMatch::Certain(false);

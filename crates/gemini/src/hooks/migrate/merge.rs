@@ -2,13 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use super::{Claude, Definition};
+use super::{ClaudeHooks, TranslatedDefinition};
 use crate::settings::kind;
 
-impl Claude {
+impl ClaudeHooks {
     /// Adds what is missing to the `hooks` of settings, and says what that is. What is there stays as it is. An error names
     /// the value that is in the way.
-    pub fn merge_into(&self, hooks: &mut Map<String, Value>) -> Result<Vec<Definition>, String> {
+    pub fn merge_into(
+        &self,
+        hooks: &mut Map<String, Value>,
+    ) -> Result<Vec<TranslatedDefinition>, String> {
         let mut added = Vec::new();
         for definition in &self.definitions {
             let event = definition.event.as_str();
@@ -18,7 +21,7 @@ impl Claude {
                 .hooks
                 .iter()
                 .filter(|hook| !is_there(&there, definition, hook));
-            let new = Definition {
+            let new = TranslatedDefinition {
                 hooks: missing.cloned().collect(),
                 ..definition.clone()
             };
@@ -43,7 +46,7 @@ fn listed(value: Option<&Value>) -> Result<Vec<Value>, &'static str> {
     }
 }
 
-impl Definition {
+impl TranslatedDefinition {
     /// As it goes into settings.
     pub fn to_value(&self) -> Value {
         let mut value = Map::new();
@@ -57,7 +60,7 @@ impl Definition {
 }
 
 /// Whether a hook is in a list of definitions, for the same occasions. A timeout that somebody has changed since is theirs.
-fn is_there(list: &[Value], definition: &Definition, hook: &Map<String, Value>) -> bool {
+fn is_there(list: &[Value], definition: &TranslatedDefinition, hook: &Map<String, Value>) -> bool {
     list.iter().any(|known| {
         let matcher = known.get("matcher").and_then(Value::as_str);
         let hooks = known.get("hooks").and_then(Value::as_array);

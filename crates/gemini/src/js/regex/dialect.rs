@@ -18,7 +18,7 @@ const NO_WORD_EDGE: &str =
 
 /// Why a pattern has no translation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Untranslated {
+pub(super) enum UntranslatedPattern {
     /// JavaScript does not take it either.
     Wrong,
     /// `fancy-regex` has nothing like it.
@@ -35,13 +35,13 @@ pub(super) enum Engine {
 }
 
 /// The same pattern for `fancy-regex`.
-pub(super) fn translate(pattern: &str) -> Result<String, Untranslated> {
+pub(super) fn translate(pattern: &str) -> Result<String, UntranslatedPattern> {
     translate_for(pattern, Engine::Fancy)
 }
 
 /// The same pattern for an engine.
-pub(super) fn translate_for(pattern: &str, engine: Engine) -> Result<String, Untranslated> {
-    let mut translation = Translation {
+pub(super) fn translate_for(pattern: &str, engine: Engine) -> Result<String, UntranslatedPattern> {
+    let mut translation = PatternTranslation {
         engine,
         rest: pattern.chars().peekable(),
         out: String::with_capacity(pattern.len() * 2),
@@ -54,7 +54,7 @@ pub(super) fn translate_for(pattern: &str, engine: Engine) -> Result<String, Unt
     Ok(translation.out)
 }
 
-struct Translation<'a> {
+struct PatternTranslation<'a> {
     engine: Engine,
     rest: Peekable<Chars<'a>>,
     out: String,
@@ -67,7 +67,7 @@ struct Translation<'a> {
 }
 
 /// What an escape stands for.
-enum Escape {
+enum RegexEscape {
     Letter(char),
     /// Members of a class, and whether all others are meant.
     Class(&'static str, bool),
@@ -75,13 +75,13 @@ enum Escape {
     Verbatim(String),
 }
 
-impl Translation<'_> {
-    fn all(&mut self) -> Result<(), Untranslated> {
+impl PatternTranslation<'_> {
+    fn all(&mut self) -> Result<(), UntranslatedPattern> {
         while let Some(letter) = self.rest.next() {
             if std::mem::take(&mut self.is_edge) && self.repeats(letter) {
-                return Err(Untranslated::Wrong);
+                return Err(UntranslatedPattern::Wrong);
             }
-            self.item(letter).ok_or(Untranslated::Foreign)?;
+            self.item(letter).ok_or(UntranslatedPattern::Foreign)?;
         }
         Ok(())
     }
@@ -174,21 +174,21 @@ impl Translation<'_> {
 
     fn escape(&mut self) -> Option<()> {
         match self.escaped()? {
-            Escape::Letter(letter) => self.letter(letter),
-            Escape::Class(members, false) => self.put(&format!("[{members}]")),
-            Escape::Class(members, true) => self.put(&format!("[^{members}]")),
-            Escape::Verbatim(text) => self.put(&text),
+            RegexEscape::Letter(letter) => self.letter(letter),
+            RegexEscape::Class(members, false) => self.put(&format!("[{members}]")),
+            RegexEscape::Class(members, true) => self.put(&format!("[^{members}]")),
+            RegexEscape::Verbatim(text) => self.put(&text),
         }
         Some(())
     }
 
-    fn escaped(&mut self) -> Option<Escape> {
+    fn escaped(&mut self) -> Option<RegexEscape> {
         let letter = self.rest.next()?;
         Some(match letter {
-            'b' if self.engine == Engine::Lines => Escape::Verbatim(r"(?-u:\b)".to_owned()),
-            'b' => Escape::Verbatim(WORD_EDGE.to_owned()),
-            'B' => Escape::Verbatim(NO_WORD_EDGE.to_owned()),
-            'k' if self.has_names => Escape::Verbatim(r"\k".to_owned() + &self.name()?),
+            'b' if self.engine == Engine::Lines => RegexEscape::Verbatim(r"(?-u:\b)".to_owned()),
+            'b' => RegexEscape::Verbatim(WORD_EDGE.to_owned()),
+            'B' => RegexEscape::Verbatim(NO_WORD_EDGE.to_owned()),
+            'k' if self.has_names => RegexEscape::Verbatim(r"\k".to_owned() + &self.name()?),
             '1'..='9' => self.back_reference(letter)?,
             other => self.simple(other)?,
         })
@@ -207,7 +207,7 @@ impl Translation<'_> {
     }
 
     /// What came before, by the number of its group; without such a group it is a letter by its octal number.
-    fn back_reference(&mut self, first: char) -> Option<Escape> {
+    fn back_reference(&mut self, first: char) -> Option<RegexEscape> {
         let mut digits = String::from(first);
         let mut ahead = self.rest.clone();
         while let Some(digit) = ahead.next_if(char::is_ascii_digit) {
@@ -218,14 +218,14 @@ impl Translation<'_> {
             .is_ok_and(|number| number <= self.groups)
         {
             self.rest = ahead;
-            return Some(Escape::Verbatim(format!(r"(?:\{digits})")));
+            return Some(RegexEscape::Verbatim(format!(r"(?:\{digits})")));
         }
         self.octal(first)
     }
 
-    fn octal(&mut self, first: char) -> Option<Escape> {
+    fn octal(&mut self, first: char) -> Option<RegexEscape> {
         let Some(mut number) = first.to_digit(8) else {
-            return Some(Escape::Letter(first));
+            return Some(RegexEscape::Letter(first));
         };
         for _ in 0..2 {
             let Some(digit) = self.rest.peek().and_then(|letter| letter.to_digit(8)) else {
@@ -237,28 +237,28 @@ impl Translation<'_> {
             number = number * 8 + digit;
             self.rest.next();
         }
-        char::from_u32(number).map(Escape::Letter)
+        char::from_u32(number).map(RegexEscape::Letter)
     }
 
     /// An escape that means the same inside a class and outside.
-    fn simple(&mut self, letter: char) -> Option<Escape> {
+    fn simple(&mut self, letter: char) -> Option<RegexEscape> {
         Some(match letter {
-            'd' => Escape::Class(DIGIT, false),
-            'D' => Escape::Class(DIGIT, true),
-            'w' => Escape::Class(WORD, false),
-            'W' => Escape::Class(WORD, true),
-            's' => Escape::Class(SPACE, false),
-            'S' => Escape::Class(SPACE, true),
-            't' => Escape::Letter('\t'),
-            'n' => Escape::Letter('\n'),
-            'v' => Escape::Letter('\u{b}'),
-            'f' => Escape::Letter('\u{c}'),
-            'r' => Escape::Letter('\r'),
+            'd' => RegexEscape::Class(DIGIT, false),
+            'D' => RegexEscape::Class(DIGIT, true),
+            'w' => RegexEscape::Class(WORD, false),
+            'W' => RegexEscape::Class(WORD, true),
+            's' => RegexEscape::Class(SPACE, false),
+            'S' => RegexEscape::Class(SPACE, true),
+            't' => RegexEscape::Letter('\t'),
+            'n' => RegexEscape::Letter('\n'),
+            'v' => RegexEscape::Letter('\u{b}'),
+            'f' => RegexEscape::Letter('\u{c}'),
+            'r' => RegexEscape::Letter('\r'),
             '0'..='7' => self.octal(letter)?,
-            'x' => Escape::Letter(self.hex(2).unwrap_or('x')),
-            'u' => Escape::Letter(self.hex(4).unwrap_or('u')),
+            'x' => RegexEscape::Letter(self.hex(2).unwrap_or('x')),
+            'u' => RegexEscape::Letter(self.hex(4).unwrap_or('u')),
             'c' => self.control(),
-            other => Escape::Letter(other),
+            other => RegexEscape::Letter(other),
         })
     }
 
@@ -275,12 +275,12 @@ impl Translation<'_> {
         Some(char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    fn control(&mut self) -> Escape {
+    fn control(&mut self) -> RegexEscape {
         match self.rest.next_if(char::is_ascii_alphabetic) {
-            Some(letter) => Escape::Letter(char::from(letter as u8 % 32)),
+            Some(letter) => RegexEscape::Letter(char::from(letter as u8 % 32)),
             None => {
                 // The backslash stands for itself, and the `c` is read again as a letter.
-                Escape::Verbatim(r"\u{5c}c".to_owned())
+                RegexEscape::Verbatim(r"\u{5c}c".to_owned())
             }
         }
     }
@@ -311,7 +311,7 @@ impl Translation<'_> {
         }
         self.rest.next();
         let last = self.class_atom()?;
-        if let (Escape::Letter(first), Escape::Letter(last)) = (&first, &last) {
+        if let (RegexEscape::Letter(first), RegexEscape::Letter(last)) = (&first, &last) {
             point(members, *first);
             members.push('-');
             point(members, *last);
@@ -323,25 +323,25 @@ impl Translation<'_> {
         write_atom(members, &last)
     }
 
-    fn class_atom(&mut self) -> Option<Escape> {
+    fn class_atom(&mut self) -> Option<RegexEscape> {
         match self.rest.next()? {
             '\\' => match self.rest.next()? {
-                'b' => Some(Escape::Letter('\u{8}')),
+                'b' => Some(RegexEscape::Letter('\u{8}')),
                 other => self.simple(other),
             },
-            letter => Some(Escape::Letter(letter)),
+            letter => Some(RegexEscape::Letter(letter)),
         }
     }
 }
 
-fn write_atom(members: &mut String, atom: &Escape) -> Option<()> {
+fn write_atom(members: &mut String, atom: &RegexEscape) -> Option<()> {
     match atom {
-        Escape::Letter(letter) => point(members, *letter),
-        Escape::Class(inner, false) => members.push_str(inner),
-        Escape::Class(inner, true) => {
+        RegexEscape::Letter(letter) => point(members, *letter),
+        RegexEscape::Class(inner, false) => members.push_str(inner),
+        RegexEscape::Class(inner, true) => {
             let _ = write!(members, "[^{inner}]");
         }
-        Escape::Verbatim(_) => return None,
+        RegexEscape::Verbatim(_) => return None,
     }
     Some(())
 }

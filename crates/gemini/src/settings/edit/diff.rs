@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::layout::Layout;
+use super::layout::TextLayout;
 
 /// The text changed so that it says `new` instead of `old`.
 pub(super) fn apply(text: String, old: &Value, new: &Value) -> String {
-    let mut diff = Diff {
+    let mut diff = SettingsDiff {
         text,
         path: Vec::new(),
     };
@@ -14,12 +14,12 @@ pub(super) fn apply(text: String, old: &Value, new: &Value) -> String {
     diff.text
 }
 
-struct Diff {
+struct SettingsDiff {
     text: String,
     path: Vec<String>,
 }
 
-impl Diff {
+impl SettingsDiff {
     fn value(&mut self, old: &Value, new: &Value) {
         match (old, new) {
             (old, new) if old == new => {}
@@ -87,8 +87,11 @@ impl Diff {
     }
 
     /// One change. False if there was nothing to do.
-    fn change(&mut self, change: impl FnOnce(&Layout<'_>, &[String]) -> Option<String>) -> bool {
-        let changed = Layout::of(&self.text).and_then(|layout| change(&layout, &self.path));
+    fn change(
+        &mut self,
+        change: impl FnOnce(&TextLayout<'_>, &[String]) -> Option<String>,
+    ) -> bool {
+        let changed = TextLayout::parse(&self.text).and_then(|layout| change(&layout, &self.path));
         match changed {
             Some(text) => {
                 self.text = text;

@@ -10,7 +10,7 @@ use crate::settings::at;
 
 /// A settings file on its way to be changed. Variables in it stay as they are written.
 #[derive(Debug)]
-pub struct Document {
+pub struct SettingsDocument {
     path: PathBuf,
     text: String,
     object: Map<String, Value>,
@@ -18,9 +18,9 @@ pub struct Document {
     longest: u64,
 }
 
-impl Document {
+impl SettingsDocument {
     /// The document that a text is. An empty one is an object without keys.
-    pub(super) fn of(path: &Path, text: Option<String>) -> Result<Self, ReadError> {
+    pub(super) fn parse(path: &Path, text: Option<String>) -> Result<Self, ReadError> {
         let text = text.filter(|text| !text.trim().is_empty());
         let text = text.unwrap_or_else(|| "{}".to_owned());
         Ok(Self {
@@ -146,7 +146,8 @@ mod tests {
     #[test]
     fn a_change_that_would_make_the_file_too_long_for_us_is_refused() {
         let text = r#"{"a": [1]}"#.to_owned();
-        let mut document = Document::of(Path::new("s.json"), Some(text.clone())).unwrap();
+        let mut document =
+            SettingsDocument::parse(Path::new("s.json"), Some(text.clone())).unwrap();
         assert_eq!(document.longest, 64 * 1024 * 1024);
         document.longest = 1024 * 1024;
         let refused = document.set(&["a"], "x".repeat(1024 * 1024).into());

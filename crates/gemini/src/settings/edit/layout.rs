@@ -5,20 +5,20 @@ mod remove;
 
 use serde_json::Value;
 
-use crate::jsonc::Tree;
+use crate::jsonc::JsoncTree;
 
 /// A text, where its values are, and how its lines begin and end.
-pub(super) struct Layout<'a> {
+pub(super) struct TextLayout<'a> {
     text: &'a str,
-    tree: Tree,
+    tree: JsoncTree,
     newline: &'static str,
     /// What one step to the right is.
     unit: String,
 }
 
-impl<'a> Layout<'a> {
-    pub(super) fn of(text: &'a str) -> Option<Self> {
-        let tree = Tree::of(text)?;
+impl<'a> TextLayout<'a> {
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let tree = JsoncTree::parse(text)?;
         let newline = match text.find('\n') {
             Some(at) if text[..at].ends_with('\r') => "\r\n",
             _ => "\n",

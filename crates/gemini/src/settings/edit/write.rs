@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::{Changed, Document, EditError, leftovers, place};
+use super::{EditError, EditOutcome, SettingsDocument, leftovers, place};
 use crate::file;
 use crate::lock;
 
@@ -14,7 +14,7 @@ use crate::lock;
 pub(super) const BESIDE: &str = ".lapidary-settings-";
 
 /// The file to change.
-pub(super) struct Target {
+pub(super) struct EditTarget {
     /// As it was named.
     path: PathBuf,
     /// Where it is, links followed: what is written lands there, and the links stay.
@@ -23,8 +23,8 @@ pub(super) struct Target {
     mode: u32,
 }
 
-impl Target {
-    pub(super) fn of(path: &Path) -> Result<Self, EditError> {
+impl EditTarget {
+    pub(super) fn open(path: &Path) -> Result<Self, EditError> {
         Ok(Self {
             path: path.to_owned(),
             real: place::real(path)?,
@@ -34,7 +34,7 @@ impl Target {
     }
 
     pub(super) fn private(path: &Path) -> Result<Self, EditError> {
-        let target = Self::of(path)?;
+        let target = Self::open(path)?;
         Ok(Self {
             mode: 0o600,
             ..target
@@ -43,19 +43,19 @@ impl Target {
 
     /// One that no link may lead out of a directory.
     pub(super) fn within(path: &Path, root: &Path) -> Result<Self, EditError> {
-        let target = Self::of(path)?;
+        let target = Self::open(path)?;
         place::check_inside(path, &target.real, root)?;
         Ok(target)
     }
 
     pub(super) fn edit<E: From<EditError>>(
         &self,
-        change: impl FnOnce(&mut Document) -> Result<(), E>,
-    ) -> Result<Changed, E> {
+        change: impl FnOnce(&mut SettingsDocument) -> Result<(), E>,
+    ) -> Result<EditOutcome, E> {
         let folder = self.folder();
         let made = make(folder).map_err(|source| self.unwritable(source))?;
         let edited = self.edit_locked(change);
-        if !matches!(edited, Ok(Changed::Yes)) {
+        if !matches!(edited, Ok(EditOutcome::Yes)) {
             // Nothing was written: what was made for it goes, unless somebody else uses it by now.
             made.iter()
                 .rev()
@@ -66,14 +66,14 @@ impl Target {
 
     fn edit_locked<E: From<EditError>>(
         &self,
-        change: impl FnOnce(&mut Document) -> Result<(), E>,
-    ) -> Result<Changed, E> {
+        change: impl FnOnce(&mut SettingsDocument) -> Result<(), E>,
+    ) -> Result<EditOutcome, E> {
         let _lock = self.lock()?;
         leftovers::clear(self.folder());
         let text = file::exact_json_text(&self.real);
         let document = text.and_then(|text| {
             let before = text.clone();
-            Ok((before, Document::of(&self.path, text)?))
+            Ok((before, SettingsDocument::parse(&self.path, text)?))
         });
         let (before, mut document) = document.map_err(|source| EditError::Unreadable {
             path: self.path.clone(),
@@ -84,11 +84,11 @@ impl Target {
         let is_new = before.is_none_or(|before| before.trim().is_empty());
         let is_same = before == Some(document.text()) || is_new && document.object().is_empty();
         if is_same {
-            return Ok(Changed::No);
+            return Ok(EditOutcome::No);
         }
         self.write(document.text(), before.is_some())
             .map_err(|source| self.unwritable(source))?;
-        Ok(Changed::Yes)
+        Ok(EditOutcome::Yes)
     }
 
     /// Writes all of it beside the file, and then puts it in its place.
@@ -202,7 +202,7 @@ mod tests {
         let path = folder.path().join("settings.json");
         fs::write(&path, "{}").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-        let target = Target::of(&path).unwrap();
+        let target = EditTarget::open(&path).unwrap();
         let mode = |file: &File| file.metadata().unwrap().permissions().mode() & 0o777;
         let beside = target.beside(true).unwrap();
         assert_eq!(mode(beside.as_file()), 0o600);
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(beside.path().parent(), target.real.parent());
         target.write("{}\n", true).unwrap();
         assert_eq!(mode(&File::open(&path).unwrap()), 0o644);
-        let private = Target::private(&path).unwrap();
+        let private = EditTarget::private(&path).unwrap();
         assert_eq!(mode(private.beside(false).unwrap().as_file()), 0o600);
     }
 }

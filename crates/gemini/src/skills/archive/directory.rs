@@ -1,7 +1,7 @@
 //! The list of entries at the end of a zip archive, looked at before anybody believes it.
 //!
 //! A record at the very end says how long the list is, and a list may be longer than memory, or have one name twice, of which a library
-//! shows one. So it is bounded and looked through here, and [`Checked`] shows the library exactly this list, whatever else is in the file.
+//! shows one. So it is bounded and looked through here, and [`CheckedArchive`] shows the library exactly this list, whatever else is in the file.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -25,7 +25,7 @@ const TAIL: u64 = (END_LENGTH + LOCATOR_LENGTH + 0xffff) as u64;
 
 /// What is wrong with a list.
 #[derive(Debug)]
-pub(super) enum Problem {
+pub(super) enum DirectoryProblem {
     Io(io::Error),
     /// There is none, or it is broken.
     Broken,
@@ -34,14 +34,14 @@ pub(super) enum Problem {
     Twice(String),
 }
 
-impl From<io::Error> for Problem {
+impl From<io::Error> for DirectoryProblem {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
 /// Where the list is, as the end of the archive says.
-struct Whereabouts {
+struct DirectoryLocation {
     count: u64,
     size: u64,
     /// From where the archive begins, which need not be the beginning of the file.
@@ -51,7 +51,7 @@ struct Whereabouts {
 }
 
 /// An archive with a list of entries that was looked through, and nothing behind it.
-pub(super) struct Checked<'a> {
+pub(super) struct CheckedArchive<'a> {
     file: File,
     /// Looked at with every read: much may be read before anything comes out of it.
     is_stopped: &'a dyn Fn() -> bool,
@@ -63,16 +63,22 @@ pub(super) struct Checked<'a> {
     pub(super) count: usize,
 }
 
-impl<'a> Checked<'a> {
-    pub(super) fn open(mut file: File, is_stopped: &'a dyn Fn() -> bool) -> Result<Self, Problem> {
+impl<'a> CheckedArchive<'a> {
+    pub(super) fn open(
+        mut file: File,
+        is_stopped: &'a dyn Fn() -> bool,
+    ) -> Result<Self, DirectoryProblem> {
         let found = whereabouts(&mut file)?;
         if found.count > MOST_FILES || found.size > MOST_LISTED {
-            return Err(Problem::TooMuch);
+            return Err(DirectoryProblem::TooMuch);
         }
-        let start = found.end.checked_sub(found.size).ok_or(Problem::Broken)?;
+        let start = found
+            .end
+            .checked_sub(found.size)
+            .ok_or(DirectoryProblem::Broken)?;
         let mut list = read_at(&mut file, start, found.size)?;
         let count = count(&list)?;
-        let offset = u32::try_from(found.offset).map_err(|_| Problem::TooMuch)?;
+        let offset = u32::try_from(found.offset).map_err(|_| DirectoryProblem::TooMuch)?;
         append_end(&mut list, count, offset)?;
         Ok(Self {
             file,
@@ -86,9 +92,9 @@ impl<'a> Checked<'a> {
 }
 
 /// The usual record of the end, whatever was there.
-fn append_end(list: &mut Vec<u8>, count: usize, offset: u32) -> Result<(), Problem> {
-    let short = u16::try_from(count).map_err(|_| Problem::TooMuch)?;
-    let size = u32::try_from(list.len()).map_err(|_| Problem::TooMuch)?;
+fn append_end(list: &mut Vec<u8>, count: usize, offset: u32) -> Result<(), DirectoryProblem> {
+    let short = u16::try_from(count).map_err(|_| DirectoryProblem::TooMuch)?;
+    let size = u32::try_from(list.len()).map_err(|_| DirectoryProblem::TooMuch)?;
     list.extend(END);
     list.extend([0; 4]);
     list.extend([short.to_le_bytes(), short.to_le_bytes()].concat());
@@ -98,23 +104,29 @@ fn append_end(list: &mut Vec<u8>, count: usize, offset: u32) -> Result<(), Probl
 }
 
 /// The last record that could be the end.
-fn whereabouts(file: &mut File) -> Result<Whereabouts, Problem> {
+fn whereabouts(file: &mut File) -> Result<DirectoryLocation, DirectoryProblem> {
     let length = file.seek(SeekFrom::End(0))?;
     let tail_start = length.saturating_sub(TAIL);
     let tail = read_at(file, tail_start, length - tail_start)?;
-    let last = tail.len().checked_sub(END_LENGTH).ok_or(Problem::Broken)?;
+    let last = tail
+        .len()
+        .checked_sub(END_LENGTH)
+        .ok_or(DirectoryProblem::Broken)?;
     let is_end = |at: &usize| {
         let record = &tail[*at..];
         record.starts_with(END) && END_LENGTH + usize::from(short(record, 20)) <= record.len()
     };
-    let at = (0..=last).rev().find(is_end).ok_or(Problem::Broken)?;
+    let at = (0..=last)
+        .rev()
+        .find(is_end)
+        .ok_or(DirectoryProblem::Broken)?;
     let record = &tail[at..];
     let end = tail_start + at as u64;
     let before = at.checked_sub(LOCATOR_LENGTH).map(|at| &tail[at..]);
     if let Some(locator) = before.filter(|before| before.starts_with(LOCATOR)) {
         return large_whereabouts(file, long(locator, 8));
     }
-    Ok(Whereabouts {
+    Ok(DirectoryLocation {
         count: short(record, 10).into(),
         size: word(record, 12).into(),
         offset: word(record, 16).into(),
@@ -123,12 +135,12 @@ fn whereabouts(file: &mut File) -> Result<Whereabouts, Problem> {
 }
 
 /// The same, where numbers are large.
-fn large_whereabouts(file: &mut File, at: u64) -> Result<Whereabouts, Problem> {
+fn large_whereabouts(file: &mut File, at: u64) -> Result<DirectoryLocation, DirectoryProblem> {
     let record = read_at(file, at, LARGE_END_LENGTH as u64)?;
     if !record.starts_with(LARGE_END) {
-        return Err(Problem::Broken);
+        return Err(DirectoryProblem::Broken);
     }
-    Ok(Whereabouts {
+    Ok(DirectoryLocation {
         count: long(&record, 32),
         size: long(&record, 40),
         offset: long(&record, 48),
@@ -138,28 +150,30 @@ fn large_whereabouts(file: &mut File, at: u64) -> Result<Whereabouts, Problem> {
 
 /// How many entries a list has, each with another name. The directories that they lie in count for the limit, whether or not they are
 /// entries.
-fn count(list: &[u8]) -> Result<usize, Problem> {
+fn count(list: &[u8]) -> Result<usize, DirectoryProblem> {
     let mut names = HashSet::new();
     let mut folders = HashSet::new();
     let mut files = 0;
     let mut rest = list;
     while !rest.is_empty() {
         if !rest.starts_with(ENTRY) || rest.len() < ENTRY_LENGTH {
-            return Err(Problem::Broken);
+            return Err(DirectoryProblem::Broken);
         }
         let [name, extra, comment] = [28, 30, 32].map(|at| usize::from(short(rest, at)));
         let behind = rest.get(ENTRY_LENGTH..).unwrap_or_default();
-        let name = behind.get(..name).ok_or(Problem::Broken)?;
+        let name = behind.get(..name).ok_or(DirectoryProblem::Broken)?;
         if !names.insert(name) {
-            return Err(Problem::Twice(String::from_utf8_lossy(name).into_owned()));
+            return Err(DirectoryProblem::Twice(
+                String::from_utf8_lossy(name).into_owned(),
+            ));
         }
         folders.extend(folders_of(name));
         files += u64::from(!name.ends_with(b"/"));
         if files + folders.len() as u64 > MOST_FILES {
-            return Err(Problem::TooMuch);
+            return Err(DirectoryProblem::TooMuch);
         }
         let next = behind.get(name.len() + extra + comment..);
-        rest = next.ok_or(Problem::Broken)?;
+        rest = next.ok_or(DirectoryProblem::Broken)?;
     }
     Ok(names.len())
 }
@@ -170,12 +184,12 @@ fn folders_of(name: &[u8]) -> impl Iterator<Item = &[u8]> {
     slashes.take(DEEPEST).map(|(at, _)| &name[..=at])
 }
 
-fn read_at(file: &mut File, at: u64, length: u64) -> Result<Vec<u8>, Problem> {
+fn read_at(file: &mut File, at: u64, length: u64) -> Result<Vec<u8>, DirectoryProblem> {
     file.seek(SeekFrom::Start(at))?;
     let mut bytes = Vec::new();
     file.take(length).read_to_end(&mut bytes)?;
     if bytes.len() as u64 != length {
-        return Err(Problem::Broken);
+        return Err(DirectoryProblem::Broken);
     }
     Ok(bytes)
 }
@@ -192,7 +206,7 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
 }
 
-impl Read for Checked<'_> {
+impl Read for CheckedArchive<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if (self.is_stopped)() {
             return Err(io::Error::other("stopped"));
@@ -211,7 +225,7 @@ impl Read for Checked<'_> {
     }
 }
 
-impl Seek for Checked<'_> {
+impl Seek for CheckedArchive<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let end = self.start + self.list.len() as u64;
         let position = match to {

@@ -4,7 +4,7 @@ use lapidary_gemini::agents::{
     AcknowledgedAgents, AgentRegistry, AgentReloadSummary, AgentSource, AgentState, AgentTool,
     DisabledBy, disable_agent, enable_agent,
 };
-use lapidary_gemini::settings::Scope;
+use lapidary_gemini::settings::SettingsScope;
 
 use super::{agent, trusted};
 use crate::machine::Machine;
@@ -230,7 +230,7 @@ fn agents_that_a_setting_switches_off_stay_discovered() {
 #[test]
 fn disabling_and_enabling_writes_the_override_and_keeps_the_rest_of_the_file() {
     let machine = trusted().file(SETTINGS, "{\n  // mine\n  \"ui\": {}\n}\n");
-    let disabled = disable_agent(&machine.setup(), "cli-help", Scope::User).unwrap();
+    let disabled = disable_agent(&machine.setup(), "cli-help", SettingsScope::User).unwrap();
     assert_eq!(
         (disabled.name.as_str(), disabled.modified.len()),
         ("cli_help", 1)
@@ -239,7 +239,7 @@ fn disabling_and_enabling_writes_the_override_and_keeps_the_rest_of_the_file() {
     assert!(text.contains("// mine"), "{text}");
     assert!(load(&machine).get_agent("cli_help").is_none());
     assert_eq!(
-        disable_agent(&machine.setup(), "cli_help", Scope::User)
+        disable_agent(&machine.setup(), "cli_help", SettingsScope::User)
             .unwrap()
             .modified,
         []

@@ -4,16 +4,16 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use lapidary_gemini::hooks::check::{Finding, Severity, Surroundings, check};
+use lapidary_gemini::hooks::check::{CheckContext, LintFinding, LintSeverity, check};
 use lapidary_testkit::patience::HANG;
 use lapidary_testkit::work::{assert_linear, cost};
 
 use super::{USER, WORKSPACE, trusted};
 use crate::machine::Machine;
 
-fn findings(machine: &Machine) -> Vec<Finding> {
+fn findings(machine: &Machine) -> Vec<LintFinding> {
     let search_path = [PathBuf::from("/usr/bin"), PathBuf::from("/bin")];
-    let surroundings = Surroundings {
+    let surroundings = CheckContext {
         search_path: &search_path,
         home: &machine.path("home"),
     };
@@ -22,7 +22,7 @@ fn findings(machine: &Machine) -> Vec<Finding> {
 
 /// Findings as lines: severity, code, the file's name, the place.
 fn told(machine: &Machine) -> Vec<String> {
-    let line = |finding: &Finding| {
+    let line = |finding: &LintFinding| {
         let file = finding
             .path
             .file_name()
@@ -280,10 +280,10 @@ fn an_untrusted_folder_is_said_and_all_else_is_found_all_the_same() {
     assert_eq!(
         codes,
         [
-            (Severity::Error, "dead_matcher"),
-            (Severity::Error, "dead_matcher"),
-            (Severity::Warning, "untrusted_folder"),
-            (Severity::Note, "duplicate_hook"),
+            (LintSeverity::Error, "dead_matcher"),
+            (LintSeverity::Error, "dead_matcher"),
+            (LintSeverity::Warning, "untrusted_folder"),
+            (LintSeverity::Note, "duplicate_hook"),
         ]
     );
     assert!(
@@ -530,7 +530,7 @@ fn thousands_of_hooks_are_looked_at_and_the_first_findings_told() {
     assert_eq!(last.sentence, "there are 19002 more findings");
     assert_eq!(
         last.severity,
-        Severity::Error,
+        LintSeverity::Error,
         "an error among the rest is one"
     );
 }
@@ -557,7 +557,7 @@ fn keys_that_nobody_knows_are_found_with_what_was_meant() {
         .into_iter()
         .filter(|finding| finding.code == "unknown_key")
         .map(|finding| {
-            assert_eq!(finding.severity, Severity::Warning);
+            assert_eq!(finding.severity, LintSeverity::Warning);
             let place = finding.place.unwrap().to_string();
             let key = finding.sentence.split('`').nth(1).unwrap().to_owned();
             (place, key, finding.hint.unwrap_or_default())

@@ -1,7 +1,7 @@
 //! Hooks of Claude Code.
 
-use lapidary_gemini::hooks::Registry;
-use lapidary_gemini::hooks::migrate::{Claude, MigrateError};
+use lapidary_gemini::hooks::HookRegistry;
+use lapidary_gemini::hooks::migrate::{ClaudeHooks, MigrateError};
 use serde_json::{Map, Value, json};
 
 use super::{WORKSPACE, trusted};
@@ -10,12 +10,12 @@ use crate::machine::Machine;
 const SHARED: &str = "home/code/project/.claude/settings.json";
 const OWN: &str = "home/code/project/.claude/settings.local.json";
 
-fn read(machine: &Machine) -> Claude {
-    Claude::read(&machine.project()).unwrap()
+fn read(machine: &Machine) -> ClaudeHooks {
+    ClaudeHooks::read(&machine.project()).unwrap()
 }
 
 /// What one file of hooks becomes where there were none.
-fn migrated(hooks: &Value) -> (Value, Claude) {
+fn migrated(hooks: &Value) -> (Value, ClaudeHooks) {
     let machine = trusted().file(SHARED, &json!({ "hooks": hooks }).to_string());
     let claude = read(&machine);
     let mut target = Map::new();
@@ -167,7 +167,7 @@ fn what_comes_out_runs_without_a_complaint() {
     let hooks = json!({"PreToolUse": [{"matcher": "Edit|Bash|mcp__x__y", "hooks": [{"type": "command", "command": "true", "timeout": 5}]}]});
     let (hooks, _) = migrated(&hooks);
     let machine = trusted().file(WORKSPACE, &json!({ "hooks": hooks }).to_string());
-    let registry = Registry::of(&machine.setup());
+    let registry = HookRegistry::from_setup(&machine.setup());
     assert_eq!(registry.left_out, []);
     for tool in ["replace", "run_shell_command", "mcp_x_y"] {
         let plan = registry.plan(lapidary_gemini::hooks::HookEvent::BeforeTool, Some(tool));
@@ -187,12 +187,12 @@ fn what_is_in_the_way_is_an_error() {
         Err("`hooks.AfterAgent` is a text, not a list".to_owned())
     );
     assert!(matches!(
-        Claude::read(&trusted().project()),
+        ClaudeHooks::read(&trusted().project()),
         Err(MigrateError::NoSettings(_))
     ));
     let machine = machine.file(OWN, "{ broken");
     assert!(matches!(
-        Claude::read(&machine.project()),
+        ClaudeHooks::read(&machine.project()),
         Err(MigrateError::Unreadable { .. })
     ));
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use lapidary_gemini::hooks::{Entry, Hook, HookEvent, Order, Plan, Registry, Source};
+use lapidary_gemini::hooks::{
+    Hook, HookEntry, HookEvent, HookPlan, HookRegistry, HookSource, RunOrder,
+};
 use serde_json::json;
 
 use super::{WORKSPACE, trusted};
@@ -19,26 +21,26 @@ pub(super) fn hook(event: HookEvent, name: &str, matcher: Option<&str>) -> Hook 
         fail_open: false,
         matcher: matcher.map(str::to_owned),
         sequential: false,
-        source: Source::Project,
+        source: HookSource::Project,
         scope: None,
         origin: PathBuf::new(),
         place: Vec::new(),
     }
 }
 
-pub(super) fn registry(hooks: Vec<Hook>) -> Registry {
-    let entry = |hook| Entry {
+pub(super) fn registry(hooks: Vec<Hook>) -> HookRegistry {
+    let entry = |hook| HookEntry {
         hook,
         enabled: true,
         disabled_by: Vec::new(),
     };
-    Registry {
+    HookRegistry {
         hooks: hooks.into_iter().map(entry).collect(),
-        ..Registry::default()
+        ..HookRegistry::default()
     }
 }
 
-fn commands(plan: &Plan) -> Vec<&str> {
+fn commands(plan: &HookPlan) -> Vec<&str> {
     plan.hooks
         .iter()
         .map(|hook| hook.command.as_str())
@@ -117,19 +119,19 @@ fn sources_have_their_order_and_within_one_the_first_is_first() {
         hook(HookEvent::AfterTool, "other", None),
     ];
     let sources = [
-        Source::Extension("x".into()),
-        Source::System,
-        Source::User,
-        Source::Project,
-        Source::Project,
-        Source::Runtime,
+        HookSource::Extension("x".into()),
+        HookSource::System,
+        HookSource::User,
+        HookSource::Project,
+        HookSource::Project,
+        HookSource::Runtime,
     ];
     for (hook, source) in hooks.iter_mut().zip(sources) {
         hook.source = source;
     }
     let plan = registry(hooks).plan(HookEvent::BeforeTool, Some("t"));
     assert_eq!(commands(&plan), ["r", "p2", "p1", "u", "s", "e"]);
-    assert_eq!(plan.order, Order::Parallel);
+    assert_eq!(plan.order, RunOrder::Parallel);
 }
 
 #[test]
@@ -148,9 +150,9 @@ fn the_same_hook_runs_once_and_only_what_runs_decides_the_order() {
     ])
     .plan(HookEvent::BeforeTool, Some("t"));
     assert_eq!(plan.hooks.len(), 2);
-    assert_eq!(plan.order, Order::Parallel);
+    assert_eq!(plan.order, RunOrder::Parallel);
     let plan = registry(vec![twice]).plan(HookEvent::BeforeTool, Some("t"));
-    assert_eq!(plan.order, Order::Sequential);
+    assert_eq!(plan.order, RunOrder::Sequential);
 }
 
 #[test]
@@ -159,7 +161,7 @@ fn what_is_switched_off_does_not_run() {
     registry.hooks[0].enabled = false;
     assert_eq!(
         registry.plan(HookEvent::BeforeTool, Some("t")),
-        Plan::default()
+        HookPlan::default()
     );
 }
 
@@ -191,7 +193,7 @@ fn hooks_that_do_not_run_have_a_reason() {
         },
     });
     let machine = trusted().file(WORKSPACE, &settings.to_string());
-    let registry = Registry::of(&machine.setup());
+    let registry = HookRegistry::from_setup(&machine.setup());
     let whys = |event, context| -> Vec<String> {
         let all = registry.passed_over(event, Some(context)).into_iter();
         all.map(|it| format!("{}: {}", it.hook.display_name(), it.why))

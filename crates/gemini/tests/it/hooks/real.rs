@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Command, Output};
 
-use lapidary_gemini::hooks::migrate::Claude;
-use lapidary_gemini::hooks::{Registry, TrustedHooks};
+use lapidary_gemini::hooks::migrate::ClaudeHooks;
+use lapidary_gemini::hooks::{HookRegistry, TrustedHooks};
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_standin::api::{FakeApi, Script};
@@ -42,7 +42,7 @@ fn the_real_one_warns_in_these_words_and_records_these_hooks() {
     let vars: BTreeMap<_, _> = world.environment("").into_iter().collect();
     let vars = Vars::new(&vars);
     let home = GeminiHome::from_vars(vars, Some(&world.home())).unwrap();
-    let ours = Registry::of(&Setup::read(&home, &project, vars));
+    let ours = HookRegistry::from_setup(&Setup::read(&home, &project, vars));
 
     let api = FakeApi::start_in_thread(Script::new()).unwrap();
     let mut command = world.command(GeminiVersion::V0_61_0, &api.base_url());
@@ -89,7 +89,7 @@ fn the_real_one_migrates_the_same_where_it_is_right() {
     let theirs: Value = serde_json::from_str(&written).unwrap();
 
     let mut ours = Map::new();
-    Claude::read(&world.project())
+    ClaudeHooks::read(&world.project())
         .unwrap()
         .merge_into(&mut ours)
         .unwrap();

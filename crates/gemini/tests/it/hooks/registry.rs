@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use lapidary_gemini::hooks::{HookEvent, Source};
-use lapidary_gemini::settings::Scope;
+use lapidary_gemini::hooks::{HookEvent, HookSource};
+use lapidary_gemini::settings::SettingsScope;
 use serde_json::{Value, json};
 
 use super::{USER, WORKSPACE, left_out, one, registry, running, trusted};
@@ -32,8 +32,8 @@ fn a_hook_has_all_that_is_written() {
     assert_eq!(hook.env["N"], "1");
     assert_eq!(hook.matcher.as_deref(), Some("write_.*"));
     assert!(hook.sequential && hook.fail_open);
-    assert_eq!(hook.source, Source::Project);
-    assert_eq!(hook.scope, Some(Scope::Workspace));
+    assert_eq!(hook.source, HookSource::Project);
+    assert_eq!(hook.scope, Some(SettingsScope::Workspace));
     assert_eq!(hook.origin, machine.path(WORKSPACE));
     assert_eq!(hook.place.join("."), "hooks.BeforeTool.0.hooks.0");
     assert_eq!(hook.key(), "n:true");
@@ -63,12 +63,15 @@ fn files_add_to_one_another_and_each_hook_knows_its_own() {
         .iter()
         .map(|entry| entry.hook.scope)
         .collect();
-    assert_eq!(scopes, [Some(Scope::User), Some(Scope::Workspace)]);
+    assert_eq!(
+        scopes,
+        [Some(SettingsScope::User), Some(SettingsScope::Workspace)]
+    );
     assert!(
         registry
             .hooks
             .iter()
-            .all(|entry| entry.hook.source == Source::Project)
+            .all(|entry| entry.hook.source == HookSource::Project)
     );
 }
 
@@ -314,7 +317,7 @@ fn extensions_bring_hooks_with_their_variables_even_where_nothing_is_trusted() {
     let registry = registry(&machine);
     assert_eq!(running(&registry), ["x"]);
     let hook = &registry.hooks[0].hook;
-    assert_eq!(hook.source, Source::Extension("ext".to_owned()));
+    assert_eq!(hook.source, HookSource::Extension("ext".to_owned()));
     assert_eq!(
         hook.command,
         format!("{}/run", machine.path(folder).display())

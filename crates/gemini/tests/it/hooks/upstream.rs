@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use lapidary_gemini::hooks::{Hook, HookEvent, Order, Registry, Source, TrustedHooks};
+use lapidary_gemini::hooks::{Hook, HookEvent, HookRegistry, HookSource, RunOrder, TrustedHooks};
 use lapidary_testkit::gemini::GeminiVersion;
 use lapidary_testkit::mutate::SeededRng;
 use lapidary_wire::gemini::hooks::{
@@ -64,7 +64,7 @@ fn the_real_one_registers_plans_and_translates_the_same() {
     );
 }
 
-fn plan_of(hook: Hook, name: &str) -> lapidary_gemini::hooks::Plan {
+fn plan_of(hook: Hook, name: &str) -> lapidary_gemini::hooks::HookPlan {
     super::plan::registry(vec![hook]).plan(HookEvent::BeforeTool, Some(name))
 }
 
@@ -168,7 +168,7 @@ impl Case {
     }
 
     fn ours(&self) -> Value {
-        let registry = Registry::of(&self.machine.setup());
+        let registry = HookRegistry::from_setup(&self.machine.setup());
         let entries = registry.hooks.iter().map(|entry| {
             let hook = &entry.hook;
             json!({
@@ -183,7 +183,7 @@ impl Case {
                 .iter()
                 .map(|hook| json!([hook.name, hook.command]));
             let commands: Vec<Value> = commands.collect();
-            let sequential = plan.order == Order::Sequential;
+            let sequential = plan.order == RunOrder::Sequential;
             if commands.is_empty() {
                 Value::Null
             } else {
@@ -197,7 +197,7 @@ impl Case {
     }
 
     /// What is on record after the user has been told.
-    fn recorded(&self, registry: &Registry) -> Value {
+    fn recorded(&self, registry: &HookRegistry) -> Value {
         let is_warned = registry
             .warnings
             .iter()
@@ -489,11 +489,11 @@ fn pattern(seed: u64) -> (String, String) {
 #[test]
 fn sources_are_called_as_the_real_one_calls_them() {
     let sources = [
-        Source::Runtime,
-        Source::Project,
-        Source::User,
-        Source::System,
-        Source::Extension("x".into()),
+        HookSource::Runtime,
+        HookSource::Project,
+        HookSource::User,
+        HookSource::System,
+        HookSource::Extension("x".into()),
     ];
     assert_eq!(
         sources.map(|source| source.as_str()),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lapidary_gemini::settings::{Changed, Document, EditError, edit, edit_within};
+use lapidary_gemini::settings::{EditError, EditOutcome, SettingsDocument, edit, edit_within};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -17,19 +17,19 @@ fn file(text: &str) -> (TempDir, PathBuf) {
 }
 
 #[track_caller]
-fn check(before: &str, change: impl FnOnce(&mut Document) -> Done, after: &str) {
+fn check(before: &str, change: impl FnOnce(&mut SettingsDocument) -> Done, after: &str) {
     let (_folder, path) = file(before);
     let changed = edit(&path, change).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), after);
     let is_same = before == after;
-    assert_eq!(changed == Changed::No, is_same);
+    assert_eq!(changed == EditOutcome::No, is_same);
 }
 
-fn disable(name: &'static str) -> impl FnOnce(&mut Document) -> Done {
+fn disable(name: &'static str) -> impl FnOnce(&mut SettingsDocument) -> Done {
     move |document| document.push(&["skills", "disabled"], name).map(drop)
 }
 
-fn enable(name: &'static str) -> impl FnOnce(&mut Document) -> Done {
+fn enable(name: &'static str) -> impl FnOnce(&mut SettingsDocument) -> Done {
     move |document| document.pull(&["skills", "disabled"], name).map(drop)
 }
 
@@ -42,7 +42,7 @@ fn a_new_file_looks_as_the_cli_would_write_it() {
     check("{ }\n", disable("a"), &format!("{NEW}\n"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("not/yet/settings.json");
-    assert_eq!(edit(&path, disable("a")).unwrap(), Changed::Yes);
+    assert_eq!(edit(&path, disable("a")).unwrap(), EditOutcome::Yes);
     assert_eq!(fs::read_to_string(&path).unwrap(), NEW);
 }
 
@@ -52,14 +52,14 @@ fn what_changes_nothing_writes_nothing() {
     check(NEW, enable("b"), NEW);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("not/yet/settings.json");
-    assert_eq!(edit(&path, enable("a")).unwrap(), Changed::No);
+    assert_eq!(edit(&path, enable("a")).unwrap(), EditOutcome::No);
     assert!(!folder.path().join("not").exists());
 }
 
 /// Its comments and its layout with it.
 #[test]
 fn what_stood_alone_stays_as_it_is_written_when_a_list_is_made_of_it() {
-    let both = |document: &mut Document| {
+    let both = |document: &mut SettingsDocument| {
         let first = document.get(&["x", "e"]).cloned().unwrap();
         document.set(&["x", "e"], json!([first, {"b": 2}]))
     };
@@ -324,9 +324,9 @@ mod unix {
         assert_eq!(refused.to_string(), words);
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
         let inner = attempt(&root.join("inner/settings.json"), "three.json");
-        assert_eq!(inner.unwrap(), Changed::Yes);
+        assert_eq!(inner.unwrap(), EditOutcome::Yes);
         let fresh = edit_within(&root, &root.join("new/settings.json"), disable("a"));
-        assert_eq!(fresh.unwrap(), Changed::Yes);
+        assert_eq!(fresh.unwrap(), EditOutcome::Yes);
     }
 
     #[test]

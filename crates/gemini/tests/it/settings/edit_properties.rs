@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary_gemini::settings::{Document, EditError, edit};
+use lapidary_gemini::settings::{EditError, SettingsDocument, edit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
@@ -109,7 +109,7 @@ fn written(object: &Map<String, Value>, gaps: &[usize]) -> String {
 /// What a change leaves, and what the document said then.
 fn changed(
     before: &str,
-    change: impl FnOnce(&mut Document) -> Result<(), EditError>,
+    change: impl FnOnce(&mut SettingsDocument) -> Result<(), EditError>,
 ) -> (String, Map<String, Value>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("settings.json");

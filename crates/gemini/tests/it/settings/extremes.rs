@@ -3,9 +3,9 @@
 use std::fs;
 use std::thread;
 
-use lapidary_gemini::settings::{Changed, EditError, edit};
-use lapidary_gemini::trust::{Doubt, Trust};
-use lapidary_gemini::{ReadError, Verdict};
+use lapidary_gemini::settings::{EditError, EditOutcome, edit};
+use lapidary_gemini::trust::{Trust, TrustDoubt};
+use lapidary_gemini::{ReadError, UpstreamReaction};
 use lapidary_testkit::work::{assert_linear, cost};
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn nested(levels: usize) -> String {
     format!("{open}1{close}")
 }
 
-fn verdict(machine: &Machine) -> Verdict {
+fn verdict(machine: &Machine) -> UpstreamReaction {
     let setup = machine.setup();
     let file = &setup.settings.files[0];
     let error = file.content.as_ref().unwrap_err();
@@ -59,7 +59,7 @@ fn no_depth_overflows_the_stack() {
         let changed = edit(&path, |document| {
             document.push(&["tools", "exclude"], "a").map(drop)
         });
-        assert_eq!(changed.unwrap(), Changed::Yes);
+        assert_eq!(changed.unwrap(), EditOutcome::Yes);
         merged.to_string().len()
     };
     let small = thread::Builder::new().stack_size(MIB);
@@ -73,22 +73,25 @@ fn no_depth_overflows_the_stack() {
 fn what_is_too_deep_or_too_long_for_us_is_not_said_to_be_a_mistake() {
     let deep = format!("{{\n\"x\": {}}}", nested(DEEPEST));
     let machine = trusted().file(USER, &deep);
-    assert_eq!(verdict(&machine), Verdict::MayRead);
+    assert_eq!(verdict(&machine), UpstreamReaction::MayRead);
     let setup = machine.setup();
     let told = setup.notices[0].to_string();
     assert!(told.contains(":2:"), "{told}");
     assert!(told.contains(": has more than 512 levels; "), "{told}");
     assert!(matches!(
         setup.trust,
-        Trust::Unknown(Doubt::UnreadFile { .. })
+        Trust::Unknown(TrustDoubt::UnreadFile { .. })
     ));
     assert!(matches!(
         machine.trust(),
-        Trust::Unknown(Doubt::UnreadFile { .. })
+        Trust::Unknown(TrustDoubt::UnreadFile { .. })
     ));
 
     let many = format!("{{\"x\": [1{}]}}", ",1".repeat(1_000_000));
-    assert_eq!(verdict(&trusted().file(USER, &many)), Verdict::MayRead);
+    assert_eq!(
+        verdict(&trusted().file(USER, &many)),
+        UpstreamReaction::MayRead
+    );
 
     // Nothing is written for a file that is mostly a hole.
     let machine = trusted().file(USER, "{}");
@@ -97,7 +100,7 @@ fn what_is_too_deep_or_too_long_for_us_is_not_said_to_be_a_mistake() {
         .open(machine.path(USER))
         .unwrap();
     file.set_len(64 * MIB as u64 + 1).unwrap();
-    assert_eq!(verdict(&machine), Verdict::MayRead);
+    assert_eq!(verdict(&machine), UpstreamReaction::MayRead);
     let told = machine.setup().notices[0].to_string();
     assert!(told.contains(": is longer than 64 MiB; "), "{told}");
 }
@@ -121,7 +124,7 @@ fn what_gemini_cli_reads_is_read() {
     let changed = edit(&machine.path(USER), |document| {
         document.push(&["skills", "disabled"], "b").map(drop)
     });
-    assert_eq!(changed.unwrap(), Changed::Yes);
+    assert_eq!(changed.unwrap(), EditOutcome::Yes);
     let after = fs::read_to_string(machine.path(USER)).unwrap();
     assert_eq!(after, text.replace(r#""\ud800""#, r#""\ud800", "b""#));
 }
@@ -174,11 +177,11 @@ fn what_cannot_be_reached_is_missing_for_gemini_cli_and_what_is_a_pipe_is_not_wa
         symlink(target, &path).unwrap();
     };
     replace("settings.json");
-    assert_eq!(verdict(&machine), Verdict::Misses);
+    assert_eq!(verdict(&machine), UpstreamReaction::Misses);
     replace("/dev/null");
-    assert_eq!(verdict(&machine), Verdict::MayRead);
+    assert_eq!(verdict(&machine), UpstreamReaction::MayRead);
     replace("..");
-    assert_eq!(verdict(&machine), Verdict::Refuses);
+    assert_eq!(verdict(&machine), UpstreamReaction::Refuses);
 }
 
 /// Wrong keys and wrong items, all on one line that is not ASCII: what is the slowest for who counts from the start.

@@ -7,9 +7,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use lapidary_gemini::settings::{Changed, EditError, edit};
+use lapidary_gemini::settings::{EditError, EditOutcome, edit};
 use lapidary_gemini::setup::Setup;
-use lapidary_gemini::{GeminiHome, Vars, Verdict};
+use lapidary_gemini::{GeminiHome, UpstreamReaction, Vars};
 use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -456,7 +456,7 @@ fn gemini_cli_merges_the_same() {
 }
 
 /// Texts that hardly anybody writes, and what is said of each.
-fn odd() -> Vec<(String, Option<Verdict>)> {
+fn odd() -> Vec<(String, Option<UpstreamReaction>)> {
     let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let texts = [
         (r#"{"x": 1e400}"#.to_owned(), None),
@@ -464,12 +464,12 @@ fn odd() -> Vec<(String, Option<Verdict>)> {
         (format!(r#"{{"x": {}}}"#, nested(511)), None),
         (
             format!(r#"{{"x": {}}}"#, nested(512)),
-            Some(Verdict::MayRead),
+            Some(UpstreamReaction::MayRead),
         ),
         (format!(r#"{{"x": "{}"}}"#, "a".repeat(5 << 20)), None),
         (
             format!(r#"{{"x": [1{}]}}"#, ",1".repeat(1_000_000)),
-            Some(Verdict::MayRead),
+            Some(UpstreamReaction::MayRead),
         ),
     ];
     let refused = [
@@ -481,7 +481,7 @@ fn odd() -> Vec<(String, Option<Verdict>)> {
         "{\"x\": 01}",
         "{\"x\": \"\t\"}",
     ];
-    let refused = refused.map(|text| (text.to_owned(), Some(Verdict::Refuses)));
+    let refused = refused.map(|text| (text.to_owned(), Some(UpstreamReaction::Refuses)));
     texts.into_iter().chain(refused).collect()
 }
 
@@ -519,7 +519,11 @@ fn gemini_cli_starts_with_what_we_say_it_starts_with() {
         let text = &text[..text.len().min(60)];
         assert_eq!(verdict, *expected, "{text}");
         let starts = answer["started"] == true;
-        assert_eq!(starts, verdict != Some(Verdict::Refuses), "{text} {answer}");
+        assert_eq!(
+            starts,
+            verdict != Some(UpstreamReaction::Refuses),
+            "{text} {answer}"
+        );
         assert_eq!(answer["isEndless"] == true, text.contains("1e400"));
     }
 }
@@ -607,7 +611,7 @@ fn a_skill_disabled_by_the_cli_is_disabled_and_enabled_again_by_us() {
     assert!(command.output().unwrap().status.success());
     let keys = ["skills", "disabled"];
     let changed = edit(&ours, |document| document.push(&keys, "pdf").map(drop)).unwrap();
-    assert_eq!(changed, Changed::Yes);
+    assert_eq!(changed, EditOutcome::Yes);
     let (theirs, ours) = (
         fs::read_to_string(&path).unwrap(),
         fs::read_to_string(ours).unwrap(),
@@ -622,5 +626,5 @@ fn a_skill_disabled_by_the_cli_is_disabled_and_enabled_again_by_us() {
         assert_eq!(left, Some(json!([])));
         Ok::<_, EditError>(())
     });
-    assert_eq!(undone.unwrap(), Changed::Yes);
+    assert_eq!(undone.unwrap(), EditOutcome::Yes);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use lapidary_gemini::skills::{InstallError, Way, uninstall};
+use lapidary_gemini::skills::{InstallError, InstallMode, uninstall};
 
 use super::installing::{names, package};
 use super::{skill, write};
@@ -21,7 +21,7 @@ fn what_was_replaced_is_put_back_if_a_later_one_cannot_be_moved() {
     write(&target, "replaced/SKILL.md", "before");
     let error = package(&source, None)
         .unwrap()
-        .install(&target, Way::Copy)
+        .install(&target, InstallMode::Copy)
         .unwrap_err();
     assert!(matches!(error, InstallError::Io { .. }), "{error}");
     assert_eq!(names(&target), ["replaced"]);
@@ -45,7 +45,7 @@ fn two_who_install_different_skills_at_once_both_have_theirs() {
             scope.spawn(move || {
                 let source = root.join(format!("source-{source}"));
                 let package = package(&source, None).unwrap();
-                assert_eq!(package.install(target, Way::Copy).unwrap().len(), 5);
+                assert_eq!(package.install(target, InstallMode::Copy).unwrap().len(), 5);
             });
         }
     });
@@ -64,8 +64,8 @@ fn who_wants_it_to_stop_has_nothing_installed() {
         );
     }
     let package = package(&source, None).unwrap();
-    let copies = [0, 1, 5].map(|after| (Way::Copy, after));
-    let links = [0, 1].map(|after| (Way::Link, after));
+    let copies = [0, 1, 5].map(|after| (InstallMode::Copy, after));
+    let links = [0, 1].map(|after| (InstallMode::Link, after));
     for (way, after) in copies.into_iter().chain(links) {
         let asked = std::cell::Cell::new(0);
         let is_stopped = || asked.replace(asked.get() + 1) >= after;
@@ -115,7 +115,7 @@ fn what_nobody_may_write_goes_all_the_same() {
         assert_eq!(names(&target), [""; 0]);
         fixed();
         let package = package(&source, None).unwrap();
-        package.install(&target, Way::Copy).unwrap();
+        package.install(&target, InstallMode::Copy).unwrap();
         assert_eq!(names(&target), ["one"]);
         assert_eq!(names(&target.join("one")), ["SKILL.md"]);
     };

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 
-use lapidary_gemini::mark::{self, Held};
-use lapidary_gemini::skills::{PackageError, Recovered};
+use lapidary_gemini::owned_dir::{self, OwnedDir};
+use lapidary_gemini::skills::{PackageError, RecoveredInstall};
 use lapidary_testkit::patience::HANG;
 use serde_json::json;
 
@@ -17,13 +17,13 @@ fn desk() -> (tempfile::TempDir, PathBuf) {
     let root = tempfile::tempdir().unwrap();
     let desk = root.path().join("skills/.lapidary-killed");
     write(&desk, "new-0/SKILL.md", skill("new"));
-    mark::leave(&desk).unwrap();
+    owned_dir::leave(&desk).unwrap();
     write(root.path(), "precious/.ssh/key", "secret");
     write(root.path(), "precious/new-0/SKILL.md", "precious");
     (root, desk)
 }
 
-fn recover(desk: &Path) -> Vec<Recovered> {
+fn recover(desk: &Path) -> Vec<RecoveredInstall> {
     lapidary_gemini::skills::recover(desk.parent().unwrap(), &|| false).unwrap()
 }
 
@@ -33,7 +33,7 @@ fn a_mark_that_says_nothing_of_a_birth_is_believed_only_where_disks_know_none() 
     let about = desk.metadata().unwrap();
     let forged = json!({ "device": about.dev(), "inode": about.ino(), "born": null });
     fs::write(desk.join("mark"), forged.to_string()).unwrap();
-    assert_eq!(mark::is_ours(&desk), about.created().is_err());
+    assert_eq!(owned_dir::is_ours(&desk), about.created().is_err());
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn what_another_user_owns_is_not_ours_whatever_its_mark_says() {
 #[test]
 fn a_link_that_takes_the_place_of_a_directory_meanwhile_is_not_followed() {
     let (root, desk) = desk();
-    let held = Held::find(&desk).unwrap();
+    let held = OwnedDir::find(&desk).unwrap();
     let (moved, precious) = (root.path().join("moved"), root.path().join("precious"));
     fs::rename(&desk, &moved).unwrap();
     symlink(&precious, &desk).unwrap();
@@ -133,11 +133,11 @@ fn what_was_left_before_it_had_a_mark_is_swept_away_and_nothing_else() {
 fn a_desk_is_nobody_elses_business() {
     let (root, desk) = desk();
     let target = desk.parent().unwrap();
-    let held = Held::make(target, ".lapidary-").unwrap();
+    let held = OwnedDir::make(target, ".lapidary-").unwrap();
     assert_eq!(held.metadata().unwrap().mode() & 0o777, 0o700);
-    assert!(!mark::is_ours(held.path()));
+    assert!(!owned_dir::is_ours(held.path()));
     held.mark().unwrap();
-    assert!(mark::is_ours(held.path()));
+    assert!(owned_dir::is_ours(held.path()));
     held.clear().unwrap();
     assert!(!held.path().exists() && root.path().is_dir());
 }
@@ -154,7 +154,10 @@ fn a_file_that_never_ends_is_refused_at_once() {
     let (done, waits) = std::sync::mpsc::channel();
     let source = skills.clone();
     std::thread::spawn(move || {
-        let found = lapidary_gemini::skills::discover(&source, lapidary_gemini::skills::Tier::User);
+        let found = lapidary_gemini::skills::discover(
+            &source,
+            lapidary_gemini::skills::DiscoveryTier::User,
+        );
         let refused = found.refused.iter().map(|it| it.why.to_string());
         let _ = done.send((found.skills.len(), refused.collect::<Vec<_>>()));
     });

@@ -6,13 +6,13 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use lapidary_gemini::skills::{
-    InstallError, Package, PackageError, PackageRequest, Way, uninstall,
+    InstallError, InstallMode, PackageError, PackageRequest, SkillPackage, uninstall,
 };
 
 use super::{skill, write};
 
-pub(super) fn package(root: &Path, path: Option<&str>) -> Result<Package, PackageError> {
-    Package::find(&PackageRequest {
+pub(super) fn package(root: &Path, path: Option<&str>) -> Result<SkillPackage, PackageError> {
+    SkillPackage::find(&PackageRequest {
         root,
         path,
         name: "source",
@@ -41,7 +41,7 @@ fn what_is_replaced_is_gone_and_what_was_linked_stays() {
     write(&target, "one/old.txt", "old");
     let placed = package(&source, None)
         .unwrap()
-        .install(&target, Way::Copy)
+        .install(&target, InstallMode::Copy)
         .unwrap();
     assert_eq!((placed.len(), placed[0].replaced), (1, true));
     assert_eq!(names(&target), ["one"], "no desk is left");
@@ -58,7 +58,7 @@ fn what_is_replaced_is_gone_and_what_was_linked_stays() {
 
     package(&source, None)
         .unwrap()
-        .install(&target, Way::Link)
+        .install(&target, InstallMode::Link)
         .unwrap();
     assert_eq!(fs::read_link(target.join("one")).unwrap(), source.join("a"));
     let gone = uninstall(&target, "one").unwrap().unwrap();
@@ -81,7 +81,7 @@ fn what_nobody_else_may_see_nobody_else_may_see_afterwards() {
     fs::set_permissions(file, fs::Permissions::from_mode(0o440)).unwrap();
     fs::set_permissions(&source, fs::Permissions::from_mode(0o750)).unwrap();
     let package = package(&source, None).unwrap();
-    package.install(&target, Way::Copy).unwrap();
+    package.install(&target, InstallMode::Copy).unwrap();
     let mode = |name: &str| {
         let about = fs::metadata(target.join("one").join(name)).unwrap();
         about.permissions().mode() & 0o7777
@@ -120,7 +120,7 @@ fn nothing_is_installed_if_one_cannot_be() {
         make(&source);
         let error = package(&source, None)
             .unwrap()
-            .install(&target, Way::Copy)
+            .install(&target, InstallMode::Copy)
             .unwrap_err();
         assert_eq!(names(&target), ["good"], "{name}");
         assert_eq!(
@@ -186,7 +186,7 @@ fn a_skill_is_not_copied_into_itself() {
     let root = tempfile::tempdir().unwrap();
     write(root.path(), "SKILL.md", skill("self"));
     let target = root.path().join(".gemini/skills");
-    for way in [Way::Copy, Way::Link] {
+    for way in [InstallMode::Copy, InstallMode::Link] {
         let error = package(root.path(), None)
             .unwrap()
             .install(&target, way)
@@ -278,7 +278,7 @@ fn what_lies_among_the_skills_is_not_linked_over_itself() {
         (alias.join("a"), &target),
     ] {
         let package = package(&source, None).unwrap();
-        let error = package.install(target, Way::Link).unwrap_err();
+        let error = package.install(target, InstallMode::Link).unwrap_err();
         let InstallError::OverItself(from, place) = &error else {
             panic!("{error}");
         };
@@ -318,7 +318,7 @@ fn two_who_install_at_once_take_turns() {
                     let source = root.join(format!("source-{source}"));
                     package(&source, None)
                         .unwrap()
-                        .install(target, Way::Copy)
+                        .install(target, InstallMode::Copy)
                         .unwrap();
                 }
             });

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::skills::{
-    Check, Conflict, Fate, SkillManager, SkillPlace, Sources, Tier, discover,
+    CheckedSkills, DiscoveryTier, LoadOutcome, SkillConflict, SkillManager, SkillPlace,
+    SkillSources, discover,
 };
 use lapidary_gemini::{GeminiHome, Vars};
 
@@ -33,7 +34,10 @@ fn loaded(root: &Path, is_trusted: bool) -> SkillManager {
     let home = GeminiHome::from_vars(Vars::new(&vars), Some(&root.join("home"))).unwrap();
     fs::create_dir_all(root.join("work")).unwrap();
     let setup = Setup::read(&home, &root.join("work"), Vars::new(&vars));
-    let mut manager = SkillManager::new(Sources::of(&setup, Some(&root.join("builtin"))));
+    let mut manager = SkillManager::new(SkillSources::from_setup(
+        &setup,
+        Some(&root.join("builtin")),
+    ));
     manager.load_skills();
     manager
 }
@@ -53,7 +57,7 @@ fn the_order_is_that_in_which_gemini_cli_finds_them() {
     ] {
         write(root.path(), unseen, skill("unseen"));
     }
-    let found = discover(root.path(), Tier::User).skills;
+    let found = discover(root.path(), DiscoveryTier::User).skills;
     let found: Vec<_> = found.iter().map(|skill| skill.name.as_str()).collect();
     assert_eq!(found, ["root", "é", "z", "b", "a", "B", "9", "10"]);
 }
@@ -89,7 +93,10 @@ fn a_later_tier_takes_the_place_of_an_earlier_one_but_not_in_the_order() {
     assert_eq!(names(&trusted), ["x", "only builtin", "e"]);
     let x = trusted.skill_by_name("X").unwrap();
     assert_eq!(x.location, root.path().join(at("work/.agents")));
-    assert_eq!((x.tier, x.is_builtin), (Tier::WorkspaceAgents, false));
+    assert_eq!(
+        (x.tier, x.is_builtin),
+        (DiscoveryTier::WorkspaceAgents, false)
+    );
     let e = trusted.skill_by_name("e").unwrap();
     assert_eq!(e.extension_name.as_deref(), Some("ext"));
     assert!(
@@ -99,7 +106,7 @@ fn a_later_tier_takes_the_place_of_an_earlier_one_but_not_in_the_order() {
     let warnings: Vec<_> = trusted
         .conflicts
         .iter()
-        .filter_map(Conflict::warning)
+        .filter_map(SkillConflict::warning)
         .collect();
     assert_eq!(
         warnings.len(),
@@ -119,8 +126,8 @@ fn a_later_tier_takes_the_place_of_an_earlier_one_but_not_in_the_order() {
     let untrusted = loaded(root.path(), false);
     let x = untrusted.skill_by_name("x").unwrap();
     assert_eq!(x.location, root.path().join(at("home/.agents")));
-    let check = Check::of(&untrusted);
-    let left_out = |fate: &Fate| matches!(fate, Fate::LeftOut(why) if why.contains("not trusted"));
+    let check = CheckedSkills::from_manager(&untrusted);
+    let left_out = |fate: &LoadOutcome| matches!(fate, LoadOutcome::LeftOut(why) if why.contains("not trusted"));
     let left_out = check.candidates.iter().filter(|one| left_out(&one.fate));
     assert_eq!(left_out.count(), 2);
 }
@@ -164,7 +171,7 @@ fn disabled_is_whom_any_list_names_in_any_capitals() {
     let off = loaded(root.path(), true);
     assert_eq!(names(&off), [""; 0]);
     assert!(
-        Check::of(&off)
+        CheckedSkills::from_manager(&off)
             .switched_off
             .unwrap()
             .contains("skills.enabled")
@@ -184,13 +191,13 @@ fn one_file_on_two_ways_is_no_conflict() {
     let manager = loaded(root.path(), true);
     assert_eq!(manager.conflicts.len(), 1);
     assert_eq!(manager.conflicts[0].warning(), None);
-    let check = Check::of(&manager);
+    let check = CheckedSkills::from_manager(&manager);
     let loaded = &check.candidates[1];
-    assert_eq!(loaded.fate, Fate::Loaded);
+    assert_eq!(loaded.fate, LoadOutcome::Loaded);
     assert_eq!(loaded.same_file_as, Some(from.join("x/SKILL.md")));
     assert_eq!(
         check.candidates[0].fate,
-        Fate::Overridden(to.join("x/SKILL.md"))
+        LoadOutcome::Overridden(to.join("x/SKILL.md"))
     );
 }
 
@@ -215,7 +222,7 @@ fn what_is_no_skill_is_refused_with_a_reason() {
     std::os::unix::fs::symlink("nowhere", skills.join("gone/SKILL.md")).unwrap();
     fs::create_dir_all(skills.join("folder/SKILL.md")).unwrap();
     write(skills, "fine/SKILL.md", skill("../x"));
-    let found = discover(skills, Tier::User);
+    let found = discover(skills, DiscoveryTier::User);
     assert_eq!(found.skills.len(), 1);
     assert_eq!(found.skills[0].name, "..-x");
     let mut why: Vec<_> = found
@@ -250,13 +257,13 @@ fn what_is_never_looked_for_is_found_all_the_same() {
     write(&skills, "packed.skill", "");
     // Around in circles.
     std::os::unix::fs::symlink("..", skills.join("deep/loop")).unwrap();
-    let place = SkillPlace::new(Tier::User, skills.clone());
-    let mut manager = SkillManager::new(Sources {
+    let place = SkillPlace::new(DiscoveryTier::User, skills.clone());
+    let mut manager = SkillManager::new(SkillSources {
         places: vec![place],
-        ..Sources::default()
+        ..SkillSources::default()
     });
     manager.load_skills();
-    let told: BTreeMap<_, _> = Check::of(&manager)
+    let told: BTreeMap<_, _> = CheckedSkills::from_manager(&manager)
         .candidates
         .into_iter()
         .map(|one| {
@@ -277,7 +284,7 @@ fn what_is_never_looked_for_is_found_all_the_same() {
         ("empty", "no `SKILL.md`"),
         ("packed.skill", "skills install"),
     ] {
-        let Some(Fate::NotLookedFor(why)) = told.get(path) else {
+        let Some(LoadOutcome::NotLookedFor(why)) = told.get(path) else {
             panic!("{path}: {told:?}");
         };
         assert!(why.contains(words), "{path}: {why}");
@@ -295,7 +302,7 @@ fn a_directory_that_gemini_cli_cannot_name_has_no_skill() {
         fs::create_dir(root.path().join(name)).unwrap();
         fs::write(root.path().join(name).join("SKILL.md"), skill("x")).unwrap();
     }
-    let found = discover(root.path(), Tier::User);
+    let found = discover(root.path(), DiscoveryTier::User);
     assert_eq!(found.skills.len(), 1, "{found:?}");
     assert_eq!(found.refused.len(), 1, "{found:?}");
     assert_eq!(

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use lapidary_gemini::skills::{SkillManager, SkillPlace, Sources, Tier};
+use lapidary_gemini::skills::{DiscoveryTier, SkillManager, SkillPlace, SkillSources};
 use lapidary_standin::api::{FakeApi, Script, Turn};
 use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use serde_json::{Value, json};
@@ -45,10 +45,10 @@ fn a_model_is_told_the_same_of_skills_and_gets_the_same_for_activating_one() {
     assert!(ran.status.success(), "{ran:?}");
 
     // It finds its own skills first; ours are told behind them.
-    let place = SkillPlace::new(Tier::User, skills);
-    let mut manager = SkillManager::new(Sources {
+    let place = SkillPlace::new(DiscoveryTier::User, skills);
+    let mut manager = SkillManager::new(SkillSources {
         places: vec![place],
-        ..Sources::default()
+        ..SkillSources::default()
     });
     manager.load_skills();
     let requests: Vec<Value> = api

@@ -9,15 +9,15 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lapidary_gemini::mark;
-use lapidary_gemini::skills::{InstallError, Recovered, Way, uninstall};
+use lapidary_gemini::owned_dir;
+use lapidary_gemini::skills::{InstallError, InstallMode, RecoveredInstall, uninstall};
 use lapidary_testkit::patience::HANG;
 use serde_json::{Value, json};
 
 use super::installing::{names, package};
 use super::{skill, write};
 
-fn recover(target: &Path) -> Vec<Recovered> {
+fn recover(target: &Path) -> Vec<RecoveredInstall> {
     lapidary_gemini::skills::recover(target, &|| false).unwrap()
 }
 
@@ -48,7 +48,7 @@ fn known(path: &Path) -> Value {
 fn desk(target: &Path, plan: &[(&str, bool)]) -> PathBuf {
     let desk = target.join(".lapidary-killed");
     fs::create_dir_all(&desk).unwrap();
-    mark::leave(&desk).unwrap();
+    owned_dir::leave(&desk).unwrap();
     let mut steps = Vec::new();
     for (number, (name, is_moved)) in plan.iter().enumerate() {
         let (made, place) = (desk.join(format!("new-{number}")), target.join(name));
@@ -155,7 +155,7 @@ fn who_ships_a_plan_or_a_directory_that_is_called_like_a_desk_has_nothing_remove
     symlink(&elsewhere, target.join(".lapidary-link")).unwrap();
     // With a mark of ours, but no desk.
     write(&target, "marked/notes.txt", "precious");
-    mark::leave(&target.join("marked")).unwrap();
+    owned_dir::leave(&target.join("marked")).unwrap();
     let before = names(&target);
     assert_eq!(recover(&target), []);
     assert_eq!(uninstall(&target, "nobody").unwrap(), None);
@@ -324,10 +324,10 @@ fn of_two_skills_of_one_name_the_last_is_installed_and_both_are_told() {
     write(&source, "a/SKILL.md", skill("same") + "last");
     let package = package(&source, None).unwrap();
     // There cannot be a link to both.
-    let error = package.install(&target, Way::Link).unwrap_err();
+    let error = package.install(&target, InstallMode::Link).unwrap_err();
     assert!(matches!(error, InstallError::Duplicate { .. }), "{error}");
     assert_eq!(names(&target), [""; 0]);
-    let placed = package.install(&target, Way::Copy).unwrap();
+    let placed = package.install(&target, InstallMode::Copy).unwrap();
     assert_eq!([placed[0].replaced, placed[1].replaced], [false, true]);
     let text = fs::read_to_string(target.join("same/SKILL.md")).unwrap();
     assert!(text.ends_with("last"), "{text}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use lapidary_gemini::settings::{Settings, Workspace};
+use lapidary_gemini::settings::{Settings, WorkspaceTrust};
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_sessions::{Content, Expiring, Inventory, Limits, Retention, RetentionError, Why};
 use lapidary_testkit::recorded::{RecordedHome, header, log};
@@ -214,7 +214,7 @@ fn settings_mean_what_they_mean_to_the_cli() {
     let check = |retention: &str, expected: Result<(&str, Option<u64>, &str), &str>| {
         let text = format!(r#"{{"general": {{"sessionRetention": {retention}}}}}"#);
         let settings = settings(&text, "{}");
-        let limits = Limits::of(&settings, Workspace::IsIgnored).unwrap();
+        let limits = Limits::of(&settings, WorkspaceTrust::IsIgnored).unwrap();
         let told = limits.checked().map(|rule| {
             let age = rule.max_age.map_or("-".to_owned(), |age| age.to_string());
             (age, rule.max_count, rule.min_retention.to_string())
@@ -268,9 +268,9 @@ fn a_workspace_that_is_not_trusted_says_nothing_and_settings_that_cannot_be_read
     let one_day = r#"{"general": {"sessionRetention": {"maxAge": "1d"}}}"#;
     let readable = settings("{}", one_day);
     let age = |workspace| Limits::of(&readable, workspace).unwrap().max_age;
-    assert_eq!(age(Workspace::IsIgnored).as_deref(), Some("30d"));
-    assert_eq!(age(Workspace::Counts).as_deref(), Some("1d"));
-    let refused = Limits::of(&settings("{", one_day), Workspace::IsIgnored);
+    assert_eq!(age(WorkspaceTrust::IsIgnored).as_deref(), Some("30d"));
+    assert_eq!(age(WorkspaceTrust::Counts).as_deref(), Some("1d"));
+    let refused = Limits::of(&settings("{", one_day), WorkspaceTrust::IsIgnored);
     assert!(
         matches!(refused, Err(RetentionError::BadSettings { .. })),
         "{refused:?}"

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lapidary::engine::hooks::{Effect, Fired, Format, HookError, Ran};
 use lapidary::engine::process::Exit;
-use lapidary::gemini::hooks::{HookEvent, Order, PassedOver, Registry};
+use lapidary::gemini::hooks::{HookEvent, HookRegistry, PassedOver, RunOrder};
 use lapidary::vocab::Json;
 use lapidary::vocab::hook_test::{
     HookEffect, HookEffectKind as Kind, HookFormat, HookMoment, HookNotRun, HookOrder, HookTrial,
@@ -16,7 +16,7 @@ use super::super::list::is_of_another;
 use super::Planned;
 
 /// What does not count, with its reason: of this event, or of no event at all.
-pub(super) fn left_out(registry: &Registry, event: HookEvent) -> Vec<String> {
+pub(super) fn left_out(registry: &HookRegistry, event: HookEvent) -> Vec<String> {
     let all = registry.left_out.iter();
     let all = all.filter(|left| !is_of_another(left, event));
     all.map(|left| format!("{}: {}: {}", left.origin.display(), left.what, left.why))
@@ -34,8 +34,8 @@ pub(super) fn moment(planned: &Planned, fired: &Fired) -> HookMoment {
         context: input.context().map(str::to_owned),
         payload: json(&input.to_object()),
         order: match plan.order {
-            Order::Parallel => HookOrder::Parallel,
-            Order::Sequential => HookOrder::Sequential,
+            RunOrder::Parallel => HookOrder::Parallel,
+            RunOrder::Sequential => HookOrder::Sequential,
         },
         aggregate: aggregate.map(|output| json(&output.0)),
         effects,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use lapidary::engine::hooks::{Effect, Surroundings, fire};
-use lapidary::gemini::hooks::Registry;
+use lapidary::gemini::hooks::HookRegistry;
 use lapidary::gemini::setup::Setup;
 use lapidary::gemini::{GeminiHome, Vars};
 use lapidary::wire::gemini::hooks::{EventDetails, HookToolCall};
@@ -81,7 +81,7 @@ impl Expected {
             ..Surroundings::of(&setup, &session, vars.into_iter().collect())
         };
         let scene = Scene {
-            registry: Registry::of(&setup),
+            registry: HookRegistry::from_setup(&setup),
             around,
         };
         let call = &case.calls[number];
@@ -103,7 +103,7 @@ impl Expected {
 }
 
 struct Scene {
-    registry: Registry,
+    registry: HookRegistry,
     around: Surroundings,
 }
 

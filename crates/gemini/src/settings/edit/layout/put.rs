@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::{Layout, in_line};
-use crate::jsonc::{Child, Node};
+use super::{TextLayout, in_line};
+use crate::jsonc::{JsoncChild, JsoncNode};
 
 /// What is put in: an item, or a key with its value.
-struct New<'a> {
+struct NewEntry<'a> {
     key: Option<&'a str>,
     value: &'a Value,
 }
 
-impl New<'_> {
+impl NewEntry<'_> {
     /// As it is written: over several lines that begin with these blanks, or else on one line.
-    fn written(&self, layout: &Layout<'_>, indent: Option<&str>) -> String {
+    fn written(&self, layout: &TextLayout<'_>, indent: Option<&str>) -> String {
         let value = match indent {
             Some(indent) => layout.lines(self.value, indent),
             None => in_line(self.value),
@@ -25,7 +25,7 @@ impl New<'_> {
     }
 }
 
-impl Layout<'_> {
+impl TextLayout<'_> {
     /// Adds a key to the object at a path.
     pub(in super::super) fn add(
         &self,
@@ -35,7 +35,7 @@ impl Layout<'_> {
     ) -> Option<String> {
         let place = self.tree.find(path)?.children.len();
         let key = Some(key);
-        self.put(path, place, &New { key, value })
+        self.put(path, place, &NewEntry { key, value })
     }
 
     /// Puts an item into the list at a path.
@@ -45,10 +45,10 @@ impl Layout<'_> {
         place: usize,
         value: &Value,
     ) -> Option<String> {
-        self.put(path, place, &New { key: None, value })
+        self.put(path, place, &NewEntry { key: None, value })
     }
 
-    fn put(&self, path: &[String], place: usize, new: &New<'_>) -> Option<String> {
+    fn put(&self, path: &[String], place: usize, new: &NewEntry<'_>) -> Option<String> {
         let node = self.tree.find(path)?;
         let children = &node.children;
         Some(match (children.get(place), children.last()) {
@@ -58,7 +58,7 @@ impl Layout<'_> {
         })
     }
 
-    fn put_before(&self, next: &Child, new: &New<'_>) -> String {
+    fn put_before(&self, next: &JsoncChild, new: &NewEntry<'_>) -> String {
         let indent = self.owns_line(next.start).then(|| self.indent(next.start));
         let (before, behind) = self.text.split_at(next.start);
         let between = self.between(indent);
@@ -66,7 +66,7 @@ impl Layout<'_> {
     }
 
     /// The comma goes right behind the last value, what is new behind its comment.
-    fn put_behind(&self, node: &Node, last: &Child, new: &New<'_>) -> String {
+    fn put_behind(&self, node: &JsoncNode, last: &JsoncChild, new: &NewEntry<'_>) -> String {
         let end = last.node.span.end;
         let (point, is_line_end) = self.behind(end, node.span.end - 1);
         let indent = if self.owns_line(last.start) {
@@ -83,7 +83,7 @@ impl Layout<'_> {
     }
 
     /// Puts something where nothing is yet, but perhaps comments.
-    fn put_first(&self, path: &[String], node: &Node, new: &New<'_>) -> String {
+    fn put_first(&self, path: &[String], node: &JsoncNode, new: &NewEntry<'_>) -> String {
         let (open, close) = (node.span.start + 1, node.span.end - 1);
         let (before, behind) = (&self.text[..open], &self.text[close..]);
         let kept = self.text[open..close].trim_end();

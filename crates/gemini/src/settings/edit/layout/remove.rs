@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-use super::Layout;
-use crate::jsonc::Node;
+use super::TextLayout;
+use crate::jsonc::JsoncNode;
 
 /// What is taken out of a text.
-type Cut = Range<usize>;
+type TextCut = Range<usize>;
 
 /// One that is to be widened, or a comma alone.
-struct Piece {
-    cut: Cut,
+struct CutPiece {
+    cut: TextCut,
     is_value: bool,
 }
 
-impl Layout<'_> {
+impl TextLayout<'_> {
     /// Takes out what is at a key. Comments around it stay.
     pub(in super::super) fn remove(&self, path: &[String], key: &str) -> Option<String> {
         let node = self.tree.find(path)?;
@@ -31,9 +31,9 @@ impl Layout<'_> {
         Some(self.cut(self.tree.find(path)?, places))
     }
 
-    fn cut(&self, node: &Node, places: &[usize]) -> String {
+    fn cut(&self, node: &JsoncNode, places: &[usize]) -> String {
         let mut pieces = self.pieces(node, places);
-        let inside: Cut = node.span.start + 1..node.span.end - 1;
+        let inside: TextCut = node.span.start + 1..node.span.end - 1;
         let cuts = pieces.iter().map(|piece| piece.cut.clone());
         if without(self.text, &inside, cuts).trim().is_empty() {
             return without(self.text, &(0..self.text.len()), [inside]);
@@ -47,14 +47,14 @@ impl Layout<'_> {
     }
 
     /// The values, each with its comma, from the first to the last.
-    fn pieces(&self, node: &Node, places: &[usize]) -> Vec<Piece> {
+    fn pieces(&self, node: &JsoncNode, places: &[usize]) -> Vec<CutPiece> {
         let last = node.children.len();
         let at_end = places.iter().rev().zip((0..last).rev());
         let at_end = at_end.take_while(|(place, end)| *place == end).count();
         let mut pieces = Vec::new();
         for &at in places {
             let child = &node.children[at];
-            pieces.push(Piece {
+            pieces.push(CutPiece {
                 cut: child.start..child.node.span.end,
                 is_value: true,
             });
@@ -66,7 +66,7 @@ impl Layout<'_> {
                 Some(at)
             };
             let comma = before.and_then(|before| self.comma(node, before));
-            pieces.extend(comma.map(|cut| Piece {
+            pieces.extend(comma.map(|cut| CutPiece {
                 cut,
                 is_value: false,
             }));
@@ -76,14 +76,14 @@ impl Layout<'_> {
     }
 
     /// The comma behind a value.
-    fn comma(&self, node: &Node, at: usize) -> Option<Cut> {
+    fn comma(&self, node: &JsoncNode, at: usize) -> Option<TextCut> {
         let end = node.children[at].node.span.end;
         let comma = self.tree.plain.text[end..].find(',')? + end;
         Some(comma..comma + 1)
     }
 
     /// Two cuts with nothing but blanks between them are one.
-    fn join(&self, first: &mut Piece, second: &Piece) -> bool {
+    fn join(&self, first: &mut CutPiece, second: &CutPiece) -> bool {
         let between = &self.text[first.cut.end..second.cut.start];
         let are_one = between.trim_matches([' ', '\t']).is_empty();
         if are_one {
@@ -94,7 +94,7 @@ impl Layout<'_> {
     }
 
     /// Takes out the blanks too that would be left: a line with nothing else on it, or the gap within a line.
-    fn widen(&self, cut: &mut Cut) {
+    fn widen(&self, cut: &mut TextCut) {
         let blank = [' ', '\t'];
         let left = self.text[..cut.start].trim_end_matches(blank).len();
         let behind = &self.text[cut.end..];
@@ -113,7 +113,7 @@ impl Layout<'_> {
 }
 
 /// What is left of a part of a text.
-fn without(text: &str, part: &Cut, cuts: impl IntoIterator<Item = Cut>) -> String {
+fn without(text: &str, part: &TextCut, cuts: impl IntoIterator<Item = TextCut>) -> String {
     let mut out = String::with_capacity(part.len());
     let mut from = part.start;
     for cut in cuts {

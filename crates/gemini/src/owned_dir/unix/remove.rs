@@ -19,7 +19,7 @@ const MOST: u32 = 10_000_000;
 
 /// Removes all that is in a directory but what has one name.
 pub(super) fn all_but(kept: &str, top: &File) -> io::Result<()> {
-    let mut removal = Removal { top, steps: 0 };
+    let mut removal = DirRemoval { top, steps: 0 };
     loop {
         let mut is_done = true;
         for name in names(top)? {
@@ -48,12 +48,12 @@ pub(super) fn names(of: &File) -> io::Result<impl Iterator<Item = io::Result<OsS
     }))
 }
 
-struct Removal<'a> {
+struct DirRemoval<'a> {
     top: &'a File,
     steps: u32,
 }
 
-impl Removal<'_> {
+impl DirRemoval<'_> {
     /// Removes a file or a directory of the outermost one.
     fn one(&mut self, name: &OsStr) -> io::Result<()> {
         self.step()?;

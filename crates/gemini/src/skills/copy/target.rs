@@ -8,22 +8,22 @@ use std::path::PathBuf;
 #[cfg(unix)]
 use std::rc::Rc;
 
-use crate::mark::Held;
+use crate::owned_dir::OwnedDir;
 
 /// A directory of ours.
 #[derive(Debug, Clone)]
-pub(in crate::skills) struct Place {
+pub(in crate::skills) struct CopyTarget {
     path: PathBuf,
     #[cfg(unix)]
     directory: Rc<File>,
 }
 
-impl Place {
+impl CopyTarget {
     #[cfg_attr(
         not(unix),
         expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")
     )]
-    pub(in crate::skills) fn of(held: &Held) -> io::Result<Self> {
+    pub(in crate::skills) fn open(held: &OwnedDir) -> io::Result<Self> {
         Ok(Self {
             path: held.path().to_owned(),
             #[cfg(unix)]
@@ -38,7 +38,7 @@ impl Place {
 }
 
 #[cfg(unix)]
-impl Place {
+impl CopyTarget {
     /// Makes a directory in it.
     pub(super) fn make_directory(&self, name: &OsStr, allowed: Permissions) -> io::Result<Self> {
         use rustix::fs::{Mode, OFlags, mkdirat, openat};
@@ -62,7 +62,7 @@ impl Place {
 }
 
 #[cfg(not(unix))]
-impl Place {
+impl CopyTarget {
     /// Makes a directory in it.
     pub(super) fn make_directory(&self, name: &OsStr, _: Permissions) -> io::Result<Self> {
         let path = self.path_of(name);
@@ -88,8 +88,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let [moved, precious] = ["moved", "precious"].map(|name| root.path().join(name));
         fs::create_dir_all(precious.join("new-0")).unwrap();
-        let desk = Held::make(root.path(), "desk-").unwrap();
-        let place = Place::of(&desk).unwrap();
+        let desk = OwnedDir::make(root.path(), "desk-").unwrap();
+        let place = CopyTarget::open(&desk).unwrap();
         fs::rename(desk.path(), &moved).unwrap();
         symlink(&precious, desk.path()).unwrap();
         let open = Permissions::from_mode(0o777);

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::sources::{SkillPlace, Sources};
-use super::{SkillDefinition, Tier};
+use super::sources::{SkillPlace, SkillSources};
+use super::{DiscoveryTier, SkillDefinition};
 use crate::hooks::nearest;
 
 /// Nobody mistypes longer names, and comparing them takes time.
@@ -11,11 +11,11 @@ const LONGEST: usize = 64;
 
 /// A skill that goes by a name, wherever it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Whereabouts {
+pub struct SkillLocation {
     /// What it is called in its front matter.
     pub name: String,
     /// Where it was found.
-    pub tier: Tier,
+    pub tier: DiscoveryTier,
     /// Its directory, or a link to it.
     pub directory: PathBuf,
     /// The extension that it comes with.
@@ -24,18 +24,18 @@ pub struct Whereabouts {
     pub left_out: Option<String>,
 }
 
-impl Sources {
+impl SkillSources {
     /// The skills that go by a name, in all places, the strongest first. Capitals do not count. If none is called so: those
     /// whose directory is.
-    pub fn whereabouts(&self, name: &str) -> Vec<Whereabouts> {
+    pub fn whereabouts(&self, name: &str) -> Vec<SkillLocation> {
         let wanted = name.to_lowercase();
         let all = self.everywhere();
-        let is_called = |found: &&Whereabouts| found.name.to_lowercase() == wanted;
+        let is_called = |found: &&SkillLocation| found.name.to_lowercase() == wanted;
         let found: Vec<_> = all.iter().filter(is_called).cloned().collect();
         if !found.is_empty() {
             return found;
         }
-        let is_in = |found: &&Whereabouts| {
+        let is_in = |found: &&SkillLocation| {
             let directory = found.directory.file_name();
             directory.is_some_and(|last| last.to_string_lossy().to_lowercase() == wanted)
         };
@@ -50,14 +50,14 @@ impl Sources {
         nearest(name, names).map(str::to_owned)
     }
 
-    fn everywhere(&self) -> Vec<Whereabouts> {
+    fn everywhere(&self) -> Vec<SkillLocation> {
         let places = self.places.iter().rev();
         places.flat_map(|place| self.in_place(place)).collect()
     }
 
-    fn in_place(&self, place: &SkillPlace) -> Vec<Whereabouts> {
+    fn in_place(&self, place: &SkillPlace) -> Vec<SkillLocation> {
         let left_out = self.switched_off.as_ref().or(place.left_out.as_ref());
-        let told = |skill: SkillDefinition| Whereabouts {
+        let told = |skill: SkillDefinition| SkillLocation {
             directory: skill.directory(),
             name: skill.name,
             tier: skill.tier,

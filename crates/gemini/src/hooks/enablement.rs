@@ -14,13 +14,13 @@ const DISABLED: [[&str; 2]; 2] = [["hooksConfig", "disabled"], ["hooks", "disabl
 
 /// What is switched off, and by which files.
 #[derive(Debug, Default)]
-pub(super) struct Switches {
+pub(super) struct HookSwitches {
     /// The files that switch off all hooks.
     pub(super) off: Vec<PathBuf>,
     disabled: HashMap<String, Vec<PathBuf>>,
 }
 
-impl Switches {
+impl HookSwitches {
     /// Reads the switches of files, the weakest first.
     pub(super) fn read<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> Self {
         let mut switches = Self::default();

@@ -13,11 +13,11 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, renameat, statat, unlinkat}
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::{Identity, MARK, odd};
+use super::{FileIdentity, MARK, odd};
 
 /// A directory, and the one that it lies in: whatever is put in their places meanwhile, these are the ones that were looked at.
 #[derive(Debug)]
-pub struct Held {
+pub struct OwnedDir {
     path: PathBuf,
     beside: File,
     name: OsString,
@@ -40,7 +40,7 @@ const NEW_FILE: OFlags = OFlags::WRONLY
     .union(OFlags::EXCL)
     .union(OFlags::CLOEXEC);
 
-impl Held {
+impl OwnedDir {
     /// Opens a directory. The last part of its path must be no link.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
@@ -89,7 +89,8 @@ impl Held {
         }
         self.remove(MARK)?;
         let there = open_directory(&self.beside, &self.name)?.metadata()?;
-        if !Identity::of(&there).is(&Identity::of(&self.metadata()?)) {
+        if !FileIdentity::from_metadata(&there).is(&FileIdentity::from_metadata(&self.metadata()?))
+        {
             return Err(io::Error::other("another process replaced it"));
         }
         // Should that happen only now, it is an empty one that goes.

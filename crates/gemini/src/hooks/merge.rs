@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::HookEvent;
 use super::definition::under;
-use super::registry::{LeftOut, Misfit};
+use super::registry::{HookProblem, LeftOut};
 use crate::settings::{SettingsFile, kind};
 
 /// What `hooks` held before there were `hooksConfig`: no events.
@@ -15,8 +15,8 @@ pub(super) const SWITCHES: [&str; 3] = ["enabled", "disabled", "notifications"];
 
 /// Definitions by event.
 #[derive(Debug)]
-pub(super) struct Layers<'a> {
-    pub(super) events: Vec<(HookEvent, Vec<Written<'a>>)>,
+pub(super) struct HookLayers<'a> {
+    pub(super) events: Vec<(HookEvent, Vec<WrittenDefinition<'a>>)>,
     /// Names that are no event's, and the file that has each first.
     pub(super) unknown: Vec<(&'a str, &'a Path)>,
     pub(super) left_out: Vec<LeftOut>,
@@ -26,15 +26,15 @@ pub(super) struct Layers<'a> {
 
 /// A definition and where it is written.
 #[derive(Debug, Clone)]
-pub(super) struct Written<'a> {
+pub(super) struct WrittenDefinition<'a> {
     pub(super) file: &'a SettingsFile,
     pub(super) value: &'a Value,
     pub(super) place: Vec<String>,
 }
 
 /// Puts files over one another, the weakest first.
-pub(super) fn merge<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> Layers<'a> {
-    let mut layers = Layers {
+pub(super) fn merge<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> HookLayers<'a> {
+    let mut layers = HookLayers {
         events: HookEvent::ALL.map(|event| (event, Vec::new())).into(),
         unknown: Vec::new(),
         left_out: Vec::new(),
@@ -51,7 +51,7 @@ pub(super) fn merge<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> Layers
     layers
 }
 
-impl<'a> Layers<'a> {
+impl<'a> HookLayers<'a> {
     fn add(&mut self, file: &'a SettingsFile, hooks: &'a Map<String, Value>) {
         for (name, value) in hooks {
             if SWITCHES.contains(&name.as_str()) {
@@ -62,7 +62,7 @@ impl<'a> Layers<'a> {
                     what: name.clone(),
                     origin: file.path.clone(),
                     place: vec!["hooks".to_owned(), name.clone()],
-                    misfit: Misfit::Event,
+                    misfit: HookProblem::Event,
                     why: "there is no hook event of this name".to_owned(),
                 });
                 continue;
@@ -89,12 +89,12 @@ impl<'a> Layers<'a> {
                     what: event.to_string(),
                     origin: file.path.clone(),
                     place,
-                    misfit: Misfit::Shape,
+                    misfit: HookProblem::Shape,
                     why: format!("it is {}, not a list", kind(odd)),
                 });
             }
         };
-        let written = |value, place| Written { file, value, place };
+        let written = |value, place| WrittenDefinition { file, value, place };
         let list = &mut self.events[index].1;
         match value {
             Value::Array(items) => list.extend(
@@ -125,7 +125,7 @@ impl<'a> Layers<'a> {
             what: "hooks".to_owned(),
             origin: file.path.clone(),
             place: vec!["hooks".to_owned()],
-            misfit: Misfit::Shape,
+            misfit: HookProblem::Shape,
             why: format!("`hooks` is {}, not an object{and_more}", kind(odd)),
         });
     }

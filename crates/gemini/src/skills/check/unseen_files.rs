@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::FILE;
-use super::super::desk;
 use super::super::discover::is_passed_over;
+use super::super::staging;
 
 /// How deep is looked. Nobody hides a skill deeper by mistake.
 const DEEPEST: usize = 5;
@@ -20,7 +20,7 @@ const INTERRUPTED: &str = "is what an install, link or uninstall left that was i
 pub(super) fn find(root: &Path) -> Vec<(PathBuf, String)> {
     let mut strays = Vec::new();
     let mut left = MOST;
-    let mut waiting = VecDeque::from([Folder {
+    let mut waiting = VecDeque::from([StrayFolder {
         path: root.to_owned(),
         depth: 0,
         hidden: None,
@@ -45,7 +45,7 @@ pub(super) fn find(root: &Path) -> Vec<(PathBuf, String)> {
                 strays.push((path, why));
             } else if is_worth_a_look(&path, folder.depth) {
                 let hidden = is_passed_over(&name).then(|| name.to_string_lossy().into_owned());
-                waiting.push_back(Folder {
+                waiting.push_back(StrayFolder {
                     path,
                     depth: folder.depth + 1,
                     hidden: folder.hidden.clone().or(hidden),
@@ -56,17 +56,17 @@ pub(super) fn find(root: &Path) -> Vec<(PathBuf, String)> {
     strays
 }
 
-struct Folder {
+struct StrayFolder {
     path: PathBuf,
     depth: usize,
     /// The first on the way to it that is passed over.
     hidden: Option<String>,
 }
 
-impl Folder {
+impl StrayFolder {
     fn stray(&self, name: &std::ffi::OsStr, path: &Path) -> Option<String> {
         let shown = name.to_string_lossy();
-        if self.depth == 0 && desk::is_desk(path) {
+        if self.depth == 0 && staging::is_desk(path) {
             return Some(INTERRUPTED.to_owned());
         }
         if self.depth == 0 && shown.to_ascii_lowercase().ends_with(".skill") && path.is_file() {

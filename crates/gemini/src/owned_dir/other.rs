@@ -8,11 +8,11 @@ use super::{MARK, odd};
 
 /// A directory.
 #[derive(Debug)]
-pub struct Held {
+pub struct OwnedDir {
     path: PathBuf,
 }
 
-impl Held {
+impl OwnedDir {
     /// Takes a directory that is no link.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if !fs::symlink_metadata(path)?.is_dir() {

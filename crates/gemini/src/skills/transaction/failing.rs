@@ -6,19 +6,19 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::super::desk::{all, is_clear};
-use super::super::failure::{InstallError, Stuck};
-use super::super::plan::{self, Known, Step};
+use super::super::failure::{InstallError, RollbackFailure};
+use super::super::plan::{self, KnownFile, PlanStep};
 use super::super::recover;
-use super::{Disk, Moves, REAL, made};
-use crate::mark::{self, Held};
+use super::super::staging::{all, is_clear};
+use super::{MoveDisk, REAL, StagedMoves, made};
+use crate::owned_dir::{self, OwnedDir};
 
 /// The second is fresh, the others replace something.
 const NAMES: [&str; 3] = ["first", "fresh", "last"];
 
 struct World {
     root: tempfile::TempDir,
-    steps: Vec<Step>,
+    steps: Vec<PlanStep>,
 }
 
 impl World {
@@ -30,21 +30,21 @@ impl World {
             steps: Vec::new(),
         };
         fs::create_dir_all(world.desk()).unwrap();
-        mark::leave(&world.desk()).unwrap();
+        owned_dir::leave(&world.desk()).unwrap();
         for (number, name) in NAMES.into_iter().enumerate() {
             let (made, place) = (made(&world.desk(), number), world.target().join(name));
             write(&made, "new");
             if name != "fresh" {
                 write(&place, "old");
             }
-            world.steps.push(Step {
+            world.steps.push(PlanStep {
                 number,
                 name: name.to_owned(),
-                made: Known::at(&made).unwrap().unwrap(),
-                was: Known::at(&place).unwrap(),
+                made: KnownFile::at(&made).unwrap().unwrap(),
+                was: KnownFile::at(&place).unwrap(),
             });
         }
-        let desk = Held::find(&world.desk()).unwrap();
+        let desk = OwnedDir::find(&world.desk()).unwrap();
         plan::write(&desk, &world.steps).unwrap();
         world
     }
@@ -79,7 +79,7 @@ impl World {
         }
     }
 
-    fn assert_as_said(&self, stuck: &Stuck, what: &str) {
+    fn assert_as_said(&self, stuck: &RollbackFailure, what: &str) {
         let said = stuck.to_string();
         let told = stuck.new.len() + stuck.old.len() + stuck.away.len();
         assert_eq!(told, NAMES.len(), "{what}: {said}");
@@ -98,8 +98,8 @@ impl World {
     }
 }
 
-fn moves<'a>(paths: &'a (PathBuf, PathBuf), disk: Disk<'a>) -> Moves<'a> {
-    Moves {
+fn moves<'a>(paths: &'a (PathBuf, PathBuf), disk: MoveDisk<'a>) -> StagedMoves<'a> {
+    StagedMoves {
         target: &paths.0,
         desk: &paths.1,
         disk,
@@ -115,7 +115,7 @@ pub(in super::super) fn write(directory: &Path, text: &str) {
 pub(in super::super) fn with_failures<T>(
     fails: &Range<usize>,
     can_exchange: bool,
-    run: impl FnOnce(Disk<'_>) -> T,
+    run: impl FnOnce(MoveDisk<'_>) -> T,
 ) -> T {
     let count = Cell::new(0);
     let attempt = |is_able: bool, go: &dyn Fn() -> io::Result<()>| {
@@ -130,7 +130,7 @@ pub(in super::super) fn with_failures<T>(
     let exchange =
         |one: &Path, other: &Path| attempt(can_exchange, &|| (REAL.exchange)(one, other));
     let rename = |one: &Path, other: &Path| attempt(true, &|| (REAL.rename)(one, other));
-    run(Disk {
+    run(MoveDisk {
         exchange: &exchange,
         rename: &rename,
     })

@@ -10,32 +10,32 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::plan::{Known, Step};
+use super::plan::{KnownFile, PlanStep};
 
 /// How things are moved. Tests have disks that fail.
 #[derive(Clone, Copy)]
-pub(super) struct Disk<'a> {
+pub(super) struct MoveDisk<'a> {
     /// Swaps two in one step, so that there is never none, where the system and the disk can do that.
     pub(super) exchange: &'a dyn Fn(&Path, &Path) -> io::Result<()>,
     /// Moves one to where nothing is.
     pub(super) rename: &'a dyn Fn(&Path, &Path) -> io::Result<()>,
 }
 
-pub(super) const REAL: Disk<'static> = Disk {
+pub(super) const REAL: MoveDisk<'static> = MoveDisk {
     exchange: &exchange,
     rename: &rename,
 };
 
 /// From a desk to where it belongs.
-pub(super) struct Moves<'a> {
+pub(super) struct StagedMoves<'a> {
     pub(super) target: &'a Path,
     pub(super) desk: &'a Path,
-    pub(super) disk: Disk<'a>,
+    pub(super) disk: MoveDisk<'a>,
 }
 
 /// What is in the place of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SlotContent {
     Empty,
     Made {
         is_unchanged: bool,
@@ -49,7 +49,7 @@ enum Place {
 
 /// What became of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum StepResult {
     Done,
     /// Somebody else has changed what is in its place.
     LeftAlone,
@@ -57,7 +57,7 @@ pub(super) enum Taken {
 
 /// Which of both is in the place of a step.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum SlotState {
     New,
     Old,
     /// Neither; what was there is here.
@@ -66,88 +66,92 @@ pub(super) enum Standing {
     Theirs,
 }
 
-impl Moves<'_> {
+impl StagedMoves<'_> {
     /// What was made comes to its place.
-    pub(super) fn forward(&self, step: &Step) -> io::Result<Taken> {
+    pub(super) fn forward(&self, step: &PlanStep) -> io::Result<StepResult> {
         let made = self.find(step, &step.made);
         match (self.look(step)?, made) {
-            (Place::Made { .. }, _) => Ok(Taken::Done),
-            (Place::Was { is_unchanged: true }, Some(made)) => self.replace(step, &made),
-            (Place::Empty, Some(made)) if self.is_vacant(step) => self.fill(step, &made),
-            _ => Ok(Taken::LeftAlone),
+            (SlotContent::Made { .. }, _) => Ok(StepResult::Done),
+            (SlotContent::Was { is_unchanged: true }, Some(made)) => self.replace(step, &made),
+            (SlotContent::Empty, Some(made)) if self.is_vacant(step) => self.fill(step, &made),
+            _ => Ok(StepResult::LeftAlone),
         }
     }
 
     /// What was there before comes back to its place.
-    pub(super) fn back(&self, step: &Step) -> io::Result<Taken> {
+    pub(super) fn back(&self, step: &PlanStep) -> io::Result<StepResult> {
         let was = step.was.as_ref();
         let old = was.and_then(|was| self.find(step, was));
         if old.is_none() && self.find(step, &step.made).is_some() {
-            return Ok(Taken::Done); // it was never taken
+            return Ok(StepResult::Done); // it was never taken
         }
         match (self.look(step)?, old) {
-            (Place::Made { is_unchanged: true }, Some(old)) => self.replace(step, &old),
-            (Place::Made { is_unchanged: true }, None) if was.is_none() => self.take_away(step),
-            (Place::Empty, Some(old)) => self.fill(step, &old),
-            (Place::Empty | Place::Was { .. }, _) => Ok(Taken::Done),
-            _ => Ok(Taken::LeftAlone),
+            (SlotContent::Made { is_unchanged: true }, Some(old)) => self.replace(step, &old),
+            (SlotContent::Made { is_unchanged: true }, None) if was.is_none() => {
+                self.take_away(step)
+            }
+            (SlotContent::Empty, Some(old)) => self.fill(step, &old),
+            (SlotContent::Empty | SlotContent::Was { .. }, _) => Ok(StepResult::Done),
+            _ => Ok(StepResult::LeftAlone),
         }
     }
 
-    pub(super) fn standing(&self, step: &Step) -> Standing {
+    pub(super) fn standing(&self, step: &PlanStep) -> SlotState {
         let was = step.was.as_ref();
         match self.look(step) {
-            Ok(Place::Made { .. }) => Standing::New,
-            Ok(Place::Was { .. }) => Standing::Old,
-            Ok(Place::Empty) if was.is_none() => Standing::Old,
+            Ok(SlotContent::Made { .. }) => SlotState::New,
+            Ok(SlotContent::Was { .. }) => SlotState::Old,
+            Ok(SlotContent::Empty) if was.is_none() => SlotState::Old,
             _ => match was.and_then(|was| self.find(step, was)) {
-                Some(old) => Standing::Away(old),
-                None => Standing::Theirs,
+                Some(old) => SlotState::Away(old),
+                None => SlotState::Theirs,
             },
         }
     }
 
     /// Whether nothing of a step lies on the desk that is nowhere else: only what was made, or what it has taken the place of.
-    pub(super) fn is_clear(&self, step: &Step) -> bool {
-        let is_replaced = matches!(self.look(step), Ok(Place::Made { .. }));
-        self.slots(step).iter().all(|slot| match Known::at(slot) {
-            Ok(None) => true,
-            Ok(Some(found)) => {
-                let is_old = step.was.is_some_and(|was| was.is(&found));
-                step.made.is(&found) || (is_replaced && is_old)
-            }
-            Err(_) => false,
-        })
+    pub(super) fn is_clear(&self, step: &PlanStep) -> bool {
+        let is_replaced = matches!(self.look(step), Ok(SlotContent::Made { .. }));
+        self.slots(step)
+            .iter()
+            .all(|slot| match KnownFile::at(slot) {
+                Ok(None) => true,
+                Ok(Some(found)) => {
+                    let is_old = step.was.is_some_and(|was| was.is(&found));
+                    step.made.is(&found) || (is_replaced && is_old)
+                }
+                Err(_) => false,
+            })
     }
 
-    fn look(&self, step: &Step) -> io::Result<Place> {
-        let Some(found) = Known::at(&self.place(step))? else {
-            return Ok(Place::Empty);
+    fn look(&self, step: &PlanStep) -> io::Result<SlotContent> {
+        let Some(found) = KnownFile::at(&self.place(step))? else {
+            return Ok(SlotContent::Empty);
         };
         if step.made.is(&found) {
             let is_unchanged = step.made.is_unchanged(&found);
-            return Ok(Place::Made { is_unchanged });
+            return Ok(SlotContent::Made { is_unchanged });
         }
         Ok(match step.was {
-            Some(was) if was.is(&found) => Place::Was {
+            Some(was) if was.is(&found) => SlotContent::Was {
                 is_unchanged: was.is_unchanged(&found),
             },
-            _ => Place::Other,
+            _ => SlotContent::Other,
         })
     }
 
     /// Nothing was there, or we have taken it away. Else somebody has.
-    fn is_vacant(&self, step: &Step) -> bool {
+    fn is_vacant(&self, step: &PlanStep) -> bool {
         let was = step.was.as_ref();
         was.is_none_or(|was| self.find(step, was).is_some())
     }
 
-    fn place(&self, step: &Step) -> PathBuf {
+    fn place(&self, step: &PlanStep) -> PathBuf {
         self.target.join(&step.name)
     }
 
     /// Where on the desk both can be: what was made, and what was there before.
-    fn slots(&self, step: &Step) -> [PathBuf; 2] {
+    fn slots(&self, step: &PlanStep) -> [PathBuf; 2] {
         let number = step.number;
         [
             made(self.desk, number),
@@ -155,24 +159,24 @@ impl Moves<'_> {
         ]
     }
 
-    fn find(&self, step: &Step, known: &Known) -> Option<PathBuf> {
+    fn find(&self, step: &PlanStep, known: &KnownFile) -> Option<PathBuf> {
         let is_it = |slot: &PathBuf| {
-            Known::at(slot).is_ok_and(|found| found.is_some_and(|found| known.is(&found)))
+            KnownFile::at(slot).is_ok_and(|found| found.is_some_and(|found| known.is(&found)))
         };
         self.slots(step).into_iter().find(is_it)
     }
 
-    fn free_slot(&self, step: &Step) -> io::Result<PathBuf> {
-        let is_free = |slot: &PathBuf| matches!(Known::at(slot), Ok(None));
+    fn free_slot(&self, step: &PlanStep) -> io::Result<PathBuf> {
+        let is_free = |slot: &PathBuf| matches!(KnownFile::at(slot), Ok(None));
         let slot = self.slots(step).into_iter().find(is_free);
         slot.ok_or_else(|| io::Error::other("there is no room on the desk"))
     }
 
     /// Puts one of the two into a place that the other has.
-    fn replace(&self, step: &Step, from: &Path) -> io::Result<Taken> {
+    fn replace(&self, step: &PlanStep, from: &Path) -> io::Result<StepResult> {
         let place = self.place(step);
         if (self.disk.exchange)(from, &place).is_ok() {
-            return Ok(Taken::Done);
+            return Ok(StepResult::Done);
         }
         let aside = self.free_slot(step)?;
         (self.disk.rename)(&place, &aside)?;
@@ -180,16 +184,16 @@ impl Moves<'_> {
             // Should that fail too, it is seen when all are looked at again.
             let _ = (self.disk.rename)(&aside, &place);
         })?;
-        Ok(Taken::Done)
+        Ok(StepResult::Done)
     }
 
-    fn fill(&self, step: &Step, from: &Path) -> io::Result<Taken> {
-        (self.disk.rename)(from, &self.place(step)).map(|()| Taken::Done)
+    fn fill(&self, step: &PlanStep, from: &Path) -> io::Result<StepResult> {
+        (self.disk.rename)(from, &self.place(step)).map(|()| StepResult::Done)
     }
 
-    fn take_away(&self, step: &Step) -> io::Result<Taken> {
+    fn take_away(&self, step: &PlanStep) -> io::Result<StepResult> {
         let slot = self.free_slot(step)?;
-        (self.disk.rename)(&self.place(step), &slot).map(|()| Taken::Done)
+        (self.disk.rename)(&self.place(step), &slot).map(|()| StepResult::Done)
     }
 }
 

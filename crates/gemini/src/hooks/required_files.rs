@@ -2,39 +2,39 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Hook, Misfit, Registry};
-use crate::settings::Scope;
+use super::{Hook, HookProblem, HookRegistry};
+use crate::settings::SettingsScope;
 use crate::setup::Setup;
-use crate::trust::{Doubt, Trust};
+use crate::trust::{Trust, TrustDoubt};
 
 /// A file without which nobody can tell which hooks there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unusable {
+pub struct UnusableFile {
     /// The file.
     pub path: PathBuf,
     /// What is wrong with it, in one sentence.
     pub why: String,
 }
 
-impl Registry {
+impl HookRegistry {
     /// The file without which nobody can tell which hooks there are: one of the settings, the list of trusted folders, or the
     /// hooks of an extension that is active. Gemini CLI does not start with the first two, and goes on without the third.
-    pub fn unusable(&self, setup: &Setup) -> Option<Unusable> {
+    pub fn unusable(&self, setup: &Setup) -> Option<UnusableFile> {
         let is_active = |path: &Path| {
             let inactive = setup.extensions.iter().filter(|it| !it.is_active());
             let mut inactive = inactive.map(|extension| &extension.directory);
             !inactive.any(|directory| path.starts_with(directory))
         };
         let mut files = self.left_out.iter();
-        let file = files.find(|left| left.misfit == Misfit::File && is_active(&left.origin));
+        let file = files.find(|left| left.misfit == HookProblem::File && is_active(&left.origin));
         if let Some(left) = file {
-            return Some(Unusable {
+            return Some(UnusableFile {
                 path: left.origin.clone(),
                 why: left.why.clone(),
             });
         }
         match &setup.trust {
-            Trust::Unknown(Doubt::BadFile { path, problem }) => Some(Unusable {
+            Trust::Unknown(TrustDoubt::BadFile { path, problem }) => Some(UnusableFile {
                 path: path.clone(),
                 why: format!("it {problem}"),
             }),
@@ -48,7 +48,9 @@ impl Registry {
         if setup.is_trusted() {
             return Vec::new();
         }
-        let workspace = setup.in_scope(Scope::Workspace).map(|file| &file.path);
+        let workspace = setup
+            .in_scope(SettingsScope::Workspace)
+            .map(|file| &file.path);
         let all = Self::if_trusted(setup, true).hooks.into_iter();
         let withheld = all.filter(|entry| {
             let mut off = entry.disabled_by.iter();

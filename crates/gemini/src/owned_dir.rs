@@ -3,7 +3,7 @@
 //! A name proves nothing: anybody can ship a directory that is called as ours are. So the first thing that we put into one says which
 //! directory it is, as the disk knows it, and that is true of no clone and of no copy of it. Both must be our own, where files have
 //! owners: whoever shares a directory with us could write such a mark too. And somebody like that can put a link in the place of a
-//! directory while we are at it: so it is [`Held`] open, and all that is done to it is done to the one that was looked at.
+//! directory while we are at it: so it is [`OwnedDir`] open, and all that is done to it is done to the one that was looked at.
 
 #[cfg(not(unix))]
 mod other;
@@ -18,9 +18,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 #[cfg(not(unix))]
-pub use other::Held;
+pub use other::OwnedDir;
 #[cfg(unix)]
-pub use unix::Held;
+pub use unix::OwnedDir;
 
 /// The file that says so.
 const MARK: &str = "mark";
@@ -29,15 +29,15 @@ const MOST_BYTES: u64 = 4096;
 
 /// By what a disk knows a file or directory, whatever it is called.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     device: u64,
     inode: u64,
     /// When it was made, in nanoseconds, where disks remember that. Numbers are given again when their owner is gone; this is not.
     born: Option<u64>,
 }
 
-impl Identity {
-    pub(crate) fn of(about: &Metadata) -> Self {
+impl FileIdentity {
+    pub(crate) fn from_metadata(about: &Metadata) -> Self {
         let (device, inode) = numbers(about);
         let born = about.created().ok().and_then(nanoseconds);
         Self {
@@ -84,12 +84,12 @@ const LETTERS: usize = 6;
 
 /// Marks a directory that was just made as ours.
 pub fn leave(directory: &Path) -> io::Result<()> {
-    Held::open(directory)?.mark()
+    OwnedDir::open(directory)?.mark()
 }
 
 /// Whether a directory is one that we marked, and no copy of one. A link never is.
 pub fn is_ours(directory: &Path) -> bool {
-    Held::find(directory).is_some()
+    OwnedDir::find(directory).is_some()
 }
 
 /// Removes a directory that somebody left who was killed before its mark was written, or after it was removed: it is called as ours are,
@@ -102,17 +102,17 @@ pub fn sweep(directory: &Path, prefix: &str) {
     if !is_called_so {
         return;
     }
-    let is_blank = |held: &Held| {
+    let is_blank = |held: &OwnedDir| {
         let mark = held.read(MARK, 1);
         held.is_own() && mark.is_ok_and(|mark| mark.is_none_or(|bytes| bytes.is_empty()))
     };
-    if let Some(held) = Held::open(directory).ok().filter(is_blank) {
+    if let Some(held) = OwnedDir::open(directory).ok().filter(is_blank) {
         // What is in use is left.
         let _ = held.remove_bare();
     }
 }
 
-impl Held {
+impl OwnedDir {
     /// Makes a directory that nobody else may look into, and that has no mark yet.
     pub fn make(beside: &Path, prefix: &str) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
@@ -131,15 +131,15 @@ impl Held {
     pub fn find(path: &Path) -> Option<Self> {
         let held = Self::open(path).ok().filter(Self::is_own)?;
         let bytes = held.read(MARK, MOST_BYTES).ok()??;
-        let marked: Identity = serde_json::from_slice(&bytes).ok()?;
+        let marked: FileIdentity = serde_json::from_slice(&bytes).ok()?;
         marked
-            .is(&Identity::of(&held.metadata().ok()?))
+            .is(&FileIdentity::from_metadata(&held.metadata().ok()?))
             .then_some(held)
     }
 
     /// Says in it that it is ours.
     pub fn mark(&self) -> io::Result<()> {
-        let identity = Identity::of(&self.metadata()?);
+        let identity = FileIdentity::from_metadata(&self.metadata()?);
         self.write(MARK, &serde_json::to_vec(&identity)?)
     }
 }
@@ -161,25 +161,25 @@ mod tests {
 
     #[test]
     fn a_directory_that_has_the_number_of_another_is_still_another() {
-        let one = Identity {
+        let one = FileIdentity {
             device: 1,
             inode: 2,
             born: Some(3),
         };
-        assert!(one.is(&Identity { device: 9, ..one }));
+        assert!(one.is(&FileIdentity { device: 9, ..one }));
         let born = Some(4);
-        assert!(!one.is(&Identity { born, ..one }));
-        assert!(!one.is(&Identity { inode: 3, ..one }));
+        assert!(!one.is(&FileIdentity { born, ..one }));
+        assert!(!one.is(&FileIdentity { inode: 3, ..one }));
         // Where nobody knows when it was made, the disk must be the same.
         let born = None;
-        let timeless = Identity { born, ..one };
+        let timeless = FileIdentity { born, ..one };
         assert!(timeless.is(&timeless));
         let device = 9;
-        assert!(!timeless.is(&Identity { device, ..timeless }));
+        assert!(!timeless.is(&FileIdentity { device, ..timeless }));
         // Where the disk knows it, whoever says nothing of it has made it up.
         assert!(!timeless.is(&one));
         assert!(!one.is(&timeless));
-        let nobody = Identity {
+        let nobody = FileIdentity {
             inode: 0,
             ..timeless
         };
@@ -192,7 +192,7 @@ mod tests {
         let [there, link] = ["there", "link"].map(|name| root.path().join(name));
         fs::create_dir(&there).unwrap();
         std::os::unix::fs::symlink(&there, &link).unwrap();
-        let identity = Identity::of(&link.symlink_metadata().unwrap());
+        let identity = FileIdentity::from_metadata(&link.symlink_metadata().unwrap());
         let text = serde_json::to_vec(&identity).unwrap();
         fs::write(there.join(MARK), text).unwrap();
         assert!(!is_ours(&link));
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn what_has_no_mark_for_want_of_room_goes_all_the_same() {
         let root = tempfile::tempdir().unwrap();
-        let desk = Held::make(root.path(), "desk-").unwrap();
+        let desk = OwnedDir::make(root.path(), "desk-").unwrap();
         fs::create_dir(desk.path().join("skill")).unwrap();
         desk.clear().unwrap();
         assert!(!desk.path().exists());

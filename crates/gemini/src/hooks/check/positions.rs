@@ -4,30 +4,30 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::file;
-use crate::jsonc::{Child, Lines, Node, Tree};
-use crate::notice::Place;
+use crate::jsonc::{JsoncChild, JsoncNode, JsoncTree, LineIndex};
+use crate::notice::TextPosition;
 
 /// Files that have been looked at.
 #[derive(Default)]
-pub(super) struct Spots(HashMap<PathBuf, Option<Text>>);
+pub(super) struct FilePositions(HashMap<PathBuf, Option<PositionedText>>);
 
 /// A file's text and where its values are.
-pub(super) struct Text {
-    pub(super) tree: Tree,
-    lines: Lines<'static>,
+pub(super) struct PositionedText {
+    pub(super) tree: JsoncTree,
+    lines: LineIndex<'static>,
 }
 
-impl Text {
+impl PositionedText {
     fn read(path: &Path) -> Option<Self> {
         let text = file::json_text(path).ok()??;
         Some(Self {
-            tree: Tree::of(&text)?,
-            lines: Lines::of(text),
+            tree: JsoncTree::parse(&text)?,
+            lines: LineIndex::new(text),
         })
     }
 
     /// Where a byte is. Asked for so often that the text cannot be read anew each time.
-    pub(super) fn place(&self, byte: usize) -> Place {
+    pub(super) fn place(&self, byte: usize) -> TextPosition {
         self.lines.place(byte)
     }
 
@@ -45,7 +45,7 @@ impl Text {
 }
 
 /// The value at a key, without a search where it is an item of a list.
-fn child<'a>(node: &'a Node, key: &str) -> Option<&'a Child> {
+fn child<'a>(node: &'a JsoncNode, key: &str) -> Option<&'a JsoncChild> {
     let at = key
         .parse()
         .ok()
@@ -54,15 +54,15 @@ fn child<'a>(node: &'a Node, key: &str) -> Option<&'a Child> {
         .or_else(|| node.child(key))
 }
 
-impl Spots {
+impl FilePositions {
     /// A file, if it can be read and is JSON.
-    pub(super) fn text(&mut self, path: &Path) -> Option<&Text> {
+    pub(super) fn text(&mut self, path: &Path) -> Option<&PositionedText> {
         let entry = self.0.entry(path.to_owned());
-        entry.or_insert_with(|| Text::read(path)).as_ref()
+        entry.or_insert_with(|| PositionedText::read(path)).as_ref()
     }
 
     /// Where a path of keys leads, or as far as it leads.
-    pub(super) fn place(&mut self, path: &Path, keys: &[String]) -> Option<Place> {
+    pub(super) fn place(&mut self, path: &Path, keys: &[String]) -> Option<TextPosition> {
         let text = self.text(path)?;
         text.follow(keys).map(|start| text.place(start))
     }

@@ -10,13 +10,13 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::copy::Place;
-use super::failure::{InstallError, Stuck, at};
-use super::install::Placed;
-use super::moves::{self, Disk, Moves, Standing, Taken};
-use super::plan::{self, Known, Step};
+use super::copy::CopyTarget;
+use super::failure::{InstallError, RollbackFailure, at};
+use super::install::PlacedSkill;
+use super::plan::{self, KnownFile, PlanStep};
+use super::transaction::{self, MoveDisk, SlotState, StagedMoves, StepResult};
 use crate::lock;
-use crate::mark::{self, Held};
+use crate::owned_dir::{self, OwnedDir};
 
 /// How the name of a desk begins.
 const DESK: &str = ".lapidary-";
@@ -24,20 +24,20 @@ const DESK: &str = ".lapidary-";
 pub(super) const PLAN: &str = "plan";
 
 /// A desk, and the lock of the directory of skills that it lies in: one at a time works there.
-pub(super) struct Desk {
+pub(super) struct StagingDir {
     target: PathBuf,
-    directory: Held,
-    _lock: Lock,
+    directory: OwnedDir,
+    _lock: SkillsLock,
 }
 
 /// A directory of skills that nobody else changes meanwhile.
-pub(super) struct Lock {
+pub(super) struct SkillsLock {
     target: PathBuf,
     /// Not there where directories cannot be opened: then nobody waits, and nobody is known to be dead.
     held: Option<File>,
 }
 
-impl Lock {
+impl SkillsLock {
     /// Two who install at once take turns: the directory itself is locked, so that nothing is left behind.
     pub(super) fn wait(target: &Path, is_stopped: &dyn Fn() -> bool) -> Result<Self, InstallError> {
         let held = File::open(target).ok();
@@ -77,7 +77,7 @@ impl Lock {
     pub(super) fn sweep(&self) {
         let entries = self.held.is_some().then(|| self.entries());
         for path in entries.into_iter().flatten() {
-            mark::sweep(&path, DESK);
+            owned_dir::sweep(&path, DESK);
         }
     }
 
@@ -87,8 +87,8 @@ impl Lock {
     }
 
     /// A desk of one's own.
-    pub(super) fn desk(self) -> Result<Desk, InstallError> {
-        let directory = Held::make(&self.target, DESK).map_err(at(&self.target))?;
+    pub(super) fn desk(self) -> Result<StagingDir, InstallError> {
+        let directory = OwnedDir::make(&self.target, DESK).map_err(at(&self.target))?;
         match directory.mark() {
             // Who wants to make room by removing a skill needs none for it.
             Err(error) if error.kind() != io::ErrorKind::StorageFull => {
@@ -97,7 +97,7 @@ impl Lock {
             }
             _ => {}
         }
-        Ok(Desk {
+        Ok(StagingDir {
             target: self.target.clone(),
             directory,
             _lock: self,
@@ -108,10 +108,10 @@ impl Lock {
 /// Ours, and no other directory that is called so.
 pub(super) fn is_desk(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
-    name.as_encoded_bytes().starts_with(DESK.as_bytes()) && mark::is_ours(path)
+    name.as_encoded_bytes().starts_with(DESK.as_bytes()) && owned_dir::is_ours(path)
 }
 
-impl Drop for Desk {
+impl Drop for StagingDir {
     fn drop(&mut self) {
         if !self.is_needed() {
             let _ = self.directory.clear();
@@ -119,35 +119,35 @@ impl Drop for Desk {
     }
 }
 
-impl Desk {
+impl StagingDir {
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// Itself, for whoever copies something into it.
-    pub(super) fn place(&self) -> Result<Place, InstallError> {
-        Place::of(&self.directory).map_err(at(self.directory.path()))
+    pub(super) fn place(&self) -> Result<CopyTarget, InstallError> {
+        CopyTarget::open(&self.directory).map_err(at(self.directory.path()))
     }
 
     /// Where the skill of that number is made.
     pub(super) fn made(&self, number: usize) -> PathBuf {
-        moves::made(self.directory.path(), number)
+        transaction::made(self.directory.path(), number)
     }
 
     /// Moves what was made to its place, in the order of the names. If one cannot be moved, those before it are moved back.
-    pub(super) fn put(self, names: &[String]) -> Result<Vec<Placed>, InstallError> {
-        self.put_with(names, moves::REAL)
+    pub(super) fn put(self, names: &[String]) -> Result<Vec<PlacedSkill>, InstallError> {
+        self.put_with(names, transaction::REAL)
     }
 
     pub(super) fn put_with(
         self,
         names: &[String],
-        disk: Disk<'_>,
-    ) -> Result<Vec<Placed>, InstallError> {
+        disk: MoveDisk<'_>,
+    ) -> Result<Vec<PlacedSkill>, InstallError> {
         let steps = self.steps(names)?;
         let plan = self.path(PLAN);
         plan::write(&self.directory, &steps).map_err(at(&plan))?;
-        let moves = Moves {
+        let moves = StagedMoves {
             target: &self.target,
             desk: self.directory.path(),
             disk,
@@ -181,7 +181,7 @@ impl Desk {
     }
 
     /// Of two that are called the same only the last one is ever seen.
-    fn steps(&self, names: &[String]) -> Result<Vec<Step>, InstallError> {
+    fn steps(&self, names: &[String]) -> Result<Vec<PlanStep>, InstallError> {
         let mut steps = Vec::with_capacity(names.len());
         let last: std::collections::HashMap<_, _> = names.iter().zip(0..).collect();
         for (number, name) in names.iter().enumerate() {
@@ -189,13 +189,13 @@ impl Desk {
                 continue;
             }
             let (made, place) = (self.made(number), self.target.join(name));
-            let known = Known::at(&made).map_err(at(&made))?;
+            let known = KnownFile::at(&made).map_err(at(&made))?;
             let gone = || at(&made)(io::ErrorKind::NotFound.into());
-            steps.push(Step {
+            steps.push(PlanStep {
                 number,
                 name: name.clone(),
                 made: known.ok_or_else(gone)?,
-                was: Known::at(&place).map_err(at(&place))?,
+                was: KnownFile::at(&place).map_err(at(&place))?,
             });
         }
         Ok(steps)
@@ -203,15 +203,15 @@ impl Desk {
 }
 
 /// What was done, name by name: also of those that others of the same name came over at once.
-fn placed(target: &Path, names: &[String], steps: &[Step]) -> Vec<Placed> {
+fn placed(target: &Path, names: &[String], steps: &[PlanStep]) -> Vec<PlacedSkill> {
     let steps = steps.iter().filter(|step| step.was.is_some());
     let mut there: std::collections::HashSet<&str> = steps.map(|step| step.name.as_str()).collect();
-    let one = |name: &String| Placed {
+    let one = |name: &String| PlacedSkill {
         name: name.clone(),
         location: target.join(name),
         replaced: false,
     };
-    let mut all: Vec<Placed> = names.iter().map(one).collect();
+    let mut all: Vec<PlacedSkill> = names.iter().map(one).collect();
     for (placed, name) in all.iter_mut().zip(names) {
         placed.replaced = !there.insert(name);
     }
@@ -219,12 +219,12 @@ fn placed(target: &Path, names: &[String], steps: &[Step]) -> Vec<Placed> {
 }
 
 /// Takes all steps, or none.
-pub(super) fn all(moves: &Moves<'_>, steps: &[Step]) -> Result<(), InstallError> {
+pub(super) fn all(moves: &StagedMoves<'_>, steps: &[PlanStep]) -> Result<(), InstallError> {
     for step in steps {
         let location = moves.target.join(&step.name);
         let error = match moves.forward(step) {
-            Ok(Taken::Done) => continue,
-            Ok(Taken::LeftAlone) => InstallError::Changed(location),
+            Ok(StepResult::Done) => continue,
+            Ok(StepResult::LeftAlone) => InstallError::Changed(location),
             Err(error) => at(&location)(error),
         };
         return Err(undo(moves, steps, error));
@@ -233,7 +233,7 @@ pub(super) fn all(moves: &Moves<'_>, steps: &[Step]) -> Result<(), InstallError>
 }
 
 /// Takes steps back, the last one first.
-fn undo(moves: &Moves<'_>, steps: &[Step], error: InstallError) -> InstallError {
+fn undo(moves: &StagedMoves<'_>, steps: &[PlanStep], error: InstallError) -> InstallError {
     let mut is_stuck = false;
     for step in steps.iter().rev() {
         is_stuck |= moves.back(step).is_err();
@@ -245,8 +245,12 @@ fn undo(moves: &Moves<'_>, steps: &[Step], error: InstallError) -> InstallError 
 }
 
 /// Where all are that could not be moved, nor all moved back.
-pub(super) fn stuck(moves: &Moves<'_>, steps: &[Step], source: InstallError) -> Stuck {
-    let mut stuck = Stuck {
+pub(super) fn stuck(
+    moves: &StagedMoves<'_>,
+    steps: &[PlanStep],
+    source: InstallError,
+) -> RollbackFailure {
+    let mut stuck = RollbackFailure {
         desk: moves.desk.to_owned(),
         new: Vec::new(),
         old: Vec::new(),
@@ -256,16 +260,16 @@ pub(super) fn stuck(moves: &Moves<'_>, steps: &[Step], source: InstallError) -> 
     for step in steps {
         let name = step.name.clone();
         match moves.standing(step) {
-            Standing::New => stuck.new.push(name),
-            Standing::Old => stuck.old.push(name),
-            Standing::Away(path) => stuck.away.push((name, path)),
-            Standing::Theirs => {}
+            SlotState::New => stuck.new.push(name),
+            SlotState::Old => stuck.old.push(name),
+            SlotState::Away(path) => stuck.away.push((name, path)),
+            SlotState::Theirs => {}
         }
     }
     stuck
 }
 
 /// Whether a desk can go.
-pub(super) fn is_clear(moves: &Moves<'_>, steps: &[Step]) -> bool {
+pub(super) fn is_clear(moves: &StagedMoves<'_>, steps: &[PlanStep]) -> bool {
     steps.iter().all(|step| moves.is_clear(step))
 }

@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::super::moves::failing::{failures, with_failures, write};
-use super::super::moves::{Disk, REAL};
 use super::super::recover;
+use super::super::transaction::failing::{failures, with_failures, write};
+use super::super::transaction::{MoveDisk, REAL};
 use super::*;
 
 /// The second is fresh, the others replace something.
@@ -30,8 +30,8 @@ impl World {
         self.root.path().join(name)
     }
 
-    fn put(&self, disk: Disk<'_>) -> Result<Vec<Placed>, InstallError> {
-        let lock = Lock::wait(self.root.path(), &|| false).unwrap();
+    fn put(&self, disk: MoveDisk<'_>) -> Result<Vec<PlacedSkill>, InstallError> {
+        let lock = SkillsLock::wait(self.root.path(), &|| false).unwrap();
         let ours = lock.desk().unwrap();
         for number in 0..NAMES.len() {
             write(&ours.made(number), "new");
@@ -114,7 +114,7 @@ fn where_two_can_be_exchanged_nothing_else_is_tried() {
         assert_eq!(to, fresh);
         (REAL.rename)(from, to)
     };
-    let disk = Disk {
+    let disk = MoveDisk {
         exchange: &exchange,
         rename: &rename,
     };
@@ -132,7 +132,7 @@ fn what_came_into_the_place_stays_there_and_what_was_there_is_kept() {
         }
         (REAL.rename)(from, to)
     };
-    let error = world.put(Disk {
+    let error = world.put(MoveDisk {
         exchange: &unsupported,
         rename: &rename,
     });
@@ -153,7 +153,7 @@ fn what_was_exchanged_by_mistake_is_kept_and_said() {
         }
         (REAL.exchange)(one, other)
     };
-    let error = world.put(Disk {
+    let error = world.put(MoveDisk {
         exchange: &exchange,
         rename: REAL.rename,
     });
@@ -168,7 +168,7 @@ fn what_is_edited_before_its_turn_comes_is_not_replaced_and_nothing_is_installed
         edit(&world.place("last"));
         (REAL.exchange)(one, other)
     };
-    let error = world.put(Disk {
+    let error = world.put(MoveDisk {
         exchange: &exchange,
         rename: REAL.rename,
     });
@@ -199,7 +199,7 @@ fn what_is_edited_after_its_turn_came_is_not_taken_back() {
         }
         (REAL.rename)(from, to)
     };
-    let error = world.put(Disk {
+    let error = world.put(MoveDisk {
         exchange: &exchange,
         rename: &rename,
     });
@@ -227,7 +227,7 @@ fn what_cannot_be_put_back_leaves_the_new_one_in_place() {
             }
             (REAL.rename)(from, to)
         };
-        let error = world.put(Disk {
+        let error = world.put(MoveDisk {
             exchange: &unsupported,
             rename: &rename,
         });
