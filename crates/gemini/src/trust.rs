@@ -88,12 +88,12 @@ impl Trust {
     /// ```
     /// use std::collections::BTreeMap;
     /// use std::path::Path;
-    /// use lapidary_gemini::trust::{Reason, Trust};
+    /// use lapidary_gemini::trust::{Trust, TrustReason};
     /// use lapidary_gemini::{GeminiHome, Vars};
     ///
     /// let vars = BTreeMap::from([("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
-    /// let trust = Trust::of(Path::new("/srv/project"), &GeminiHome::at("/home/me"), Vars::new(&vars));
-    /// assert_eq!(trust, Trust::Trusted(Reason::Variable("GEMINI_CLI_TRUST_WORKSPACE", "true")));
+    /// let trust = Trust::for_folder(Path::new("/srv/project"), &GeminiHome::at("/home/me"), Vars::new(&vars));
+    /// assert_eq!(trust, Trust::Trusted(TrustReason::Variable("GEMINI_CLI_TRUST_WORKSPACE", "true")));
     /// ```
     pub fn for_folder(folder: &Path, home: &GeminiHome, vars: Vars<'_>) -> Self {
         Self::with_settings(folder, home, vars, &Settings::read(home, folder))

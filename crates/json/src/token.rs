@@ -11,9 +11,9 @@ use crate::string;
 /// [`u64`](Token::u64) or its [`members`](Token::members) when somebody needs them.
 ///
 /// ```
-/// use lapidary_json::{Kind, Token};
+/// use lapidary_json::{Token, TokenKind};
 /// let token = Token::parse(r#" {"n": 9007199254740993, "s": "caf\u00e9"} "#).unwrap();
-/// assert_eq!(token.kind(), Kind::Object);
+/// assert_eq!(token.kind(), TokenKind::Object);
 /// assert_eq!(token.get("n").unwrap().as_str(), "9007199254740993");
 /// assert_eq!(token.get("s").unwrap().string().unwrap(), "café");
 /// ```

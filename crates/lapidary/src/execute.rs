@@ -6,7 +6,7 @@
 //! use lapidary::execute::{Data, execute};
 //! use lapidary::engine::headless::Job;
 //! use lapidary::engine::process::Supervisor;
-//! use lapidary::engine::{Host, run::Records};
+//! use lapidary::engine::{Host, run::RecordingOptions};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     if lapidary::supervise_if_asked().is_some() {
@@ -20,7 +20,7 @@
 //! #   let state = world.join("runs");
 //!     let vars = std::env::vars_os();
 //! #   let vars = vars.chain([("GEMINI_CLI_PATH".into(), gemini.into()), ("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
-//!     let host = Host::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), Records::below(state));
+//!     let host = Host::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), RecordingOptions::below(state));
 //!     let config = Config::builder().set("permission_mode", "acceptEdits").build()?;
 //!     let job = Job::gemini(&host, config, Prompt::Text("answer in JSON".to_owned()), "run-1");
 //!

@@ -46,7 +46,7 @@
 //! A stream in, events out:
 //!
 //! ```
-//! use lapidary::normalize::{Ending, Normalizer as _, Options, gemini::stream::StreamNormalizer};
+//! use lapidary::normalize::{NormalizeOptions, Normalizer as _, ProcessEnd, gemini::stream::StreamNormalizer};
 //! use lapidary::vocab::Body;
 //! use lapidary::wire::lines::LineBuffer;
 //!
@@ -54,7 +54,7 @@
 //! lines.push(b"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"Hi.\",\"delta\":true}\n");
 //! lines.push(b"{\"type\":\"result\",\"status\":\"success\"}\n");
 //!
-//! let mut normalizer = StreamNormalizer::new(&Options::new("run-1"));
+//! let mut normalizer = StreamNormalizer::new(&NormalizeOptions::new("run-1"));
 //! let mut events = Vec::new();
 //! while let Some(line) = lines.next_line() {
 //!     normalizer.push(line, None, &mut events);
@@ -62,7 +62,7 @@
 //! if let Some(line) = lines.last_line() {
 //!     normalizer.push(line, None, &mut events); // it may lack its newline
 //! }
-//! normalizer.finish(&Ending { exit_code: Some(0), ..Ending::default() }, &mut events);
+//! normalizer.finish(&ProcessEnd { exit_code: Some(0), ..ProcessEnd::default() }, &mut events);
 //!
 //! assert!(matches!(&events[0].body, Body::StreamDelta(delta) if delta.text_delta.as_ref().unwrap() == "Hi."));
 //! assert!(matches!(&events[2].body, Body::RunEnd(end) if end.outcome.as_str() == "completed"));

@@ -3,7 +3,7 @@
 //! ```standalone_crate
 //! use lapidary::engine::process::Supervisor;
 //! use lapidary::provider::{Context, Provider};
-//! use lapidary::engine::{Host, config::Config, run::Records};
+//! use lapidary::engine::{Host, config::Config, run::RecordingOptions};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // A program that names itself as the supervisor begins with this.
@@ -18,7 +18,7 @@
 //! #   let state = world.join("runs");
 //!     let vars = std::env::vars_os();
 //! #   let vars = vars.chain([("GEMINI_CLI_PATH".into(), gemini.into()), ("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
-//!     let host = Host::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), Records::below(state));
+//!     let host = Host::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), RecordingOptions::below(state));
 //!     let provider = Provider::new(Config::builder().set("timeout", 30).build()?, host);
 //!     provider.validate()?;
 //!     let generated = provider.generate("what is the answer?", &Context::default())?;

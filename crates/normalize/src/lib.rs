@@ -6,13 +6,13 @@
 //!
 //! ```
 //! use lapidary_normalize::gemini::stream::StreamNormalizer;
-//! use lapidary_normalize::{Ending, Normalizer as _, Options};
-//! use lapidary_wire::lines::Line;
+//! use lapidary_normalize::{NormalizeOptions, Normalizer as _, ProcessEnd};
+//! use lapidary_wire::lines::RawLine;
 //!
-//! let mut normalizer = StreamNormalizer::new(&Options::new("demo"));
+//! let mut normalizer = StreamNormalizer::new(&NormalizeOptions::new("demo"));
 //! let mut events = Vec::new();
-//! normalizer.push(Line::Whole(br#"{"type":"result","status":"success"}"#), None, &mut events);
-//! normalizer.finish(&Ending::default(), &mut events);
+//! normalizer.push(RawLine::Whole(br#"{"type":"result","status":"success"}"#), None, &mut events);
+//! normalizer.finish(&ProcessEnd::default(), &mut events);
 //! let names: Vec<_> = events.iter().map(|event| event.to_json()).collect();
 //! assert!(names[0].starts_with(r#"{"event":"turn_complete""#));
 //! assert!(names[1].starts_with(r#"{"event":"run_end","outcome":"completed""#));

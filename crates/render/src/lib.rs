@@ -16,7 +16,7 @@
 //! use lapidary_render::{Renderer, text};
 //! # let line = r#"{"event":"text","text":"hi","kind":"text","id":"r-0","seq":0,"provider":"gemini"}"#;
 //! let event = lapidary_vocab::Event::from_json(line).unwrap();
-//! let mut renderer = text::TextRenderer::new(text::Options { colour: false });
+//! let mut renderer = text::TextRenderer::new(text::TextOptions { colour: false });
 //! let mut out = Vec::new();
 //! renderer.event(&event, &mut out).unwrap();
 //! renderer.finish(&mut out).unwrap();

@@ -284,7 +284,10 @@ impl Narrator {
             .into_iter()
             .flatten()
             .map(|fact| format!("  {}", plain::first_line(&fact.to_str(), 200)));
-        let began = self.times.as_mut().and_then(|times| times.shown_time(event));
+        let began = self
+            .times
+            .as_mut()
+            .and_then(|times| times.shown_time(event));
         let facts = facts.chain(began.map(|began| format!("  {began}")));
         let line = format!("session{}", facts.collect::<String>());
         let row = self.page.row(&[(TextInk::Faint, &line)]);
@@ -303,7 +306,10 @@ impl Narrator {
         } else {
             let said = format!("{}{images}", text.trim_end());
             let mark = (TextInk::Prompt, "> ");
-            let time = self.times.as_mut().and_then(|times| times.shown_time(event));
+            let time = self
+                .times
+                .as_mut()
+                .and_then(|times| times.shown_time(event));
             let time = time.map(|time| self.page.row(&[(TextInk::Faint, &time)]));
             let said = self
                 .page

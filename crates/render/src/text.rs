@@ -185,7 +185,10 @@ impl TextRenderer {
             .into_iter()
             .flatten()
             .map(|fact| format!("  {}", plain::first_line(&fact.to_str(), 200)));
-        let began = self.times.as_mut().and_then(|times| times.shown_time(event));
+        let began = self
+            .times
+            .as_mut()
+            .and_then(|times| times.shown_time(event));
         let facts = facts.chain(began.map(|began| format!("  {began}")));
         self.pen.line(
             TextInk::Faint,
@@ -196,7 +199,11 @@ impl TextRenderer {
 
     /// Where times are shown, a line above the prompt has its own.
     fn tell_time(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()> {
-        match self.times.as_mut().and_then(|times| times.shown_time(event)) {
+        match self
+            .times
+            .as_mut()
+            .and_then(|times| times.shown_time(event))
+        {
             Some(time) => self.pen.line(TextInk::Faint, &time, out),
             None => Ok(()),
         }

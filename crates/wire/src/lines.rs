@@ -35,13 +35,13 @@ pub enum RawLine<'a> {
 /// Collects bytes and hands out lines. Memory is bounded: by the limit, a chunk, and a quarter of both for growing.
 ///
 /// ```
-/// use lapidary_wire::lines::{Line, LineBuffer};
+/// use lapidary_wire::lines::{LineBuffer, RawLine};
 /// let mut lines = LineBuffer::default();
 /// lines.push(b"one\r\ntw");
-/// assert_eq!(lines.next_line(), Some(Line::Whole(b"one")));
+/// assert_eq!(lines.next_line(), Some(RawLine::Whole(b"one")));
 /// assert_eq!(lines.next_line(), None);
 /// lines.push(b"o");
-/// assert_eq!(lines.last_line(), Some(Line::Whole(b"two")));
+/// assert_eq!(lines.last_line(), Some(RawLine::Whole(b"two")));
 /// ```
 #[derive(Debug)]
 pub struct LineBuffer {

@@ -97,7 +97,7 @@ pub enum EditOutcome {
 /// directory can be changed meanwhile, so the closure should neither take long nor call this again.
 ///
 /// ```
-/// use lapidary_gemini::settings::{Changed, EditError, edit};
+/// use lapidary_gemini::settings::{EditError, EditOutcome, edit};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("settings.json");
@@ -106,7 +106,7 @@ pub enum EditOutcome {
 ///     settings.push(&["skills", "disabled"], "pdf")?;
 ///     Ok(())
 /// })?;
-/// assert_eq!(changed, Changed::Yes);
+/// assert_eq!(changed, EditOutcome::Yes);
 /// assert_eq!(
 ///     std::fs::read_to_string(&path)?,
 ///     "{\n  // mine\n  \"skills\": {\n    \"disabled\": [\n      \"pdf\"\n    ]\n  }\n}\n"

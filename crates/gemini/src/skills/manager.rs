@@ -11,10 +11,10 @@ use super::{DiscoveryTier, SkillDefinition};
 /// The skills of a workspace. The methods are those that programs know from Gemini CLI's own manager, and those of its specification.
 ///
 /// ```
-/// use lapidary_gemini::skills::{SkillManager, SkillPlace, Sources, Tier};
+/// use lapidary_gemini::skills::{DiscoveryTier, SkillManager, SkillPlace, SkillSources};
 ///
-/// let place = SkillPlace::new(Tier::User, "/home/me/.gemini/skills".into());
-/// let mut skills = SkillManager::new(Sources { places: vec![place], ..Sources::default() });
+/// let place = SkillPlace::new(DiscoveryTier::User, "/home/me/.gemini/skills".into());
+/// let mut skills = SkillManager::new(SkillSources { places: vec![place], ..SkillSources::default() });
 /// skills.load_skills();
 /// println!("{} skills", skills.active_skills().count());
 /// ```

@@ -87,11 +87,11 @@ pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
 ///
 /// ```
 /// use lapidary_gemini::GeminiHome;
-/// use lapidary_gemini::trust::{Level, set};
+/// use lapidary_gemini::trust::{TrustLevel, set};
 ///
 /// let home = tempfile::tempdir()?;
 /// let home = GeminiHome::at(home.path());
-/// set(std::path::Path::new("/srv/project"), Level::Folder, &home)?;
+/// set(std::path::Path::new("/srv/project"), TrustLevel::Folder, &home)?;
 /// assert_eq!(
 ///     std::fs::read_to_string(&home.trusted_folders)?,
 ///     "{\n  \"/srv/project\": \"TRUST_FOLDER\"\n}"

@@ -6,9 +6,9 @@
 //!
 //! ```
 //! use lapidary_normalize::gemini::history;
-//! use lapidary_wire::gemini::session::Log;
+//! use lapidary_wire::gemini::session::ReplayedLog;
 //!
-//! let log = Log::read(br#"{"sessionId":"s","messages":[{"id":"1","type":"user","content":"Hello"},
+//! let log = ReplayedLog::read(br#"{"sessionId":"s","messages":[{"id":"1","type":"user","content":"Hello"},
 //!     {"id":"2","type":"gemini","content":"Hi.","thoughts":[{"subject":"Greet","description":"politely"}]}]}"#);
 //! let items = history::ui_history(&log);
 //! assert!(matches!(&items[1], history::UiItem::Thinking { thought } if thought.subject.is_some()));

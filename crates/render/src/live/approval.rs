@@ -4,8 +4,8 @@
 //! that no line of an agent passes for a question of ours.
 //!
 //! ```
-//! use lapidary_render::live::{Marks, Options, Size, approval};
-//! let options = Options { size: Size { width: 40, height: 24 }, colour: false, marks: Marks::Unicode };
+//! use lapidary_render::live::{LiveOptions, MarkSet, TerminalSize, approval};
+//! let options = LiveOptions { size: TerminalSize { width: 40, height: 24 }, colour: false, marks: MarkSet::Unicode };
 //! let rows = approval::command_rows("cargo test", options);
 //! assert_eq!(rows[0].text, "│ $ cargo test");
 //! ```

@@ -162,7 +162,10 @@ impl Reading {
             self.metadata(patch);
         } else if string(fields.session) && string(fields.project) {
             self.metadata(record);
-            if let Some(messages) = fields.messages.and_then(|list| list.if_kind(TokenKind::Array)) {
+            if let Some(messages) = fields
+                .messages
+                .and_then(|list| list.if_kind(TokenKind::Array))
+            {
                 self.all(messages);
             }
         }

@@ -181,7 +181,10 @@ impl Notes {
         }
         if let Some(id) = fields.id.and_then(|id| id.if_kind(TokenKind::String)) {
             self.message(hash(id.as_str()), &fields);
-        } else if let Some(patch) = fields.patch.and_then(|patch| patch.if_kind(TokenKind::Object)) {
+        } else if let Some(patch) = fields
+            .patch
+            .and_then(|patch| patch.if_kind(TokenKind::Object))
+        {
             self.metadata(&Fields::of(patch));
         } else {
             self.metadata(&fields);
@@ -196,7 +199,9 @@ impl Notes {
         if let Some(kind) = fields.agent.and_then(Token::string) {
             self.is_subagent = kind == "subagent";
         }
-        let messages = fields.messages.and_then(|list| list.if_kind(TokenKind::Array));
+        let messages = fields
+            .messages
+            .and_then(|list| list.if_kind(TokenKind::Array));
         for message in messages.into_iter().flat_map(Token::elements) {
             let fields = Fields::of(message);
             // One without an id is itself.
