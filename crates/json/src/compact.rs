@@ -23,7 +23,7 @@ pub fn compact(token: Token<'_>) -> Cow<'_, str> {
         let (body, mark) = piece.split_at(piece.len() - 1);
         if in_string {
             out.push_str(piece);
-            // An escape's backslash and what it escapes may stand in two pieces.
+            // An escape's backslash and the escaped character may stand in two pieces.
             let after_escape = escaped && body.is_empty();
             escaped = mark == "\\" && !after_escape;
             in_string = mark != "\"" || after_escape;

@@ -9,7 +9,7 @@ use wide::u8x16;
 /// How many bytes are looked at together.
 const BLOCK: usize = 64;
 
-/// What was found from the beginning of a string on.
+/// The result of scanning a string from its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StringScan {
     /// The string ends with the quote here, and all its escapes are sound.
@@ -47,7 +47,7 @@ pub(crate) fn find_end(bytes: &[u8], mut at: usize) -> StringScan {
         } else {
             (1 << length) - 1
         };
-        // These are most of what is ever escaped, and two of them were looked for already.
+        // Most escapes are one of these, and two of them were compared already.
         let usual = quotes | backslashes | lanes.equal(b'n') | lanes.equal(b't');
         let unusual = escaped & inside & !usual;
         if unusual != 0 && !are_sound(bytes, at, unusual) {

@@ -2,7 +2,7 @@
 //!
 //! Why not `serde_json`? It is our JSON library everywhere else, and the oracle of this module's tests. But it looks at every
 //! byte of every string one table lookup at a time, and it hands out either raw text or typed values in one pass, not both.
-//! Here strings are skipped with `memchr`, which is what makes passing text through cheaper than reading it.
+//! Here strings are skipped with `memchr`, so passing text through is cheaper than reading it.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::quotes::{self, StringScan};
 pub struct InvalidJson {
     /// Byte offset at which the text stops making sense.
     pub at: usize,
-    /// What was wrong there, as a short phrase.
+    /// The problem at that place, as a short phrase.
     pub problem: &'static str,
 }
 
@@ -38,7 +38,7 @@ pub enum ScanError<'a> {
 /// Validates `text` as one JSON object, hands each member, key and value, to `visit` in the order they stand, and returns the
 /// object.
 ///
-/// Members are handed out before the rest of the text is known to be valid: drop what was collected when this returns an error.
+/// Members are handed out before the rest of the text is known to be valid: drop the collected members when this returns an error.
 ///
 /// ```
 /// use lapidary_json::scan_object;
@@ -121,9 +121,9 @@ fn scan_members<'a>(
 
 /// The valid JSON value that `text` begins with, after white space, and the text behind it.
 ///
-/// For finding a document in the middle of something else, such as the error report that Gemini CLI prints amid its stderr.
+/// For finding a document in the middle of other text, such as the error report that Gemini CLI prints amid its stderr.
 pub fn scan_prefix(text: &str) -> Result<(Token<'_>, &str), InvalidJson> {
-    // Much may follow, and again be asked for what it begins with: all of it is not looked at each time.
+    // The caller may ask again for each document in a long text: looking at the rest each time would be quadratic.
     let mut scanner = Scanner {
         no_controls: false,
         ..Scanner::trusted(text)
@@ -173,7 +173,7 @@ pub fn scan_template<'a, const STRINGS: usize, const PIECES: usize>(
     Some((Token::trusted(text), strings))
 }
 
-/// A position in a text that is being scanned. Every method leaves `at` behind what it has read.
+/// A position in a text that is being scanned. Every method leaves `at` behind the bytes it has read.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanner<'a> {
     text: &'a str,
@@ -449,7 +449,7 @@ impl<'a> Scanner<'a> {
                 Some(&byte) if SHORT_ESCAPES[usize::from(byte)] => self.at += 2,
                 _ => {
                     self.unicode_escape()?;
-                    // What comes behind it can again be looked at quickly.
+                    // The text behind it can be scanned in blocks again.
                     if let StringScan::End(end) = self.skip_blocks(bytes) {
                         self.at = end;
                         return Ok(());
@@ -494,7 +494,7 @@ const SHORT_ESCAPES: [bool; 256] = {
 ///
 /// Most strings of a line are keys and short words, and most pieces between two escapes are short too: for these, setting up a
 /// vector search costs more than the search. So the first bytes are looked at eight at a time in a plain register, and only
-/// what is longer goes to `memchr`.
+/// longer strings go to `memchr`.
 #[inline]
 fn find_quote_or_escape(bytes: &[u8], mut at: usize) -> Option<usize> {
     let near = at + 64;

@@ -11,7 +11,7 @@ const SHORT_TEXT: usize = 256;
 /// A valid JSON value in a reference-counted text.
 ///
 /// Cloning is a reference count, so one line can be the `raw` of an event and the home of all its fields at once. A shared token
-/// keeps its whole text alive; whoever stores a small piece of a large line calls [`SharedToken::detached`].
+/// keeps its whole text alive; to store a small piece of a large line, call [`SharedToken::detached`].
 #[derive(Clone)]
 pub struct SharedToken {
     text: Arc<str>,

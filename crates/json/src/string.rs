@@ -44,12 +44,12 @@ pub(crate) fn has_lone_surrogate(inner: &str) -> bool {
 /// True if the inside of a string reads `expected`. Keys are compared with this, and they hardly ever hold an escape.
 #[inline]
 pub(crate) fn reads(inner: &str, expected: &str) -> bool {
-    // `\u0041` is the longest way to spell a byte: what is longer still is not worth decoding.
+    // `\u0041` is the longest way to spell a byte, so a longer text cannot be equal.
     let may_be_escaped = inner.len() > expected.len() && inner.len() <= 6 * expected.len();
     inner == expected || (may_be_escaped && inner.contains('\\') && unescape(inner) == expected)
 }
 
-/// Resolves the escape that `text` begins with and returns what follows it.
+/// Resolves the escape that `text` begins with and returns the rest of the text.
 fn resolve<'a>(text: &'a str, out: &mut String) -> &'a str {
     let plain = match text.as_bytes().get(1) {
         Some(b'n') => '\n',

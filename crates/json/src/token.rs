@@ -8,7 +8,7 @@ use crate::string;
 /// One valid JSON value, borrowed from the text it stands in, without white space around it.
 ///
 /// A token is cheap to copy and says nothing about Rust types: ask it for a [`string`](Token::string), a
-/// [`u64`](Token::u64) or its [`members`](Token::members) when somebody needs them.
+/// [`u64`](Token::u64) or its [`members`](Token::members) when they are needed.
 ///
 /// ```
 /// use lapidary_json::{Token, TokenKind};
@@ -158,7 +158,7 @@ impl<'a> Token<'a> {
         ArrayElements(InnerTokens::new(self, TokenKind::Array))
     }
 
-    /// What stands between the quotes of a string.
+    /// The text between the quotes of a string.
     #[inline]
     pub(crate) fn inner(self) -> &'a str {
         &self.0[1..self.0.len() - 1]

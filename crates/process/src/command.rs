@@ -1,4 +1,4 @@
-//! What is to be started, and by whom.
+//! A program to start, its standard streams, and the supervisor that starts it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{Confinement, LandlockAbi, NULL, StdioHandle};
 
-/// A program to start. It inherits nothing: its environment is exactly what is said here.
+/// A program to start. It inherits nothing: its environment is exactly the variables given here.
 #[derive(Debug, Clone)]
 pub struct Command {
     pub(super) program: PathBuf,
@@ -16,7 +16,7 @@ pub struct Command {
     pub(super) directory: PathBuf,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) mark: Option<(OsString, OsString)>,
-    /// What the program is told that it is called, if it is not its path. Only a [`ShortCommand`](super::ShortCommand) heeds it.
+    /// The program's `argv[0]`, if that is not its path. Only a [`ShortCommand`](super::ShortCommand) uses it.
     pub(super) called: Option<OsString>,
 }
 
@@ -65,7 +65,7 @@ impl Command {
         self
     }
 
-    /// What a variable of its environment is. The last one of a name counts.
+    /// The value of a variable of its environment. The last one of a name counts.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         let mut all = self.environment.iter().rev();
         let found = all.find(|(own, _)| own == name);
@@ -84,7 +84,7 @@ impl Command {
         all.map(|arg| arg.to_string_lossy().into_owned()).collect()
     }
 
-    /// The names of what is in its environment, sorted. Values may be secrets and are not for the record.
+    /// The names of its environment's variables, sorted. Values may be secrets and are not recorded.
     pub fn environment_names(&self) -> Vec<String> {
         let mut names: Vec<_> = self
             .environment
@@ -106,7 +106,7 @@ fn lossy(text: &OsStr) -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// What a program reads from and writes to.
+/// The standard streams of a program.
 #[derive(Debug)]
 pub struct Stdio {
     /// Its input.
@@ -118,7 +118,7 @@ pub struct Stdio {
 }
 
 impl Stdio {
-    /// Nothing to read, and nobody to hear it.
+    /// An empty input, and outputs that discard everything.
     pub fn null() -> io::Result<Self> {
         let null = || OpenOptions::new().read(true).write(true).open(NULL);
         Ok(Self {
@@ -137,7 +137,7 @@ impl Stdio {
         })
     }
 
-    /// Files: a regular file takes all that a program writes, however slowly somebody reads it, and however the program ends.
+    /// Files: a regular file takes all the output of a program, at any speed of its reader, and however the program ends.
     pub fn files(stdin: File, stdout: File, stderr: File) -> Self {
         Self {
             stdin: stdin.into(),
@@ -180,7 +180,7 @@ impl Supervisor {
         }
     }
 
-    /// Confines what it starts. What the kernel cannot hold of it is not held: see [`LandlockAbi::missing`].
+    /// Confines the programs it starts. Parts that the kernel does not support are not enforced: see [`LandlockAbi::missing`].
     pub fn confined(mut self, confinement: Confinement) -> Self {
         self.confinement = Some(confinement);
         self
@@ -197,7 +197,7 @@ impl Supervisor {
         LandlockAbi::of_kernel().min(self.newest_landlock)
     }
 
-    /// Gives up what has not started in this time, if that is less than it would wait anyway.
+    /// Gives up a start that takes longer than this, if that is less than the usual wait.
     pub fn within(mut self, time: Duration) -> Self {
         self.patience = self.patience.min(time);
         self

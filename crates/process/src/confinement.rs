@@ -1,4 +1,4 @@
-//! What the kernel lets a process tree write and connect to.
+//! The files and ports that the kernel lets a process tree write and connect to.
 //!
 //! Only Linux has this, by Landlock. Its interface has grown over the years, so how much of a confinement holds depends on the
 //! [version](LandlockAbi) that the kernel has.
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What a program, and everything that it starts, is confined to.
+/// The limits on a program and on every process that it starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
     /// The files that can be written, and the directories in which everything can. One that does not exist grants nothing.
@@ -35,7 +35,7 @@ impl LandlockAbi {
     /// Signals and abstract Unix sockets. Nothing newer is used.
     pub const SCOPES: Self = Self(6);
 
-    /// What this kernel has. No process is restricted to find out.
+    /// The version of this kernel. No process is restricted to find out.
     pub fn of_kernel() -> Self {
         super::landlock::abi_of_kernel()
     }
@@ -45,7 +45,8 @@ impl LandlockAbi {
         self.0
     }
 
-    /// What does not hold of a confinement with this version, in words, with or without a limit for TCP. Nothing if all of it does.
+    /// The parts of a confinement that this version does not enforce, in words, with or without a limit for TCP. Empty if it
+    /// enforces all of them.
     pub fn missing(self, with_ports: bool) -> Vec<&'static str> {
         let lacks = [
             (self < Self::FILES, "files can be written everywhere"),

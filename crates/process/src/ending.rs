@@ -13,7 +13,7 @@ pub enum StartError {
     /// The agent's program is not there.
     #[error("cannot find `{program}`")]
     Missing {
-        /// What was to be started.
+        /// The program.
         program: PathBuf,
     },
     /// The working directory is not there, or is none.
@@ -21,15 +21,15 @@ pub enum StartError {
     Directory {
         /// Where it was to run.
         directory: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The agent's program cannot be executed.
     #[error("cannot start `{program}`")]
     Spawn {
-        /// What was to be started.
+        /// The program.
         program: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// We were started as a supervisor and are none: going on would start another one of us, and so on without end.
@@ -43,9 +43,9 @@ pub enum StartError {
     /// The kernel has Landlock, and yet the supervisor could not confine itself with it. Nothing runs unconfined by accident.
     #[error("cannot confine `{program}`: {reason}")]
     Confinement {
-        /// What was to be started.
+        /// The program.
         program: PathBuf,
-        /// What the system says.
+        /// The system's error.
         reason: String,
     },
     /// The supervisor cannot be started, or died.
@@ -53,7 +53,7 @@ pub enum StartError {
     Supervisor {
         /// The supervisor's program.
         program: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -10,7 +10,7 @@ const GIVE_UP: Duration = Duration::from_secs(10);
 /// As late as a clock needs to go.
 const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
 
-/// When a supervisor is given up. It is not, unless it was told something.
+/// The time at which a supervisor is given up. There is none until the supervisor got an order to end.
 #[derive(Debug, Default)]
 pub struct KillTimeout(Option<Instant>);
 

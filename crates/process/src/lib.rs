@@ -1,7 +1,7 @@
 //! The only place that starts processes.
 //!
 //! An agent is not our child but our supervisor's: this program, executed again (see [`supervisor`]), which becomes a child
-//! subreaper, starts the agent and holds a socket from us. Whatever happens to us, the supervisor notices, and ends the agent and
+//! subreaper, starts the agent and holds a socket from us. The supervisor notices when we are gone, and ends the agent and
 //! everything that it started. Killing the process group would not do: Gemini CLI runs shell commands in sessions of their own.
 //!
 //! On Windows there is no such process: the agent is our child, in a job object that ends with us.

@@ -1,8 +1,8 @@
-//! Short programs that are waited for, without a supervisor: another process would cost more than the program itself.
+//! Short programs that we wait for, without a supervisor: another process would cost more than the program itself.
 //!
-//! Nothing is inherited but what the [`Command`] says, what is written is kept up to a bound, and a program that takes too long is
-//! ended with everything that it started: its group, whatever stands below it, and whatever carries its mark, though it may have
-//! left both. Only what has thrown away its environment as well as its parents gets away.
+//! The program inherits only the environment of its [`Command`]. Its output is kept up to a bound. A program that takes too long
+//! is ended with every process that it started: its group, its descendants, and each process with its mark in the environment,
+//! which finds processes that left both. Only a process that discards its environment and its parents escapes.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,17 +20,17 @@ use super::{Command, Exit, StartError};
 /// What everything that such a program starts has in its environment, with a value that nothing else has.
 pub const MARK: &str = "LAPIDARY_BRIEF";
 
-/// What is read at once of output that nobody keeps.
+/// The size of one read of output beyond the bound, which is discarded.
 const SCRATCH: usize = 64 * 1024;
 
-/// A short program, what it is told, and how much of it is borne.
+/// A short program with its input and its bounds.
 #[derive(Debug, Clone)]
 pub struct ShortCommand {
-    /// What is started, and where. A mark is added to its environment.
+    /// The program and its directory. A mark is added to its environment.
     pub command: Command,
-    /// What it can read. A program that does not is no error.
+    /// Its standard input. A program that does not read it is no error.
     pub input: Arc<[u8]>,
-    /// How long it may take, whatever it leaves behind that still holds its output included.
+    /// How long it may take, including processes that it leaves behind with its output open.
     pub timeout: Duration,
     /// So many bytes of its output are kept.
     pub most_output: usize,
@@ -47,9 +47,9 @@ pub struct FinishedCommand {
     pub end: CommandEnd,
     /// How long it took.
     pub duration: Duration,
-    /// What it wrote to its standard output.
+    /// Its standard output.
     pub stdout: CapturedOutput,
-    /// What it wrote to its standard error.
+    /// Its standard error.
     pub stderr: CapturedOutput,
     /// How many of its processes could not be ended.
     pub immortal: u32,
@@ -62,13 +62,13 @@ pub enum CommandEnd {
     ByItself,
     /// It took too long, and was killed.
     TimedOut,
-    /// Nobody wanted it any more, and it was killed.
+    /// The caller cancelled it, and it was killed.
     Cancelled,
-    /// Nobody wanted it any more when its turn came: it was never started.
+    /// The caller cancelled it before its turn came: it was never started.
     NotStarted,
 }
 
-/// Some of what was written.
+/// Output up to the bound.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CapturedOutput {
     /// The beginning.
@@ -77,14 +77,15 @@ pub struct CapturedOutput {
     pub left_out: u64,
 }
 
-/// So many run at once; others wait for their turn. Each takes seven descriptors, and who has none left starts nothing.
+/// How many run at once; others wait for their turn. Each takes seven descriptors, and without a free descriptor no program
+/// starts.
 static TURNS: Semaphore = Semaphore::const_new(64);
 
 /// How many are being ended.
 static ENDING: LazyLock<watch::Sender<usize>> = LazyLock::new(watch::Sender::default);
 
-/// Waits for a turn. Whoever has to, waits for those that are being ended as well, and lets those go first whose time is up: starting
-/// programs takes longer than anything else here, and ending them has a deadline.
+/// Waits for a turn. A caller that must wait also waits for programs that are being ended, and lets them go first: starting a
+/// program takes longer than any other step here, and ending one has a deadline.
 async fn turn() -> StartPermit {
     static START: Mutex<()> = Mutex::const_new(());
     if let Ok(turn) = TURNS.try_acquire() {
@@ -102,13 +103,13 @@ async fn turn() -> StartPermit {
     }
 }
 
-/// A turn, and the right to start a program while nobody else does.
+/// A turn, and the lock under which one program at a time is started.
 type StartPermit = (
     Option<SemaphorePermit<'static>>,
     Option<MutexGuard<'static, ()>>,
 );
 
-/// As long as this is there, somebody is being ended.
+/// Counts a program that is being ended, for as long as this value lives.
 struct EndingGuard;
 
 impl EndingGuard {
@@ -138,10 +139,11 @@ impl ShortCommand {
             .map_err(|source| StartError::refused(&self.command, source))?;
         drop(start);
         let (mut stdout, mut stderr) = (CapturedOutput::default(), CapturedOutput::default());
-        // Held until it is over: whoever finds them closed would end by itself, and what it ends with is no answer.
+        // Keep our pipe ends open until the child exits. A hook that gets SIGPIPE exits with a code that we would misread as its
+        // answer.
         let (mut stdin, mut out, mut err) = alone.pipes();
         let talking = async {
-            // The program is waited for last: until then nobody else can have its process id, or its group's.
+            // The program is reaped last: until then no other process can have its process id, or its group's.
             tokio::join!(
                 stdout.fill(out.as_mut(), self.most_output),
                 stderr.fill(err.as_mut(), self.most_complaints),
@@ -222,7 +224,7 @@ async fn feed(stdin: &mut Option<impl AsyncWrite + Unpin>, input: &[u8]) {
     *stdin = None; // there is no more
 }
 
-/// A value that nothing else has, and that nobody can guess.
+/// A unique value that another process cannot guess.
 fn fresh_mark() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

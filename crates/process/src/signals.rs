@@ -2,7 +2,7 @@
 
 use signal_hook::low_level::signal_name;
 
-/// What stands before the number of a signal without a name.
+/// The prefix of a signal that has only a number.
 const NAMELESS: &str = "signal ";
 
 /// What only stops a process. By name: not every system has these.

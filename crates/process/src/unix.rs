@@ -17,7 +17,7 @@ use rustix::process::{Pid, test_kill_process};
 pub use running::Running;
 pub(super) use unsupervised::UnsupervisedChild;
 
-/// What a program's input or output is to the system.
+/// The system's handle of a standard stream.
 pub type StdioHandle = OwnedFd;
 
 /// A second handle of one of our own streams.
@@ -25,7 +25,7 @@ pub(super) fn copied(stream: &impl AsFd) -> io::Result<StdioHandle> {
     stream.as_fd().try_clone_to_owned()
 }
 
-/// What is always empty, and takes everything.
+/// The device that is always empty and discards writes.
 pub(super) const NULL: &str = "/dev/null";
 
 /// The processes that carry a [mark](super::Command::mark), where the environment of others can be seen: on Linux.
@@ -35,7 +35,7 @@ pub fn marked(name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Vec<i32> {
     found.map(|(pid, _)| pid.as_raw_nonzero().get()).collect()
 }
 
-/// Whether there is a process of this id, be it somebody else's by now.
+/// Whether a process has this id; it may be another process than the one that was started with it.
 pub fn is_alive(pid: i32) -> bool {
     Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok())
 }

@@ -20,10 +20,10 @@ pub(super) use unsupervised::UnsupervisedChild;
 
 use super::{Command, Exit, StartError, Stdio, Supervisor, TreeExit};
 
-/// What a program's input or output is to the system.
+/// The system's handle of a standard stream.
 pub type StdioHandle = OwnedHandle;
 
-/// What is always empty, and takes everything.
+/// The device that is always empty and discards writes.
 pub(super) const NULL: &str = "NUL";
 
 /// A running agent. Dropping it ends the agent and everything that it started.
@@ -50,7 +50,7 @@ impl Supervisor {
                 .stdout(stdio.stdout)
                 .stderr(stdio.stderr);
         });
-        // The agent waits until it is in the job. The first of these is what makes the job end with its last handle.
+        // The agent waits until it is in the job. `KillOnDrop` makes the job end with its last handle.
         let job = agent.wrap(KillOnDrop).wrap(JobObject).spawn();
         let job = job.map_err(|source| StartError::refused(&command, source))?;
         let pid = job.id().and_then(|pid| i32::try_from(pid).ok());
@@ -98,10 +98,10 @@ impl Running {
     /// How many these were is not known, so none are reported.
     pub async fn wait(&mut self) -> TreeExit {
         let status = loop {
-            // Both can be cancelled without losing anything.
+            // Both futures can be dropped without losing a status or an order.
             tokio::select! {
                 biased;
-                // The agent alone: waiting for the whole job would wait for what it left behind, which nobody would end.
+                // The agent alone: waiting for the whole job would wait for its leftover processes, which no one ends.
                 status = self.job.inner_mut().wait() => break status,
                 () = grace_over(self.kill_at) => {
                     self.kill_at = None;
@@ -117,7 +117,7 @@ impl Running {
         }
     }
 
-    /// Ends the agent and everything that it started, and waits for it: elsewhere a supervisor may have to be given up.
+    /// Ends the agent and everything that it started, and waits for it. On Unix this gives up the supervisor first.
     pub async fn abandon(&mut self) -> TreeExit {
         self.end_all();
         self.wait().await
@@ -141,7 +141,7 @@ pub fn marked(_: impl AsRef<OsStr>, _: impl AsRef<OsStr>) -> Vec<i32> {
     Vec::new()
 }
 
-/// Whether there is a process of this id. The job answers for all of them, so nobody has to be asked.
+/// Whether a process has this id. The job ends all of its processes, so no process is looked for.
 pub fn is_alive(_: i32) -> bool {
     false
 }

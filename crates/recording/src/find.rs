@@ -23,13 +23,13 @@ pub enum FindRunError {
     /// No id begins or ends so.
     #[error("no recorded run has the id `{named}`")]
     Unknown {
-        /// What was given.
+        /// The given name.
         named: String,
     },
     /// Several ids begin or end so.
     #[error("{count} recorded runs begin or end with `{named}`: {}", listed(candidates, *count))]
     Ambiguous {
-        /// What was given.
+        /// The given name.
         named: String,
         /// How many.
         count: usize,
@@ -44,7 +44,7 @@ pub enum FindRunError {
     Read {
         /// The directory.
         root: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -77,7 +77,7 @@ pub fn find_run(root: &Path, named: &str, how: RunName) -> Result<String, FindRu
         named: named.to_owned(),
     };
     let is_too_short = how == RunName::ToDelete && named.len() < SHORTEST_TO_DELETE;
-    // What is there under that very name, and is no run, was meant: not a run that begins so.
+    // A file of exactly that name that is no run was meant, and not a run whose id begins so.
     let is_other = || root.join(named).symlink_metadata().is_ok();
     if is_too_short || !is_name(named) || is_other() {
         return Err(unknown());

@@ -41,7 +41,7 @@ impl GrowthWatch {
         }
     }
 
-    /// Waits until something may have grown. Can be cancelled.
+    /// Waits until a file may have grown. Can be cancelled.
     pub async fn happened(&mut self) {
         #[cfg(target_os = "linux")]
         if let Some(notices) = &mut self.notices {
@@ -89,7 +89,7 @@ impl FollowedFile {
         Ok(count)
     }
 
-    /// What was just read, once more.
+    /// Reads the last `count` bytes once more.
     pub fn again(&self, count: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; count];
         read_exact_at(&self.file, &mut bytes, self.offset - count as u64)?;
@@ -179,7 +179,7 @@ mod inotify {
             Ok(Self(AsyncFd::new(notices)?))
         }
 
-        /// Takes all that have come, whatever they say.
+        /// Discards all pending notices; their content does not matter.
         pub(super) async fn next(&mut self) -> io::Result<()> {
             let mut buffer = [0; 4096];
             loop {

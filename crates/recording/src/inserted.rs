@@ -32,7 +32,7 @@ impl InsertedEvent {
     }
 }
 
-/// Writes the `inserted` file of each attempt. What is inserted before the first attempt has a recording waits for it.
+/// Writes the `inserted` file of each attempt. Events before the first attempt wait until it has a recording.
 #[derive(Debug, Default)]
 pub struct InsertedWriter {
     file: Option<File>,

@@ -20,7 +20,7 @@ pub struct KeepLimits {
 }
 
 impl KeepLimits {
-    /// Everything is kept for ever: somebody's own directory is not ours to clean up.
+    /// Everything is kept: a directory that the user chose is not ours to clean up.
     pub const NONE: Self = Self {
         age: Duration::MAX,
         size: u64::MAX,
@@ -59,7 +59,7 @@ pub fn prune(root: &Path, limits: KeepLimits, now: SystemTime) -> io::Result<usi
     Ok(removed.count())
 }
 
-/// What goes by the limits, and how much stays.
+/// The recordings that the limits remove, and how much stays.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RetentionPlan {
     /// The recordings that go, newest first.
@@ -73,7 +73,7 @@ pub struct RetentionPlan {
 pub struct ExpiredRun {
     /// Where it is.
     pub directory: PathBuf,
-    /// When something was last written to it.
+    /// When a file of it was last written.
     pub modified: SystemTime,
     /// How many bytes it has.
     pub size: u64,
@@ -217,7 +217,7 @@ pub fn is_running(directory: &Path) -> bool {
     timing.is_ok_and(|timing| timing.try_lock_shared().is_err())
 }
 
-/// Only what looks like a recording: nobody's other files are ours to delete.
+/// Lists recordings only: other files in the directory are not ours to delete.
 fn newest_first(root: &Path) -> io::Result<Vec<OldRecording>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(root)?.flatten() {

@@ -1,17 +1,17 @@
-//! A run as files, kept: every byte the agent wrote, when it came, what it was started with and how it ended.
+//! A run as files: every byte the agent wrote and when, its command line, and its end.
 //!
 //! A recording is a directory:
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `run.json` | the manifest ([`Manifest`]): arguments, names of the environment, directory, end |
-//! | `stdin` | what the agent was given to read |
-//! | `stdout`, `stderr` | what it wrote, byte for byte: these files *are* its stdout and stderr |
+//! | `stdin` | the agent's input |
+//! | `stdout`, `stderr` | its output, byte for byte: these files *are* its stdout and stderr |
 //! | `inserted` | the events that Lapidary added, with their places between the lines: see [`InsertedEvent`] |
-//! | `session-log` | what was used of the agent's own log, if anything was: one line for each call of a tool |
+//! | `session-log` | the records used from the agent's own log, if any: one line for each tool call |
 //! | `timing` | one line for each time that one of them had grown: milliseconds since the start, `in`, `out` or `err`, how many bytes |
 //!
-//! `in 0` says that whoever spoke to the agent closed its stdin then. A recording need not tell.
+//! `in 0` says that the client closed the agent's stdin then. A recording need not have it.
 //!
 //! The agent writes into the files itself, so they are complete even if we are killed, and however slowly anybody reads.
 
@@ -58,13 +58,13 @@ use lapidary_process::platform::{private_directory, private_file_options};
 
 /// The manifest.
 pub const MANIFEST: &str = "run.json";
-/// What the agent read.
+/// The agent's input.
 pub const STDIN: &str = "stdin";
-/// What the agent wrote.
+/// The agent's output.
 pub const STDOUT: &str = "stdout";
-/// What the agent complained about.
+/// The agent's standard error.
 pub const STDERR: &str = "stderr";
-/// What was used of the agent's own session log.
+/// The records used from the agent's own session log.
 pub const SESSION_LOG: &str = "session-log";
 /// The events that Lapidary added.
 pub const INSERTED: &str = "inserted";
@@ -72,7 +72,7 @@ pub const INSERTED: &str = "inserted";
 pub const TIMING: &str = "timing";
 /// A prompt that was too long for stdin, in a directory of its own.
 pub const PROMPT: &str = "prompt.md";
-/// What the name of that directory has behind the id of the run.
+/// The suffix of that directory's name, behind the id of the run.
 pub const PROMPT_ENDING: &str = ".prompt";
 
 /// Why a recording could not be begun.
@@ -97,7 +97,7 @@ pub enum RecordError {
     Write {
         /// Where.
         directory: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -224,7 +224,7 @@ pub fn private_file(path: &Path) -> io::Result<File> {
     options.append(true).create(true).open(path)
 }
 
-/// A file that is written at once, over whatever an earlier attempt has left.
+/// A file that is written in one piece, over the file of an earlier attempt.
 fn whole_file(path: &Path) -> io::Result<File> {
     let mut options = private_file_options();
     options.write(true).truncate(true).create(true).open(path)

@@ -42,7 +42,7 @@ pub struct RecordedLine<'a> {
 pub struct ReadLineError {
     /// The file.
     pub path: PathBuf,
-    /// What the system says.
+    /// The system's error.
     pub source: io::Error,
 }
 
@@ -62,7 +62,7 @@ pub struct LineReading {
 pub struct RecordedLines {
     timing: PathBuf,
     moments: TimingReader,
-    /// What was written after the last moment of `timing`, once the recording is complete.
+    /// Bytes after the last entry of `timing`, once the recording is complete.
     rest: Option<array::IntoIter<Channel, 3>>,
     /// What of the latest moment has not been read.
     now: TimingEntry,
@@ -78,7 +78,7 @@ impl RecordedLines {
     /// Opens a recording by its directory.
     pub fn open(directory: &Path, reading: LineReading) -> Result<Self, ReadLineError> {
         let source = |name, limit| LineFile::open(directory.join(name), limit);
-        // The limit is for agents. Clients mean well, but files may hold anything.
+        // The limit is for agents. Clients write shorter lines, but a file may hold any.
         let client = || source(STDIN, reading.limit.max(DEFAULT_LIMIT));
         let timing = directory.join(super::TIMING);
         Ok(Self {
@@ -101,7 +101,7 @@ impl RecordedLines {
         })
     }
 
-    /// The recording does not grow any more: what has no time is read as well.
+    /// The recording does not grow any more: bytes without a time are read as well.
     pub fn complete(&mut self) {
         let all = [Channel::In, Channel::Out, Channel::Err];
         self.rest.get_or_insert(all.into_iter());
@@ -162,7 +162,7 @@ impl RecordedLines {
         source.is_some_and(|source| source.lines.has_line())
     }
 
-    /// Reads some of what came at this moment.
+    /// Reads some of the bytes of this entry.
     fn read_on(&mut self) -> Result<(), ReadLineError> {
         let (most, at) = (self.now.bytes, self.at.clone());
         let count = match self.source() {
@@ -171,7 +171,7 @@ impl RecordedLines {
         };
         self.read += count;
         self.now.bytes = match count {
-            0 => 0, // the rest of a file has been read, or nobody wants it
+            0 => 0, // the rest of a file has been read, or is skipped
             count => most - count,
         };
         Ok(())

@@ -1,7 +1,7 @@
 //! The recordings of a directory, as `lapidary runs list` shows them.
 //!
-//! Only manifests are read, never what an agent wrote. A recording that is deleted meanwhile is left out; one whose manifest is
-//! missing, broken or of a newer version is listed with what can be read of it.
+//! Only manifests are read, never the agent's output. A recording that is deleted meanwhile is left out; one whose manifest is
+//! missing, broken or of a newer version is listed with the fields that can be read.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};

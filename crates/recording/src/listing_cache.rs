@@ -45,7 +45,7 @@ impl ManifestStamp {
 /// The stamp of a manifest, when its run began (ms), and where its JSON stands in the text.
 type CachedRow = (ManifestStamp, i64, Range<usize>);
 
-/// The rows of the file, and the stamps of those that are to be written.
+/// The rows of the file, and the stamps of new rows.
 #[derive(Debug, Default)]
 pub(super) struct ListingCache {
     is_used: bool,

@@ -1,5 +1,5 @@
-//! What a manifest says that a list shows, read leniently: a field of another type is absent, and a newer version is read as far as
-//! it is understood.
+//! The fields of a manifest that a list shows, read leniently: a field of another type is absent, and a newer version is read as
+//! far as it is understood.
 
 use lapidary_json::Token;
 use lapidary_vocab::recording::{CostBasis, SCHEMA};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::keep::KeepLimits;
 
-/// Where runs are recorded, and what is kept.
+/// Where runs are recorded, and how many are kept.
 #[derive(Debug, Clone)]
 pub struct RecordingOptions {
     /// The directory that holds the recordings.
@@ -13,7 +13,7 @@ pub struct RecordingOptions {
     pub keep: bool,
     /// How many bytes the agent may write. More ends the run.
     pub max_output: u64,
-    /// What is kept of older runs.
+    /// Limits on older runs.
     pub limits: KeepLimits,
 }
 

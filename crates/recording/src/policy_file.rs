@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{TIMING, fresh_file};
 use lapidary_process::platform::private_directory;
 
-/// What the directory's name ends with.
+/// The suffix of the directory's name.
 pub(super) const POLICY_ENDING: &str = ".policy";
 
 /// A file with a policy for the agent. It goes when the last of these is dropped.
@@ -50,7 +50,7 @@ impl PolicyFile {
 
 impl Drop for PolicyDirectory {
     fn drop(&mut self) {
-        // What cannot be deleted now is cleaned up as old recordings are.
+        // A directory that cannot be deleted now is cleaned up as old recordings are.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{PROMPT, TIMING, fresh_file};
 use lapidary_process::platform::private_directory;
 
-/// A directory that holds a prompt for the agent to read. As long as this is there, nobody cleans it up.
+/// A directory that holds a prompt for the agent to read. While this value lives, no clean-up removes it.
 #[derive(Debug, Clone)]
 pub struct PromptDirectory {
     path: PathBuf,
@@ -26,7 +26,7 @@ impl PromptDirectory {
         })
     }
 
-    /// The empty `timing` makes it a recording to whoever cleans up, and its lock one that is being made.
+    /// The empty `timing` makes it a recording for the clean-up, and its lock marks it as unfinished.
     fn fill(path: &Path, text: &str) -> io::Result<Self> {
         let lock = fresh_file(&path.join(TIMING))?;
         lock.try_lock()?;
@@ -40,7 +40,7 @@ impl PromptDirectory {
 
     /// Deletes it.
     pub fn discard(&self) {
-        // What cannot be deleted now is cleaned up as old recordings are.
+        // A directory that cannot be deleted now is cleaned up as old recordings are.
         let _ = fs::remove_dir_all(&self.path);
     }
 

@@ -1,4 +1,4 @@
-//! What a recorded program spoke, told by what it was told first.
+//! The protocol of a recorded program, recognised by the first line of its input.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -12,7 +12,7 @@ use super::STDIN;
 /// The transport of an agent that speaks the Agent Client Protocol.
 pub const ACP: &str = "acp";
 
-/// The transport of a program that nobody knows.
+/// The transport of an unknown program.
 pub const UNKNOWN: &str = "unknown";
 
 /// A client introduces itself in less.

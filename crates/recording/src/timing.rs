@@ -56,7 +56,7 @@ impl fmt::Display for TimingEntry {
 pub struct TimingError {
     /// The number of the line, from 1.
     pub line: usize,
-    /// What stands there.
+    /// The text of the line.
     pub text: String,
 }
 

@@ -15,7 +15,7 @@ pub enum InputFormat {
     Json,
     /// A session file of any version.
     Session,
-    /// The Agent Client Protocol: a transcript of both sides, or what an agent wrote.
+    /// The Agent Client Protocol: a transcript of both sides, or the output of an agent.
     Acp,
 }
 
@@ -27,7 +27,7 @@ pub enum FormatGuess {
     /// It is a document or begins one that goes on over several lines: unless a line of a stream follows, the whole text must be
     /// looked at.
     MayBeDocument,
-    /// Noise, a blank line, or an object that could be anything.
+    /// Noise, a blank line, or an object that fits several formats.
     Nothing,
 }
 

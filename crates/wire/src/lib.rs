@@ -1,16 +1,16 @@
 //! Other people's formats, field for field.
 //!
 //! Field names here are the agent's, not ours. Types are tolerant: a field is a [`Token`](lapidary_json::Token) that may be
-//! missing or of another kind than documented, and whoever translates decides what that means. This crate knows no file, no
+//! missing or of another kind than documented, and the translator judges that. This crate knows no file, no
 //! clock and none of our own vocabularies.
 //!
-//! | module | what |
+//! | module | format |
 //! |---|---|
-//! | [`lines`] | bytes into lines, whatever the agent does to them |
+//! | [`lines`] | bytes into lines: torn, too long or not UTF-8 |
 //! | [`gemini::stream`] | `gemini -o stream-json`, 0.11 and later |
 //! | [`gemini::output`] | `gemini -o json` |
 //! | [`gemini::session`] | session files: one JSON document up to 0.38, an append log since 0.39 |
-//! | [`gemini::hooks`] | what hooks are told and what they answer |
+//! | [`gemini::hooks`] | input and output of hooks |
 //! | [`acp`] | the Agent Client Protocol, both directions, and transcripts of it |
 //! | [`sse`] | server-sent events, as model APIs stream them |
 //! | [`detect`] | which of these a text is |

@@ -7,7 +7,7 @@
 /// The longest line that is kept whole, unless the caller says otherwise.
 pub const DEFAULT_LIMIT: usize = 64 * 1024 * 1024;
 
-/// How much of a line over the limit is kept, to tell what it was.
+/// How much of a line over the limit is kept, so that a reader recognises it.
 pub const KEPT_OF_TOO_LONG: usize = 1024;
 
 /// How much is read at once. Large enough that system calls do not count, small enough to stay in the cache.
@@ -83,7 +83,7 @@ impl LineBuffer {
         }
     }
 
-    /// A buffer for bytes from the middle of something, from the beginning of a line on.
+    /// A buffer for bytes that start in the middle of a line; reading begins with the next line.
     pub fn midway(limit: usize) -> Self {
         Self {
             at_beginning: false,
@@ -156,7 +156,7 @@ impl LineBuffer {
         has_line.then(|| self.taken + length + 1)
     }
 
-    /// What is left when there will be no more bytes: a last line without its newline.
+    /// The last line when there will be no more bytes: one without its newline.
     pub fn last_line(&mut self) -> Option<RawLine<'_>> {
         if self.start == self.end && self.dropped == 0 {
             return None;
@@ -185,7 +185,7 @@ impl LineBuffer {
         RawLine::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes))
     }
 
-    /// Keeps what is still missing of the head of a line over the limit.
+    /// Keeps more of the head of a line over the limit, until the head is complete.
     fn keep_head(&mut self, piece: std::ops::Range<usize>) {
         if self.dropped == 0 {
             self.head.clear();
@@ -208,7 +208,7 @@ impl LineBuffer {
         self.searched = 0;
     }
 
-    /// Makes room behind `end`: first by moving what is pending to the front, then by growing.
+    /// Makes room behind `end`: first by moving pending bytes to the front, then by growing.
     fn make_room(&mut self, wanted: usize) {
         if self.start == self.end {
             self.start = 0;

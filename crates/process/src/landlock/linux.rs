@@ -12,7 +12,7 @@ use rustix::fs::{FileType, fstat};
 
 use crate::{Confinement, LandlockAbi, Stdio};
 
-/// What can be done with a file that is named by itself.
+/// The access rights that apply to a single file.
 const FILE_ALONE: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{WriteFile | Truncate});
 
 /// The newest version whose rights the kernel knows. The crate tells no number, so each version is asked for.

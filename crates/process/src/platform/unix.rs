@@ -7,14 +7,14 @@ use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-/// Makes files that nobody else can read.
+/// Options for files that only this user can read.
 pub fn private_file_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
 }
 
-/// Makes directories that nobody else can look into.
+/// Makes directories that only this user can list.
 pub fn private_directory() -> DirBuilder {
     let mut builder = DirBuilder::new();
     builder.mode(0o700);
@@ -43,7 +43,7 @@ pub fn read_exact_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<()
     file.read_exact_at(room, offset)
 }
 
-/// Waits until a file that does not like to wait has something to read, or has ended.
+/// Waits until a non-blocking file has data to read, or has ended.
 pub fn wait_for_input(file: &File) {
     let _ = poll(&mut [PollFd::new(file, PollFlags::IN)], None);
 }
@@ -66,7 +66,7 @@ pub fn writable(directory: &Path) -> io::Result<()> {
     Ok(access(directory, Access::WRITE_OK | Access::EXEC_OK)?)
 }
 
-/// True if a file is the user's own or root's, so that nobody else has written it.
+/// True if a file belongs to the user or to root, so that no other user has written it.
 pub fn is_ours(file: &Metadata) -> bool {
     is_trusted(file.uid(), rustix::process::geteuid().as_raw())
 }
@@ -80,8 +80,8 @@ pub fn private_name() -> String {
     format!("lapidary-{}", rustix::process::geteuid().as_raw())
 }
 
-/// Makes a directory that only this user can look into. One that is there must be that: another user who made it before us could
-/// otherwise read and exchange what we put there.
+/// Makes a directory that only this user can list. An existing directory must be private as well: another user who made it before
+/// us could otherwise read and exchange our files.
 pub fn make_private_directory(directory: &Path) -> io::Result<()> {
     match private_directory().create(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),

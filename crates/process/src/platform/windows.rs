@@ -1,4 +1,4 @@
-//! Windows: the same with what the standard library has. Checked by the compiler, never run.
+//! Windows: the same with the standard library alone. Checked by the compiler, never run.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
@@ -30,7 +30,7 @@ pub fn private_directory() -> DirBuilder {
     DirBuilder::new()
 }
 
-/// Reads from that place on. This moves the file's own position, which nobody here goes by.
+/// Reads from that place on. This moves the file's own position, which this crate does not use.
 pub fn read_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<usize> {
     file.seek_read(room, offset)
 }
@@ -60,17 +60,17 @@ pub fn is_full(_: &Path) -> bool {
     false
 }
 
-/// How many bytes can still be written there. Nobody is asked here.
+/// How many bytes can still be written there. Not asked for on Windows.
 pub fn free_space(_: &Path) -> Option<u64> {
     None
 }
 
-/// Whether files can be made there: the attempt will tell, and here only whether there is anything.
+/// Whether files can be made there: here only whether the directory exists; the attempt shows the rest.
 pub fn writable(directory: &Path) -> io::Result<()> {
     directory.metadata().map(drop)
 }
 
-/// Whose a file is stands in access lists that nobody reads here.
+/// Ownership is in access lists, which this crate does not read.
 pub fn is_ours(_: &Metadata) -> bool {
     true
 }

@@ -1,4 +1,4 @@
-//! What we and the supervisor say to each other: one JSON object a line, on a socket. The first line carries the agent's stdin,
+//! The protocol between us and the supervisor: one JSON object a line, on a socket. The first line carries the agent's stdin,
 //! stdout and stderr.
 
 use std::ffi::OsString;
@@ -26,11 +26,11 @@ pub(super) struct StartOrder {
     pub(super) directory: OsString,
     /// The process group that has the terminal, which the agent joins. None for a group of its own.
     pub(super) group: Option<i32>,
-    /// What it is confined to, if it is.
+    /// The agent's confinement, if there is one.
     pub(super) confinement: Option<WireConfinement>,
 }
 
-/// A [`Confinement`] that can be written whatever the paths are, and the version of Landlock to use.
+/// A [`Confinement`] in a form that can carry any path, and the version of Landlock to use.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct WireConfinement {
     write: Vec<OsString>,
@@ -66,7 +66,7 @@ pub(super) enum SupervisorOrder {
     Kill,
 }
 
-/// What the supervisor reports, in this order.
+/// The supervisor's reports, in this order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SupervisorReport {
@@ -96,7 +96,7 @@ pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     serde_json::from_slice(line).ok()
 }
 
-/// Sends the first line and what goes with it.
+/// Sends the first line with the three descriptors.
 pub(super) fn send_start(socket: impl AsFd, start: &StartOrder, stdio: &Stdio) -> io::Result<()> {
     let line = line(start);
     let descriptors = [

@@ -48,8 +48,8 @@ impl Supervisor {
         self.launch(command, stdio, None).await
     }
 
-    /// Starts a program that has our terminal: it reads what is typed, and Ctrl-C is for it. The caller should not end by SIGINT
-    /// and SIGQUIT meanwhile, and is stopped when the program is.
+    /// Starts a program that has our terminal: it reads the keyboard and gets Ctrl-C. The caller should ignore SIGINT and SIGQUIT
+    /// meanwhile, and is stopped when the program is.
     pub async fn start_in_foreground(&self, command: Command) -> Result<Running, StartError> {
         let stdio = Stdio::inherited().map_err(|source| StartError::Supervisor {
             program: self.program.clone(),
@@ -133,7 +133,7 @@ impl Supervisor {
         Err(failed(lost.into()))
     }
 
-    /// What the kernel can hold of the confinement. Without Landlock that is nothing.
+    /// The part of the confinement that the kernel enforces; `None` without Landlock.
     fn confines(&self) -> Option<WireConfinement> {
         let confinement = self.confinement.as_ref()?;
         let abi = self.landlock();
@@ -192,7 +192,8 @@ impl Running {
         }
     }
 
-    /// Gives a supervisor up that does not answer, and ends what it was to end. An agent can stop its supervisor, or kill it.
+    /// Gives up a supervisor that does not answer, and ends the agent and its processes from here. An agent can stop its
+    /// supervisor, or kill it.
     pub async fn abandon(&mut self) -> TreeExit {
         let _ = self.supervisor.start_kill();
         self.gone = Some((0, self.hunt().await));

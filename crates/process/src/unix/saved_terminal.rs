@@ -8,8 +8,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
-/// Shows the cursor, leaves the second screen, and ends colours, mouse reports, focus reports, pasting in brackets and the keyboard
-/// protocol of kitty: what a program that fails may leave behind. In a terminal without any of it nothing happens.
+/// Shows the cursor, leaves the second screen, and ends colours, mouse reports, focus reports, pasting in brackets and the
+/// keyboard protocol of kitty: states that a program may leave behind when it fails. In a terminal without any of them nothing
+/// happens.
 const RESET: &[u8] = b"\x1b[?1047l\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<u";
 
 /// A terminal and how it was.

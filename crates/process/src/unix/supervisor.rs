@@ -1,12 +1,12 @@
-//! The supervisor: a small process between us and the agent, whose only purpose is that nothing outlives a run.
+//! The supervisor: a small process between us and the agent, whose only purpose is that no process outlives a run.
 //!
-//! It is the agent's parent and a child subreaper: a process that loses its parent becomes its child, in whatever session or group
-//! it hides. So when it has no child left, nothing is left. It ends everything when it is told to, when the agent has ended, when
-//! it is signalled, and when the socket to us closes, which is also what happens when we are killed.
+//! It is the agent's parent and a child subreaper: a process that loses its parent becomes its child, in any session or group. So
+//! when it has no child left, no process of the run is left. It ends everything on an order, when the agent has ended, on a
+//! signal, and when the socket to us closes, as it does when we are killed.
 //!
-//! An agent that has the terminal is in the process group of who started us: Ctrl-C and Ctrl-Z reach it as they would without us, and
-//! so do `fg` and `bg` of a shell. The supervisor has a group of its own in the same session, is never stopped with them, and makes
-//! the terminal as it was if the agent cannot.
+//! An agent that has the terminal is in the process group that we were started in: Ctrl-C and Ctrl-Z reach it as they would
+//! without us, and so do `fg` and `bg` of a shell. The supervisor has a group of its own in the same session, is never stopped
+//! with them, and restores the terminal if the agent cannot.
 //!
 //! It is small on purpose (no runtime, no threads), and does its waiting in one `poll`.
 
@@ -39,22 +39,22 @@ pub const ARGUMENT: &str = "__supervise";
 /// The argument behind it if the agent has the terminal.
 pub(super) const FOREGROUND: &str = "foreground";
 
-/// What a supervisor finds in its environment, and the agent does not. A program that is none finds it too, and starts nothing.
+/// Marks the environment of a supervisor; it is removed before the agent starts. A program that is no supervisor ignores it.
 pub(super) const VARIABLE: &str = "LAPIDARY_SUPERVISOR";
 
 /// What outlived the agent has this long to end by itself after it was asked to.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// How often those that will not die are struck again.
+/// How often surviving processes are killed again.
 const STRIKE: Duration = Duration::from_millis(5);
 
 /// From this round on processes are stopped before they are killed, so that none can start another in between.
 const FREEZE_FROM: u32 = 3;
 
-/// A process that survives this long cannot be killed by us: it belongs to somebody else, or hangs in the kernel.
+/// A process that survives this long cannot be killed by us: it belongs to another user, or hangs in the kernel.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An order is short: whoever sends more is not us.
+/// Our orders are shorter than this; a longer one is not ours.
 const LONGEST_ORDER: usize = 4096;
 
 /// Supervises if the arguments of this process say so, and returns how it is to exit. To be called first thing in `main`.
@@ -63,7 +63,7 @@ pub fn run_if_asked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode
     let has_terminal = args.next().is_some_and(|arg| arg == FOREGROUND);
     asked.then(|| match run(has_terminal) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE, // there is nobody to tell: the socket was how
+        Err(_) => ExitCode::FAILURE, // no report is possible: the socket carried the reports
     })
 }
 
@@ -75,12 +75,12 @@ fn run(has_terminal: bool) -> io::Result<()> {
         // A session of its own: no Ctrl-C typed at us reaches it, and nothing below it can ask questions on our terminal.
         let _ = setsid();
     }
-    // Who ends us by name, as `pkill` does, does not mean what has to clean up after us.
+    // `pkill lapidary` is meant for us, and not for the process that cleans up after us.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"agent-keeper");
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     rustix::stdio::dup2_stdin(OpenOptions::new().read(true).open("/dev/null")?)?;
-    // Elsewhere nobody can be one: what has lost its parent before we look is not found.
+    // Only Linux has subreapers. On other systems a process that lost its parent before we list it is not found.
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(getpid()))?;
     let (mut start, stdio) = receive_start(&control)?;
@@ -114,8 +114,8 @@ fn run(has_terminal: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Confines this process, so that the agent inherits it: between `fork` and `execve` we run no code. What the supervisor does from here
-/// on, it can do confined: read `/proc`, signal its descendants, write to its socket.
+/// Confines this process, so that the agent inherits it: between `fork` and `execve` we run no code. A confined supervisor can
+/// still read `/proc`, signal its descendants and write to its socket.
 fn confine(start: &mut StartOrder, stdio: &Stdio) -> io::Result<()> {
     let Some(confines) = start.confinement.take() else {
         return Ok(());
@@ -161,7 +161,7 @@ struct SupervisorWatch {
     terminal: Option<SavedTerminal>,
 }
 
-/// What is to happen next.
+/// The next step of the supervisor's loop.
 enum NextStep {
     GoOn,
     KillBy(Instant),
@@ -198,7 +198,7 @@ impl SupervisorWatch {
         }
     }
 
-    /// What somebody wants from us, by order, by signal, or by being gone.
+    /// Reads the next order: a line on the socket, a signal, or the end of the socket.
     fn told(&mut self) -> NextStep {
         if drain(&mut self.stop, &mut Vec::new()) == DrainResult::Some {
             return NextStep::KillBy(Instant::now());
@@ -222,7 +222,7 @@ impl SupervisorWatch {
         next
     }
 
-    /// The agent's group is asked; what hides elsewhere is the agent's to end, and ours after the grace.
+    /// Sends SIGTERM to the agent's group. Processes in other groups are the agent's to end; after the grace they are killed.
     fn ask_to_end(&self) {
         let Some(agent) = self.agent else { return };
         if self.has_terminal {
@@ -267,7 +267,7 @@ impl SupervisorWatch {
         0
     }
 
-    /// Buries the dead. True if somebody is still alive.
+    /// Reaps ended children. True if a child is still alive.
     fn reap(&mut self) -> bool {
         let mut options = WaitOptions::NOHANG;
         options.set(WaitOptions::UNTRACED, self.has_terminal);
@@ -305,7 +305,7 @@ impl SupervisorWatch {
         let _ = drain(&mut &self.children, &mut Vec::new());
     }
 
-    /// If nobody listens any more, the end of the socket will say so.
+    /// Sends a report. A failed write is ignored: the end of the socket is noticed by the loop.
     fn report(&mut self, report: &SupervisorReport) {
         let _ = self.control.write_all(&line(report));
     }
@@ -345,7 +345,7 @@ enum DrainResult {
     End,
 }
 
-/// Reads what is there without waiting.
+/// Reads the available bytes without waiting.
 fn drain(from: &mut impl Read, into: &mut Vec<u8>) -> DrainResult {
     let mut chunk = [0; 512];
     let mut drained = DrainResult::Nothing;

@@ -1,8 +1,8 @@
-//! Killing programs with all that they started, many at a time.
+//! Killing programs with every process that they started, many programs at a time.
 //!
-//! To find what carries a mark, everybody has to be asked. When the time of a hundred programs is up at once, a hundred rounds take
-//! longer than anybody should have to wait: so whoever wants one comes along on the next. There is no thread for it, whoever is first
-//! makes the round for all.
+//! Finding the processes with a mark needs a look at every process of the system. When a hundred programs time out at once, a
+//! hundred such sweeps would take too long, so callers queue up and one sweep serves the whole queue. There is no thread for it:
+//! the first caller in the queue sweeps for all.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -14,37 +14,37 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::tree::{self, CarriedMarks};
 use crate::short_command::MARK;
 
-/// So often what came since is looked for while everything found so far is stopped.
+/// How often new processes are looked for while the ones found so far are stopped.
 const FREEZES: u32 = 8;
 
 /// So long a process that is in the middle of `execve` gets to show its environment before the next look.
 const EXEC_PAUSE: Duration = Duration::from_millis(1);
 
-/// Whoever carries no mark, or another's, is not asked again for so long: later its id may be somebody else's.
+/// A process without our mark is not looked at again for this long. Later its id may belong to another process.
 const BELIEF: Duration = Duration::from_millis(100);
 
 /// A program that is to end, by what tells its processes from others.
 #[derive(Debug)]
 pub(super) struct SweepTarget {
-    /// The program and its group, as long as nobody has waited for it.
+    /// The program and its group, until the program is reaped.
     pub(super) root: Option<Pid>,
     /// What everything that it started says where [`MARK`] is.
     pub(super) mark: OsString,
 }
 
-/// One blow at everything that is there of a program, and of those whose time is up as well. Returns how many processes it had. Can
-/// be dropped: then nobody is struck for it.
+/// Kills every process of a program once, together with other programs whose time is up. Returns how many processes it had. Can
+/// be dropped: then nothing is killed for it.
 pub(super) async fn strike(target: SweepTarget) -> u32 {
     let place = QueuePlace::default();
     sweeper().waiting.push((target, Arc::clone(&place.0)));
-    // Whoever is ready now comes along.
+    // Let other callers that are ready join the queue.
     tokio::task::yield_now().await;
     sweeper().sweep();
-    // Somebody else may have made the round in the meantime.
+    // Another caller may have swept for us in the meantime.
     place.0.get().copied().unwrap_or_default()
 }
 
-/// The same without waiting for anybody.
+/// The same at once, without the queue.
 pub(super) fn strike_now(target: &SweepTarget) {
     sweeper().strike(&[target]);
 }
@@ -114,7 +114,7 @@ impl TreeSweeper {
             self.known.clear();
             self.since = Instant::now();
         }
-        // Whoever was asked while it was being started looked like us.
+        // A process that was read while it was being started showed our environment.
         for root in targets.iter().filter_map(|target| target.root) {
             self.known.remove(&root);
         }
@@ -138,8 +138,8 @@ impl TreeSweeper {
         all
     }
 
-    /// What stands below each program, and what carries its mark, itself included. The dead carry none. True if it is not known
-    /// of some process yet what it carries.
+    /// The descendants of each program and the processes with its mark, the program included. Dead processes have no environment.
+    /// True if the environment of a process could not be read yet.
     fn found(&mut self, targets: &[&SweepTarget]) -> (Vec<(usize, Pid)>, bool) {
         let below = |(at, target): (usize, &&SweepTarget)| {
             let below = target.root.map(tree::descendants).unwrap_or_default();
@@ -196,7 +196,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_is_first_strikes_for_all_who_wait() {
-        // The same test may run elsewhere on this machine.
+        // The same test may run twice on this machine.
         let mark = |number: u32| format!("sweep {} {number}", std::process::id());
         let marks = [1, 2, 3].map(mark);
         let [first, second, third] = marks.each_ref().map(String::as_str);

@@ -35,7 +35,7 @@ fn children(parent: Pid) -> Vec<Pid> {
 fn listed_children(parent: Pid) -> Option<Vec<Pid>> {
     let threads = std::fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero()));
     let Ok(threads) = threads else {
-        return Some(Vec::new()); // it is gone, and its children are somebody else's by now
+        return Some(Vec::new()); // the process is gone, and its children have another parent
     };
     let mut children = Vec::new();
     for thread in threads.flatten() {
@@ -71,13 +71,13 @@ pub(super) fn is_stopped(pid: i32) -> bool {
     rest.is_some_and(|rest| rest.starts_with('T'))
 }
 
-/// Elsewhere nothing tells.
+/// Other systems do not show it.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn is_stopped(_: i32) -> bool {
     true
 }
 
-/// The fourth field. The second is the program's name in parentheses, and may hold anything.
+/// The fourth field. The second is the program's name in parentheses, with any bytes in it.
 #[cfg(target_os = "linux")]
 fn parent_in(stat: &str) -> Option<Pid> {
     let (_, rest) = stat.rsplit_once(')')?;
@@ -97,8 +97,8 @@ pub(super) fn marked((name, value): &(OsString, OsString)) -> MarkedProcesses {
 pub(super) struct MarkedProcesses {
     /// Each with the value that it carries.
     pub(super) found: Vec<(Pid, OsString)>,
-    /// True if a process has no environment although it has a program. It may be in the middle of `execve`, where Linux
-    /// shows the new program before its environment: only a later look tells what it carries.
+    /// True if a process has no environment although it has a program. It may be in the middle of `execve`, where Linux shows the
+    /// new program before its environment: only a later look shows its mark.
     pub(super) has_unknown: bool,
 }
 
@@ -111,7 +111,7 @@ pub(super) fn carriers(
     known: &mut CarriedMarks,
 ) -> MarkedProcesses {
     let name = [b"\0", name.as_bytes(), b"="].concat();
-    // Whoever runs us may have the same mark, and so may we.
+    // We, or the program that runs us, may have the same mark.
     let me = rustix::process::getpid();
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| pid(entry.file_name().to_str()?));
@@ -143,7 +143,7 @@ fn has_program(pid: Pid) -> bool {
     std::fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero())).is_ok()
 }
 
-/// What a process has in its environment, with a zero before each variable.
+/// The environment of a process, with a zero before each variable.
 #[cfg(target_os = "linux")]
 fn environment(pid: Pid) -> Vec<u8> {
     let mut environment = vec![0];
@@ -165,7 +165,7 @@ fn value_in<'e>(environment: &'e [u8], name: &[u8]) -> Option<&'e [u8]> {
     value.split(|byte| *byte == 0).next()
 }
 
-/// Elsewhere the environment of others is not for us to see.
+/// Other systems do not show the environment of other processes.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn carriers(
     _: &OsStr,

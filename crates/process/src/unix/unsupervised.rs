@@ -1,7 +1,7 @@
-//! A program without a supervisor: our own child, in a group of its own, started without a copy of ourselves.
+//! A program without a supervisor: our own child, in a group of its own, started by `posix_spawn`.
 //!
-//! Whoever adds something here that the system's `posix_spawn` cannot do makes the standard library fork, which costs the more the
-//! larger we are: so the program's path is looked up beforehand, and there is nothing to do in the child before it is executed.
+//! A setting that `posix_spawn` cannot express makes the standard library fork, which costs the more the larger this process is.
+//! So the program's path is looked up beforehand, and no code runs in the child before it is executed.
 
 use std::ffi::OsString;
 use std::io;
@@ -33,7 +33,7 @@ const HIDDEN_WAIT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct UnsupervisedChild {
     child: Child,
-    /// The program and its group, as long as nobody has waited for it.
+    /// The program and its group, until the program is reaped.
     root: Option<Pid>,
     /// What everything that it starts says in its environment, until it is over.
     mark: Option<OsString>,
@@ -74,11 +74,12 @@ impl UnsupervisedChild {
     /// Waits for the program itself.
     pub(crate) async fn wait(&mut self) -> Option<Exit> {
         let status = self.child.wait().await.ok()?;
-        self.root = None; // the id may be somebody else's from now on
+        self.root = None; // the id may belong to another process from now on
         Some(exit_of(status))
     }
 
-    /// It ended by itself: what it left behind without holding its output was meant to stay. None would not die.
+    /// Called when the program ended by itself. Processes that it left behind without its output open were meant to stay. Returns
+    /// the number of processes that survived, which is zero.
     pub(crate) fn is_over(&mut self) -> u32 {
         self.mark = None;
         0

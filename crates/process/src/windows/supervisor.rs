@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Nobody is ever asked to supervise here. Elsewhere this is to be called first thing in `main`.
+/// Does nothing on Windows, where there is no supervisor. On Unix `main` calls this first.
 pub fn run_if_asked(_: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     None
 }

@@ -44,7 +44,7 @@ impl UnsupervisedChild {
         status.code().map(Exit::Code)
     }
 
-    /// It ended by itself. What it left behind ends with the job.
+    /// Called when the program ended by itself. Its leftover processes end with the job.
     #[expect(clippy::unused_self, reason = "as where there is no job")]
     pub(crate) fn is_over(&mut self) -> u32 {
         0

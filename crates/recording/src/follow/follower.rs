@@ -1,4 +1,4 @@
-//! Following what a program writes: when to look how far its two files have grown, and whom to tell.
+//! Following the output files of a program: when to look how far they have grown, and which readers to tell.
 
 use std::fs::File;
 use std::io;
@@ -11,10 +11,10 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 use super::{FileSizes, GrowthWatch};
 use crate::{Channel, STDERR, STDOUT};
 
-/// Files that grow all the time are looked at only this often. Nobody sees the difference, and it saves most of the work.
+/// Files that grow all the time are looked at only this often. The delay is not visible, and it saves most of the work.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Files are looked at this often even if nobody says that they grew.
+/// Files are looked at this often even without a notice that they grew.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// Follows the files in which a recording keeps stdout and stderr.
@@ -39,7 +39,7 @@ pub enum DueReason {
 }
 
 impl StreamFollower {
-    /// Follows the files in this directory, which exist, and tells whoever reads them.
+    /// Follows the files in this directory, which exist, and tells their readers.
     pub fn open(directory: &Path, told: watch::Sender<FileSizes>) -> io::Result<Self> {
         let (stdout, stderr) = (directory.join(STDOUT), directory.join(STDERR));
         let mut heartbeat = interval(HEARTBEAT);
@@ -72,13 +72,13 @@ impl StreamFollower {
         }
     }
 
-    /// Looks how far the files have grown. That is noted by the caller first, and told to whoever reads them then. None if they have
+    /// Looks how far the files have grown. The caller's `note` is called first, then the readers are told. `None` if they have
     /// not grown.
     pub fn look(&mut self, mut note: impl FnMut(Channel, u64)) -> Option<FileSizes> {
         self.looked = Some(Instant::now());
         let length = |file: &File| file.metadata().map_or(0, |metadata| metadata.len());
         let now = FileSizes {
-            // Somebody may have cut them.
+            // The files may have been truncated.
             stdout: length(&self.stdout).max(self.seen.stdout),
             stderr: length(&self.stderr).max(self.seen.stderr),
             is_over: false,

@@ -26,7 +26,7 @@ impl<'a> RpcId<'a> {
         }
     }
 
-    /// A key that tells ids apart, whatever their spelling: `1`, `"1"`, `null`.
+    /// A key that tells ids apart by their spelling: `1`, `"1"`, `null`.
     pub fn key(self) -> Cow<'a, str> {
         match self {
             Self::Number(token) => Cow::Borrowed(token.as_str()),
@@ -48,21 +48,21 @@ impl<'a> RpcId<'a> {
     }
 }
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy)]
 pub enum RpcMessage<'a> {
     /// Wants an answer.
     Request {
         /// Under which the answer comes.
         id: RpcId<'a>,
-        /// What is asked.
+        /// The requested method.
         method: Token<'a>,
         /// With what.
         params: Option<Token<'a>>,
     },
     /// Wants none.
     Notification {
-        /// What is told.
+        /// The method of the notification.
         method: Token<'a>,
         /// With what.
         params: Option<Token<'a>>,
@@ -92,7 +92,7 @@ pub enum Envelope<'a> {
     Object {
         /// All of it.
         whole: Token<'a>,
-        /// What it is.
+        /// The message.
         message: RpcMessage<'a>,
     },
     /// JSON, but not an object.
@@ -101,7 +101,7 @@ pub enum Envelope<'a> {
     NotJson(InvalidJson),
 }
 
-/// Reads a line. Cannot fail: what is not understood is said in the result.
+/// Reads a line. Cannot fail: a line that is no message is [`RpcMessage`] too.
 pub fn parse(text: &str) -> Envelope<'_> {
     let mut fields = EnvelopeFields::default();
     match scan_object(text, |key, value| fields.take_in(key, value)) {
@@ -150,7 +150,7 @@ impl<'a> EnvelopeFields<'a> {
             (None, Some(Some(id))) => match (error, self.result) {
                 (Some(error), _) => RpcMessage::Error { id, error },
                 (None, Some(result)) => RpcMessage::Result { id, result },
-                // JavaScript leaves out a result that is `undefined`. Without the mark it could be anything that has an id.
+                // JavaScript omits a result that is `undefined`. Without `jsonrpc` any object with an id would look like this.
                 (None, None) => match (self.jsonrpc, Token::parse("null")) {
                     (Some(_), Ok(result)) => RpcMessage::Result { id, result },
                     _ => RpcMessage::Unknown,

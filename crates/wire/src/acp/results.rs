@@ -1,10 +1,11 @@
-//! What requests are answered with, and what a permission request asks.
+//! Results of requests, and the parameters of a permission request.
 
 use lapidary_json::{Token, TokenKind};
 
 use super::tool_call::AcpToolCall;
 
-/// The answer to `initialize`. The draft of protocol v2 has `capabilities` and `info` in place of what is the agent's.
+/// The answer to `initialize`. The draft of protocol v2 has `capabilities` and `info` in place of `agentCapabilities` and
+/// `agentInfo`.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
 pub struct InitializeResult<'a> {
@@ -43,7 +44,7 @@ pub struct PromptResult<'a> {
 pub struct PermissionAsked<'a> {
     /// The session.
     pub session_id: Option<Token<'a>>,
-    /// What the agent wants to do, or what is new about it.
+    /// The call that the agent wants to make, or its new fields.
     pub call: AcpToolCall<'a>,
     /// `optionId`, `name` and `kind` of each answer.
     pub options: Option<Token<'a>>,

@@ -96,7 +96,7 @@ impl SideTracker {
         });
     }
 
-    /// Whoever asked may say that the answer is not wanted any more.
+    /// The side that made a request may cancel it.
     fn canceller(&self, id: Option<Token<'_>>) -> LineAuthor {
         let key = id
             .and_then(RpcId::from_token)

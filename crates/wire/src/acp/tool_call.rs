@@ -2,7 +2,7 @@
 
 use lapidary_json::{Token, TokenKind};
 
-/// A tool call. In an update whatever is absent stays as it was; `content` and `locations` replace what they were.
+/// A tool call. An update leaves absent fields as they were; `content` and `locations` are replaced.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
 pub struct AcpToolCall<'a> {

@@ -17,7 +17,7 @@ pub enum LineAuthor {
     Client,
     /// The agent, on its stderr.
     Stderr,
-    /// Whoever made the transcript.
+    /// The program that made the transcript.
     Recorder,
 }
 
@@ -26,7 +26,7 @@ pub enum LineAuthor {
 pub struct TranscriptRecord<'a> {
     /// Who wrote it.
     pub author: LineAuthor,
-    /// What was written.
+    /// The line itself.
     pub line: Cow<'a, str>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> TranscriptRecord<'a> {
         Self::from_token(Token::parse(text).ok()?)
     }
 
-    /// Reads a record. Anything else is none.
+    /// Reads a record; `None` for any other object.
     pub fn from_token(object: Token<'a>) -> Option<Self> {
         let author = match object.get("dir")?.string()?.as_ref() {
             "agent" | "agent->client" | "agent-truncated" => LineAuthor::Agent,

@@ -1,4 +1,4 @@
-//! `session/update`: what an agent tells while it works, told apart by `sessionUpdate`.
+//! `session/update`: an agent's report while it works, told apart by `sessionUpdate`.
 
 use lapidary_json::{Token, TokenKind, scan_template};
 
@@ -11,11 +11,11 @@ pub struct SessionUpdate<'a> {
     pub session_id: Option<Token<'a>>,
     /// The kind in the agent's own word, if it is a string.
     pub kind: Option<Token<'a>>,
-    /// What is told.
+    /// The update itself.
     pub update: UpdateBody<'a>,
 }
 
-/// What is told.
+/// The kinds of updates.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
 pub enum UpdateBody<'a> {
@@ -107,7 +107,7 @@ pub struct WholeMessage<'a> {
     pub message_id: Option<Token<'a>>,
 }
 
-/// What a session is doing.
+/// The state of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionPhase<'a> {
     /// `running`, `idle`, `requires_action` or another word.
@@ -146,7 +146,7 @@ pub struct SessionMessage<'a> {
     pub content: Option<Token<'a>>,
 }
 
-/// How full the context is, and what the session has cost so far.
+/// How full the context is, and the cost of the session so far.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
 pub struct ContextUsage<'a> {
@@ -156,7 +156,7 @@ pub struct ContextUsage<'a> {
     pub cost: Option<Token<'a>>,
 }
 
-/// Something the user should know.
+/// A message for the user.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the names are the protocol's own")]
 pub struct SessionNotice<'a> {
@@ -325,7 +325,7 @@ pub fn announced_mode(text: Token<'_>) -> Option<&'static str> {
 }
 
 /// Reads a line that is a chunk of an answer in the usual spelling, which is nearly every line of a long answer. Comparing is
-/// several times cheaper than parsing; whatever is spelt in another way is left to [`super::envelope::parse`].
+/// several times cheaper than parsing; any other spelling is left to [`super::envelope::parse`].
 #[inline]
 pub fn plain_chunk(line: &str) -> Option<PlainChunk<'_>> {
     let (whole, [session_id, text]) = scan_template(

@@ -1,6 +1,6 @@
-//! What Gemini CLI tells its hooks and what they answer, as of 0.61.
+//! Input and output of Gemini CLI's hooks, as of 0.61.
 //!
-//! Unlike the rest of this crate these are JSON values and not tokens: hooks are small, and what they say is merged and edited.
+//! Unlike the rest of this crate these are JSON values and not tokens: hooks are small, and their answers are merged and edited.
 
 mod event;
 mod input;

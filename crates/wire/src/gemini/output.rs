@@ -27,7 +27,7 @@ pub struct OutputDocument<'a> {
 }
 
 impl<'a> OutputDocument<'a> {
-    /// Reads a document; none if the token is something else.
+    /// Reads a document; `None` if the token is no object of that form.
     pub fn from_token(token: Token<'a>) -> Option<Self> {
         let mut document = Self {
             token,
@@ -99,7 +99,7 @@ pub enum OutputPiece<'a> {
     Document(OutputDocument<'a>),
     /// The same document again.
     Repetition,
-    /// A line of something else.
+    /// A line of other text.
     Noise(&'a str),
 }
 
@@ -139,14 +139,14 @@ pub fn pieces(text: &str) -> Vec<OutputPiece<'_>> {
     pieces
 }
 
-/// What a text begins with.
+/// The kind of text at the start of an output.
 enum TextStart<'a> {
     /// A document, and how long it is.
     Document {
         document: OutputDocument<'a>,
         length: usize,
     },
-    /// Something else, and how far one had to read to know.
+    /// No document, and how far the scan had to read to find out.
     InVain { at: usize },
 }
 

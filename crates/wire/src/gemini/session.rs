@@ -31,12 +31,12 @@ pub enum SessionRecord<'a> {
     Set(Token<'a>),
     /// A header, or a whole session in one object.
     Header(Token<'a>),
-    /// Something else.
+    /// Any other record.
     Unknown,
 }
 
 impl<'a> SessionRecord<'a> {
-    /// Tells what a record is, in the CLI's own order of precedence.
+    /// Classifies a record, in the CLI's own order of precedence.
     pub fn from_token(record: Token<'a>) -> Self {
         let mut rewind = None;
         let mut id = None;

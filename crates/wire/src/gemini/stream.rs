@@ -1,7 +1,7 @@
 //! `gemini -o stream-json`: one JSON object a line, six types, told apart by `type`.
 //!
 //! A line is scanned once. Its type may stand anywhere in it, so all known fields are collected first and the exact struct is
-//! taken from them after; what is left over is an unknown field.
+//! taken from them after; the remaining fields are unknown.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -128,7 +128,7 @@ impl<'a> StreamStats<'a> {
 pub struct ParsedLine<'a> {
     /// All of it, if it is an object.
     pub whole: Option<Token<'a>>,
-    /// What it is.
+    /// The line by its type.
     pub content: LineContent<'a>,
     /// When, in the CLI's own words.
     pub timestamp: Option<Token<'a>>,
@@ -146,7 +146,7 @@ pub const MOST_UNKNOWN: usize = 4096;
 /// How many repeated keys of a line are named.
 const MOST_REPEATED: usize = 64;
 
-/// What a line is, if we know.
+/// The types of lines.
 #[derive(Debug, Clone)]
 pub enum LineContent<'a> {
     /// One of the six types.
@@ -172,8 +172,8 @@ pub struct AnswerChunk<'a> {
     pub content: Token<'a>,
 }
 
-/// Reads a line that is a chunk of an answer in the exact spelling of the CLI, which is nearly every line there is. Comparing is
-/// several times cheaper than parsing; whatever is spelt in another way is left to [`parse`].
+/// Reads a line that is a chunk of an answer in the exact spelling of the CLI, which is nearly every line of a stream. Comparing
+/// is several times cheaper than parsing; any other spelling is left to [`parse`].
 #[inline]
 pub fn chunk(text: &str) -> Option<AnswerChunk<'_>> {
     let (whole, [timestamp, content]) = scan_template(
@@ -191,7 +191,7 @@ pub fn chunk(text: &str) -> Option<AnswerChunk<'_>> {
     })
 }
 
-/// Reads a line. Cannot fail: what is not understood is said in the content.
+/// Reads a line. Cannot fail: an unknown type or a missing field is part of the content.
 pub fn parse(text: &str) -> ParsedLine<'_> {
     let mut fields = LineFields::default();
     let scanned = scan_object(text, |key, value| fields.take_in(key, value));
@@ -242,7 +242,7 @@ const FIELDS: [&str; 16] = [
 struct LineFields<'a> {
     known: [Option<Token<'a>>; FIELDS.len()],
     unknown: Vec<(Cow<'a, str>, Token<'a>)>,
-    /// The names of the unknown ones, to notice those that stand twice.
+    /// The names of the unknown fields, to notice a name that occurs twice.
     names: HashSet<Cow<'a, str>>,
     more_unknown: usize,
     repeated: Vec<Cow<'a, str>>,
@@ -353,7 +353,7 @@ impl<'a> LineFields<'a> {
     }
 }
 
-/// Where a key's value goes. Only a key that nobody knows can be one that is spelt with escapes.
+/// Where a key's value goes. A key that matches no known spelling may still be a known key spelt with escapes.
 #[inline]
 fn place_of(key: Token<'_>) -> Option<usize> {
     let text = key.as_str();

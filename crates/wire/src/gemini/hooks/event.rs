@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// A moment at which hooks run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HookEvent {
-    /// Before a tool runs, and before anybody is asked about it.
+    /// Before a tool runs, and before the user is asked about it.
     BeforeTool,
     /// After a tool has run.
     AfterTool,
@@ -14,7 +14,7 @@ pub enum HookEvent {
     BeforeAgent,
     /// When the agent has nothing left to do.
     AfterAgent,
-    /// Somebody is asked for permission.
+    /// The user is asked for permission.
     Notification,
     /// A session begins, goes on or starts anew.
     SessionStart,

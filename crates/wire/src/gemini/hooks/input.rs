@@ -1,15 +1,15 @@
-//! What a hook reads on its standard input, key for key in the order of Gemini CLI 0.61.
+//! The standard input of a hook, key for key in the order of Gemini CLI 0.61.
 
 use serde_json::Value;
 
 use super::{HookEvent, HookOutput, JsonObject};
 
-/// What a hook is told.
+/// The whole input of a hook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookInput {
     /// What every hook is told.
     pub base: HookInputBase,
-    /// What the event adds.
+    /// The fields of the event.
     pub details: EventDetails,
 }
 
@@ -33,7 +33,7 @@ pub struct HookToolCall {
     pub name: String,
     /// Its arguments.
     pub input: Value,
-    /// The same as JSON, where a [`Value`] cannot hold all of their numbers: this is what the hook reads.
+    /// The same as JSON, for numbers that a [`Value`] cannot hold: the hook reads this text.
     pub verbatim: Option<String>,
     /// Which server it comes from, if it is an MCP tool.
     pub mcp_context: Option<Value>,
@@ -41,7 +41,7 @@ pub struct HookToolCall {
     pub original_request_name: Option<String>,
 }
 
-/// What an event adds to the [`HookInputBase`].
+/// The fields that an event adds to the [`HookInputBase`].
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     missing_docs,
@@ -49,7 +49,7 @@ pub struct HookToolCall {
 )]
 pub enum EventDetails {
     BeforeTool(HookToolCall),
-    /// With what the tool answered: `llmContent`, `returnDisplay` and perhaps `error`.
+    /// With the tool's result: `llmContent`, `returnDisplay` and perhaps `error`.
     AfterTool(HookToolCall, Value),
     BeforeAgent {
         prompt: String,
@@ -156,7 +156,7 @@ impl HookInput {
         Some(Self { base, details })
     }
 
-    /// What the next hook of a sequence is told after one has answered.
+    /// The input of the next hook of a sequence, after one has answered.
     #[must_use]
     pub fn after(mut self, output: &HookOutput) -> Self {
         let said = |key: &str| output.specific(key);
@@ -187,7 +187,7 @@ impl HookInput {
     }
 }
 
-/// Puts the members of an object over those of another. Anything else than an object has no members.
+/// Puts the members of an object over the members of another. A value that is no object has no members.
 fn overlay(target: &mut Value, source: Option<&Value>) {
     let Some(Value::Object(source)) = source else {
         return;

@@ -1,6 +1,6 @@
-//! Requests to the model and its answers: what the model API calls them, and the simpler shape that hooks see.
+//! Requests to the model and its answers: the form of the model API, and the simpler form that hooks see.
 //!
-//! Hooks see text only: what is no text is left out on the way to them and kept on the way back.
+//! Hooks see text only: other parts are skipped on the way to them and kept on the way back.
 
 mod request;
 mod response;

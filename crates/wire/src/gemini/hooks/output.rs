@@ -1,10 +1,10 @@
-//! What a hook answers, read as Gemini CLI 0.61 reads it.
+//! The answer of a hook, read as Gemini CLI 0.61 reads it.
 
 use serde_json::Value;
 
 use super::JsonObject;
 
-/// A hook's answer. Fields are what the hook wrote, whatever it wrote: the accessors judge them, and unknown ones stay.
+/// A hook's answer. Fields stand as the hook wrote them: the accessors judge them, and unknown fields stay.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HookOutput(pub JsonObject);
 
@@ -19,12 +19,12 @@ impl HookOutput {
         Self(object)
     }
 
-    /// What the hook decided: `ask`, `block`, `deny`, `approve`, `allow`, or a word that nobody knows.
+    /// The hook's decision: `ask`, `block`, `deny`, `approve`, `allow`, or an unknown word.
     pub fn decision(&self) -> Option<&str> {
         self.text("decision")
     }
 
-    /// Whether what was about to happen is blocked.
+    /// Whether the action is blocked.
     pub fn is_blocking(&self) -> bool {
         matches!(self.decision(), Some("block" | "deny"))
     }
@@ -44,7 +44,7 @@ impl HookOutput {
         self.0.get("suppressOutput").is_some_and(is_truthy)
     }
 
-    /// What the user is told.
+    /// The message for the user.
     pub fn system_message(&self) -> Option<String> {
         self.0
             .get("systemMessage")
@@ -52,7 +52,7 @@ impl HookOutput {
             .map(said)
     }
 
-    /// Why somebody is to be asked: what is said to the user, else the reason.
+    /// Why the user is to be asked: the message for the user, else the reason.
     pub fn question(&self) -> Option<String> {
         let reason = || self.0.get("reason").filter(|it| is_truthy(it)).map(said);
         self.system_message().or_else(reason)
@@ -66,12 +66,12 @@ impl HookOutput {
         reasons.next().map_or_else(none, said)
     }
 
-    /// A field of what is specific to the event. An absent, empty or false `hookSpecificOutput` has none.
+    /// A field of `hookSpecificOutput`, which has none if it is absent, empty or false.
     pub fn specific(&self, key: &str) -> Option<&Value> {
         self.0.get("hookSpecificOutput")?.get(key)
     }
 
-    /// What is added for the model, with `<` and `>` escaped so that it cannot leave its frame.
+    /// Text added for the model, with `<` and `>` escaped so that it cannot leave its frame.
     pub fn additional_context(&self) -> Option<String> {
         let context = self.specific("additionalContext")?.as_str()?;
         Some(context.replace('<', "&lt;").replace('>', "&gt;"))
@@ -108,7 +108,7 @@ pub fn is_truthy(value: &Value) -> bool {
     }
 }
 
-/// A value as text: a string as it is, anything else as JSON.
+/// A value as text: a string as it is, any other value as JSON.
 pub fn said(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -13,7 +13,7 @@ pub fn to_tool_config(config: &JsonObject) -> JsonObject {
     known.collect()
 }
 
-/// The model API's `toolConfig` for what a hook said. A hook that names neither mode nor tools takes the limits away.
+/// The model API's `toolConfig` for a hook's answer. A hook that names neither mode nor tools removes the limits.
 pub fn from_tool_config(said: &JsonObject) -> JsonObject {
     let fields = ["mode", "allowedFunctionNames"].into_iter();
     let known = fields.filter_map(|key| Some((key.to_owned(), said.get(key)?.clone())));

@@ -18,7 +18,7 @@ pub struct ReplayedLog<'a> {
     messages: Vec<LoggedMessage<'a>>,
     /// Where each id's message is in `messages`.
     places: HashMap<&'a str, usize>,
-    /// What is in the file but not in its final state.
+    /// Records of the file that are not in its final state.
     pub skipped: SkippedRecords,
 }
 
@@ -28,7 +28,7 @@ struct LoggedMessage<'a> {
     record: Token<'a>,
 }
 
-/// What a look at a line tells somebody who does not need all of it.
+/// The result of a look at a line, for a reader that needs only some of the messages.
 #[derive(Debug, Clone, Copy)]
 pub enum LinePreview<'a> {
     /// It is a message of this id, quotes included. Its place is kept, with `null` in it.
@@ -39,7 +39,7 @@ pub enum LinePreview<'a> {
     Unclear,
 }
 
-/// What is in a file but not in the session's final state.
+/// Counts of records of the file that are not in the session's final state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SkippedRecords {
     /// Messages that a later record of the same id, or a checkpoint, replaced.
@@ -62,12 +62,12 @@ impl SkippedRecords {
 }
 
 impl<'a> ReplayedLog<'a> {
-    /// Reads a file, whichever of the two formats it is. Cannot fail: what could not be read is counted.
+    /// Reads a file in either of the two formats. Cannot fail: unreadable lines are counted.
     pub fn read(bytes: &'a [u8]) -> Self {
         Self::read_glancing(bytes, |_| LinePreview::Unclear)
     }
 
-    /// The same, without reading what nobody will look at: `glance` is shown each whole line and says of which that is so.
+    /// The same, without parsing lines that the reader skips: `glance` sees each whole line and classifies it.
     pub fn read_glancing(
         bytes: &'a [u8],
         mut glance: impl FnMut(&'a [u8]) -> LinePreview<'a>,

@@ -13,7 +13,7 @@ pub struct MessageRecord<'a> {
     pub kind: Option<Token<'a>>,
     /// A string, a part, or a list of parts.
     pub content: Option<Token<'a>>,
-    /// What was shown instead of `content`, in the same forms.
+    /// The text shown instead of `content`, in the same forms.
     pub display_content: Option<Token<'a>>,
     pub tool_calls: Option<Token<'a>>,
     pub thoughts: Option<Token<'a>>,
@@ -43,7 +43,7 @@ impl<'a> MessageRecord<'a> {
         message
     }
 
-    /// The fields that are not what they should be. What can be read of the record is read all the same.
+    /// The fields of a wrong type. The other fields of the record are read all the same.
     pub fn flaws(&self) -> Vec<&'static str> {
         let is = |field: Option<Token<'a>>, kind| field.is_none_or(|token| token.kind() == kind);
         let objects = |field: Option<Token<'a>>| {
@@ -78,8 +78,8 @@ impl<'a> MessageRecord<'a> {
             .collect()
     }
 
-    /// The calls the message made: those it lists, with their results; or, where a history was rewritten and lists none, those that
-    /// stand in its content.
+    /// The calls of the message: its `toolCalls`, with their results; or, where a rewritten history lists none, the function
+    /// calls in its content.
     pub fn tool_calls(&self) -> Vec<SessionToolCall<'a>> {
         let listed = self.tool_calls.into_iter().flat_map(Token::elements);
         let listed = listed.filter(|call| call.kind() == TokenKind::Object);
@@ -95,7 +95,7 @@ impl<'a> MessageRecord<'a> {
         in_content.collect()
     }
 
-    /// What the model thought.
+    /// The model's thoughts.
     pub fn thoughts(&self) -> impl Iterator<Item = ModelThought<'a>> + use<'a> {
         self.thoughts
             .into_iter()
@@ -168,20 +168,20 @@ impl<'a> SessionToolCall<'a> {
         read
     }
 
-    /// What came back, if anything did.
+    /// The tool's result, if it is there.
     pub fn result(&self) -> Option<ToolCallResult<'a>> {
         ToolCallResult::from_token(self.result?)
     }
 }
 
-/// What a tool sent back to the model. Only the first entry of a list counts, as everywhere else that reads these files.
+/// The result that a tool sent back to the model. Only the first entry of a list counts, for Gemini CLI as well.
 #[derive(Debug, Clone, Copy)]
 pub enum ToolCallResult<'a> {
     /// `response.output`, `""` where nothing was said, or the result itself where it is a bare string.
     Output(Token<'a>),
     /// `response.error`.
     Error(Token<'a>),
-    /// A response that says something else, or a part that is no function response: all of it.
+    /// A response without the usual fields, or a part that is no function response: all of it.
     Whole(Token<'a>),
 }
 
@@ -231,7 +231,7 @@ fn says_more(response: Token<'_>) -> bool {
             .any(|(key, _)| !key.is("output") && !key.is("error"))
 }
 
-/// The members that make a part something else than text, in the order in which the CLI looks for them.
+/// The members that mark a part as no text, in the order in which the CLI looks for them.
 pub const NO_TEXTS: [&str; 8] = [
     "videoMetadata",
     "thought",
@@ -261,7 +261,7 @@ pub enum MessagePart<'a> {
         /// The bytes in Base64.
         data: Token<'a>,
     },
-    /// Something else.
+    /// A part of another form.
     Other(Token<'a>),
 }
 

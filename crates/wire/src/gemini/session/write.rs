@@ -7,10 +7,10 @@ use lapidary_json::{TokenKind, compact};
 use super::ReplayedLog;
 
 impl ReplayedLog<'_> {
-    /// Writes the session as it stands, a header and then one message a line: what `--session-file` takes, and `--resume` too.
+    /// Writes the session in its final state, a header and then one message a line, for `--session-file` and for `--resume`.
     ///
-    /// What the CLI cannot do without is added where it is missing: a project's hash, without which it takes the file for none of its
-    /// own, and ids of messages, without which it passes them over.
+    /// Fields that the CLI requires are added where they are missing: a project's hash, without which it does not take the file
+    /// for its own, and ids of messages, without which it skips them.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         self.write_header(out)?;
         for (message, number) in self.messages().zip(1_u64..) {

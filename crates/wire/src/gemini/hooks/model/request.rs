@@ -9,7 +9,7 @@ use super::text_of;
 /// What hooks see of a request's settings, and all that they can change.
 const SETTINGS: [&str; 4] = ["temperature", "maxOutputTokens", "topP", "topK"];
 
-/// What a request without a model is said to be for.
+/// The model of a request that names none.
 const DEFAULT_MODEL: &str = "gemini-3.5-flash";
 
 /// What hooks see of a request to the model API (`model`, `contents`, `config`).
@@ -26,8 +26,8 @@ pub fn to_request(request: &JsonObject) -> JsonObject {
     seen
 }
 
-/// The request after a `BeforeModel` hook has said how it should be. Messages are put in place of the texts one by one; what
-/// is no text stays where it was. None if the hook's words make no sense, and then the request stays as it is.
+/// The request after a `BeforeModel` hook has changed it. Messages replace the texts one by one; parts that are no text stay
+/// where they were. `None` if the hook's answer is invalid, and then the request stays as it is.
 pub fn apply_request(said: &JsonObject, request: &JsonObject) -> Option<JsonObject> {
     let mut changed = request.clone();
     if let Some(model) = said.get("model").filter(|it| !it.is_null()) {
@@ -40,7 +40,8 @@ pub fn apply_request(said: &JsonObject, request: &JsonObject) -> Option<JsonObje
     };
     changed.insert("contents".to_owned(), contents);
     if let Some(config) = said.get("config").filter(|it| is_truthy(it)) {
-        // Of the four settings those that the hook does not name are gone; all others are for who sends the request to keep.
+        // Of the four settings, the hook's answer drops the ones it does not name; all other settings are kept by the sender of
+        // the request.
         changed.insert("config".to_owned(), settings(Some(config)).into());
     }
     Some(changed)
@@ -138,7 +139,7 @@ fn put_role(content: &mut JsonObject, message: &Value) {
     };
 }
 
-/// What a message says, in JavaScript's words where it is no text.
+/// The text of a message; a value that is no text is converted as JavaScript does.
 fn words(message: &Value) -> Option<String> {
     let said = |value: Option<&Value>| value.map_or_else(|| "undefined".to_owned(), as_text);
     match message {

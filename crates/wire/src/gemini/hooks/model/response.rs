@@ -28,7 +28,7 @@ pub fn to_response(response: &JsonObject) -> JsonObject {
     seen
 }
 
-/// The answer of the model API for what a hook said it should be. None if the hook's words make no sense.
+/// The answer of the model API that a hook gave in its place. `None` if the hook's answer is invalid.
 pub fn from_response(said: &JsonObject) -> Option<JsonObject> {
     let mut response = some_of(&Value::Object(said.clone()), &["text"]);
     let candidates = said
