@@ -121,7 +121,7 @@ impl OwnedDir {
         // Should anything go wrong, it is not removed by its name, which may be that of another by then.
         let path = builder.tempdir_in(beside)?.keep();
         let held = Self::open(&path)?;
-        if held.is_bare()? {
+        if held.holds_only_mark()? {
             return Ok(held);
         }
         Err(io::Error::other("another process replaced it"))

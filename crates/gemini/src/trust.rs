@@ -106,7 +106,7 @@ impl Trust {
         vars: Vars<'_>,
         settings: &Settings,
     ) -> Self {
-        let judged = |workspace| match is_enabled(settings, workspace) {
+        let judged = |workspace| match read_enabled(settings, workspace) {
             Ok(true) => judge(folder, home, vars),
             // Then nothing is checked before a run, whatever a variable says.
             Ok(false) => Self::Trusted(TrustReason::SwitchedOff),
@@ -172,7 +172,7 @@ fn denied(vars: Vars<'_>) -> Option<TrustReason> {
 }
 
 /// Whether trust is asked for; it is unless somebody says no. Settings that Gemini CLI may see otherwise are a doubt.
-fn is_enabled(settings: &Settings, workspace: WorkspaceTrust) -> Result<bool, TrustDoubt> {
+fn read_enabled(settings: &Settings, workspace: WorkspaceTrust) -> Result<bool, TrustDoubt> {
     for file in &settings.files {
         if let Err(error) = &file.content {
             return Err(TrustDoubt::about(&file.path, error));

@@ -162,7 +162,7 @@ impl ShortCommand {
             exit = feeding => exit,
         };
         let (exit, immortal) = match end {
-            CommandEnd::ByItself => (exit, alone.is_over()),
+            CommandEnd::ByItself => (exit, alone.release()),
             CommandEnd::TimedOut | CommandEnd::Cancelled | CommandEnd::NotStarted => {
                 let _ending = EndingGuard::begin();
                 alone.end().await

@@ -137,7 +137,7 @@ impl FollowedLines {
 
     /// The next line that ends before `until`. None if there is none yet. A line over the limit is skipped.
     pub fn next_line(&mut self, until: u64) -> io::Result<Option<&[u8]>> {
-        while !self.lines.has_line() {
+        while !self.lines.find_line() {
             if self.file.offset >= until {
                 return Ok(None);
             }

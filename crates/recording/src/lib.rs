@@ -13,7 +13,7 @@
 //!
 //! `in 0` says that the client closed the agent's stdin then. A recording need not have it.
 //!
-//! The agent writes into the files itself, so they are complete even if we are killed, and however slowly anybody reads.
+//! The agent writes into the files itself, so they are complete even if we are killed, and at any speed of their readers.
 
 mod find;
 pub mod follow;

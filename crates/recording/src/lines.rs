@@ -109,7 +109,7 @@ impl RecordedLines {
 
     /// The next line. None at the end, or at the end of what there is so far.
     pub fn next_line(&mut self) -> Result<Option<RecordedLine<'_>>, ReadLineError> {
-        while !self.has_line() {
+        while !self.find_line() {
             if self.now.bytes > 0 {
                 self.read_on()?;
             } else if let Some(moment) = self.next_moment()? {
@@ -157,9 +157,9 @@ impl RecordedLines {
         self.now = moment;
     }
 
-    fn has_line(&mut self) -> bool {
+    fn find_line(&mut self) -> bool {
         let source = self.source();
-        source.is_some_and(|source| source.lines.has_line())
+        source.is_some_and(|source| source.lines.find_line())
     }
 
     /// Reads some of the bytes of this entry.

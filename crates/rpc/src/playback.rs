@@ -173,7 +173,7 @@ impl Place {
 
     /// The next line, which must have been written. None if it cannot be read.
     fn line(&mut self, mut file: &File) -> Option<lines::RawLine<'_>> {
-        while !self.lines.has_line() {
+        while !self.lines.find_line() {
             file.seek(SeekFrom::Start(self.end)).ok()?;
             let count = file.read(self.lines.room()).ok()?;
             if count == 0 {

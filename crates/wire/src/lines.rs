@@ -126,7 +126,7 @@ impl LineBuffer {
 
     /// The next line that has ended. None until more bytes come.
     pub fn next_line(&mut self) -> Option<RawLine<'_>> {
-        if !self.has_line() {
+        if !self.find_line() {
             return None;
         }
         let newline = self.searched;
@@ -138,7 +138,7 @@ impl LineBuffer {
     }
 
     /// True if [`LineBuffer::next_line`] has one.
-    pub fn has_line(&mut self) -> bool {
+    pub fn find_line(&mut self) -> bool {
         let found = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]);
         let Some(offset) = found else {
             self.searched = self.end;
@@ -151,9 +151,9 @@ impl LineBuffer {
 
     /// Where the next line ends, its newline included, counted in bytes from the first. None until it has ended.
     pub fn next_end(&mut self) -> Option<u64> {
-        let has_line = self.has_line();
+        let find_line = self.find_line();
         let length = self.dropped + (self.searched - self.start) as u64;
-        has_line.then(|| self.taken + length + 1)
+        find_line.then(|| self.taken + length + 1)
     }
 
     /// The last line when there will be no more bytes: one without its newline.

@@ -84,7 +84,7 @@ impl OwnedDir {
 
     /// Removes it if nothing is in it, save perhaps a mark.
     pub(super) fn remove_bare(&self) -> io::Result<()> {
-        if !self.is_bare()? {
+        if !self.holds_only_mark()? {
             return Err(io::ErrorKind::DirectoryNotEmpty.into());
         }
         self.remove(MARK)?;
@@ -103,7 +103,7 @@ impl OwnedDir {
     }
 
     /// Whether nothing is in it, save perhaps a mark.
-    pub(super) fn is_bare(&self) -> io::Result<bool> {
+    pub(super) fn holds_only_mark(&self) -> io::Result<bool> {
         for name in remove::names(&self.directory)? {
             if name? != MARK {
                 return Ok(false);

@@ -198,7 +198,7 @@ fn is_date(text: &str) -> bool {
     if reader.0.is_empty() {
         return month == 2 && day == 2;
     }
-    reader.is_time()
+    reader.take_time()
 }
 
 /// Reads a time from left to right.
@@ -222,7 +222,7 @@ impl TimeDigits<'_> {
         (count > 0).then_some(count)
     }
 
-    fn is_time(&mut self) -> bool {
+    fn take_time(&mut self) -> bool {
         let blank = self.0.trim_start_matches([' ', '\t']);
         self.0 = match self.0.strip_prefix(['T', 't']) {
             Some(rest) => rest,
@@ -235,10 +235,10 @@ impl TimeDigits<'_> {
         if let Some(fraction) = self.0.strip_prefix('.') {
             self.0 = fraction.trim_start_matches(|digit: char| digit.is_ascii_digit());
         }
-        is_clock && (self.0.is_empty() || self.is_zone())
+        is_clock && (self.0.is_empty() || self.take_zone())
     }
 
-    fn is_zone(&mut self) -> bool {
+    fn take_zone(&mut self) -> bool {
         self.0 = self.0.trim_start_matches([' ', '\t']);
         if self.0 == "Z" {
             return true;

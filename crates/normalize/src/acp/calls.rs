@@ -346,8 +346,8 @@ impl TrackedCall {
 
     /// Lines of files, which our paths do not have.
     fn lines(&self) -> Option<(&'static str, Json)> {
-        let has_line = |place: &Json| place.token().get("line").is_some_and(|it| !it.is_null());
-        let any = self.locations.iter().any(has_line);
+        let find_line = |place: &Json| place.token().get("line").is_some_and(|it| !it.is_null());
+        let any = self.locations.iter().any(find_line);
         any.then(|| ("acp.locations", Json::array(self.locations.clone())))
     }
 

@@ -58,7 +58,7 @@ pub(crate) fn restrict(
         }
     }
     for output in [&stdio.stdout, &stdio.stderr] {
-        if is_a(output, FileType::RegularFile)? {
+        if check_type(output, FileType::RegularFile)? {
             rules = granted(rules, output, rights)?;
         }
     }
@@ -102,7 +102,7 @@ fn granted(
     place: impl AsFd,
     rights: BitFlags<AccessFs>,
 ) -> io::Result<RulesetCreated> {
-    let rights = if is_a(&place, FileType::Directory)? {
+    let rights = if check_type(&place, FileType::Directory)? {
         rights
     } else {
         rights & FILE_ALONE
@@ -111,6 +111,6 @@ fn granted(
     rules.add_rule(rule).map_err(io::Error::other)
 }
 
-fn is_a(place: &impl AsFd, kind: FileType) -> io::Result<bool> {
+fn check_type(place: &impl AsFd, kind: FileType) -> io::Result<bool> {
     Ok(FileType::from_raw_mode(fstat(place)?.st_mode) == kind)
 }

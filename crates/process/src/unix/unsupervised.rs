@@ -80,7 +80,7 @@ impl UnsupervisedChild {
 
     /// Called when the program ended by itself. Processes that it left behind without its output open were meant to stay. Returns
     /// the number of processes that survived, which is zero.
-    pub(crate) fn is_over(&mut self) -> u32 {
+    pub(crate) fn release(&mut self) -> u32 {
         self.mark = None;
         0
     }

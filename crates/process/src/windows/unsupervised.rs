@@ -46,7 +46,7 @@ impl UnsupervisedChild {
 
     /// Called when the program ended by itself. Its leftover processes end with the job.
     #[expect(clippy::unused_self, reason = "as where there is no job")]
-    pub(crate) fn is_over(&mut self) -> u32 {
+    pub(crate) fn release(&mut self) -> u32 {
         0
     }
 

@@ -249,9 +249,9 @@ proptest! {
         buffer.push(&bytes);
         loop {
             let start = usize::try_from(buffer.taken()).unwrap();
-            let has_line = buffer.has_line();
+            let find_line = buffer.find_line();
             let line = buffer.next_line().map(own);
-            prop_assert_eq!(has_line, line.is_some());
+            prop_assert_eq!(find_line, line.is_some());
             let Some(line) = line.or_else(|| buffer.last_line().map(own)) else {
                 prop_assert_eq!(start, bytes.len());
                 break;

@@ -136,7 +136,7 @@ impl HeldRun {
 
     /// Waits for the end, and says whether it is the right one.
     fn ended_right(mut self) -> Result<bool> {
-        Ok(self.ended()?.success() && is_completed(&self.events)?)
+        Ok(self.ended()?.success() && read_completed(&self.events)?)
     }
 }
 
@@ -148,7 +148,7 @@ impl Drop for HeldRun {
     }
 }
 
-fn is_completed(events: &Path) -> Result<bool> {
+fn read_completed(events: &Path) -> Result<bool> {
     let events = fs::read_to_string(events)?;
     let last = events.lines().last().unwrap_or_default();
     Ok(last.starts_with(r#"{"event":"run_end","outcome":"completed""#))

@@ -57,7 +57,7 @@ impl DirRemoval<'_> {
     /// Removes a file or a directory of the outermost one.
     fn one(&mut self, name: &OsStr) -> io::Result<()> {
         self.step()?;
-        if !is_directory(self.top, name)? {
+        if !check_directory(self.top, name)? {
             return gone(unlinkat(self.top, name, AtFlags::empty()));
         }
         if unlinkat(self.top, name, AtFlags::REMOVEDIR).is_ok() {
@@ -67,7 +67,7 @@ impl DirRemoval<'_> {
         for inner in names(&directory)? {
             let inner = inner?;
             self.step()?;
-            if is_directory(&directory, &inner)? {
+            if check_directory(&directory, &inner)? {
                 self.bring_up(&directory, &inner)?;
             } else {
                 gone(unlinkat(&directory, &inner, AtFlags::empty()))?;
@@ -117,7 +117,7 @@ fn gone(removed: rustix::io::Result<()>) -> io::Result<()> {
     }
 }
 
-fn is_directory(beside: &File, name: &OsStr) -> io::Result<bool> {
+fn check_directory(beside: &File, name: &OsStr) -> io::Result<bool> {
     match statat(beside, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(about) => Ok(FileType::from_raw_mode(about.st_mode) == FileType::Directory),
         Err(Errno::NOENT) => Ok(false),
