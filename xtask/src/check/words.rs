@@ -26,7 +26,7 @@ const CEILINGS: [(&str, usize, usize); 5] = [
     ("policy", 0, 1),
     ("rpc", 0, 2),
     ("sessions", 8, 5),
-    ];
+];
 
 /// Modules and folders for another system: their types have the names of their twins for Unix.
 const TWINS: [&str; 3] = ["windows", "windows.rs", "other.rs"];
