@@ -63,13 +63,13 @@ pub struct AcpNormalizer {
     speech: OpenSpeech,
     /// The agent's requests that wait for their answers, under their ids.
     requests: PendingById<PendingRequest>,
-    /// The client's. However much an agent asks, what was asked of it is not forgotten.
+    /// The client's requests. They have a table of their own, so that an agent with many requests cannot push them out.
     errands: PendingById<PendingRequest>,
     /// The ids of requests for permission, each of which is told once.
     request_ids: RequestIds,
     /// The id under which the agent's newest request is told.
     newest_request: Option<Text>,
-    /// Calls, under their session and id. Those that are over stay for a while: agents repeat themselves.
+    /// Calls, under their session and id. Ended calls stay for a while: agents repeat themselves.
     calls: PendingById<TrackedCall>,
     /// Terminals in use, under their ids.
     terminals: PendingById<OpenTerminal>,
@@ -81,13 +81,13 @@ pub struct AcpNormalizer {
     /// Calls that were denied in the newest turn, once it is over.
     denials: DeniedCalls,
     on_denied: OnDenied,
-    /// The client's side is seen too, so what is missing on it means something.
+    /// The client's side is seen too, so a missing request or answer has a meaning.
     sees_client: bool,
     /// The newest prompt's request. Only its answer decides how the run ended.
     last_prompt: Option<String>,
     /// How the newest prompt was answered.
     last_turn: Option<TurnResult>,
-    /// Something was said or done since the newest prompt.
+    /// The agent was active since the newest prompt.
     has_spoken: bool,
     shows_files: bool,
     /// What Gemini CLI's session log has of calls that are under way.
@@ -207,7 +207,7 @@ impl AcpNormalizer {
         self.close(current, out);
     }
 
-    /// A line that is not valid UTF-8. Whoever speaks to the agent reads it as far as it can be read, and so is it told: an answer is one.
+    /// A line that is not valid UTF-8. The connection reads it lossily, and so does this: it may still be an answer.
     fn broken_line(&mut self, direction: LineDirection, bytes: &[u8], out: &mut EventBuffer) {
         let text = on_one_line(&String::from_utf8_lossy(bytes));
         let mut current = AcpLine::new(&text);
@@ -233,7 +233,7 @@ impl AcpNormalizer {
         }
     }
 
-    /// What is left to be said about a line; and a line that nothing was said about is carried all the same.
+    /// The remaining events of a line. A line without an event gets a diagnostic that carries it.
     fn close(&mut self, mut current: AcpLine<'_>, out: &mut EventBuffer) {
         if !current.is_told && current.complaints.is_empty() {
             let about = std::mem::take(&mut current.about);
@@ -456,7 +456,7 @@ impl Normalizer for AcpNormalizer {
         self.holds_failure = may;
     }
 
-    /// What the last agent said is over, and its requests and calls are not this one's.
+    /// The last agent has ended: its requests and calls are not the next one's.
     fn restart(&mut self, message: String, now: &str, out: &mut EventBuffer) {
         self.end_message(out);
         self.last_terminals(out);
@@ -483,7 +483,7 @@ impl Normalizer for AcpNormalizer {
         self.has_spoken = false;
     }
 
-    /// True if the agent has said or done anything since the newest prompt.
+    /// True if the agent was active since the newest prompt.
     fn has_spoken(&self) -> bool {
         self.has_spoken
     }
@@ -516,7 +516,7 @@ fn session_of(params: Option<Token<'_>>) -> Option<Token<'_>> {
     params?.get("sessionId")
 }
 
-/// An agent's own name for something, for a message.
+/// An agent's own name, shortened for a message.
 fn shown(name: Token<'_>) -> String {
     shortened(&name.string().unwrap_or_default()).into_owned()
 }

@@ -1,4 +1,4 @@
-//! What is derived of a call that has ended: its text, the command that it ran, the file that it changed.
+//! Fields derived from a call that has ended: its text, the command that it ran, the file that it changed.
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::content::ContentBlock;
@@ -10,7 +10,7 @@ use crate::{own, unified_diff};
 /// The members in which agents put the text of a structured output.
 const TEXTS: [&str; 5] = ["output", "text", "stdout", "content", "message"];
 
-/// What a call does, until it has ended.
+/// The facts of an open call that its completion needs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallSummary {
     pub(crate) tool: Text,
@@ -41,7 +41,7 @@ impl CallSummary {
         self.tool.size() + texts.map(Text::size).sum::<usize>()
     }
 
-    /// Adds what is derived.
+    /// Adds the derived fields.
     pub(crate) fn complete(self, completion: &mut ToolCompletion) {
         if self.is_edit {
             let path = self.locations.first().cloned().unwrap_or_default();
@@ -56,7 +56,7 @@ impl CallSummary {
     }
 }
 
-/// What a call gave back, as text: its own, else that of its blocks, else the text in its structure, else the diffs that it shows.
+/// The result of a call as text: its own text, else the text of its blocks, else the text in its structure, else its diffs.
 pub(crate) fn text(completion: &ToolCompletion) -> Option<Text> {
     let output = completion.output.as_ref();
     match output.map(|output| output.token()) {

@@ -1,7 +1,8 @@
-//! Calls that were denied, and what that makes of a run.
+//! Denied calls, and the outcome of a run that had some.
 //!
-//! Over ACP a denial is a `permission_decision`, or a sentence of Gemini CLI where its own policy denies, as in plan mode. Gemini CLI's stream never asks: where it cannot ask, it leaves tools out that would
-//! need approval, and a call of one fails as `tool_not_registered`; what its own rules or hooks deny fails as `policy_violation`.
+//! Over ACP a denial is a `permission_decision`, or a sentence of Gemini CLI where its own policy denies, as in plan mode. Gemini
+//! CLI's stream never asks: where it cannot ask, it omits tools that need approval, and a call of one fails as
+//! `tool_not_registered`; a call that its own rules or hooks deny fails as `policy_violation`.
 
 use lapidary_json::Token;
 use lapidary_vocab::event::{
@@ -46,21 +47,21 @@ pub struct DeniedCalls {
     listed: Vec<PermissionDenial>,
     /// Denials that are not listed.
     unlisted: usize,
-    /// Bytes of arguments in those that are listed.
+    /// Bytes of arguments in the listed calls.
     input_bytes: usize,
     /// What would have allowed them: values of `--allow`, each once.
     remedies: Vec<String>,
-    /// A call was denied because nobody was there to be asked.
+    /// A call was denied because there was no one to ask.
     was_unattended: bool,
     /// A call was denied that the agent offers no way to refuse: the turn was cancelled for it.
     has_no_refusal: bool,
     /// A call that needs permission was completed.
     has_acted: bool,
     /// Calls that have no result yet.
-    calls: PendingById<OpenCall, Text>,
-    /// The turn is over: what is decided now changes nothing.
+    calls: PendingById<OpenCall>,
+    /// The turn is over: later decisions change nothing.
     is_over: bool,
-    /// Gemini CLI is in plan mode, which the caller has chosen: what it leaves out there is denied by that choice.
+    /// Gemini CLI is in plan mode, which the caller has chosen: tools omitted there are denied by that choice.
     is_planning: bool,
 }
 
@@ -108,7 +109,7 @@ impl DeniedCalls {
         }
     }
 
-    /// Something was done through the client that needs permission.
+    /// An action that needs permission was done through the client.
     pub(crate) fn acted(&mut self) {
         self.has_acted = true;
     }
@@ -123,26 +124,26 @@ impl DeniedCalls {
         &self.listed
     }
 
-    /// True if anything was denied.
+    /// True if a call was denied.
     pub fn is_any(&self) -> bool {
         !self.listed.is_empty()
     }
 
-    /// What was denied, how many times and how to allow it, in one line. None if nothing was.
+    /// The denied calls, how many times and how to allow them, in one line. `None` if no call was denied.
     pub fn summary(&self) -> Option<String> {
         let what = format!("{}: {}", self.counted(), self.named());
         let why = self.remedy_or_reason().unwrap_or_default();
         self.is_any().then(|| format!("{what}; {why}"))
     }
 
-    /// What the denials make of a run that ended like this.
+    /// The end of a run after its denials are considered.
     pub(crate) fn judged(&self, on_denied: OnDenied, was_stopped: bool, mut end: RunEnd) -> RunEnd {
         if !self.is_any() {
             return end;
         }
         end.evidence
             .push(format!("{}: {}", self.counted(), self.named()));
-        // A turn that nobody stopped and that is cancelled all the same was cancelled by a denial that the agent had no answer for.
+        // A turn that is cancelled without an order of the client was cancelled by a denial that the agent had no answer for.
         let was_cancelled = end.cause == Cause::CancelledByClient && !was_stopped;
         let is_done = end.cause == Cause::EndTurn || was_cancelled;
         let refuses = match on_denied {
@@ -223,7 +224,7 @@ impl DeniedCalls {
     }
 
     fn decided(&mut self, decision: &PermissionDecision) {
-        // A form that nobody fills in is no call.
+        // A form that is not filled in is no call.
         let is_form = decision.tool_name == *"elicitation/create";
         if decision.decision != PermissionOutcome::Denied || is_form {
             return;
@@ -297,7 +298,7 @@ impl DeniedCalls {
         })
     }
 
-    /// What would have allowed those that nobody was asked about.
+    /// The options that would have allowed the calls that were denied for want of a prompt.
     fn remedy(&self) -> Option<String> {
         let flags = self
             .remedies
@@ -347,13 +348,13 @@ fn named(denial: &PermissionDenial) -> String {
     }
 }
 
-/// What a title says beside the name of the tool: `edit a.txt` of an `edit` says `a.txt`.
+/// The part of a title beside the name of the tool: `edit a.txt` of an `edit` gives `a.txt`.
 fn titled(tool: &str, title: &str) -> Option<String> {
     let rest = title.strip_prefix(tool).unwrap_or(title).trim();
     (!rest.is_empty()).then(|| rest.to_owned())
 }
 
-/// What a call is about, in one word or line of its arguments.
+/// The subject of a call, in one word or line of its arguments.
 fn subject(input: Token<'_>) -> Option<String> {
     let keys = [
         "command",

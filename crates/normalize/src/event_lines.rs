@@ -9,7 +9,7 @@ use lapidary_wire::lines::RawLine;
 
 use crate::raw::{RawContent, on_one_line};
 
-/// Reads lines of events, and remembers what a diagnostic between them needs.
+/// Reads lines of events, and remembers the fields that a diagnostic between them needs.
 #[derive(Debug, Default)]
 pub struct EventReader {
     run: Option<String>,

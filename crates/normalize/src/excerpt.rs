@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// How much of an agent's own name for something is repeated in a message. All of it is in `raw`.
+/// How much of an agent's own name is repeated in a message. All of it is in `raw`.
 const MOST_OF_A_NAME: usize = 100;
 
 /// A name for a message: an agent may call things by names of any length.

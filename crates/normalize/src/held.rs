@@ -6,7 +6,7 @@ use lapidary_vocab::{Body, Event, Json, Text};
 use crate::raw::RawContent;
 use crate::stamp::EventStamp;
 
-/// A `turn_complete` that nobody was told of yet.
+/// A `turn_complete` that has not been emitted yet.
 #[derive(Debug)]
 pub(crate) struct HeldTurn {
     body: Body,
@@ -33,7 +33,7 @@ impl HeldTurn {
         }
     }
 
-    /// Whether this is what is held back.
+    /// Whether this is the body that is held back.
     pub(crate) fn is_due(body: &Body) -> bool {
         matches!(body, Body::TurnComplete(turn) if turn.is_error)
     }

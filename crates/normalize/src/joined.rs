@@ -1,4 +1,4 @@
-//! Text that arrives in chunks and is told whole. Only what the whole has is kept, and no chunk's line: a million short chunks must not
+//! Text that arrives in chunks and is emitted whole. Only the text is kept, and no chunk's line: a million short chunks must not
 //! take many times the memory of the text.
 
 use lapidary_vocab::{ArrayBuilder, Text, TextBuilder};

@@ -43,10 +43,10 @@ pub trait Normalizer: std::fmt::Debug {
     /// Whether another attempt may follow this one. Then the end of a turn that failed is held back until that is known.
     fn may_restart(&mut self, may: bool);
 
-    /// The agent is started once more within the same run: what the last attempt said about its end no longer counts.
+    /// The agent is started once more within the same run: the last attempt's report about its end no longer counts.
     fn restart(&mut self, message: String, now: &str, out: &mut EventBuffer);
 
-    /// True once the agent has said or done something that a second attempt would repeat.
+    /// True once the agent has done any work that a second attempt would repeat.
     fn has_spoken(&self) -> bool;
 
     /// True once the agent has reported how it went.

@@ -1,4 +1,4 @@
-//! What the caller decides.
+//! The caller's choices.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use std::sync::Arc;
 pub struct NormalizeOptions {
     /// The run's id, from which event and message ids are made.
     pub run: Arc<str>,
-    /// Whether events carry what the agent wrote. Diagnostics always do.
+    /// Whether events carry the agent's line. Diagnostics always do.
     pub keep_raw: bool,
     /// What becomes of text that arrives in chunks.
     pub deltas: DeltaMode,
     /// Whether files that an ACP agent reads and writes through its client are calls of tools, and commands that it may
     /// not or cannot start. They are diagnostics otherwise.
     pub show_files: bool,
-    /// What a denied call makes of a run that the agent calls a success.
+    /// The outcome of a run with a denied call that the agent calls a success.
     pub on_denied: OnDenied,
-    /// Whether Gemini CLI runs in plan mode: what it leaves out there is denied by that mode, not for want of anybody to ask.
+    /// Whether Gemini CLI runs in plan mode: tools omitted there are denied by that mode, not for want of a prompt.
     pub is_planning: bool,
     /// Where the agent works, for agents that do not say so.
     pub directory: Option<Arc<str>>,
@@ -63,10 +63,11 @@ pub enum DeltaMode {
     Both,
 }
 
-/// What a denied call makes of a run that the agent calls a success.
+/// The outcome of a run with a denied call that the agent calls a success.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum OnDenied {
-    /// The run is `refused` if a call was denied because nobody was there to be asked, and no call that needs permission was completed.
+    /// The run is `refused` if a call was denied because there was no one to ask, and no call that needs permission was
+    /// completed.
     #[default]
     Auto,
     /// The run keeps the agent's outcome.

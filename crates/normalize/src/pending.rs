@@ -1,4 +1,4 @@
-//! What waits for an answer.
+//! Entries that wait for an answer.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ const MOST: usize = 1024;
 /// How many bytes all of them may hold together.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
-/// Things that wait for an answer that names their id, oldest first.
+/// Entries that wait for an answer that names their id, oldest first.
 ///
-/// An agent that asks without end and never answers gets no more of our memory: the oldest are forgotten. Whoever puts something
-/// in here copies what the answer will need, never the line it stood on.
+/// An agent that sends requests without end and never answers takes no more of our memory: the oldest entries are forgotten. An
+/// entry copies the fields that its answer will need, never the line.
 #[derive(Debug)]
 pub(crate) struct PendingById<T, Id = String> {
     items: VecDeque<PendingItem<T, Id>>,

@@ -1,4 +1,4 @@
-//! A line as it came: the text its tokens point into, or what is left of it when it is not text.
+//! A line as it came: the text its tokens point into, or its bytes when it is not text.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ pub(crate) fn on_one_line(text: &str) -> Arc<str> {
     Arc::from(text)
 }
 
-/// What goes into an event's `raw`.
+/// The content of an event's `raw`.
 #[derive(Debug, Clone)]
 pub(crate) enum RawContent {
     /// Valid JSON, verbatim.
     Json(Json),
-    /// Anything else, read lossily; with the bytes if reading lost any.
+    /// A line that is not JSON, read lossily; with its bytes if reading lost any.
     Text { text: Json, bytes: Option<String> },
 }
 

@@ -8,7 +8,7 @@ use lapidary_vocab::{Base, Body, Event, Text};
 use crate::raw::RawContent;
 use crate::{EventBuffer, NormalizeOptions};
 
-/// Counts events and knows what they all carry.
+/// Counts events and holds the fields that all of them carry.
 #[derive(Debug)]
 pub(crate) struct EventStamp {
     run: Arc<str>,

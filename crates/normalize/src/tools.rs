@@ -1,4 +1,4 @@
-//! What is known about tools by name: exact tables, no guessing.
+//! Facts about tools by name: exact tables, no guessing.
 //!
 //! Each view keeps its own table, as its specification has it: `glob` is a search in events and a file read in ticket mode.
 
@@ -9,7 +9,7 @@ use lapidary_vocab::{Json, Text};
 
 use crate::own::{json, text};
 
-/// The prefix of tools that belong to an MCP server: `mcp_<server>_<tool>`, and `mcp__…` elsewhere.
+/// The prefix of tools that belong to an MCP server: `mcp_<server>_<tool>`, and `mcp__…` with other agents.
 const MCP_PREFIX: &str = "mcp_";
 
 /// So many keys may name the file of a call.
@@ -202,7 +202,7 @@ pub fn claude_name(name: Token<'_>) -> Text {
     }
 }
 
-/// A call's arguments under Claude's names, for messages. The specification's key first, then what the real CLI sends.
+/// A call's arguments under Claude's names, for messages. The specification's key first, then the real CLI's.
 pub fn claude_input(name: &str, args: Option<Token<'_>>) -> Json {
     let Some(args) = args.and_then(|args| args.if_kind(TokenKind::Object)) else {
         return args

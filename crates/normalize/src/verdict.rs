@@ -1,4 +1,4 @@
-//! How a run ended, judged by what it said *and* how its process went.
+//! The outcome of a run, judged by the agent's report *and* the end of its process.
 //!
 //! The two can disagree: Gemini CLI exits with 0 after an empty response, after a loop, and when it was interrupted. Success
 //! needs a clean exit and the agent's own word. The exit code is looked at first, words in messages last and as whole words.
@@ -28,17 +28,17 @@ pub(crate) use self::words::INITIALIZE_REFUSED;
 /// So many violations are named in the evidence. `violations` lists all of them.
 const MOST_VIOLATIONS: usize = 5;
 
-/// Collects what an agent said about how it went, and judges.
+/// Collects an agent's reports about its run, and judges.
 #[derive(Debug, Clone, Default)]
 pub struct OutcomeJudge {
     manner: AgentKind,
     result: Option<AgentReport>,
     last_error: Option<Text>,
-    /// A warning that takes back a success, and what it means.
+    /// A warning that takes back a success, and its cause.
     spoiler: Option<(Cause, Text)>,
     /// Headless: by its own count, no model was asked.
     is_hollow: bool,
-    /// Over ACP: what was seen since the prompt. None where the prompt was not seen.
+    /// Over ACP: the activity since the prompt. `None` where the prompt was not seen.
     activity: Option<TurnActivity>,
     /// Over ACP: how far the agent has shown that it speaks the protocol.
     greeting: AcpGreeting,
@@ -108,13 +108,13 @@ impl OutcomeJudge {
         self.is_hollow = !asked;
     }
 
-    /// Over ACP: the agent was given a prompt. What it does from now on is looked at.
+    /// Over ACP: the agent was given a prompt. Its activity counts from now on.
     pub(crate) fn prompted(&mut self) {
         self.activity = Some(TurnActivity::default());
         self.greeting = AcpGreeting::Done;
     }
 
-    /// Over ACP: the agent did something.
+    /// Over ACP: the agent was active.
     pub(crate) fn did(&mut self, activity: AgentActivity) {
         if let Some(turn) = &mut self.activity {
             turn.note(activity);
@@ -126,7 +126,7 @@ impl OutcomeJudge {
         self.greeting = AcpGreeting::Done;
     }
 
-    /// Over ACP: the agent printed something that is no message. What it printed first is kept if it has not answered yet.
+    /// Over ACP: the agent printed a line that is no message. The first line is kept if the agent has not answered yet.
     pub(crate) fn printed(&mut self, line: &str) {
         if self.greeting == AcpGreeting::Silent {
             self.greeting = AcpGreeting::Noise(shortened(line.trim()).into_owned());
@@ -198,7 +198,7 @@ impl OutcomeJudge {
         of_api_error(status, message.as_ref().map(Text::to_str).as_deref()?)
     }
 
-    /// What a run that went well should not hide.
+    /// Warnings that a successful run should not hide.
     fn warnings(&self, cause: &Cause, ending: &ProcessEnd) -> Vec<String> {
         let ends_in_call = self.activity.is_some_and(TurnActivity::ends_in_call);
         let is_cut = *cause == Cause::EndTurn && ends_in_call;
@@ -212,7 +212,7 @@ impl OutcomeJudge {
         matches!(self.manner, AgentKind::Acp { .. }) && self.greeting == AcpGreeting::Silent
     }
 
-    /// False for a program over ACP that said something, but nothing of the protocol.
+    /// False for a program over ACP that wrote lines, but none of the protocol.
     fn speaks_acp(&self) -> bool {
         let is_acp = matches!(self.manner, AgentKind::Acp { .. });
         !is_acp || !matches!(self.greeting, AcpGreeting::Noise(_) | AcpGreeting::Echo)
@@ -324,7 +324,7 @@ impl OutcomeJudge {
         })
     }
 
-    /// What the error's name or its words tell.
+    /// The cause by the error's name or its words.
     fn told_by_words(&self) -> Option<Cause> {
         let error_type = self
             .result
@@ -353,7 +353,7 @@ impl OutcomeJudge {
         said.or_else(named).or_else(|| self.last_error.clone())
     }
 
-    /// What the caller decided, else the agent's own words, else what it complained about, else the cause in words.
+    /// The caller's message, else the agent's own words, else its complaint, else the cause in words.
     fn message(&self, cause: &Cause, ending: &ProcessEnd) -> Text {
         if let Some(stopped) = &ending.stopped {
             let message = &stopped.message;
@@ -407,7 +407,7 @@ impl OutcomeJudge {
         Some(words.to_owned())
     }
 
-    /// What an empty response lacks.
+    /// The missing part of an empty response.
     fn emptiness(&self) -> &'static str {
         match self.activity {
             Some(activity) if activity.has_only_thoughts() => {
@@ -431,7 +431,7 @@ impl OutcomeJudge {
         self.result.as_ref().is_some_and(AgentReport::is_success)
     }
 
-    /// What is to be said when the agent said nothing about it. Over ACP its last word counts, not how its process ended after that.
+    /// The message when the agent gave none. Over ACP its last report counts, not how its process ended after that.
     fn complaint(&self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         match (&self.result, self.manner) {
             (Some(result), AgentKind::Acp { .. }) => match result.status.as_str() {
@@ -446,7 +446,7 @@ impl OutcomeJudge {
         }
     }
 
-    /// Headless, that is what a success without a word means. Over ACP the agent says `max_tokens` where it asked no model.
+    /// Headless, a success without any output means that. Over ACP the agent says `max_tokens` where it asked no model.
     fn is_too_large(&self, cause: &Cause) -> bool {
         let is_headless = self.manner == AgentKind::Headless && self.is_hollow_success(cause);
         is_headless || (*cause == Cause::MaxTokens && self.is_unasked())
@@ -475,7 +475,7 @@ impl OutcomeJudge {
                 evidence.push("its result does not say how it went".to_owned());
             }
             Some(AgentReport { status, .. }) => {
-                evidence.push(format!("its result says `{status}`"))
+                evidence.push(format!("its result says `{status}`"));
             }
             None if ending.was_started() => evidence.push("it gave no result".to_owned()),
             None => {}

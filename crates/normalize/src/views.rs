@@ -1,8 +1,8 @@
 //! The other vocabularies, as folds over events.
 //!
-//! A fold takes events of any agent, live or from a file, and cannot fail. What a vocabulary has no place for is counted, so
-//! that whoever prints it can say so. Fold streams that were made with [`DeltaMode::Only`](crate::DeltaMode) or `Final`: with `Both` the same
-//! words come twice, and a fold cannot tell.
+//! A fold takes events of any agent, live or from a file, and cannot fail. Events that a vocabulary has no place for are counted,
+//! so that the caller can report them. Fold streams that were made with [`DeltaMode::Only`](crate::DeltaMode) or `Final`: with
+//! `Both` the same words come twice, and a fold cannot tell.
 
 pub mod messages;
 pub mod result;

@@ -427,7 +427,7 @@ mod tests {
         let mut scanner = CodeScanner::new("rs").unwrap();
         scanner.part("a // b");
         scanner.line("for c", &mut |class, _| {
-            assert_eq!(class, CodeClass::Comment)
+            assert_eq!(class, CodeClass::Comment);
         });
         scanner.line("d", &mut |class, _| assert_eq!(class, CodeClass::Plain));
     }

@@ -49,7 +49,7 @@ pub(crate) fn lines(
     for part in parts {
         match part {
             ToolPart::Diff { diff, .. } if is_done => {
-                some(diff_lines(diff), limits.change, &mut lines)
+                some(diff_lines(diff), limits.change, &mut lines);
             }
             ToolPart::Terminal {
                 output: Some(text),

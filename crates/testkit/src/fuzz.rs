@@ -99,7 +99,7 @@ pub fn session(data: &[u8]) {
     }
     let mut events = Vec::new();
     session_events::events(&log, &NormalizeOptions::new("fuzz"), |event| {
-        events.push(event)
+        events.push(event);
     });
     check_events(&events);
     let carriers = events.iter().filter(|event| carries(event)).count();

@@ -73,7 +73,7 @@ impl SkillPackage {
             let (from, made) = (skill.directory(), desk.made(number));
             match way {
                 InstallMode::Copy => {
-                    copier.copy(&from, &place, made.file_name().unwrap_or_default())?
+                    copier.copy(&from, &place, made.file_name().unwrap_or_default())?;
                 }
                 InstallMode::Link => link(&from, &made).map_err(at(&made))?,
             }

@@ -1,4 +1,4 @@
-//! The agent's answers, each to what was asked.
+//! The agent's answers, each to its request.
 
 use lapidary_json::Token;
 use lapidary_vocab::event::{ConfigOptions, DiagnosticKind, SessionState};
@@ -107,7 +107,7 @@ impl AcpNormalizer {
         }
     }
 
-    /// What an answer answers. Where the client's side is not seen, what it looks like has to do.
+    /// The request of an answer. Where the client's side is not seen, the answer's form decides.
     fn asked(
         &mut self,
         key: &str,

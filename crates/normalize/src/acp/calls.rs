@@ -1,7 +1,7 @@
-//! Tool calls: every message about one is a patch of what is known about it.
+//! Tool calls: every message about a call is a patch of its known fields.
 //!
-//! A call may first be heard of in a permission request, in an update, or when it is over already. Whenever something new is
-//! known it is told again; what is not new is not.
+//! A call may first be mentioned in a permission request, in an update, or when it is over already. Each message with new fields
+//! becomes an event; a message without any does not.
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::content::{ContentBlock, DiffBlock};
@@ -22,7 +22,7 @@ const PLACES: [&str; 5] = ["path", "uri", "filePath", "file_path", "file"];
 /// How many pieces of content that come one by one are kept until the call is over.
 const MOST_CHUNKS: usize = 1024;
 
-/// What is known about a call.
+/// The known fields of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct TrackedCall {
     pub(super) id: Text,
@@ -42,13 +42,13 @@ pub(super) struct TrackedCall {
     meta: Option<Json>,
     /// The status says that it is over.
     is_over: bool,
-    /// It was over once, whatever its status says since.
+    /// It has ended once; later statuses do not reopen it.
     has_ended: bool,
     /// What Gemini CLI's session log has of it.
     logged: Option<LoggedDetails>,
 }
 
-/// What a session log added to a call.
+/// The fields that a session log added to a call.
 #[derive(Debug, Clone, PartialEq)]
 struct LoggedDetails {
     call: LoggedCall,
@@ -68,7 +68,7 @@ pub(super) enum CallStage {
 }
 
 impl TrackedCall {
-    /// One of which nothing is known but what it is called by.
+    /// A call of which only the id is known.
     fn new(id: Token<'_>, session: Option<&Text>) -> Self {
         Self {
             id: own::text(id),
@@ -77,14 +77,14 @@ impl TrackedCall {
         }
     }
 
-    /// What a message says of a call that it does not name.
+    /// The fields of a message that does not name its call.
     pub(super) fn nameless(patch: &AcpToolCall<'_>) -> Self {
         let mut call = Self::default();
         call.patch(patch);
         call
     }
 
-    /// What the agent shows of it.
+    /// The content that the agent shows for the call.
     pub(super) fn blocks(&self, current: &AcpLine<'_>) -> Vec<ContentBlock> {
         let items = self.content.iter().map(Json::token);
         items.map(|item| content::block(item, current)).collect()
@@ -102,11 +102,11 @@ impl TrackedCall {
         extra
     }
 
-    /// Takes in what a message says.
+    /// Adds the fields of a message.
     fn patch(&mut self, patch: &AcpToolCall<'_>) {
         let name = own::string(patch.name).or_else(|| name_in(patch.meta?));
         let copy = |token| own::string(token).map(own::text);
-        // The first mention counts: later ones may be titles, or anything.
+        // The first mention counts: later ones may be titles, or unrelated.
         if self.name.is_none() {
             self.name = name.map(own::text);
         }
@@ -140,7 +140,7 @@ impl TrackedCall {
         self.has_ended |= self.is_over;
     }
 
-    /// Takes in what the session log has of it. Whatever the agent has sent itself stays.
+    /// Adds the fields of the session log. Fields that the agent has sent itself stay.
     fn complete(&mut self, logged: LoggedCall) {
         let is_known = self.input.as_ref().is_some_and(|it| it.as_str() != "{}");
         let has_input = !is_known && logged.input.is_some();
@@ -153,7 +153,7 @@ impl TrackedCall {
         });
     }
 
-    /// How it ended, if it did. A word that nobody knows is progress.
+    /// How it ended, if it did. An unknown status is progress.
     fn outcome(&self) -> Option<ToolCallStatus> {
         match self.status.as_ref()?.to_str().as_ref() {
             "completed" => Some(ToolCallStatus::Completed),
@@ -180,8 +180,8 @@ impl TrackedCall {
         )
     }
 
-    /// Whether a message speaks of another call than of the one that has ended under the same id: it says that something begins, and
-    /// what. `self` is the ended one with what the message says.
+    /// Whether a message is about a new call under the id of an ended one: it says that a call begins, and which. `self` is the
+    /// ended call with the message's fields.
     fn is_another(&self, ended: &Self, patch: &AcpToolCall<'_>, moment: CallStage) -> bool {
         let begins = moment != CallStage::Told || !self.is_over;
         let shows_more = || self.content != ended.content && !Self::nameless(patch).is_over;
@@ -364,10 +364,11 @@ impl TrackedCall {
 }
 
 impl AcpNormalizer {
-    /// Takes in what a message says about a call, and tells what is new. `None` if it does not say which call.
+    /// Adds a message's fields to its call, and emits the new ones. `None` if it does not name a call.
     ///
-    /// A call that is asked about is not over, whatever was said: all that is known of it is told. But agents use ids again, and
-    /// nothing of a call that has ended is known of the next: whoever is asked about `rm` would be told of the `ls` before it.
+    /// A call with a permission request is not over, even if its last status says so: all its fields are emitted again. But agents reuse
+    /// ids, and no field of an ended call applies to the next: a permission prompt for `rm` would otherwise show the `ls` before
+    /// it.
     pub(super) fn call(
         &mut self,
         patch: &AcpToolCall<'_>,
@@ -477,14 +478,14 @@ impl AcpNormalizer {
     }
 }
 
-/// The same for each way to spell an id: whoever knows calls by what their events say has to mean the same ones.
+/// The same for each spelling of an id: the key must agree with the ids in events.
 fn key(session: Option<&Text>, id: Token<'_>) -> String {
     let session = session.map(Text::to_str).unwrap_or_default();
     let id = id.string().unwrap_or_default();
     format!("{} {session} {id}", session.len())
 }
 
-/// A value that is absent leaves what was known.
+/// An absent value keeps the known one.
 fn update<T>(known: &mut Option<T>, new: Option<T>) {
     if new.is_some() {
         *known = new;

@@ -101,7 +101,7 @@ pub(super) fn block(item: Token<'_>, current: &AcpLine<'_>) -> ContentBlock {
     .unwrap_or_else(|| ContentBlock::Unknown(current.json(item)))
 }
 
-/// True for what the specification keeps as it is: diffs and terminals.
+/// True for content that the specification keeps as it is: diffs and terminals.
 pub(super) fn is_special(item: Token<'_>) -> bool {
     is(item, "diff") || is(item, "terminal")
 }

@@ -1,4 +1,4 @@
-//! The agent asks the user for something: a form to be filled in, a page to be opened.
+//! Elicitations, the agent's questions to the user: a form to be filled in, a page to be opened.
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{DecidedBy, ElicitationAction, ElicitationRequest, ElicitationResult};

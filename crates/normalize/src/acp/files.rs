@@ -1,4 +1,4 @@
-//! Files that the agent reads and writes through the client. They are told only to those who want to see them.
+//! Files that the agent reads and writes through the client. Their events are optional.
 
 use lapidary_json::Token;
 use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation, ToolKind};
@@ -20,7 +20,7 @@ pub(super) const READ: &str = "fs/read_text_file";
 /// What these methods are told.
 const PARAMETERS: [&str; 4] = ["path", "line", "limit", "content"];
 
-/// What is to be read or written, for the decision about it. Long content is left out: it may be a whole file.
+/// The file to be read or written, for the decision about it. Long content is omitted: it may be a whole file.
 pub(super) fn input(params: Token<'_>) -> Json {
     let field = |name: &'static str| {
         let value = params.get(name)?.non_null()?;

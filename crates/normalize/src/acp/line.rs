@@ -11,19 +11,19 @@ use crate::raw::RawContent;
 /// What only one event of a line carries in its extensions.
 pub(super) type LineExtras = Vec<(&'static str, Json)>;
 
-/// The line, and what is still to be said about it.
+/// A line under translation, with the parts that are still to be emitted.
 pub(super) struct AcpLine<'l> {
     /// Its text, which tokens point into.
     pub(super) text: &'l Arc<str>,
-    /// What its first event will carry.
+    /// The content of the first event's `raw`.
     pub(super) raw: Option<RawContent>,
-    /// What is true of all its events.
+    /// Tags for all events of the line.
     pub(super) tags: Vec<&'static str>,
     /// The call of the main agent in which a sub-agent says it.
     pub(super) parent: Option<Text>,
     /// What is wrong with it.
     pub(super) complaints: Vec<(DiagnosticKind, String)>,
-    /// What it is, in case that no event says so.
+    /// A description of the line, in case it yields no event.
     pub(super) about: String,
     /// True once an event carries it.
     pub(super) is_told: bool,
@@ -50,7 +50,7 @@ impl<'l> AcpLine<'l> {
         Json::from(SharedToken::new(self.text, token))
     }
 
-    /// The elements of a list, each as it stands. Anything else has none.
+    /// The elements of a list, each as it stands. A value that is no list has none.
     pub(super) fn list(&self, token: Option<Token<'_>>) -> Vec<Json> {
         let list = token.and_then(|token| token.if_kind(TokenKind::Array));
         let elements = list.into_iter().flat_map(Token::elements);

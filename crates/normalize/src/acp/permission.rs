@@ -93,8 +93,8 @@ pub(super) fn derived() -> (&'static str, Json) {
     ("lapidary.derived", Json::from_value(&["toolInput"]))
 }
 
-/// Arguments that the agent does not send. Gemini CLI (0.61) sends none over ACP: the title of a command is the command, and the diff of
-/// a new or changed file names the file and, for `write_file`, what is to be written.
+/// Arguments that the agent does not send. Gemini CLI (0.61) sends none over ACP: the title of a command is the command, and the
+/// diff of a new or changed file has the file's name and, for `write_file`, its new content.
 fn derived_input(call: &TrackedCall, given: &Json, content: &[ContentBlock]) -> Option<Json> {
     if given.as_str() != "{}" || call.odd_input().is_some() {
         return None;
@@ -182,7 +182,7 @@ pub(super) fn size(content: &[ContentBlock]) -> usize {
             texts.into_iter().flatten().map(Text::size).sum()
         }
         ContentBlock::Text(text) => text.text.size(),
-        // Whatever else is shown is rare here, and counts as much as fits.
+        // Other content is rare here, and counts as far as it fits.
         _ => LONGEST_CONTENT / 16,
     };
     content.iter().map(size).sum()

@@ -1,6 +1,6 @@
-//! What the client lets the agent do: its answers to what the agent wants.
+//! The client's answers to the agent's permission requests.
 //!
-//! A client of ours marks them with who decided and why, under `_meta.lapidary` of a result and `data.lapidary` of an error.
+//! Our own client marks them with the reason of its decision, under `_meta.lapidary` of a result and `data.lapidary` of an error.
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::Body;
@@ -16,7 +16,7 @@ use crate::{EventBuffer, own};
 pub(super) type RpcAnswer<'a> = Result<Token<'a>, Token<'a>>;
 
 impl AcpNormalizer {
-    /// Tells what was decided, if the answer decides anything: a file that is not there is no decision.
+    /// Emits the decision, if the answer is one: an error about a missing file is none.
     pub(super) fn decision(
         &mut self,
         asked: &PendingRequest,
@@ -77,7 +77,8 @@ pub(super) fn mark(answer: RpcAnswer<'_>) -> Option<Token<'_>> {
     mark?.if_kind(TokenKind::Object)
 }
 
-/// Our own word counts for more than the wire's: where an agent offers no way to refuse, a denial has to look like something else.
+/// Our own mark counts for more than the selected option: where an agent offers no way to refuse, a denial has to be sent as
+/// another answer.
 fn marked(mark: Option<Token<'_>>) -> Option<PermissionOutcome> {
     let word = own::string(mark?.get("decision"))?.string()?;
     Some(PermissionOutcome::from(word.as_ref()))
@@ -99,7 +100,7 @@ fn outcome(wish: &RequestedAction, answer: RpcAnswer<'_>) -> Option<PermissionOu
     } else if kind.starts_with("reject") {
         PermissionOutcome::Denied
     } else {
-        // An option that was not offered, or of a kind that nobody knows: what it means is the agent's secret.
+        // An option that was not offered, or of an unknown kind: its meaning is unknown.
         PermissionOutcome::Other(word.into_owned())
     })
 }

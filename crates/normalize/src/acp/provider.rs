@@ -2,13 +2,13 @@
 
 use lapidary_vocab::event::Provider;
 
-/// A word in the names of its agents, which is also what the family is called.
+/// A word in the names of its agents, which is also the name of the family.
 const FAMILIES: &[&str] = &[
     "gemini", "claude", "codex", "qwen", "opencode", "goose", "copilot", "cline", "auggie", "kimi",
     "vibe", "hermes",
 ];
 
-/// The family of an agent that calls itself so, such as `@agentclientprotocol/claude-agent-acp`. None if nobody knows the name.
+/// The family of an agent that calls itself so, such as `@agentclientprotocol/claude-agent-acp`. `None` for an unknown name.
 pub(super) fn family(name: &str) -> Option<Provider> {
     let name = name.to_ascii_lowercase();
     let own = name.rsplit('/').next().unwrap_or_default();

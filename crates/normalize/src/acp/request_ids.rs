@@ -40,7 +40,7 @@ impl RequestIds {
         Text::from(told)
     }
 
-    /// Whatever was told before, it did not end with this number, or is remembered.
+    /// An id that was not used before: earlier ids either do not end with this number, or are remembered.
     fn numbered(&mut self, word: &str) -> Text {
         loop {
             self.forgotten += 1;

@@ -1,4 +1,4 @@
-//! Who waits for what: requests under way, and sessions.
+//! Requests under way, and sessions.
 
 use lapidary_json::Token;
 use lapidary_vocab::content::ContentBlock;
@@ -31,15 +31,15 @@ const MOST_SERVERS: usize = 256;
 pub(super) struct PendingRequest {
     pub(super) method: String,
     pub(super) session: Option<Text>,
-    /// What its answer does not repeat: the folder of a session, the mode that was asked for, the terminal, the file.
+    /// A parameter that the answer does not repeat: the folder of a session, the requested mode, the terminal, the file.
     pub(super) detail: Option<Text>,
     /// The names of the MCP servers that the client passes to a session.
     pub(super) servers: Vec<Json>,
-    /// What the agent wants to do, if it is the one who asks.
+    /// The action that an agent's request asks for.
     pub(super) wish: Option<RequestedAction>,
 }
 
-/// What an agent wants to do.
+/// The action that an agent asks for.
 #[derive(Debug)]
 pub(super) struct RequestedAction {
     pub(super) request_id: Text,
@@ -49,19 +49,19 @@ pub(super) struct RequestedAction {
     pub(super) tool_kind: ToolKind,
     /// The arguments of the call, or the parameters of the method. Long ones are left out.
     pub(super) input: Json,
-    /// The arguments are derived from what the agent shows.
+    /// The arguments are derived from the shown content.
     pub(super) is_derived: bool,
-    /// What the agent calls it.
+    /// The agent's title for it.
     pub(super) title: Option<Text>,
     pub(super) command: Option<Text>,
-    /// What the agent shows of it. Absent if it is long.
+    /// The shown content. Absent if it is long.
     pub(super) content: Vec<ContentBlock>,
     /// The answers that it offers.
     pub(super) options: Vec<PermissionOption>,
 }
 
 impl RequestedAction {
-    /// What a request is about, as far as its method and parameters say.
+    /// The action of a request, as far as its method and parameters say.
     fn new(request_id: Text, method: &str, params: Option<Token<'_>>) -> Self {
         let (tool_kind, input) = match method {
             CREATE => (ToolKind::Execute, params.map(terminals::input)),
@@ -101,25 +101,25 @@ impl RequestedAction {
     }
 }
 
-/// What is known about a session.
+/// The known state of a session.
 #[derive(Debug, Default)]
 pub(super) struct SessionFacts {
     id: String,
     /// Prompts that are not answered yet.
     pub(super) prompts: usize,
-    /// It was loaded, and the next prompt has not come: what is said is history.
+    /// It was loaded, and the next prompt has not come: messages are history.
     pub(super) is_replaying: bool,
     /// The client cancelled, and the turn is not over yet.
     pub(super) is_cancelled: bool,
     /// The modes to choose from.
     pub(super) modes: Vec<Json>,
-    /// What it has cost so far.
+    /// Its cost so far.
     pub(super) cost: Option<Json>,
     /// Calls that were denied in this turn.
     pub(super) denials: DeniedCalls,
     /// Tokens that were counted step by step in this turn.
     pub(super) steps: StepUsage,
-    /// What the compaction under way leaves.
+    /// The summary of the compaction under way.
     pub(super) summary: CompactionSummary,
 }
 
@@ -128,7 +128,7 @@ pub(super) struct SessionFacts {
 pub(super) struct KnownSessions(Vec<SessionFacts>);
 
 impl KnownSessions {
-    /// The session of that name, which is new if nobody has named it before.
+    /// The session of that name, which is new if it was not named before.
     pub(super) fn session_mut(&mut self, id: Option<&Text>) -> &mut SessionFacts {
         let id = id.map(Text::to_str).unwrap_or_default();
         let known = self.0.iter().position(|session| session.id == id);
@@ -289,7 +289,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        // What the last turn said about its end no longer counts.
+        // The last turn's report about its end no longer counts.
         self.verdict = OutcomeJudge::over_acp(&self.stamp.provider);
         self.verdict.prompted();
         self.last_turn = None;
@@ -338,7 +338,7 @@ impl AcpNormalizer {
         self.tell(body, Vec::new(), current, out);
     }
 
-    /// The client answers: it lets the agent do what it wants, or does not, or could not.
+    /// The client answers: it permits the action, refuses it, or could not do it.
     pub(super) fn client_answers(
         &mut self,
         id: RpcId<'_>,

@@ -1,4 +1,4 @@
-//! A session begins, or is opened again: what it is, what can be set, which mode it is in.
+//! A session begins, or is opened again: its id, its settings, its mode.
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{ConfigOptions, Provider, SessionInit};
@@ -11,7 +11,7 @@ use super::provider::family;
 use super::requests::PendingRequest;
 use crate::{EventBuffer, own};
 
-/// What the agent said about itself. It belongs to every session of the connection.
+/// The agent's own description. It belongs to every session of the connection.
 #[derive(Debug, Default)]
 pub(super) struct AgentHandshake {
     said: LineExtras,
@@ -39,7 +39,7 @@ impl AgentHandshake {
 }
 
 impl AcpNormalizer {
-    /// The agent has said who it is.
+    /// The agent has introduced itself.
     pub(super) fn introduced(&mut self, said: &InitializeResult<'_>) {
         self.handshake.keep(said);
         self.verdict.greeted();

@@ -16,7 +16,7 @@ use crate::{EventBuffer, own};
 /// The method that starts a command, and the name of the tool.
 pub(super) const CREATE: &str = "terminal/create";
 
-/// How much is kept of what a terminal prints piece by piece: its end.
+/// How much of a terminal's output is kept: its end.
 const MOST_PRINTED: usize = 1024 * 1024;
 
 /// A terminal that is in use.
@@ -25,7 +25,7 @@ pub(super) struct OpenTerminal {
     id: Text,
     session: Option<Text>,
     output: Option<Text>,
-    /// What it printed piece by piece, of which none need be text.
+    /// Its output so far, in bytes that need not be text.
     printed: Vec<u8>,
     truncated: Option<bool>,
     exit_code: Option<Number>,
@@ -62,7 +62,7 @@ impl OpenTerminal {
 
     fn print(&mut self, bytes: &[u8]) {
         self.printed.extend_from_slice(bytes);
-        // Only now and then, so that moving what is kept does not cost more than what comes.
+        // Only now and then, so that moving the kept bytes does not cost more than reading new ones.
         if self.printed.len() > 2 * MOST_PRINTED {
             self.printed.drain(..self.printed.len() - MOST_PRINTED);
             self.truncated = Some(true);
@@ -113,7 +113,7 @@ impl OpenTerminal {
 }
 
 impl AcpNormalizer {
-    /// The client answered something about a terminal.
+    /// The client answered a request about a terminal.
     pub(super) fn terminal_answered(
         &mut self,
         asked: &PendingRequest,
@@ -138,7 +138,7 @@ impl AcpNormalizer {
                 terminal.has_exited
             }
             "terminal/wait_for_exit" => {
-                // What it printed is usually asked for next.
+                // Its output is usually requested next.
                 terminal.exited(result);
                 false
             }
@@ -213,7 +213,7 @@ impl AcpNormalizer {
         }
     }
 
-    /// A piece of what a terminal prints. It is told as a whole, at the end.
+    /// A piece of a terminal's output. It is emitted as a whole, at the end.
     pub(super) fn terminal_chunk(&mut self, update: Token<'_>, current: &mut AcpLine<'_>) {
         let Some(id) = own::string(update.get("terminalId")) else {
             return current.lacks("terminalId", update.get("terminalId"));
@@ -225,7 +225,7 @@ impl AcpNormalizer {
         }
     }
 
-    /// The turn is over: whatever has exited will hardly be asked about again; and what was cancelled has its end.
+    /// The turn is over: exited terminals will hardly be asked about again, and cancelled ones have ended.
     pub(super) fn end_terminals(
         &mut self,
         is_cancelled: bool,
@@ -290,7 +290,7 @@ fn invocation(call_id: Text, input: Json) -> Body {
     }))
 }
 
-/// What a command is started with. Of its environment only the names: values are often secrets.
+/// The command line of a terminal. Of its environment only the names: values are often secrets.
 pub(super) fn input(params: Token<'_>) -> Json {
     let names = params
         .get("env")
@@ -323,7 +323,7 @@ pub(super) fn command_line(input: &Json) -> Option<Text> {
     Some(Text::from(words.collect::<Vec<_>>().join(" ")))
 }
 
-/// Bytes in Base64. What is none says nothing.
+/// Bytes in Base64. Invalid Base64 gives no bytes.
 fn decoded(data: Token<'_>) -> Vec<u8> {
     let text = data.string().unwrap_or_default();
     STANDARD.decode(text.as_bytes()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What the agent says, chunk by chunk: messages, and the blocks of text and of thoughts in them.
+//! The agent's messages, chunk by chunk, and the blocks of text and of thoughts in them.
 //!
 //! Where deltas are passed on, a message and its blocks are framed by `messageStart`, `blockStart`, `blockStop` and
 //! `messageStop`. These are ours and carry no line: a line's own event does.
@@ -18,7 +18,7 @@ use crate::raw::RawContent;
 use crate::verdict::AgentActivity;
 use crate::{DeltaMode, EventBuffer, own};
 
-/// What is being said.
+/// The message under way.
 #[derive(Debug, Default)]
 pub(super) struct OpenSpeech {
     message: Option<OpenMessage>,
@@ -156,7 +156,7 @@ impl AcpNormalizer {
         if self.deltas != DeltaMode::Final {
             self.tell(delta(kind, Some(words), index), extra, current, out);
         } else if !extra.is_empty() {
-            // What is no text cannot be joined: it stands for itself.
+            // Content that is no text cannot be joined: it is an event of its own.
             self.tell(whole(&kind, words), extra, current, out);
         }
     }
@@ -215,7 +215,7 @@ impl AcpNormalizer {
         }
     }
 
-    /// The open block is complete: something else follows.
+    /// The open block is complete: other content follows.
     pub(super) fn end_block(&mut self, out: &mut EventBuffer) {
         let Some(open) = &mut self.speech.message else {
             return;

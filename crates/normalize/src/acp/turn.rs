@@ -11,7 +11,7 @@ use crate::gemini::session_log::{self, LoggedTurn};
 use crate::held::HeldTurn;
 use crate::{AgentReport, EventBuffer, own};
 
-/// What the protocol's codes are called, as far as they tell what went wrong. `-32603` tells nothing.
+/// Names of the protocol's error codes, as far as they tell causes apart. `-32603` does not.
 const CODES: &[(&str, &str)] = &[
     ("-32700", "parse_error"),
     ("-32600", "invalid_request"),
@@ -91,7 +91,7 @@ impl AcpNormalizer {
         self.turn_is_over();
     }
 
-    /// What the turn took: as the agent sums it up, else as it counted on the way.
+    /// The usage of the turn: the agent's sum, else the sum of its steps.
     fn account(
         &mut self,
         prompted: &PromptResult<'_>,
@@ -178,7 +178,7 @@ impl AcpNormalizer {
         self.verdict.result(reported);
     }
 
-    /// The calls that were denied in the turn that ends. What is denied from now on does not belong to it.
+    /// The calls that were denied in the turn that ends. Later denials do not belong to it.
     fn end_denials(&mut self, decides: bool) -> Vec<PermissionDenial> {
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         let denials = std::mem::take(&mut session.denials);

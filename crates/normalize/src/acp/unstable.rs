@@ -42,7 +42,7 @@ impl AcpNormalizer {
         self.tell(body, extra, current, out);
     }
 
-    /// What the user said, as the agent took it.
+    /// The user's message, as the agent repeats it.
     pub(super) fn user_message(
         &mut self,
         message: &WholeMessage<'_>,
@@ -138,7 +138,7 @@ impl AcpNormalizer {
         }
     }
 
-    /// A message between sessions. What comes in is like a prompt that nobody typed; what goes out is no answer to the user.
+    /// A message between sessions. An incoming one is like a prompt that no user typed; an outgoing one is no answer to the user.
     pub(super) fn session_message(
         &mut self,
         message: &SessionMessage<'_>,
@@ -201,7 +201,7 @@ impl AcpNormalizer {
     }
 }
 
-/// The words of a message, and what else is to be said of it. None if only something else about it is new.
+/// The words of a message and its other fields. `None` if only other fields are new.
 fn whole(message: &WholeMessage<'_>, current: &AcpLine<'_>) -> Option<(Text, LineExtras)> {
     let blocks = listed(message.content);
     if blocks.is_empty() {

@@ -1,4 +1,4 @@
-//! What an agent tells while it works, kind by kind.
+//! `session/update`, kind by kind.
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::{
@@ -17,7 +17,7 @@ use super::{AcpNormalizer, content, shown, usage};
 use crate::verdict::AgentActivity;
 use crate::{EventBuffer, own};
 
-/// True for what can be a piece of a conversation's history.
+/// True for an update that can be a piece of a conversation's history.
 pub(super) fn is_history(update: &UpdateBody<'_>) -> bool {
     matches!(
         update,
@@ -38,7 +38,7 @@ pub(super) fn is_history(update: &UpdateBody<'_>) -> bool {
     )
 }
 
-/// True for what an agent says or does, and the user does not.
+/// True for an update about the agent's own words or actions.
 pub(super) fn is_work(update: &UpdateBody<'_>) -> bool {
     is_history(update)
         && !matches!(
@@ -117,7 +117,7 @@ impl AcpNormalizer {
             UpdateBody::Subagent(news) => self.subagent(news, current, out),
             UpdateBody::SessionMessage(message) => self.session_message(message, current, out),
             UpdateBody::SessionMessageChunk(chunk) => {
-                self.session_message_chunk(chunk, current, out)
+                self.session_message_chunk(chunk, current, out);
             }
             UpdateBody::UserMessage(message) => self.user_message(message, current, out),
             UpdateBody::AgentMessage(message) => {
@@ -268,7 +268,7 @@ impl AcpNormalizer {
         self.tell(body, severity.into_iter().collect(), current, out);
     }
 
-    /// A piece of what a compaction leaves, which is told as a whole when it is done.
+    /// A piece of a compaction's summary, which is emitted as a whole when it is done.
     fn summary_chunk(
         &mut self,
         id: Option<Token<'_>>,
@@ -338,7 +338,7 @@ impl CompactionSummary {
             *self = Self::default();
             self.id = id;
         }
-        // What an empty piece costs beside its text counts too.
+        // The cost of an empty piece beside its text counts too.
         self.bytes += words.as_str().len() + 64;
         if self.bytes <= MOST_SUMMARY {
             self.pieces.push(own::text(words));

@@ -12,7 +12,7 @@ use crate::own;
 /// How many models' counts are taken out of a report, which is kept whole beside them.
 const MOST_MODELS: usize = 1024;
 
-/// Tokens that were counted step by step. They make up the turn where nobody counts that.
+/// Tokens that were counted step by step. They make up the turn where the agent does not count turns.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct StepUsage {
     input: Option<u64>,
@@ -108,7 +108,7 @@ fn by_model(usage: TokenUsage) -> ModelTokenUsage {
     }
 }
 
-/// What was paid in US dollars; other money is not ours to change.
+/// The cost in US dollars; other currencies are not converted.
 pub(super) fn dollars(cost: Token<'_>) -> Option<Number> {
     cost.get("currency").filter(|currency| currency.is("USD"))?;
     Number::from_token(SharedToken::from(cost.get("amount")?))

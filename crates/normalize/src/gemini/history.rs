@@ -1,4 +1,4 @@
-//! A session file → what Gemini CLI makes of it when it goes on with the session.
+//! A session file → the history that Gemini CLI builds when it continues the session.
 //!
 //! It makes two things: the items that its screen shows ([`ui_history`]), and the turns that it tells the model
 //! ([`client_history`]). Both are the CLI's own objects, as 0.61 makes them, and serialise as they do: whoever shows or continues a

@@ -41,7 +41,7 @@ struct SessionTranslator<'s> {
     sink: &'s mut dyn FnMut(Event),
 }
 
-/// A record, while it is being translated: its text on one line, and what is left to carry.
+/// A record under translation: its text on one line, and the parts that are still to be emitted.
 struct CurrentRecord {
     text: Arc<str>,
     raw: Option<RawContent>,
@@ -172,7 +172,7 @@ impl SessionTranslator<'_> {
         self.emit(Body::UserInput(input), current);
     }
 
-    /// What the model did, or what the CLI noted: thoughts, calls with their results and text in the order that was asked for, tokens.
+    /// A record of the model or a note of the CLI: thoughts, calls with their results and text in the requested order, tokens.
     fn gemini(&mut self, message: &MessageRecord<'_>, kind: TextKind, current: &mut CurrentRecord) {
         let parts = message.parts();
         let model = string(message.model).map(|model| current.text(model));
@@ -367,7 +367,7 @@ fn text_event(text: Text, kind: TextKind, model: Option<Text>) -> Body {
     })
 }
 
-/// How a call ended, if it did: a status that says so, or a result whatever the status says.
+/// How a call ended, if it did: by its status, or by a result with any status.
 fn ended<'a>(call: &SessionToolCall<'a>) -> Option<(ToolCallStatus, Option<ToolCallResult<'a>>)> {
     let result = call.result();
     let status = call.status.and_then(Token::string);

@@ -1,8 +1,8 @@
-//! Tool calls as Gemini CLI's session log has them, for what its streams leave out.
+//! Tool calls as Gemini CLI's session log has them, for fields that its streams omit.
 //!
-//! Over ACP Gemini CLI (0.61) sends no arguments, and the output of few tools; in stream-json, structured outputs are missing. The log
-//! that it writes meanwhile has both. The caller reads the log and hands over one [`entry`] for each call, before the line that
-//! ends the call.
+//! Over ACP Gemini CLI (0.61) sends no arguments, and the output of few tools; in stream-json, structured outputs are missing.
+//! The log that it writes meanwhile has both. The caller reads the log and hands over one [`entry`] for each call, before the
+//! line that ends the call.
 
 use std::collections::HashMap;
 
@@ -24,9 +24,9 @@ pub(crate) const RESPONSE: &str = "gemini.response";
 pub(crate) struct LoggedCall {
     /// The arguments, if they are an object.
     pub(crate) input: Option<Json>,
-    /// What the model was told.
+    /// The result that the model got.
     pub(crate) output: Option<Json>,
-    /// What was changed in a file.
+    /// The change of a file.
     pub(crate) diff: Option<DiffBlock>,
     /// Which of the model's responses made it: calls of one response belong together.
     pub(crate) response: Option<u64>,
@@ -87,7 +87,7 @@ pub(crate) struct LoggedCalls {
 }
 
 impl LoggedCalls {
-    /// Takes in an entry. Anything else is no entry of ours, and ignored.
+    /// Takes in an entry. A line of another form is ignored.
     pub(crate) fn push(&mut self, entry: &str) {
         let Ok(entry) = Token::parse(entry) else {
             return;
@@ -130,7 +130,7 @@ impl LoggedCalls {
     }
 }
 
-/// What the log has of a turn.
+/// A turn in the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TurnInLog {
     /// It has the prompt, and no answer of the model to it.

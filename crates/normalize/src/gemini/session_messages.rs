@@ -87,7 +87,7 @@ pub(crate) fn content_text(parts: &[MessagePart<'_>]) -> Text {
     }
 }
 
-/// A thought in one line: its subject, then what it says.
+/// A thought in one line: its subject, then its description.
 pub(crate) fn thought_text(thought: &ModelThought<'_>) -> Text {
     match (
         string(thought.subject).map(text),

@@ -53,10 +53,10 @@ pub struct StreamNormalizer {
     denials: DeniedCalls,
     on_denied: OnDenied,
     is_planning: bool,
-    /// True once the model has said or called anything.
+    /// True once the model has written text or called a tool.
     has_spoken: bool,
     reported: ReportedFields,
-    /// What the session log has of calls that are under way.
+    /// The session log's fields of calls that are under way.
     logged: LoggedCalls,
     directory: Option<Arc<str>>,
     holds_failure: bool,
@@ -229,7 +229,7 @@ impl StreamNormalizer {
         }
     }
 
-    /// The time of what follows: the agent's, else when it came, else the last one known.
+    /// The time of the next events: the agent's, else the time of receipt, else the last one known.
     fn arrived(&mut self, timestamp: Option<Text>, received: Option<&str>) {
         let timestamp = timestamp.or_else(|| received.map(|time| Text::from(time.to_owned())));
         if timestamp.is_some() {
@@ -547,7 +547,7 @@ impl Normalizer for StreamNormalizer {
         self.has_spoken = false;
     }
 
-    /// True once the model has said or called anything, or the agent has done something that we do not know.
+    /// True once the model has written text or called a tool, or the agent has sent an unknown line.
     fn has_spoken(&self) -> bool {
         self.has_spoken
     }
@@ -572,7 +572,7 @@ impl Normalizer for StreamNormalizer {
     }
 }
 
-/// What the stream has of a result, and what only the session log has.
+/// A completion from the stream's result and the session log's additional fields.
 fn completed(
     output: Option<Json>,
     logged: LoggedCall,
@@ -614,7 +614,7 @@ fn is_chunk(message: &StreamMessage<'_>) -> bool {
     delta && message.role.is_some_and(|role| role.is("assistant"))
 }
 
-/// True for anything else that the assistant said.
+/// True for other output of the assistant.
 fn is_answer(line: &StreamLine<'_>) -> bool {
     match line {
         StreamLine::Message(message) => message.role.is_some_and(|role| role.is("assistant")),

@@ -1,4 +1,4 @@
-//! What an agent did in its turn over ACP: a turn that ends well may still hold no answer.
+//! An agent's activity in its turn over ACP: a turn that ends well may still hold no answer.
 
 /// One thing that an agent did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,11 +9,11 @@ pub(crate) enum AgentActivity {
     Thought,
     /// A call of a tool, or a request to the client.
     Call,
-    /// Something else that is work, such as a plan.
+    /// Other work, such as a plan.
     Other,
 }
 
-/// What was seen since the prompt.
+/// The activity since the prompt.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TurnActivity {
     has_thoughts: bool,

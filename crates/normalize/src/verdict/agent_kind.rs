@@ -1,4 +1,4 @@
-//! Whom a verdict is about: what an exit code means, and what helps, differs from agent to agent.
+//! The agent's kind: meanings of exit codes, and hints, differ from agent to agent.
 
 use lapidary_vocab::Cause;
 
@@ -22,7 +22,7 @@ impl AgentKind {
         !matches!(self, Self::Acp { is_gemini: false })
     }
 
-    /// What the user can do. What we refused ourselves is not the agent's to explain, unless it is not there at all.
+    /// The hint for the user. For a run that we refused ourselves there is none from the agent, unless the agent is missing.
     pub(super) fn hint(self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         let is_ours = ending.stopped.is_some() && *cause != Cause::AgentMissing;
         let setup = &ending.setup;
@@ -35,7 +35,7 @@ impl AgentKind {
         }
     }
 
-    /// What is to be said when only the process's end and stderr speak.
+    /// The message when only the process's end and stderr are known.
     pub(super) fn complaint(self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         match self {
             Self::Headless => of_gemini(cause, ending),

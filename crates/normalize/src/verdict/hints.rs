@@ -1,10 +1,10 @@
-//! What the user can do about a failure, as exactly as the agent's words and its setup allow.
+//! Hints for the user about a failure, as exact as the agent's words and its setup allow.
 
 use lapidary_vocab::Cause;
 
 use super::words::has_words_in;
 
-/// What the caller knows about how the agent is set up. Hints become exact by it, and causes that share one word are told apart.
+/// The agent's setup as the caller knows it. Hints become exact by it, and causes that share one word are told apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentSetup {
     /// What helps if the agent is not signed in.

@@ -1,4 +1,4 @@
-//! How a run came to its end, as the caller and the agent report it: what a verdict is made of.
+//! The end of a run, as the caller and the agent report it: the input of the outcome judge.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ pub struct ProcessEnd {
     pub exit_code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<String>,
-    /// The end of what it wrote to stderr.
+    /// The end of its stderr.
     pub stderr: String,
     /// What else led to it, as evidence.
     pub remarks: Vec<String>,
-    /// What the caller could not do for the run, such as keeping earlier sessions safe.
+    /// Warnings about services that the caller could not give the run, such as keeping earlier sessions safe.
     pub warnings: Vec<String>,
     /// Calls that the agent made without permission, then protected files that it changed.
     pub violations: Vec<PermissionViolation>,
@@ -33,7 +33,7 @@ pub struct ProcessEnd {
     pub departure: ExitInitiator,
     /// How the agent is set up, as far as the caller knows.
     pub setup: AgentSetup,
-    /// What the agent was stuck in, if the caller ended it because it took too long.
+    /// The agent's state, if the caller ended it because it took too long.
     pub stall: Option<AgentStall>,
 }
 
@@ -44,7 +44,7 @@ impl ProcessEnd {
         self.departure == ExitInitiator::OwnAccord && has_failed
     }
 
-    /// What the agent did without permission in a run that went on all the same. Of a run that was stopped for it, the message tells.
+    /// A sentence on violations in a run that went on all the same. If the run was stopped for one, its message has it.
     pub(super) fn violation_warning(&self) -> Option<String> {
         let first = self.violations.first()?;
         let is_told = |stopped: &StopCause| stopped.cause == Cause::PermissionDenied;
@@ -91,21 +91,21 @@ pub enum ExitInitiator {
     OwnAccord,
 }
 
-/// Why a run was ended by whoever ran it, or was not even started.
+/// Why the caller ended a run, or did not start it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StopCause {
     /// The cause in one word.
     pub cause: Cause,
-    /// The cause in a sentence: what was waited for, what was refused.
+    /// The cause in a sentence: the expected line, or the refused request.
     pub message: String,
-    /// What the user can do about it, if that is more than the cause says.
+    /// A hint for the user, if there is one beyond the cause's.
     pub hint: Option<String>,
 }
 
-/// What an agent reported at the end of a turn.
+/// An agent's report at the end of a turn.
 #[derive(Debug, Clone, Default)]
 pub struct AgentReport {
-    /// Its own word: `success`, over ACP `end_turn`, or anything else.
+    /// Its own word: `success`, over ACP `end_turn`, or another.
     pub status: String,
     /// The name of the error.
     pub error_type: Option<String>,

@@ -1,4 +1,4 @@
-//! What an agent was stuck in when it took too long: its own stderr tells while it retries a call of the model's API.
+//! The state of an agent that took too long: its stderr tells while it retries a call of the model's API.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::excerpt::shortened;
 pub struct AgentStall {
     /// How long it had said nothing.
     pub silence: Duration,
-    /// The end of what it wrote to stderr since it last said anything.
+    /// The end of its stderr since its last output.
     pub stderr: String,
-    /// Whether that is known to come after what it last said.
+    /// Whether that stderr is known to come after the last output.
     pub order: StderrOrder,
-    /// It said or did something since the prompt.
+    /// It was active since the prompt.
     pub has_progress: bool,
 }
 
@@ -27,7 +27,7 @@ pub enum StderrOrder {
     /// As it is written.
     #[default]
     Live,
-    /// All of it as the agent ends, so that a line may be older than what the agent said last. Gemini CLI 0.61 over ACP.
+    /// All of it as the agent ends, so that a line may be older than the last output. Gemini CLI 0.61 over ACP.
     Held,
 }
 
@@ -78,7 +78,7 @@ impl AgentStall {
 struct RetrySeries<'a> {
     /// How long it waits after each attempt. Empty for agents that do not number their attempts.
     waits: Vec<Duration>,
-    /// What it says of the last one.
+    /// The text of the last entry.
     last: &'a str,
 }
 
@@ -240,7 +240,7 @@ const NO_ROUTE: &[&str] = &[
     "eai_again",
 ];
 
-/// The HTTP status that an entry names. A number alone may be anything.
+/// The HTTP status that an entry names. A number alone may have another meaning.
 fn status(words: &str) -> Option<u16> {
     let plain = plain_words(words);
     let words: Vec<_> = plain.split(' ').collect();

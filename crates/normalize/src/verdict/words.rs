@@ -2,7 +2,7 @@
 
 use lapidary_vocab::Cause;
 
-/// What the name of an error tells: Gemini's own, then those of the protocol's codes.
+/// The cause by the name of an error: Gemini's own names, then the protocol's codes.
 pub(super) fn told_by_name(name: &str) -> Option<Cause> {
     let told = NAMES.iter().find(|(known, _)| *known == name);
     told.map(|(_, cause)| cause.clone())
@@ -31,7 +31,7 @@ const NAMES: &[(&str, Cause)] = &[
     ("request_cancelled", Cause::CancelledByClient),
 ];
 
-/// Names that only tell something where no words do.
+/// Names that count only where no words decide.
 pub(super) fn told_by_weak_name(name: &str) -> Option<Cause> {
     match name {
         "INVALID_STREAM" => Some(Cause::EmptyResponse),
@@ -52,7 +52,7 @@ pub(super) fn told_by_stderr(stderr: &str) -> Option<Cause> {
         .or_else(|| speaks_of_sign_in(&words).then_some(Cause::AuthRequired))
 }
 
-/// What a message tells. `words` are in lower case.
+/// The cause by the words of a message. `words` are in lower case.
 pub(super) fn told_by_phrases(words: &str) -> Option<Cause> {
     let plain = plain_words(words);
     let told = PHRASES.iter().find(|(phrase, _)| has_words(&plain, phrase));
@@ -63,7 +63,7 @@ pub(super) fn told_by_phrases(words: &str) -> Option<Cause> {
 /// An error that Gemini CLI names on stderr as it gives up, such as `FatalSandboxError: Sandbox image '…' is missing`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FatalError<'a> {
-    /// What it means.
+    /// Its cause.
     pub(super) cause: Cause,
     /// Its sentence, which ends with the line.
     pub(super) sentence: &'a str,
@@ -109,7 +109,7 @@ fn speaks_of_sign_in(words: &str) -> bool {
     says_sign_in(words) || parts.into_iter().any(|part| LAST_WORDS.contains(&part))
 }
 
-/// The words of a text without what stands around them. Paths and addresses are no words.
+/// The words of a text without punctuation around them. Paths and addresses are no words.
 fn single_words(text: &str) -> impl Iterator<Item = &str> {
     let is_path = |word: &&str| word.contains(['/', '\\']);
     let words = text.split_whitespace().filter(move |word| !is_path(word));
@@ -156,7 +156,7 @@ pub(super) fn plain_words(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// True if `phrase` stands in `text` as whole words, whatever punctuation is between them. Both in lower case.
+/// True if `phrase` stands in `text` as whole words, with any punctuation between them. Both in lower case.
 pub(super) fn has_words_in(text: &str, phrase: &str) -> bool {
     has_words(&plain_words(text), phrase)
 }

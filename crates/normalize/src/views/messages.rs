@@ -17,7 +17,7 @@ use lapidary_vocab::{ArrayBuilder, Body, Event, Json, Text, TextBuilder};
 use crate::gemini::session_log;
 use crate::{completions, own, time, tools};
 
-/// How many messages may wait for a tool's result. Real runs have one or two; behind a call that nobody ever answers, later
+/// How many messages may wait for a tool's result. Real runs have one or two; behind a call that is never answered, later
 /// messages are not held back for ever, and a result that comes too late is counted.
 const MOST_OPEN: usize = 64;
 
@@ -63,7 +63,7 @@ struct DraftCall {
 }
 
 impl MessageDraft {
-    /// Takes in what the agent wrote.
+    /// Keeps the event's line for `_original`.
     fn keep(&mut self, event: &Event) {
         if let Some(raw) = &event.base.raw {
             self.original.push(raw);
@@ -146,7 +146,7 @@ impl MessageFold {
             },
             Body::ToolInvocation(call) => self.call(call, event),
             Body::ToolCompletion(result) => self.answer(result, event),
-            // Nothing is wrong with what the protocol says besides.
+            // A remark of the protocol is no loss.
             Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => {}
             // What ends a turn or a run is no message, and nothing is lost by leaving it out.
             Body::TurnComplete(_) | Body::RunEnd(_) | Body::UsageUpdate(_) => {}
@@ -274,7 +274,7 @@ impl MessageFold {
         Some((self.open.get_mut(place)?, call))
     }
 
-    /// Takes out, oldest first, what can no longer change. The newest response may still grow.
+    /// Takes out, oldest first, the messages that can no longer change. The newest response may still grow.
     fn settled(&mut self) -> Vec<Message> {
         let mut messages = Vec::new();
         while self.open.len() > 1

@@ -56,7 +56,7 @@ impl ResultFold {
                 let directory = init.cwd.as_ref().map(Text::to_string);
                 self.directory = directory.or(self.directory.take());
             }
-            // What was said in an earlier run, or outside a turn, is not this one's answer.
+            // Text of an earlier run, or outside a turn, is not this run's answer.
             Body::StreamDelta(_) | Body::Text(_) if is_beside(event) => {}
             Body::StreamDelta(delta) if delta.kind == StreamDeltaKind::Text => {
                 delta

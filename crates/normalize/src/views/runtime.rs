@@ -1,6 +1,6 @@
 //! Events → ticket-mode events.
 //!
-//! Only what the agent said: no phase, task or progress is invented. Two things are derived and say so: the summary of a file
+//! Only the agent's own reports: no phase, task or progress is invented. Two fields are derived and say so: the summary of a file
 //! mutation, and a diff found in a tool's output.
 
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl OpenCall {
     }
 }
 
-/// What an event of ours becomes, with the event it came from.
+/// The ticket-mode events of one event.
 type ProducedEvent = Vec<RuntimeBody>;
 
 impl RuntimeFold {
@@ -76,11 +76,11 @@ impl RuntimeFold {
         self.skipped
     }
 
-    /// Takes in an event and gives back what it means to an orchestrator.
+    /// Takes in an event and returns the orchestrator's events.
     pub fn push(&mut self, event: &Event) -> Vec<RuntimeEvent> {
         let mut out = Vec::new();
         if self.ended.is_some() && !matches!(event.body, Body::RunEnd(_) | Body::Diagnostic(_)) {
-            // Something follows the result, so it was not the run's last word.
+            // Another event follows the result, so it was not the run's last one.
             let turn = self.ended.take();
             let bodies = turn
                 .map(|turn| vec![end_of_turn(&turn)])
@@ -286,7 +286,7 @@ fn has_diffs(stream: &OutputStream) -> bool {
     matches!(stream, OutputStream::Command | OutputStream::Mutation)
 }
 
-/// True for lines of the agent's that could not be read. What we remark ourselves is no loss.
+/// True for lines of the agent that could not be read. Our own remarks are no loss.
 fn is_unread(kind: &DiagnosticKind) -> bool {
     !matches!(
         kind,

@@ -173,7 +173,7 @@ impl Running {
                 Some(SupervisorReport::Stopped) => self.stop_with_agent(),
                 Some(SupervisorReport::Exited(exit)) => self.exit = Some(exit),
                 Some(SupervisorReport::Gone { leftover, immortal }) => {
-                    self.gone = Some((leftover, immortal))
+                    self.gone = Some((leftover, immortal));
                 }
                 Some(
                     SupervisorReport::Started { .. }

@@ -128,7 +128,7 @@ impl Chunk {
     pub fn and(mut self, other: Self) -> Self {
         match (&mut self.data, other.data) {
             (ChunkData::Content(ours), ChunkData::Content(theirs)) => {
-                ours.parts.extend(theirs.parts)
+                ours.parts.extend(theirs.parts);
             }
             (ours, theirs) => *ours = theirs,
         }

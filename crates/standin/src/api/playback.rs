@@ -83,7 +83,7 @@ impl Body for BodyPlayback {
                 }
                 Some(PlaybackStep::Cut) => return Poll::Ready(Some(Err(ConnectionCut))),
                 Some(PlaybackStep::Wait(duration)) => {
-                    self.waiting = Some(Box::pin(sleep(duration)))
+                    self.waiting = Some(Box::pin(sleep(duration)));
                 }
                 Some(PlaybackStep::Flush) => {
                     context.waker().wake_by_ref();

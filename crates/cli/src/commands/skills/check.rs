@@ -133,7 +133,7 @@ fn candidate(found: &LoadCandidate) -> SkillCandidate {
     };
     match &found.fate {
         LoadOutcome::Disabled(by) => {
-            told.disabled_by = by.iter().map(|by| shown(&by.file)).collect()
+            told.disabled_by = by.iter().map(|by| shown(&by.file)).collect();
         }
         LoadOutcome::Overridden(by) => told.overridden_by = Some(shown(by)),
         _ => {}

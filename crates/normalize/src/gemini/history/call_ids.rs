@@ -50,7 +50,7 @@ fn answer_to<'t>(name: &str, turn: Option<&'t mut HistoryTurn>) -> Option<&'t mu
     parts.find(|part| nameless_id(part, "functionResponse").as_deref() == Some(name))
 }
 
-/// The part with an id in what it is about: where one stood, or else last.
+/// The part with an id in its call or response: in the place of an old id, or else last.
 fn identified(part: &Json, kind: &str, id: &str) -> Json {
     let Some(inner) = part.token().get(kind) else {
         return part.clone();

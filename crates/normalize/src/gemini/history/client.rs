@@ -1,4 +1,4 @@
-//! What the CLI tells the model of a session that it goes on with.
+//! The turns that the CLI sends to the model when it continues a session.
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::{Json, Text};
@@ -15,7 +15,7 @@ use crate::own::{json, text};
 pub struct ModelContent {
     /// Whose turn it is.
     pub role: TurnRole,
-    /// What it says.
+    /// The parts of the turn.
     pub parts: Vec<Json>,
 }
 
@@ -37,9 +37,9 @@ pub(super) struct HistoryTurn {
 
 /// The turns of a session's final state.
 ///
-/// Left out is what nobody told the model: notes, errors and warnings, commands (`/…`, `?…`), and the context that the CLI itself puts
-/// first, since it makes a new one. The results of calls stand in the turn after them; a file that keeps them as messages of the user
-/// as well has them twice, and so has the CLI.
+/// Records that the model never saw are omitted: notes, errors and warnings, commands (`/…`, `?…`), and the context that the CLI
+/// itself puts first, since it makes a new one. The results of calls stand in the turn after them; a file that keeps them as
+/// messages of the user as well has them twice, and so has the CLI.
 pub fn client_history(log: &ReplayedLog<'_>) -> Vec<ModelContent> {
     let mut turns = Vec::new();
     for message in loaded(log) {
@@ -82,7 +82,8 @@ fn model(message: Token<'_>) -> Vec<HistoryTurn> {
     turns
 }
 
-/// The content alone, if it holds calls or thoughts: then it is what the model said, to the letter. Otherwise it is put together.
+/// The content alone, if it holds calls or thoughts: then it is the model's own answer, to the letter. Otherwise it is put
+/// together.
 fn model_parts(message: Token<'_>) -> Vec<Json> {
     let content = message.get("content").filter(|content| content.is_truthy());
     let parts: Vec<_> = content.into_iter().flat_map(part_list).collect();
@@ -139,7 +140,7 @@ fn call(call: Token<'_>) -> Json {
     Json::object([("functionCall", Json::object(members.into_iter().flatten()))])
 }
 
-/// What came back from a call, as parts.
+/// The result of a call, as parts.
 fn answer(call: Token<'_>) -> Vec<Json> {
     let Some(result) = call.get("result").filter(|result| result.is_truthy()) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What a content says, in one text: that of its parts, and a word for each part that has none.
+//! A content as one text: the texts of its parts, and a word for each part that has none.
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::Text;
@@ -9,10 +9,10 @@ use crate::own::text;
 /// How deep lists may lie in lists. The CLI writes one level; each costs a look at all that is in it, so that there has to be an end.
 const DEEPEST: usize = 64;
 
-/// What a content says, be it a string, a part or a list of them.
+/// The text of a content, be it a string, a part or a list of parts.
 pub(super) fn said(content: Token<'_>) -> Text {
     let mut pieces = Vec::new();
-    // A list may hold lists. What is still to be looked at is kept here, so that nothing is as deep as the input.
+    // A list may hold lists. Open lists are kept here, so that no recursion follows the input's depth.
     let mut lists = Vec::new();
     let mut next = Some(content);
     loop {
@@ -38,13 +38,13 @@ pub(super) fn said(content: Token<'_>) -> Text {
     }
 }
 
-/// True if the CLI does not tell the model what a user said: nothing, a command, or what the CLI itself put there.
+/// True if the CLI does not send a user's record to the model: an empty one, a command, or the CLI's own context.
 pub(super) fn is_ignored(said: &str) -> bool {
     let said = trimmed(said);
     said.is_empty() || said.starts_with(['/', '?']) || is_context(said)
 }
 
-/// True if it is what the CLI or a hook put there, not somebody.
+/// True if the CLI or a hook put it there, and not the user.
 pub(super) fn is_context(said: &str) -> bool {
     let said = trimmed(said);
     said.starts_with("<session_context>") || said.starts_with("<hook_context>")

@@ -1,4 +1,4 @@
-//! What the CLI's screen shows of a session that it goes on with.
+//! The items that the CLI's screen shows of a session that it continues.
 
 use lapidary_json::Token;
 use lapidary_vocab::{Json, Text};
@@ -14,19 +14,19 @@ use crate::own::{json, string};
 #[serde(tag = "type", rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names are Gemini's own")]
 pub enum UiItem {
-    /// What somebody said.
+    /// The user's message.
     User { text: Text },
-    /// What the model said.
+    /// The model's message.
     Gemini { text: Text },
-    /// What the CLI noted.
+    /// A note of the CLI.
     Info { text: Text },
     /// What went wrong.
     Error { text: Text },
     /// What may go wrong.
     Warning { text: Text },
-    /// What the model thought.
+    /// A thought of the model.
     Thinking { thought: UiThought },
-    /// What the model did.
+    /// The model's tool calls.
     ToolGroup { tools: Vec<UiTool> },
 }
 
@@ -50,21 +50,21 @@ pub struct UiTool {
     /// The name that is shown, or the tool's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<Json>,
-    /// What it was called with.
+    /// The arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Json>,
-    /// What it was about to do; `""` where nothing tells.
+    /// A description of the call; `""` where there is none.
     pub description: Json,
-    /// Whether its output is Markdown, which it is unless something else is said.
+    /// Whether its output is Markdown, which is the default.
     pub render_output_as_markdown: Json,
     /// How it ended, as the screen has it.
     pub status: UiToolStatus,
-    /// What it showed.
+    /// The shown result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_display: Option<Json>,
 }
 
-/// Whether a call did what it should. One that was cancelled, or is not over, counts as failed.
+/// Whether a call succeeded. A cancelled or open one counts as failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names are Gemini's own")]
@@ -103,7 +103,7 @@ fn add(message: Token<'_>, items: &mut Vec<UiItem>) {
     }
 }
 
-/// What was shown when it was said, or else what was said.
+/// The text that was shown, or else the message's own.
 fn shown(message: Token<'_>) -> Text {
     let read = |name| message.get(name).map(said).filter(|text| !text.is_empty());
     read("displayContent")

@@ -8,15 +8,15 @@ use lapidary_vocab::{Json, Text};
 
 use crate::raw::RawContent;
 
-/// The line, and what is still to be said about it.
+/// A line under translation, with the parts that are still to be emitted.
 pub(super) struct CurrentLine<'l> {
     /// Its text, which tokens point into.
     pub(super) text: &'l Arc<str>,
-    /// What its first event will carry.
+    /// The content of the first event's `raw`.
     pub(super) raw: Option<RawContent>,
     /// Members of the line that become extensions of its first event.
     pub(super) extensions: Vec<(String, Json)>,
-    /// What is wrong with it though it could be translated.
+    /// Problems of a line that could be translated all the same.
     pub(super) complaints: Vec<(DiagnosticKind, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! Lines that are not what they should be, in words.
+//! Messages about lines with unknown or missing fields.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -66,7 +66,7 @@ pub(super) fn repeated_keys(keys: &[Cow<'_, str>], current: &mut CurrentLine<'_>
     current.complain(DiagnosticKind::DuplicateKey, message);
 }
 
-/// A line of a known type that lacks what it must have.
+/// A line of a known type that lacks a required field.
 pub(super) fn flawed(line: &StreamLine<'_>, flaw: &LineFlaw) -> String {
     let place = format!("`{}.{}`", type_name(line), flaw.field);
     match flaw.found {

@@ -142,7 +142,7 @@ impl<'a> ReplayedLog<'a> {
                 self.patch(header);
             }
             SessionRecord::Unknown if record.kind() == TokenKind::Object => {
-                self.skipped.unknown += 1
+                self.skipped.unknown += 1;
             }
             SessionRecord::Unknown => self.skipped.unreadable += 1,
         }
