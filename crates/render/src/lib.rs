@@ -5,12 +5,12 @@
 //! | [`text`] | a terminal | every event is written as it comes |
 //! | [`markdown`] | a pull request, a wiki, an issue | folded into a transcript, written at the end |
 //! | [`html`] | a browser, a printer, an archive | the same transcript as one self-contained page |
-//! | [`live`] | a terminal that somebody watches | rows, some of them redrawn until they are settled |
-//! | [`plain`] | all of them | what an agent said, without what a terminal or a reader could be fooled by |
+//! | [`live`] | a terminal with a person before it | rows, some of them redrawn until they are settled |
+//! | [`plain`] | all of them | an agent's words, without characters that could fool a terminal or a reader |
 //!
 //! Everything an agent said is hostile here: file contents, web pages and model output all end up in a transcript. Each
 //! format has one place that makes text harmless, and nothing reaches the output around it. Words are never dropped in
-//! silence: what is folded away or cut says how much.
+//! silence: folded and cut text says how much.
 //!
 //! ```
 //! use lapidary_render::{Renderer, text};

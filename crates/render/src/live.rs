@@ -1,6 +1,6 @@
 //! What a person sees while an agent works, as rows for a terminal.
 //!
-//! A [`Narrator`] takes events and tells two sorts of rows apart: those that are written for good, and those that are drawn anew
+//! A [`Narrator`] takes events and tells two sorts of rows apart: rows that are written for good, and rows that are drawn anew
 //! until they are settled, namely the line that is being said and the calls that are running. Where they stand on the
 //! screen, and when they are drawn, is up to the caller.
 //!

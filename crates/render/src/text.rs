@@ -9,8 +9,7 @@
 //! — completed · 220 tokens (200 in, 20 out) · 1.3 s · 1 tool call
 //! ```
 //!
-//! Chunks are written without waiting for the end of a line. Whether to flush after each event is up to the caller, who knows
-//! whether somebody is watching.
+//! Chunks are written without waiting for the end of a line. Whether to flush after each event is up to the caller.
 
 mod closing;
 mod pen;

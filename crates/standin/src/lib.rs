@@ -1,4 +1,4 @@
-//! Scripted stand-ins that ship with the product: a model API on loopback that says what it was told to say, what a model attempts
+//! Scripted stand-ins that ship with the product: a model API on loopback with scripted answers, the actions that a model attempts
 //! in the words of each agent's tools, and the recording that `--agent demo` plays.
 //!
 //! A real agent cannot tell [`FakeApi`](api::FakeApi) from the real thing, which is how `lapidary doctor --prove` shows that a whole

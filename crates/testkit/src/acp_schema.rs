@@ -49,7 +49,7 @@ impl SchemaOracle {
     /// Reads the schema, once.
     ///
     /// # Panics
-    /// If the peers are not installed, or the schema is not what it was: nothing passes for want of a peer.
+    /// If the peers are not installed, or the schema has changed: nothing passes for want of a peer.
     pub fn load() -> &'static Self {
         static LOADED: OnceLock<SchemaOracle> = OnceLock::new();
         LOADED.get_or_init(|| {

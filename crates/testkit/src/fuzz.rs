@@ -1,7 +1,7 @@
 //! The fuzz targets, as plain functions: `cargo fuzz` calls them, and so does a test on stable.
 //!
-//! Each takes any bytes and panics if a promise is broken. Promises are checked against something that is not our own code
-//! wherever there is such a thing: `serde_json` says what valid JSON is, and white space is taken out by a loop of this module.
+//! Each takes any bytes and panics if a promise is broken. Promises are checked against code that is not our own
+//! wherever there is such a thing: `serde_json` judges valid JSON, and white space is taken out by a loop of this module.
 
 #![expect(
     clippy::missing_panics_doc,
@@ -117,7 +117,7 @@ pub fn session(data: &[u8]) {
 
 /// A stream, in chunks of any size.
 ///
-/// Chunks make no difference; the run ends once, last; every view and renderer takes what comes. The same bytes are read as the
+/// Chunks make no difference; the run ends once, last; every view and renderer takes them all. The same bytes are read as the
 /// document of `-o json`, too.
 pub fn translate(data: &[u8]) {
     let mut events = Vec::new();

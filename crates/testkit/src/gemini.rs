@@ -71,7 +71,7 @@ impl GeminiWorld {
         Self::with_settings(&json!({}))
     }
 
-    /// A world with more settings: objects are merged, anything else takes the place of what stood there.
+    /// A world with more settings: objects are merged, other values replace the old ones.
     ///
     /// # Panics
     /// If there is no place for it.

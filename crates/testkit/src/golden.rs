@@ -33,7 +33,7 @@ impl GoldenFiles {
         }
     }
 
-    /// Fails if anything differed.
+    /// Fails if a file differed.
     ///
     /// # Panics
     /// With the first differences, if there are any.

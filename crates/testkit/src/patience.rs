@@ -11,7 +11,7 @@ pub const HANG: Duration = Duration::from_mins(5);
 /// The longest deadline in seconds that [`again_with_more_time`] tries: what fails then does not fail for want of time.
 const LONGEST_DEADLINE: f64 = 16.0;
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 ///
 /// # Panics
 /// If it never is.
@@ -24,7 +24,7 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Tries something with a deadline that has to be long enough for what comes before it and short enough for the test: with twice the
+/// Tries an action with a deadline that has to be long enough for the steps before it and short enough for the test: with twice the
 /// time whenever `attempt` says that the machine was too busy, by returning nothing.
 ///
 /// # Panics

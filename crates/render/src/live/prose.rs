@@ -1,6 +1,6 @@
 //! What an agent says, as rows, while it says it.
 //!
-//! Rows that cannot change any more are handed out once and for all; what is left of the line that is being said is the
+//! Rows that cannot change any more are handed out once and for all; the rest of the line under way is the
 //! [tail](LiveProse::tail), drawn anew with every chunk. A parser of whole documents would not do: it may change its mind about what has
 //! scrolled away. So Markdown is read line by line, and emphasis that spans lines stays as it was written.
 //!

@@ -1,7 +1,7 @@
-//! What an agent said, still Markdown, but harmless: no HTML, no image, no link that leads elsewhere than the web or mail, and
-//! nothing left open that would swallow what follows.
+//! The agent's words, still Markdown, but harmless: no HTML, no image, no link but to the web or mail, and
+//! nothing left open that would swallow the text behind it.
 //!
-//! The text is patched where a parser finds something, then parsed again and judged. Safety rests on the judgement, not on the
+//! The text is patched where a parser finds a hazard, then parsed again and judged. Safety rests on the judgement, not on the
 //! patches: a text that still does not pass is shown literally, in a fence.
 
 use std::ops::Range;

@@ -40,7 +40,7 @@ impl Script {
     /// A turn is a text or an object: `text`, `thought`, `call`, `calls` (in this order: thought, text, calls) or `chunks`, with
     /// `finish` (`null` for none), `usage` and `model_version`; or `status`, `message` and `error` (members of the error object); or
     /// `raw` with `status` and `content_type`. Any may have `delay_ms`, `hang`, `hang_ms` and `drop`. A chunk may have the same words,
-    /// and `parts`, `grounding`, `raw` (a whole response object) or `sse_raw` (what stands on the wire). A rule's `when` may name
+    /// and `parts`, `grounding`, `raw` (a whole response object) or `sse_raw` (the text on the wire). A rule's `when` may name
     /// `kind`, and texts that `model`, `path`, `body` or `last` (the last content) contain.
     pub fn from_json(text: &str) -> Result<Self, ReadScriptError> {
         let AnyScript(script) = serde_json::from_str(text)?;
