@@ -1,4 +1,4 @@
-//! How Gemini CLI would sign in: which way it would choose, and whether what that needs is there. No secret is read.
+//! How Gemini CLI would sign in: which method it would choose, and whether its credentials are there. No secret is read.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,14 +22,14 @@ pub enum SignInMethod {
         /// What speaks for it.
         by: AuthEvidence,
     },
-    /// This way, but what it needs was not found; a keychain may have it.
+    /// This method, but its credentials were not found; a keychain may have them.
     Doubtful {
         /// The way.
         method: String,
-        /// What was not found.
+        /// The missing credentials.
         missing: &'static str,
     },
-    /// This way, which does not work without somebody at a terminal, or not at all.
+    /// This method, which does not work without a person at a terminal, or not at all.
     Unusable {
         /// The way.
         method: String,

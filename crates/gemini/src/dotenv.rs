@@ -1,4 +1,4 @@
-//! `.env` files: where the one that counts is, and what it says.
+//! `.env` files: which one counts, and its variables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ static LINE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern of this module is sound")
 });
 
-/// What is looked for.
+/// The search for a `.env` file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DotenvSearch {
     /// A file in `.gemini` counts only in a trusted workspace.
@@ -42,8 +42,8 @@ impl DotenvSearch {
     }
 }
 
-/// What Gemini CLI takes of a variable: all of it in a trusted workspace, else only what signs somebody in, and of that only letters
-/// that do no harm.
+/// The value that Gemini CLI takes of a variable: all of it in a trusted workspace, else only credentials, and of these only
+/// harmless letters.
 pub(crate) fn admitted(name: &str, value: String, is_trusted: bool) -> Option<String> {
     const SIGN_IN: [&str; 4] = [
         "GEMINI_API_KEY",
@@ -59,14 +59,14 @@ pub(crate) fn admitted(name: &str, value: String, is_trusted: bool) -> Option<St
     signs_in.then(|| value.chars().filter(is_fine).collect())
 }
 
-/// The names that a file gives a value. The values are nobody's business here.
+/// The names that a file gives a value. The values are not read.
 pub(crate) fn names(path: &Path) -> BTreeSet<String> {
     let pairs = read(path).into_iter();
     let with_value = pairs.filter(|(_, value)| !value.is_empty());
     with_value.map(|(name, _)| name).collect()
 }
 
-/// What a file says. One that cannot be read says nothing.
+/// The variables of a file. An unreadable file has none.
 pub(crate) fn read(path: &Path) -> BTreeMap<String, String> {
     let text = file::text(path).ok().flatten();
     text.map(|text| parse(&text)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Extensions of Gemini CLI: what is installed, whether it is active here, and what its manifest says.
+//! Extensions of Gemini CLI: the installed ones, whether each is active here, and its manifest.
 
 mod enablement;
 mod hydrate;
@@ -31,10 +31,10 @@ pub struct Extension {
     pub inactive: Option<String>,
     /// Where it came from, if it was installed and not just put there.
     pub install: Option<ExtensionInstall>,
-    /// What its manifest says, with variables filled in.
+    /// Its manifest, with variables filled in.
     pub manifest: Map<String, Value>,
-    /// The variables of its settings that have a value: what its hooks get in their environment. Secrets in a keychain are not
-    /// among them.
+    /// The variables of its settings that have a value, for the environment of its hooks. Secrets in a keychain are not among
+    /// them.
     pub env: BTreeMap<String, String>,
     variables: BTreeMap<String, String>,
 }
@@ -78,7 +78,7 @@ pub(crate) fn read(
     if directories.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    // What the CLI knows as its own directory has no links on the way.
+    // The CLI resolves links in its own directory.
     let real = workspace.canonicalize();
     let workspace = real.as_deref().unwrap_or(workspace);
     let (enablement, mut notices) = ExtensionRules::read(&folder);
@@ -115,7 +115,7 @@ fn not_loaded(directory: PathBuf, why: &str) -> FileNotice {
     }
 }
 
-/// What is installed, by name.
+/// The directories of installed extensions, by name.
 fn directories(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries

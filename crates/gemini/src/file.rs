@@ -12,7 +12,7 @@ use crate::notice::TextPosition;
 
 const MIB: u64 = 1024 * 1024;
 
-/// No text that somebody wrote by hand is longer.
+/// No text that is written by hand is longer.
 const LONGEST: u64 = 4 * MIB;
 
 /// Programs write JSON too, and may write more.
@@ -28,13 +28,13 @@ pub enum ReadError {
     /// A pipe, a directory or a device: it could be waited for without end.
     #[error("is not a regular file")]
     NotAFile,
-    /// A file that the system makes up and that has nothing to say yet, or one that somebody else holds.
+    /// A file of the system's that has no data yet, or one that another process holds.
     #[error("is a pipe or a device")]
     Blocks,
     /// The way to it is barred, or a link leads in a circle: whether it is there cannot be told.
     #[error("cannot be reached: {0}")]
     Unreachable(io::Error),
-    /// It is a link, or lies behind one, whose end is not there. Whoever put it there meant something by it.
+    /// It is a link, or lies behind one, whose target is missing. The link was made on purpose, so this is no missing file.
     #[error("cannot be reached: a link to it is dangling")]
     LeadsNowhere,
     /// It is longer than so many bytes.
@@ -98,7 +98,7 @@ impl ReadError {
         }
     }
 
-    /// What is wrong, without the place.
+    /// The problem, without the place.
     pub(crate) fn problem(&self) -> String {
         match self {
             Self::Json(error) => format!("is not valid JSON: {}", error.problem),
@@ -110,7 +110,7 @@ impl ReadError {
     pub fn verdict(&self, path: &Path) -> UpstreamReaction {
         match self {
             Self::Unreachable(_) | Self::LeadsNowhere => UpstreamReaction::Misses,
-            // Something may come out of a pipe.
+            // A pipe may still deliver data.
             Self::NotAFile if !path.is_dir() => UpstreamReaction::MayRead,
             Self::Blocks
             | Self::TooLong(_)
@@ -146,7 +146,7 @@ pub(crate) fn json_text(path: &Path) -> Result<Option<String>, ReadError> {
     Ok(bytes(path, LONGEST_JSON)?.map(lossy))
 }
 
-/// The same for somebody who writes it again: nothing in it is other than in the file.
+/// The same for a caller that writes it again: the text is exactly the file's.
 pub(crate) fn exact_json_text(path: &Path) -> Result<Option<String>, ReadError> {
     let text = bytes(path, LONGEST_JSON)?.map(String::from_utf8);
     text.transpose().map_err(|error| {
@@ -187,8 +187,8 @@ fn bytes(path: &Path, longest: u64) -> Result<Option<Vec<u8>>, ReadError> {
     Ok(Some(bytes))
 }
 
-/// Opens what is a regular file, and nobody waits for: it may have become something else since somebody looked, and some that the system
-/// makes up are waited for like pipes. Reading such a file says [`io::ErrorKind::WouldBlock`].
+/// Opens a regular file without blocking: it may have been replaced since it was looked at, and some files of the system block
+/// like pipes. Reading such a file gives [`io::ErrorKind::WouldBlock`].
 pub(crate) fn open_regular(path: &Path) -> io::Result<Option<File>> {
     let mut options = File::options();
     options.read(true);
@@ -204,7 +204,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<Option<File>> {
     Ok(is_file.then_some(file))
 }
 
-/// The first bytes of a regular file. What is none is not opened, or not waited for: a pipe may never say anything.
+/// The first bytes of a regular file. Other files are not opened, or not waited for: a pipe may never deliver data.
 pub(crate) fn first_bytes(path: &Path, most: u64) -> Option<Vec<u8>> {
     let is_file = path.metadata().ok()?.is_file();
     let file = is_file.then(|| open_regular(path))?.ok()??;

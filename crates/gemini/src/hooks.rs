@@ -1,6 +1,6 @@
 //! Hooks: which there are, where each is written, which of them count, and which run at an event.
 //!
-//! Rules are those of Gemini CLI 0.61. What it drops without a word has a reason here ([`LeftOut`]).
+//! Rules are those of Gemini CLI 0.61. A definition that it drops without a word has a reason here ([`LeftOut`]).
 
 pub mod check;
 mod definition;
@@ -55,11 +55,11 @@ pub enum HookSource {
 pub struct Hook {
     /// The event it is for.
     pub event: HookEvent,
-    /// What its author calls it.
+    /// Its author's name for it.
     pub name: Option<String>,
-    /// What its author says of it.
+    /// Its author's description.
     pub description: Option<String>,
-    /// What the shell is told.
+    /// The command for the shell.
     pub command: String,
     /// How long it may take: [`DEFAULT_TIMEOUT`] if it does not say.
     pub timeout: Option<Duration>,
@@ -71,7 +71,7 @@ pub struct Hook {
     pub matcher: Option<String>,
     /// Whether it makes the hooks of a plan run one after the other.
     pub sequential: bool,
-    /// What it counts as.
+    /// Its source, by which hooks are ordered.
     pub source: HookSource,
     /// Whose settings it is written in, if in settings.
     pub scope: Option<SettingsScope>,
@@ -106,13 +106,13 @@ impl HookSource {
 }
 
 impl Hook {
-    /// What it goes by in lists and in `hooksConfig.disabled`: its name, else its command.
+    /// Its name in lists and in `hooksConfig.disabled`: its name, else its command.
     pub fn display_name(&self) -> &str {
         let name = self.name.as_deref().filter(|name| !name.is_empty());
         name.unwrap_or(&self.command)
     }
 
-    /// What makes it the same as another: for running it once, and for having been seen before.
+    /// The key by which two hooks are the same: for running it once, and for having been seen before.
     pub fn key(&self) -> String {
         format!(
             "{}:{}",

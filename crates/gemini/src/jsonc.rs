@@ -41,7 +41,7 @@ fn read(plain: &str, text: &str) -> Result<Value, JsoncRefusal> {
         Err(ExcessKind::Values) => return Err(JsoncRefusal::TooMany),
         Ok(()) => {}
     }
-    // It refuses numbers that JavaScript calls infinite, halves of surrogate pairs, and what is deeper than 128 levels.
+    // It refuses numbers that JavaScript calls infinite, halves of surrogate pairs, and values deeper than 128 levels.
     let usual = serde_json::from_str(plain);
     let odd = || JsoncTree::parse(plain).map(|tree| tree.value());
     // A text that is valid and within the bounds has a tree.
@@ -59,10 +59,10 @@ pub(crate) enum JsoncRefusal {
     TooMany,
 }
 
-/// What is wrong with a text, and where.
+/// The problem of a text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
     /// Where.
     pub place: TextPosition,

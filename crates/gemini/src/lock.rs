@@ -5,12 +5,12 @@ use std::io;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How long somebody else may take.
+/// How long another process may hold a lock.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 const STEP: Duration = Duration::from_millis(50);
 
-/// Tries to get a lock until it is ours. False if somebody holds it for too long.
+/// Tries to get a lock until it is ours. False if another process holds it for too long.
 pub fn wait(
     patience: Duration,
     mut attempt: impl FnMut() -> Result<(), TryLockError>,

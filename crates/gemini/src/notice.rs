@@ -1,4 +1,4 @@
-//! What somebody should know about a file that was read: where, which key, and a sentence.
+//! Notices about a file that was read: where, which key, and a sentence.
 
 use std::fmt;
 use std::path::PathBuf;

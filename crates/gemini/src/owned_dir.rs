@@ -27,7 +27,7 @@ const MARK: &str = "mark";
 /// A longer one is not ours.
 const MOST_BYTES: u64 = 4096;
 
-/// By what a disk knows a file or directory, whatever it is called.
+/// The identity of a file or directory on its disk, independent of its name.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct FileIdentity {
     device: u64,
@@ -47,8 +47,8 @@ impl FileIdentity {
         }
     }
 
-    /// Some disks have another number after each start of the machine: it counts only where nothing better is known. Whoever says
-    /// nothing of a birth that the disk remembers has made it up.
+    /// Some disks have another number after each start of the machine: it counts only where nothing better is known. If the file
+    /// system records birth times, a mark without one is forged.
     pub(crate) fn is(&self, other: &Self) -> bool {
         let is_born = match (self.born, other.born) {
             (None, None) => self.device == other.device && self.inode != 0,
@@ -74,7 +74,7 @@ fn numbers(_: &Metadata) -> (u64, u64) {
     (0, 0)
 }
 
-/// What is there, and is not what we put there.
+/// The error for a file that is there and is not ours.
 fn odd(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
@@ -92,8 +92,8 @@ pub fn is_ours(directory: &Path) -> bool {
     OwnedDir::find(directory).is_some()
 }
 
-/// Removes a directory that somebody left who was killed before its mark was written, or after it was removed: it is called as ours are,
-/// it is our own, and has nothing in it, or a mark without a word. The caller knows that nobody is about to write one.
+/// Removes a directory whose maker was killed before its mark was written, or after it was removed: it has our prefix and our
+/// owner, and has nothing in it, or an empty mark. The caller knows that no other process is about to write one.
 pub fn sweep(directory: &Path, prefix: &str) {
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let letters = name.strip_prefix(prefix).unwrap_or_default();
@@ -107,18 +107,18 @@ pub fn sweep(directory: &Path, prefix: &str) {
         held.is_own() && mark.is_ok_and(|mark| mark.is_none_or(|bytes| bytes.is_empty()))
     };
     if let Some(held) = OwnedDir::open(directory).ok().filter(is_blank) {
-        // What is in use is left.
+        // A directory in use stays.
         let _ = held.remove_bare();
     }
 }
 
 impl OwnedDir {
-    /// Makes a directory that nobody else may look into, and that has no mark yet.
+    /// Makes a directory that only this user can list, and that has no mark yet.
     pub fn make(beside: &Path, prefix: &str) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix);
         close_to_others(&mut builder);
-        // Should anything go wrong, it is not removed by its name, which may be that of another by then.
+        // If a later step fails, it is not removed by its name, which may be another directory's by then.
         let path = builder.tempdir_in(beside)?.keep();
         let held = Self::open(&path)?;
         if held.holds_only_mark()? {
@@ -170,13 +170,13 @@ mod tests {
         let born = Some(4);
         assert!(!one.is(&FileIdentity { born, ..one }));
         assert!(!one.is(&FileIdentity { inode: 3, ..one }));
-        // Where nobody knows when it was made, the disk must be the same.
+        // Without a birth time the device must be the same.
         let born = None;
         let timeless = FileIdentity { born, ..one };
         assert!(timeless.is(&timeless));
         let device = 9;
         assert!(!timeless.is(&FileIdentity { device, ..timeless }));
-        // Where the disk knows it, whoever says nothing of it has made it up.
+        // If the file system records birth times, a mark without one is forged.
         assert!(!timeless.is(&one));
         assert!(!one.is(&timeless));
         let nobody = FileIdentity {

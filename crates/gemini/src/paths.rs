@@ -52,7 +52,7 @@ pub struct GeminiHome {
 }
 
 impl GeminiHome {
-    /// The usual places, for whoever's home this is.
+    /// The usual places below a home directory.
     pub fn at(home: impl Into<PathBuf>) -> Self {
         let home = home.into();
         let system = Path::new(system_directory());
@@ -86,7 +86,7 @@ impl GeminiHome {
         self.folder().join("settings.json")
     }
 
-    /// What is left of signing in with Google, if somebody did and no keychain holds it.
+    /// The credentials of a sign-in with Google, if there was one and no keychain holds them.
     pub fn oauth_credentials(&self) -> PathBuf {
         self.folder().join("oauth_creds.json")
     }

@@ -1,4 +1,4 @@
-//! The settings files: which there are, whether they can be read, what they say, and what holds when they are merged.
+//! The settings files: which there are, whether they can be read, their contents, and the merged settings.
 
 mod check;
 mod edit;
@@ -28,7 +28,7 @@ pub(crate) use read::SettingsReading;
 /// The settings files of a workspace, the weakest first.
 #[derive(Debug)]
 pub struct Settings {
-    /// Those that are there.
+    /// The existing files.
     pub files: Vec<SettingsFile>,
 }
 
@@ -39,9 +39,9 @@ pub struct SettingsFile {
     pub scope: SettingsScope,
     /// Where it is.
     pub path: PathBuf,
-    /// What it says.
+    /// Its content.
     pub content: Result<Map<String, Value>, ReadError>,
-    /// Whether somebody other than the system's owner can write it. Gemini CLI then leaves out a file of the system's.
+    /// Whether another user than the system's owner can write it. Gemini CLI then skips a file of the system's.
     pub is_open_to_others: bool,
     text: String,
 }
@@ -103,14 +103,14 @@ impl Settings {
         }
     }
 
-    /// What the strongest of the files says at a path of keys. The workspace's file is asked only if it counts.
+    /// The value of the strongest file at a path of keys. The workspace's file is read only if it counts.
     pub fn get(&self, keys: &[&str], workspace: WorkspaceTrust) -> Option<&Value> {
         let contents: Vec<_> = self.contents(workspace).collect();
         let strongest = contents.into_iter().rev();
         strongest.into_iter().find_map(|content| at(content, keys))
     }
 
-    /// What the files say, the weakest first.
+    /// The contents of the files, the weakest first.
     pub(crate) fn contents(
         &self,
         workspace: WorkspaceTrust,

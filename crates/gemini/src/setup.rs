@@ -52,15 +52,15 @@ pub struct Setup {
     pub settings: Settings,
     /// Whether the workspace is trusted, and why.
     pub trust: Trust,
-    /// The extensions that are installed, those that are not active too.
+    /// The installed extensions, inactive ones included.
     pub extensions: Vec<Extension>,
-    /// What somebody should know about the files.
+    /// Notices about the files.
     pub notices: Vec<FileNotice>,
     merged: Map<String, Value>,
 }
 
 impl Setup {
-    /// Reads what is there. Bad files are notices; they stay where they are in `settings`.
+    /// Reads the files. Bad files are notices; they stay where they are in `settings`.
     pub fn read(home: &GeminiHome, workspace: &Path, vars: Vars<'_>) -> Self {
         let mut reading = SettingsReading::from_files(home, workspace, vars);
         // The workspace has no say in whether it is trusted.
@@ -114,8 +114,8 @@ impl Setup {
         self.settings.files.iter().find(|file| file.scope == scope)
     }
 
-    /// Changes the file of settings of a scope. A workspace may be somebody else's work: if a link leads its file out of it, nothing is
-    /// changed.
+    /// Changes the file of settings of a scope. A workspace may be another author's work: if a link leads its file out of it,
+    /// nothing is changed.
     pub fn edit<E: From<EditError>>(
         &self,
         scope: SettingsScope,
@@ -130,8 +130,8 @@ impl Setup {
         }
     }
 
-    /// The variables that Gemini CLI has after its start, and hands to what it runs: those it was started with, and those of
-    /// the `.env` file that counts, which take no other's place.
+    /// The variables that Gemini CLI has after its start, and hands to its commands: its own environment, and the variables of
+    /// the `.env` file that counts, which replace no others.
     pub fn environment(&self, vars: Vars<'_>) -> BTreeMap<OsString, OsString> {
         let mut all = vars.all().clone();
         let ignores_local = self.get(&["advanced", "ignoreLocalEnv"]);
@@ -192,7 +192,7 @@ fn bad_rules(home: &GeminiHome, trust: &Trust) -> Option<FileNotice> {
         }
         _ => return None,
     };
-    // What is wrong with settings is said already.
+    // Problems of settings are reported already.
     (*path == home.trusted_folders).then(|| FileNotice {
         path: path.clone(),
         place: None,

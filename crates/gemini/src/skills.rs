@@ -48,21 +48,21 @@ pub fn by_name(one: &str, other: &str) -> std::cmp::Ordering {
     crate::js::locale_compare(one, other)
 }
 
-/// What a skill is called in its directory.
+/// The name of a skill's file in its directory.
 pub const FILE: &str = "SKILL.md";
 
 /// A skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillDefinition {
-    /// What it is called, with a dash for what no file name may hold.
+    /// Its name, with a dash for characters that no file name may hold.
     pub name: String,
-    /// What it does: all that a model knows of it before it is activated.
+    /// Its description: all that a model knows of it before it is activated.
     pub description: String,
     /// Its `SKILL.md`, as the way to it was written: links are not resolved.
     pub location: PathBuf,
     /// Its instructions.
     pub body: String,
-    /// Whether somebody disabled it.
+    /// Whether it is disabled in settings.
     pub disabled: bool,
     /// Whether it comes with Gemini CLI.
     pub is_builtin: bool,

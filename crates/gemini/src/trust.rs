@@ -24,7 +24,7 @@ const RESTRICTED_MODE: &str = "GEMINI_RESTRICTED_MODE";
 /// An IDE that has this terminal open says so with it, and may vouch for the folder.
 const IDE_PORT: &str = "GEMINI_CLI_IDE_SERVER_PORT";
 
-/// What a folder that is not trusted has to do without.
+/// The features that are withheld in an untrusted folder.
 const WITHHELD: [&str; 5] = [
     "the settings of the workspace do not count",
     "the skills of the workspace are not loaded",
@@ -60,11 +60,11 @@ pub enum TrustReason {
 /// Why it cannot be told from here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrustDoubt {
-    /// A file is not what it should be, and Gemini CLI will refuse it too.
+    /// A file is invalid, and Gemini CLI will refuse it too.
     BadFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// We do not read a file, but Gemini CLI may.
@@ -83,7 +83,7 @@ pub enum TrustDoubt {
 }
 
 impl Trust {
-    /// Judges a folder as Gemini CLI would if it ran there headless with these variables: untrusted is what it refuses to run in.
+    /// Judges a folder as Gemini CLI would if it ran there headless with these variables: it refuses to run in an untrusted folder.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -108,7 +108,7 @@ impl Trust {
     ) -> Self {
         let judged = |workspace| match read_enabled(settings, workspace) {
             Ok(true) => judge(folder, home, vars),
-            // Then nothing is checked before a run, whatever a variable says.
+            // Then nothing is checked before a run, and no variable changes that.
             Ok(false) => Self::Trusted(TrustReason::SwitchedOff),
             Err(doubt) => Self::Unknown(doubt),
         };
@@ -119,7 +119,7 @@ impl Trust {
         }
     }
 
-    /// Judges a folder as Gemini CLI does when it decides what of it counts; `is_enabled` is what the settings say.
+    /// Judges a folder as Gemini CLI does when it decides which of its files count; `is_enabled` is the merged setting.
     pub(crate) fn check(
         folder: &Path,
         home: &GeminiHome,
@@ -171,7 +171,7 @@ fn denied(vars: Vars<'_>) -> Option<TrustReason> {
     denial.map(|(name, value)| TrustReason::Variable(name, value))
 }
 
-/// Whether trust is asked for; it is unless somebody says no. Settings that Gemini CLI may see otherwise are a doubt.
+/// Whether folders need trust, which is the default. Settings that Gemini CLI may see otherwise are a doubt.
 fn read_enabled(settings: &Settings, workspace: WorkspaceTrust) -> Result<bool, TrustDoubt> {
     for file in &settings.files {
         if let Err(error) = &file.content {
@@ -193,7 +193,7 @@ fn read_enabled(settings: &Settings, workspace: WorkspaceTrust) -> Result<bool, 
 }
 
 impl TrustDoubt {
-    /// What a file that cannot be used leaves open.
+    /// The doubt that an unusable file leaves.
     pub(crate) fn about(path: &Path, error: &ReadError) -> Self {
         let (path, problem) = (path.to_owned(), error.to_string());
         match error.verdict(&path) {

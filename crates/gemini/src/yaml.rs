@@ -41,7 +41,7 @@ pub enum Yaml {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem} (line {line}, column {column})")]
 pub struct YamlError {
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
     /// The line, from 1.
     pub line: usize,
@@ -50,7 +50,7 @@ pub struct YamlError {
 }
 
 impl Yaml {
-    /// What a mapping has under a key.
+    /// The value of a mapping under a key.
     pub fn get(&self, key: &str) -> Option<&Self> {
         let Self::Map(pairs) = self else { return None };
         pairs

@@ -55,7 +55,7 @@ fn check(rules: Map<String, Value>) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// A rule is a path in which `*` stands for anything, a slash before it included. No rule is too long to be understood.
+/// A rule is a path in which `*` stands for any text, a slash before it included. No rule is too long to be understood.
 fn holds(rule: &str, directory: &str) -> bool {
     let rule = rule.strip_prefix('!').unwrap_or(rule);
     let mut reached = MatchReach::start(directory);
@@ -85,7 +85,7 @@ fn holds(rule: &str, directory: &str) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StarMatch {
     Anything,
-    /// Nothing, or a slash and anything.
+    /// Nothing, or a slash and any text.
     Below,
 }
 

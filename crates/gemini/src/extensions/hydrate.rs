@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A reference lies on one line, and JavaScript has four ends of one.
 const ENDS: [char; 5] = ['}', '\n', '\r', '\u{2028}', '\u{2029}'];
 
-/// Fills in what has a value. Everything else stays.
+/// Fills in variables that have a value. All others stay.
 pub(super) fn text(text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;

@@ -11,7 +11,7 @@ use crate::paths::Vars;
 use crate::settings::{self, VariableSource};
 use crate::{dotenv, file};
 
-/// What is the same for all extensions.
+/// The data shared by all extensions.
 pub(super) struct ExtensionLoader<'a> {
     pub(super) folder: &'a Path,
     pub(super) workspace: &'a Path,
@@ -105,7 +105,7 @@ impl ExtensionLoader<'_> {
     }
 }
 
-/// As Gemini CLI asks one pattern after the other, until one has it. What nobody can tell lets nobody in.
+/// As Gemini CLI tries one pattern after the other, until one matches. A pattern that cannot be decided allows no extension.
 fn allowed_by(patterns: &[Value], source: &str) -> Result<(), String> {
     let mut why = "`security.allowedExtensions` does not have it".to_owned();
     for pattern in patterns.iter().filter_map(Value::as_str) {
@@ -141,7 +141,7 @@ fn manifest(
     }
 }
 
-/// Where an extension came from. What cannot be read says nothing.
+/// Where an extension came from. An unreadable file says nothing.
 fn install(directory: &Path) -> Option<ExtensionInstall> {
     let path = directory.join(".gemini-extension-install.json");
     let about = file::strict_object(&path).ok()??;

@@ -1,4 +1,4 @@
-//! What is wrong with hooks as they are written, without running any.
+//! Problems of hooks as they are written, without running any.
 
 mod definitions;
 mod disabled;
@@ -26,7 +26,7 @@ pub(super) use matchers::never_matches;
 use positions::FilePositions;
 pub(super) use silence::answers_claude;
 
-/// Something that somebody should know about a hook.
+/// A problem of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LintFinding {
     /// How bad it is.
@@ -39,7 +39,7 @@ pub struct LintFinding {
     pub place: Option<TextPosition>,
     /// The hook or event it is about.
     pub subject: String,
-    /// What it is, as a sentence.
+    /// The problem, as a sentence.
     pub sentence: String,
     /// What to do about it.
     pub hint: Option<String>,
@@ -48,11 +48,11 @@ pub struct LintFinding {
 /// How bad a finding is, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LintSeverity {
-    /// A hook does not do what is written.
+    /// A hook does not do as it is written.
     Error,
     /// It may not.
     Warning,
-    /// It does, and somebody may be surprised all the same.
+    /// It does, but its effect may be a surprise.
     Note,
 }
 
@@ -75,7 +75,7 @@ pub struct CheckContext<'a> {
     pub home: &'a Path,
 }
 
-/// More findings than that are counted, not told: nobody reads them, and each has to be found in its file.
+/// More findings than that are counted, not listed: a list that long is not read, and each finding has to be located in its file.
 const MOST: usize = 1000;
 
 /// Looks at every hook that is written for a workspace, whether it counts there or not.
@@ -128,16 +128,16 @@ struct FindingReport<'a> {
     surroundings: CheckContext<'a>,
     spots: FilePositions,
     findings: Vec<LintFinding>,
-    /// Those that have been read, each for an event.
+    /// The scripts that have been read, each for an event.
     scripts: HashSet<(PathBuf, HookEvent)>,
-    /// What has been told: one script may serve many hooks, and one matcher many hooks.
+    /// The findings so far: one script may serve many hooks, and one matcher many hooks.
     told: HashSet<(PathBuf, Option<TextPosition>, &'static str, String)>,
-    /// How many findings there are beyond those that are told, and how bad the worst of them is.
+    /// How many findings there are beyond the listed ones, and how bad the worst of them is.
     more: usize,
     worst: LintSeverity,
 }
 
-/// What was found, before it has a place.
+/// A finding, before it has a place.
 struct UnplacedFinding<'a> {
     severity: LintSeverity,
     code: &'static str,
@@ -147,7 +147,7 @@ struct UnplacedFinding<'a> {
 }
 
 impl FindingReport<'_> {
-    /// Adds what was found at a path of keys of a file.
+    /// Adds a finding at a path of keys of a file.
     fn add(&mut self, path: &Path, keys: &[String], found: UnplacedFinding<'_>) {
         let is_full = self.findings.len() >= MOST;
         let place = if is_full {
@@ -179,7 +179,7 @@ impl FindingReport<'_> {
         });
     }
 
-    /// Adds what was found at a key of a hook, or of its definition with `..` before the key.
+    /// Adds a finding at a key of a hook, or of its definition with `..` before the key.
     fn add_to(&mut self, entry: &HookEntry, key: &str, found: UnplacedFinding<'_>) {
         let hook = &entry.hook;
         let mut keys = hook.place.clone();

@@ -10,7 +10,7 @@ use super::registry::{HookProblem, LeftOut};
 use super::{Hook, HookEvent, HookSource, MatcherKind};
 use crate::settings::{SettingsScope, is_truthy, kind};
 
-/// The longest that Node's timers wait. Whatever is longer, negative or no number ends at once.
+/// The longest that Node's timers wait. A longer, negative or invalid timeout ends at once.
 const LONGEST_TIMER: f64 = 2_147_483_647.0;
 
 /// Where hooks are written.
@@ -21,7 +21,7 @@ pub(super) struct HookOrigin<'a> {
     pub(super) path: &'a Path,
 }
 
-/// What a definition holds: hooks, and what is none.
+/// A definition as it was read: hooks, and invalid entries.
 #[derive(Debug, Default)]
 pub(super) struct ParsedDefinition {
     pub(super) hooks: Vec<Hook>,
@@ -72,7 +72,7 @@ pub(super) fn read(
     read
 }
 
-/// What is wrong, and in what sentence.
+/// The problem, and its sentence.
 type InvalidDetail = (HookProblem, String);
 
 impl HookOrigin<'_> {
@@ -106,7 +106,7 @@ fn hooks(definition: &Value) -> Result<&Vec<Value>, String> {
     }
 }
 
-/// A matcher. What JavaScript takes for false is none; what is no text breaks Gemini CLI where it is looked at.
+/// A matcher. A value that JavaScript takes for false is none; a value that is no text breaks Gemini CLI where it is looked at.
 fn matcher(event: HookEvent, value: Option<&Value>) -> Result<Option<String>, String> {
     match value {
         None => Ok(None),
@@ -119,7 +119,7 @@ fn matcher(event: HookEvent, value: Option<&Value>) -> Result<Option<String>, St
     }
 }
 
-/// What the hooks of a definition have in common.
+/// The fields that the hooks of a definition share.
 struct DefinitionFrame<'a> {
     event: HookEvent,
     matcher: Option<String>,
@@ -200,7 +200,7 @@ fn variables(value: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What somebody would call a hook that is none.
+/// A name for an invalid hook.
 fn called(value: &Value) -> Option<&str> {
     let text = |key: &str| value.get(key)?.as_str().filter(|text| !text.is_empty());
     text("name").or_else(|| text("command"))

@@ -1,6 +1,6 @@
-//! What switches hooks off: `hooksConfig` of today, and `hooks.enabled` and `hooks.disabled` of before.
+//! Settings that disable hooks: `hooksConfig` of today, and `hooks.enabled` and `hooks.disabled` of before.
 //!
-//! Gemini CLI 0.61 no longer honours the old keys. We do: whoever wrote them wanted fewer hooks, never more.
+//! Gemini CLI 0.61 no longer honours the old keys. We do: their authors wanted fewer hooks, never more.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::settings::{SettingsFile, at};
 const ENABLED: [[&str; 2]; 2] = [["hooksConfig", "enabled"], ["hooks", "enabled"]];
 const DISABLED: [[&str; 2]; 2] = [["hooksConfig", "disabled"], ["hooks", "disabled"]];
 
-/// What is switched off, and by which files.
+/// The disabled hooks, and the files that disable them.
 #[derive(Debug, Default)]
 pub(super) struct HookSwitches {
     /// The files that switch off all hooks.
@@ -46,7 +46,7 @@ impl HookSwitches {
         switches
     }
 
-    /// The files that switch off a hook of that name, those that switch off all of them included.
+    /// The files that disable a hook of that name, files that disable all hooks included.
     pub(super) fn against(&self, name: &str) -> Vec<PathBuf> {
         let mut files = self.off.clone();
         files.extend(self.disabled.get(name).into_iter().flatten().cloned());

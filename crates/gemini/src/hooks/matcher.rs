@@ -1,4 +1,4 @@
-//! Whether a hook is for what is happening.
+//! Whether a hook matches an event.
 //!
 //! Gemini CLI makes a JavaScript regular expression of a tool's matcher ([`crate::js::regex`]). A hook whose matcher cannot be
 //! decided runs: the hook may exist to say no.
@@ -7,7 +7,7 @@ use super::{Hook, MatcherKind};
 use crate::js;
 use crate::js::regex::{PatternMatch, search};
 
-/// What a matcher says.
+/// The result of a matcher.
 #[derive(Debug)]
 pub(super) struct MatcherJudgement {
     pub(super) matches: bool,

@@ -103,12 +103,12 @@ impl<'a> HookLayers<'a> {
                     .enumerate()
                     .map(|(index, item)| written(item, under(&place, &[&index.to_string()]))),
             ),
-            // The defaults have a list for every event, and what is added to a list becomes an item of it.
+            // The defaults have a list for every event, and a value that is added to a list becomes an item of it.
             one => list.push(written(one, place)),
         }
     }
 
-    /// Something other than an object takes the place of all that weaker files have.
+    /// A value that is no object replaces everything in weaker files.
     fn replace(&mut self, file: &'a SettingsFile, odd: &Value) {
         let lost: usize = self.events.iter().map(|(_, list)| list.len()).sum();
         let lost = lost + self.unknown.len();

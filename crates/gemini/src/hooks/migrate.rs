@@ -1,7 +1,7 @@
 //! Hooks of Claude Code as hooks of Gemini CLI.
 //!
-//! Units, names and matchers are translated by what they do, not by how they look: `docs/hooks.md` says where that differs
-//! from `gemini hooks migrate`.
+//! Units, names and matchers are translated by their effect, not by their form: `docs/hooks.md` says where that differs from
+//! `gemini hooks migrate`.
 
 mod command;
 mod lost;
@@ -24,11 +24,11 @@ use crate::settings::kind;
 pub struct ClaudeHooks {
     /// The files that were read.
     pub sources: Vec<PathBuf>,
-    /// What could be translated, in order.
+    /// The translated definitions, in order.
     pub definitions: Vec<TranslatedDefinition>,
-    /// What could not.
+    /// The hooks that could not be translated.
     pub skipped: Vec<SkippedHook>,
-    /// What somebody should look at in what could.
+    /// Remarks on translated hooks that a person should check.
     pub remarks: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct TranslatedDefinition {
 pub struct SkippedHook {
     /// The file it is in.
     pub origin: PathBuf,
-    /// What it is: an event, a command.
+    /// Its kind: an event, a command.
     pub what: String,
     /// Why, in one sentence.
     pub why: String,
@@ -78,13 +78,13 @@ pub enum MigrateError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: ReadError,
     },
 }
 
 impl ClaudeHooks {
-    /// Reads what a workspace has in `.claude`: the shared settings, then one's own, which add to them.
+    /// Reads the settings in a workspace's `.claude`: the shared settings, then the user's own, which add to them.
     pub fn read(workspace: &Path) -> Result<Self, MigrateError> {
         let folder = workspace.join(".claude");
         let mut claude = Self::default();
@@ -250,7 +250,7 @@ impl ClaudeHooks {
     }
 }
 
-/// Where something is written.
+/// A place in a file.
 struct SourceSpot<'a> {
     path: &'a Path,
     /// The event, as Claude Code calls it.

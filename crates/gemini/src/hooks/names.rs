@@ -34,8 +34,8 @@ pub(super) const TOOLS: [&str; 28] = [
     "list_mcp_resources",
 ];
 
-/// The events of Claude Code, and what they are here. One that is only like ours is none: a hook that denies must not become
-/// one that is not asked, nor one for failures one for everything.
+/// The events of Claude Code, and ours. An event that is only similar has none: a hook that denies must not become one that
+/// cannot deny, nor a hook for failures one for every call.
 const CLAUDE_EVENTS: [(&str, Option<HookEvent>); 15] = [
     ("PreToolUse", Some(HookEvent::BeforeTool)),
     ("PostToolUse", Some(HookEvent::AfterTool)),
@@ -54,7 +54,7 @@ const CLAUDE_EVENTS: [(&str, Option<HookEvent>); 15] = [
     ("TaskCompleted", None),
 ];
 
-/// The tools of Claude Code, and what they are here.
+/// The tools of Claude Code, and Gemini CLI's names for them.
 pub(super) const CLAUDE_TOOLS: [(&str, &str); 14] = [
     ("Bash", "run_shell_command"),
     ("Edit", "replace"),
@@ -94,7 +94,7 @@ pub(super) fn claude_event(name: &str) -> Result<Option<HookEvent>, ()> {
     found.map(|(_, event)| *event).ok_or(())
 }
 
-/// The event that a name was probably meant to be, as a hint: for whoever wrote one that there is not.
+/// The event that an unknown name was probably meant to be, as a hint for its author.
 pub fn event_meant(name: &str) -> String {
     match claude_event(name) {
         Ok(Some(event)) => format!("that is Claude Code's name; here it is `{event}`"),
@@ -112,7 +112,7 @@ pub(super) fn other_event(name: &str) -> String {
     }
 }
 
-/// What a tool is called here that somebody calls otherwise.
+/// Gemini CLI's name of a tool that goes by another name.
 pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
     let known = CLAUDE_TOOLS.iter().chain(&OTHER_TOOLS);
     let known = known

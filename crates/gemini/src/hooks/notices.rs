@@ -10,7 +10,7 @@ use crate::setup::Setup;
 /// The sections of settings that hold hooks and what switches them off.
 const SECTIONS: [&str; 2] = ["hooks", "hooksConfig"];
 
-/// What reading the settings had to say about hooks, without what the registry has left out for the same reason.
+/// The notices of the settings about hooks, without entries that the registry has left out for the same reason.
 pub fn notices<'a>(setup: &'a Setup, registry: &HookRegistry) -> Vec<&'a FileNotice> {
     let left_out = registry.left_out.iter();
     let left_out: HashSet<_> = left_out

@@ -11,7 +11,7 @@ pub struct HookPlan {
     pub hooks: Vec<Hook>,
     /// One after the other, or all at once.
     pub order: RunOrder,
-    /// What could not be decided as Gemini CLI would, in a sentence each.
+    /// Matchers that could not be decided as Gemini CLI would, in a sentence each.
     pub diagnostics: Vec<String>,
 }
 
@@ -21,7 +21,7 @@ pub enum RunOrder {
     /// All at once.
     #[default]
     Parallel,
-    /// One after the other, each told what the one before it changed.
+    /// One after the other, each with the changes of the one before it.
     Sequential,
 }
 

@@ -17,13 +17,13 @@ use crate::trust::Trust;
 /// The hooks of a workspace, in the order in which they were found.
 #[derive(Debug, Clone, Default)]
 pub struct HookRegistry {
-    /// Those that could run.
+    /// The hooks that could run.
     pub hooks: Vec<HookEntry>,
-    /// What is written but does not count, and why.
+    /// Entries that do not count, and why.
     pub left_out: Vec<LeftOut>,
     /// What Gemini CLI says aloud when it starts with these hooks, in its words.
     pub warnings: Vec<String>,
-    /// The hooks that the first of these is about because Gemini CLI has not seen them before, by what they are called.
+    /// The names of the hooks of the first notice, which Gemini CLI has not seen before.
     pub unseen: Vec<String>,
     /// The files that switch off all hooks.
     pub switched_off_by: Vec<PathBuf>,
@@ -40,22 +40,22 @@ pub struct HookEntry {
     pub disabled_by: Vec<PathBuf>,
 }
 
-/// Something that is written where hooks are but does not count.
+/// An entry among hooks that does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// What it is: a hook's name, an event, a file.
+    /// Its kind: a hook's name, an event, a file.
     pub what: String,
     /// The file it is written in.
     pub origin: PathBuf,
     /// Where in it: the keys and indices that lead there.
     pub place: Vec<String>,
-    /// What is wrong with it.
+    /// The problem.
     pub misfit: HookProblem,
     /// Why, in one sentence.
     pub why: String,
 }
 
-/// What keeps something from being a hook that counts.
+/// Why an entry does not count as a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HookProblem {
@@ -309,7 +309,7 @@ fn workspace_hooks(setup: &Setup) -> Option<&Map<String, Value>> {
     file.content.as_ref().ok()?.get("hooks")?.as_object()
 }
 
-/// What an extension has in its `hooks.json`, which is JSON without comments.
+/// The content of an extension's `hooks.json`, which is JSON without comments.
 fn extension_hooks(path: &Path) -> Result<Option<Map<String, Value>>, String> {
     let text = match file::text(path) {
         Ok(None) => return Ok(None),

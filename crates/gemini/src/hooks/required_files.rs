@@ -1,4 +1,4 @@
-//! What nobody who wants hooks should go on without.
+//! Files that must be readable before hooks can be trusted to run.
 
 use std::path::{Path, PathBuf};
 
@@ -7,18 +7,18 @@ use crate::settings::SettingsScope;
 use crate::setup::Setup;
 use crate::trust::{Trust, TrustDoubt};
 
-/// A file without which nobody can tell which hooks there are.
+/// An unreadable file that decides which hooks there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnusableFile {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it, in one sentence.
+    /// The problem, in one sentence.
     pub why: String,
 }
 
 impl HookRegistry {
-    /// The file without which nobody can tell which hooks there are: one of the settings, the list of trusted folders, or the
-    /// hooks of an extension that is active. Gemini CLI does not start with the first two, and goes on without the third.
+    /// The first unreadable file that decides which hooks there are: one of the settings, the list of trusted folders, or the
+    /// hooks of an active extension. Gemini CLI does not start with the first two, and goes on without the third.
     pub fn unusable(&self, setup: &Setup) -> Option<UnusableFile> {
         let is_active = |path: &Path| {
             let inactive = setup.extensions.iter().filter(|it| !it.is_active());
@@ -42,8 +42,8 @@ impl HookRegistry {
         }
     }
 
-    /// The hooks of settings that do not run only because the folder is not trusted. What the folder itself switches off is among
-    /// them: it has no say in that.
+    /// The hooks of settings that do not run only because the folder is not trusted. Hooks that the folder itself disables are
+    /// among them: an untrusted folder has no say in that.
     pub fn withheld(setup: &Setup) -> Vec<Hook> {
         if setup.is_trusted() {
             return Vec::new();

@@ -1,7 +1,7 @@
-//! `trusted_hooks.json`: which hooks of a project Gemini CLI has told the user about.
+//! `trusted_hooks.json`: the hooks of a project that Gemini CLI has told the user about.
 //!
-//! It is not a lock: Gemini CLI runs hooks it sees for the first time, says so once, and writes them down. What it compares is
-//! a hook's name and command, not what the script does.
+//! It is not a lock: Gemini CLI runs hooks it sees for the first time, says so once, and writes them down. It compares a hook's
+//! name and command, not the script.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl TrustedHooks {
         Self { path, projects }
     }
 
-    /// The hooks of a project's settings that were never seen, by what they are called.
+    /// The names of hooks in a project's settings that were never seen.
     pub fn unseen(&self, project: &Path, hooks: &Map<String, Value>) -> Vec<String> {
         let known: HashSet<String> = self.known(project).into_iter().collect();
         let mut told = HashSet::new();
@@ -74,7 +74,7 @@ fn all(hooks: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     lists.flatten().filter(is_ours)
 }
 
-/// What makes a hook the same as one that was seen.
+/// The key by which a hook counts as seen.
 fn key(hook: &Value) -> String {
     let text = |key: &str| hook.get(key).and_then(Value::as_str).unwrap_or_default();
     let command = if text("type") == "command" {

@@ -11,7 +11,7 @@ use dialect::{Engine, UntranslatedPattern};
 
 /// After so many steps back a pattern is given up. Sane ones take a few dozen.
 const STEPS: usize = 100_000;
-/// Nobody writes longer patterns, and engines take them apart recursively.
+/// Real patterns are shorter, and engines take them apart recursively.
 const LONGEST: usize = 4096;
 const DEEPEST: usize = 100;
 
@@ -22,7 +22,7 @@ pub(crate) enum PatternMatch {
     Certain(bool),
     /// It is no regular expression, and is compared letter for letter.
     Literal(bool),
-    /// Nobody can tell, for this reason.
+    /// Undecidable, for this reason.
     Unknown(&'static str),
 }
 

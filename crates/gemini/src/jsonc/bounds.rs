@@ -1,7 +1,7 @@
-//! How much of a text is taken: what is valid JSON can still be more than a process has room for.
+//! Bounds on a text: valid JSON can still need more memory than a process has.
 
-/// How deep values may lie in each other. Gemini CLI itself gives up somewhere above 1,500; with every copy of a value as deep as
-/// the value, this is what fits on the stack of any thread.
+/// How deep values may nest. Gemini CLI itself gives up at a depth above 1,500; with every copy of a value as deep as the value,
+/// this fits on the stack of any thread.
 pub(crate) const DEEPEST: usize = 512;
 
 /// How many values there may be. One of two bytes takes a hundred in memory.

@@ -18,7 +18,7 @@ pub(crate) struct JsoncTree {
 pub(crate) struct JsoncNode {
     /// Its bytes.
     pub(crate) span: Range<usize>,
-    /// What is in it: nothing unless it is a list or an object.
+    /// Its children: none unless it is a list or an object.
     pub(crate) children: Vec<JsoncChild>,
     /// Those of a large object by key, so that each is found without looking at all the others.
     by_key: Vec<usize>,
@@ -66,8 +66,8 @@ impl JsoncTree {
         Some(self.find(way)?.child(last.as_ref())?.start)
     }
 
-    /// All of it as JavaScript reads it, as far as we have values for it: half of a surrogate pair becomes what it becomes when
-    /// written anywhere, and a number without end the largest there is.
+    /// All of it as JavaScript reads it, as far as we have values for it: half of a surrogate pair becomes the replacement
+    /// character, as when it is written, and an infinite number the largest one.
     pub(super) fn value(&self) -> Value {
         self.root.value(&self.plain.text)
     }

@@ -27,18 +27,18 @@ impl OwnedDir {
         &self.path
     }
 
-    /// What the disk knows of it.
+    /// Its metadata.
     pub fn metadata(&self) -> io::Result<Metadata> {
         fs::symlink_metadata(&self.path)
     }
 
-    /// Tells others that it is in use, where directories can be opened: here nobody is known to be dead.
+    /// Locks it, where directories can be opened: here no process is known to be dead.
     pub fn lock(&self) -> bool {
         false
     }
 
-    /// Removes it, with all that is in it, and follows no link. The mark goes last: who is killed meanwhile leaves what is still known
-    /// as ours.
+    /// Removes it with its content, and follows no link. The mark goes last: a process that is killed meanwhile leaves a
+    /// directory that is still known as ours.
     pub fn clear(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
@@ -63,7 +63,7 @@ impl OwnedDir {
         fs::remove_dir(&self.path)
     }
 
-    /// Nobody can tell here.
+    /// Cannot be told here.
     #[expect(clippy::unused_self, reason = "elsewhere it matters")]
     pub(super) fn is_own(&self) -> bool {
         true
@@ -79,7 +79,7 @@ impl OwnedDir {
         Ok(true)
     }
 
-    /// Whether something in it has that name.
+    /// Whether an entry has that name.
     pub(crate) fn has(&self, name: &str) -> bool {
         fs::symlink_metadata(self.path.join(name)).is_ok()
     }

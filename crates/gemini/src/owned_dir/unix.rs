@@ -1,4 +1,4 @@
-//! A directory that is held open, on systems where all can be done to what is open.
+//! A directory that is held open, on systems where every operation works on open directories.
 
 mod remove;
 
@@ -15,7 +15,8 @@ use rustix::process::geteuid;
 
 use super::{FileIdentity, MARK, odd};
 
-/// A directory, and the one that it lies in: whatever is put in their places meanwhile, these are the ones that were looked at.
+/// A directory and its parent, both held open: if another process replaces their paths meanwhile, these stay the ones that were
+/// checked.
 #[derive(Debug)]
 pub struct OwnedDir {
     path: PathBuf,
@@ -30,7 +31,7 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 const BESIDE: OFlags = DIRECTORY.union(OFlags::PATH);
 #[cfg(not(target_os = "linux"))]
 const BESIDE: OFlags = DIRECTORY;
-/// What is no file must not make us wait.
+/// A file that is no regular file must not block us.
 const FILE: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
@@ -60,23 +61,23 @@ impl OwnedDir {
         &self.path
     }
 
-    /// The directory itself, for whoever makes something in it.
+    /// The directory itself, to make files in it.
     pub(crate) fn handle(&self) -> io::Result<File> {
         self.directory.try_clone()
     }
 
-    /// What the disk knows of it.
+    /// Its metadata.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.directory.metadata()
     }
 
-    /// Tells others that it is in use, for as long as it is held. False if somebody else has told so.
+    /// Locks it for as long as it is held. False if another process holds the lock.
     pub fn lock(&self) -> bool {
         self.directory.try_lock().is_ok()
     }
 
-    /// Removes it, with all that is in it, and follows no link. The mark goes last: who is killed meanwhile leaves what is still known
-    /// as ours.
+    /// Removes it with its content, and follows no link. The mark goes last: a process that is killed meanwhile leaves a
+    /// directory that is still known as ours.
     pub fn clear(&self) -> io::Result<()> {
         remove::all_but(MARK, &self.directory)?;
         self.remove_bare()
@@ -97,7 +98,7 @@ impl OwnedDir {
         Ok(unlinkat(&self.beside, &self.name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Whether nobody else owns it.
+    /// Whether it belongs to this user.
     pub(super) fn is_own(&self) -> bool {
         self.metadata().is_ok_and(|about| is_own(&about))
     }
@@ -112,12 +113,12 @@ impl OwnedDir {
         Ok(true)
     }
 
-    /// Whether something in it has that name.
+    /// Whether an entry has that name.
     pub(crate) fn has(&self, name: &str) -> bool {
         statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// So many bytes of a file in it, or none if there is none. It is an error if somebody else owns it.
+    /// So many bytes of a file in it, or `None` if there is none. It is an error if another user owns it.
     pub(crate) fn read(&self, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
         let file = match openat(&self.directory, name, FILE, Mode::empty()) {
             Ok(file) => File::from(file),

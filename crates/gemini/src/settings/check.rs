@@ -8,15 +8,15 @@ use serde_json::{Map, Number, Value};
 use super::edit::kind;
 use super::schema::{self, KeyShape, ValueKind};
 
-/// Something at a path of keys that does not fit.
+/// A value at a path of keys that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SettingsMisfit {
     pub(super) keys: Vec<String>,
     pub(super) sentence: String,
 }
 
-/// Checks an object whose variables are filled in. It is changed only if all of it fits. What is told is what was `written`: the
-/// value of a variable may be a secret.
+/// Checks an object whose variables are filled in. It is changed only if all of it fits. Messages show the value as `written`:
+/// the value of a variable may be a secret.
 pub(super) fn check(
     object: &mut Map<String, Value>,
     written: &Map<String, Value>,
@@ -40,7 +40,7 @@ struct SettingsCheck<'a> {
 }
 
 impl SettingsCheck<'_> {
-    /// The value as it is meant. What does not fit is told.
+    /// The value as it is meant. Values that do not fit are reported.
     fn value(&mut self, shape: &KeyShape, value: &Value) -> Value {
         let shape = shape.resolved();
         match (shape.kind, value) {
@@ -116,7 +116,7 @@ impl SettingsCheck<'_> {
             if attempt.misfits.is_empty() {
                 return fitted;
             }
-            // What is wrong inside an object says more than that it is none of the others.
+            // A problem inside an object is more telling than the remark that it fits no other shape.
             let is_deeper = |found: &SettingsMisfit| found.keys.len() > self.path.len();
             if attempt.misfits.iter().any(is_deeper) {
                 first = attempt.misfits;
@@ -136,7 +136,7 @@ impl SettingsCheck<'_> {
         fitted
     }
 
-    /// What the file has at the place where we are.
+    /// The file's value at the current path.
     fn as_written(&self) -> Option<&Value> {
         let (first, rest) = self.path.split_first()?;
         let start = self.written.get(first)?;

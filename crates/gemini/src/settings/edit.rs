@@ -1,4 +1,4 @@
-//! Changing a settings file: comments, order and layout stay, two writers do not lose each other's change, and nobody sees
+//! Changing a settings file: comments, order and layout stay, two writers do not lose each other's change, and no reader sees
 //! half a file.
 
 mod diff;
@@ -22,15 +22,15 @@ use write::EditTarget;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// What is there is not ours to overwrite.
+    /// The existing file is not ours to overwrite.
     #[error("`{path}` {source}")]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: ReadError,
     },
-    /// What the file would be after the change nobody could read, or not we ourselves.
+    /// The changed file would be unreadable, for Gemini CLI or for us.
     #[error("`{path}` is left as it is: after the change it {source}")]
     Spoiled {
         /// The file.
@@ -45,7 +45,7 @@ pub enum EditError {
         path: PathBuf,
         /// The key, with dots.
         key: String,
-        /// What is there.
+        /// The existing value.
         found: &'static str,
         /// What should be.
         expected: &'static str,
@@ -55,7 +55,7 @@ pub enum EditError {
     LeadsNowhere {
         /// The link.
         path: PathBuf,
-        /// What it says.
+        /// The link's target.
         to: PathBuf,
     },
     /// A link leads out of the directory that it should be in.
@@ -65,7 +65,7 @@ pub enum EditError {
         path: PathBuf,
         /// Where it leads.
         real: PathBuf,
-        /// What it leads out of.
+        /// The directory that it leads out of.
         root: PathBuf,
     },
     /// The system does not let us write.
@@ -73,7 +73,7 @@ pub enum EditError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Another process has been writing for too long.
@@ -84,7 +84,7 @@ pub enum EditError {
     },
 }
 
-/// Whether an edit changed anything.
+/// Whether an edit changed the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditOutcome {
     /// The file is new, or other than it was.
@@ -93,7 +93,7 @@ pub enum EditOutcome {
     No,
 }
 
-/// Changes a settings file, or makes it. What the closure returns as an error leaves the file as it was. No other file of its
+/// Changes a settings file, or makes it. An error of the closure leaves the file as it was. No other file of its
 /// directory can be changed meanwhile, so the closure should neither take long nor call this again.
 ///
 /// ```
@@ -120,7 +120,7 @@ pub fn edit<E: From<EditError>>(
     EditTarget::open(path)?.edit(change)
 }
 
-/// The same for a file of somebody else's directory: if a link leads out of that, nothing is changed.
+/// The same for a file in another author's directory: if a link leads out of it, nothing is changed.
 pub fn edit_within<E: From<EditError>>(
     root: &Path,
     path: &Path,
@@ -137,7 +137,7 @@ pub(crate) fn edit_private<E: From<EditError>>(
     EditTarget::private(path)?.edit(change)
 }
 
-/// What a value is, in words.
+/// The kind of a value, in words.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

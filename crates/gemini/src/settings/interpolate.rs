@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::paths::Vars;
 
-/// What hooks are told of where they run. Whoever runs inside a hook has those of that one, which are nobody else's.
+/// The variables that a hook gets about its surroundings. A process inside a hook has them, and they do not apply to its own
+/// hooks.
 const OF_HOOKS: [&str; 5] = [
     "GEMINI_PROJECT_DIR",
     "GEMINI_CWD",
@@ -47,11 +48,11 @@ impl<'a> VariableSource<'a> {
         object.values_mut().for_each(|value| self.fill(value));
     }
 
-    /// What has no value and no other one stays as it is written.
+    /// A variable without a value or a default stays as it is written.
     fn fill_text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
-        // Behind it nothing is closed: whoever opens one brace after the other has nobody look for the end of each.
+        // No brace is closed behind it, so a text of many open braces does not make us look for the end of each.
         let last = text.rfind('}').unwrap_or_default();
         while let Some(at) = rest.find('$') {
             out.push_str(&rest[..at]);
@@ -100,7 +101,7 @@ fn reference(text: &str, is_closed: bool) -> Option<VariableReference<'_>> {
     }
     let inner = behind.strip_prefix('{').filter(|_| is_closed)?;
     let inner = &inner[..inner.find('}')?];
-    // The name has at least one letter, whatever it is: `${:-x}` is a variable called `:-x`.
+    // The name has at least one letter, of any kind: `${:-x}` is a variable called `:-x`.
     let first = inner.chars().next()?.len_utf8();
     let split = inner[first..].find(":-").map(|at| at + first);
     Some(VariableReference {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::schema::{self, MergeStrategy};
 
-/// The settings that hold: what the files say, the weakest first, over the defaults.
+/// The merged settings: the contents of the files, the weakest first, over the defaults.
 pub(crate) fn merge<'a>(files: impl Iterator<Item = &'a Map<String, Value>>) -> Map<String, Value> {
     let mut merged = schema::defaults();
     for file in files {

@@ -1,4 +1,4 @@
-//! Keys of older versions, read as what they mean today. The file stays as it is; Gemini CLI itself would rewrite it.
+//! Keys of older versions, read with their meaning of today. The file stays as it is; Gemini CLI itself would rewrite it.
 
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ const TURNED: [(&[&str], &str, &str); 4] = [
     ),
 ];
 
-/// Keys that were elsewhere, or of which Gemini CLI once knew something.
+/// Keys that had another place, or that older versions of Gemini CLI knew.
 const MOVED: [(&[&str], &str); 9] = [
     (&["tools", "approvalMode"], "general.defaultApprovalMode"),
     (&["experimental", "plan"], "general.plan.enabled"),

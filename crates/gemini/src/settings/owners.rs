@@ -1,8 +1,8 @@
-//! Who can write a file of the system's: itself, and every directory on the way to it.
+//! Write permissions of a file of the system's and of every directory on the way to it.
 
 use std::path::Path;
 
-/// Whether somebody other than root can change what is read at a path.
+/// Whether another user than root can change the file at a path.
 #[cfg(unix)]
 pub(super) fn is_open_to_others(path: &Path) -> bool {
     let real = path.canonicalize();

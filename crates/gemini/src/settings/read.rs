@@ -21,7 +21,7 @@ pub(crate) struct SettingsReading {
 }
 
 impl SettingsReading {
-    /// Reads the files that count, whatever the workspace's trust.
+    /// Reads the files that count, with any trust of the workspace.
     pub(crate) fn from_files(home: &GeminiHome, workspace: &Path, vars: Vars<'_>) -> Self {
         let mut reading = Self {
             settings: Settings::read(home, workspace),
@@ -40,14 +40,14 @@ impl SettingsReading {
                 say_what_it_ends(misfit, content);
             }
             rename_theme(file.scope, content);
-            // What is a mistake for the CLI is not worth a second word.
+            // A mistake that the CLI reports itself is not reported twice.
             misfits.extend(new(odd, &misfits));
             reading.notices.extend(notices(file, misfits));
         }
         reading
     }
 
-    /// Leaves out the system's files that others can write, and names those that cannot be read.
+    /// Skips the system's files that others can write, and names unreadable ones.
     fn leave_out(&mut self) {
         let notices = &mut self.notices;
         self.settings.files.retain(|file| {
@@ -91,8 +91,8 @@ fn new(mut odd: Vec<SettingsMisfit>, told: &[SettingsMisfit]) -> Vec<SettingsMis
     odd
 }
 
-/// What is no text among the names of disabled skills ends Gemini CLI: it wants small letters of it, also of a number in the place of
-/// the list.
+/// An entry of the disabled skills that is no text ends Gemini CLI: it converts each to small letters, and a number in the place
+/// of the list too.
 fn say_what_it_ends(misfit: &mut SettingsMisfit, content: &Map<String, Value>) {
     const DISABLED: [&str; 2] = ["skills", "disabled"];
     let Some(rest) = misfit.keys.strip_prefix(&DISABLED.map(str::to_owned)) else {

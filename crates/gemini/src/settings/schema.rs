@@ -33,11 +33,11 @@ pub(super) struct KeyShape {
     /// The words that may stand here.
     #[serde(default)]
     pub(super) options: Vec<String>,
-    /// What the items of a list are.
+    /// The shape of a list's items.
     pub(super) items: Option<Box<KeyShape>>,
     /// The keys that are known.
     pub(super) keys: Option<BTreeMap<String, KeyShape>>,
-    /// What stands at keys that are not.
+    /// The shape of additional properties (keys not listed in `keys`).
     pub(super) others: Option<Box<KeyShape>>,
     others_merge: Option<MergeStrategy>,
     /// Whether a key that is not known is a mistake for Gemini CLI too.
@@ -74,7 +74,7 @@ pub(super) enum MergeStrategy {
     Concat,
     /// The same, each item once.
     Union,
-    /// Objects are merged key by key, but not what is in them.
+    /// Objects are merged key by key, but not the values in them.
     ShallowMerge,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn root() -> &'static KeyShape {
     &TABLE.root
 }
 
-/// What holds where no file says anything.
+/// The settings without any file.
 pub(super) fn defaults() -> Map<String, Value> {
     match root().defaults() {
         Some(Value::Object(object)) => object,
@@ -116,8 +116,8 @@ pub(super) fn defaults() -> Map<String, Value> {
 
 /// How files are merged at a path of keys.
 ///
-/// The rule for keys that are not known is looked up one level too high, as in Gemini CLI 0.61: a list at an event of `hooks`
-/// that nobody knows takes the place of the weaker one.
+/// The rule for unknown keys is looked up one level too high, as in Gemini CLI 0.61: a list at an unknown event of `hooks`
+/// replaces the weaker one.
 pub(super) fn strategy(path: &[&str]) -> Option<MergeStrategy> {
     let mut parent: Option<&KeyShape> = None;
     let mut current = root();

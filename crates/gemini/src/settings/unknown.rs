@@ -1,4 +1,4 @@
-//! Keys that Gemini CLI passes over without a word, and what was probably meant.
+//! Keys that Gemini CLI ignores without a word, and the key that was probably meant.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ const SECTIONS: [&str; 8] = [
     "tools",
 ];
 
-/// The keys that nobody knows.
+/// The unknown keys.
 pub(super) fn unknown(object: &Map<String, Value>) -> Vec<SettingsMisfit> {
     let mut found = Vec::new();
     let mut path = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn unknown(object: &Map<String, Value>) -> Vec<SettingsMisfit> {
                 within(shape, inner, &mut path, &mut found);
                 path.pop();
             }
-            // A section that is not known may be somebody else's; one that is nearly known is a slip.
+            // An unknown section may be another program's; one that is nearly known is a slip.
             (None, _) if nearest(schema::root(), key).is_some() => {
                 found.push(misfit(schema::root(), &[key]));
             }

@@ -1,4 +1,5 @@
-//! What a model is told: which skills there are, and what the one says that it activates. Gemini CLI's words, unescaped as they are there.
+//! Texts for the model: the list of skills, and the instructions of an activated one. Gemini CLI's words, unescaped as they are
+//! there.
 
 use super::SkillDefinition;
 use super::tree::folder_tree;
@@ -15,7 +16,7 @@ pub fn available_skills<'a>(skills: impl IntoIterator<Item = &'a SkillDefinition
     )
 }
 
-/// The answer to whoever activates a skill that is not there.
+/// The answer to the activation of an unknown skill.
 pub fn not_found<'a>(name: &str, skills: impl IntoIterator<Item = &'a SkillDefinition>) -> String {
     let names: Vec<&str> = skills
         .into_iter()
@@ -28,7 +29,7 @@ pub fn not_found<'a>(name: &str, skills: impl IntoIterator<Item = &'a SkillDefin
 }
 
 impl SkillDefinition {
-    /// What the list of skills says of it.
+    /// Its entry in the list of skills.
     pub fn entry(&self) -> String {
         format!(
             "  <skill>\n    <name>{}</name>\n    <description>{}</description>\n    <location>{}</location>\n  </skill>",

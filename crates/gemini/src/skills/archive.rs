@@ -1,4 +1,4 @@
-//! A `.skill` file: a zip archive from somebody else.
+//! A `.skill` file: a zip archive of unknown origin.
 
 mod directory;
 
@@ -24,15 +24,15 @@ pub enum ArchiveError {
     Io {
         /// The archive.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// There is no place for what is in it.
+    /// Its content cannot be written.
     #[error("cannot unpack `{path}`: {source}")]
     Unwritable {
         /// The archive.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// It is no zip archive, or a broken one.
@@ -40,7 +40,7 @@ pub enum ArchiveError {
     Zip {
         /// The archive.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: ZipError,
     },
     /// A name leads out of the archive.
@@ -95,12 +95,12 @@ pub enum ArchiveError {
         /// The archive.
         path: PathBuf,
     },
-    /// Somebody does not want it any more.
+    /// The caller stopped it.
     #[error("stopped")]
     Stopped,
 }
 
-/// Unpacks an archive into a directory that is there and empty, as long as nobody wants it to stop. Whatever the archive says of itself,
+/// Unpacks an archive into an existing, empty directory, until the caller stops it. The archive's own figures are not believed:
 /// no more is read than it has, no more is written than is allowed, and nothing outside the directory.
 pub fn unpack(path: &Path, into: &Path, is_stopped: &dyn Fn() -> bool) -> Result<(), ArchiveError> {
     let mut unpacker = ArchiveUnpacker {
@@ -173,7 +173,7 @@ impl ArchiveUnpacker<'_> {
         set_mode(&written, mode).map_err(self.unwritable())
     }
 
-    /// Makes a directory, and those that it lies in.
+    /// Makes a directory, and its parents.
     fn make_folders(&mut self, place: &Path) -> Result<(), ArchiveError> {
         if self.folders.contains(place) || place == Path::new("") {
             return Ok(());
@@ -231,7 +231,7 @@ impl ArchiveUnpacker<'_> {
         let is_inside = place
             .components()
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        // A backslash is a letter here, and a separator elsewhere.
+        // A backslash is a letter here, and a separator on Windows.
         let is_plain = !name.contains(['\\', '\0']);
         let depth = place.components().count();
         if !is_inside || !is_plain || depth == 0 {
@@ -301,7 +301,7 @@ fn is_in_the_way(error: &io::Error) -> bool {
     matches!(error.kind(), AlreadyExists | NotADirectory)
 }
 
-/// A file or a directory, as far as the archive says what it is.
+/// A file or a directory, as far as the archive says.
 fn is_ordinary(mode: Option<u32>) -> bool {
     const KIND: u32 = 0o170_000;
     const FILE: u32 = 0o100_000;

@@ -27,7 +27,7 @@ pub struct LoadCandidate {
     pub path: PathBuf,
     /// Where it was found.
     pub tier: DiscoveryTier,
-    /// What the skill is called, if it is one.
+    /// The skill's name, if it is one.
     pub name: Option<String>,
     /// What became of it.
     pub fate: LoadOutcome,
@@ -35,11 +35,11 @@ pub struct LoadCandidate {
     pub tokens: Option<(u64, u64)>,
     /// Another candidate that is the same file on another way.
     pub same_file_as: Option<PathBuf>,
-    /// Why its front matter was read line by line, if it was: what is there may not be what was meant.
+    /// Why its front matter was read line by line, if it was: the values may not be the intended ones.
     pub not_yaml: Option<String>,
     /// Where its directory or its file leads, if that is a link.
     pub links_to: Option<PathBuf>,
-    /// Whether somebody should do something about it.
+    /// How urgent a correction is.
     pub severity: Option<LoadSeverity>,
 }
 
@@ -65,12 +65,12 @@ pub enum LoadOutcome {
     LeftOut(String),
     /// It is where a skill should be, and is none.
     Refused(String),
-    /// It is where Gemini CLI does not look, or called what it does not look for.
+    /// Gemini CLI does not look in its place, or for its name.
     NotLookedFor(String),
 }
 
 impl CheckedSkills {
-    /// Looks at all that a manager has loaded, and at what it has not.
+    /// Looks at all files that a manager has loaded, and at the others.
     pub fn from_manager(manager: &SkillManager) -> Self {
         let mut candidates = Vec::new();
         let known = KnownSkills::from_manager(manager);
@@ -93,7 +93,7 @@ impl CheckedSkills {
     }
 }
 
-/// What a manager has, by name: there may be as many skills as names that are disabled.
+/// The skills of a manager, by name: there may be as many skills as disabled names.
 struct KnownSkills<'a> {
     switched_off: Option<&'a String>,
     skills: HashMap<&'a str, &'a SkillDefinition>,
@@ -151,7 +151,7 @@ fn of_place(place: &SkillPlace, known: &KnownSkills<'_>) -> Vec<LoadCandidate> {
     candidates
 }
 
-/// What is wrong in a place that does not count hurts nobody yet, and nothing is wrong with one file that is found on two ways.
+/// A problem in a place that does not count is harmless yet, and one file that is found on two ways is no problem.
 fn severity(candidate: &LoadCandidate, place: &SkillPlace) -> Option<LoadSeverity> {
     match &candidate.fate {
         LoadOutcome::Loaded | LoadOutcome::Disabled(_) => None,

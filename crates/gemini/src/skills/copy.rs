@@ -1,4 +1,4 @@
-//! A directory of somebody else's, copied: within bounds, and without what leads out of it.
+//! Copying a directory of unknown origin: within bounds, and without links out of it.
 
 mod target;
 
@@ -26,7 +26,7 @@ pub(super) const DEEPEST: usize = 32;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {
-    /// A link leads somewhere else.
+    /// A link leads out of the package.
     #[error("`{0}` is a link that points outside `{1}`")]
     LeadsOut(PathBuf, PathBuf),
     /// A pipe, a socket or a device.
@@ -44,7 +44,7 @@ pub enum CopyError {
     /// Directories in directories without end.
     #[error("`{0}` lies more than {DEEPEST} directories deep")]
     TooDeep(PathBuf),
-    /// Somebody does not want it any more.
+    /// The caller stopped it.
     #[error("stopped")]
     Stopped,
     /// There is no place for it, or none that can be written.
@@ -52,7 +52,7 @@ pub enum CopyError {
     Unwritable {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// It cannot be read.
@@ -60,7 +60,7 @@ pub enum CopyError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! What is no hook: unknown events, odd values, a `type` that is none.
+//! Entries that are no hooks: unknown events, invalid values, an unknown `type`.
 
 use super::super::names::{claude_event, other_event};
 use super::super::{HookProblem, HookRegistry, LeftOut};

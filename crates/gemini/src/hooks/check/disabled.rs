@@ -35,10 +35,10 @@ pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     }
 }
 
-/// Switches that nobody can read.
+/// Switches of a wrong type.
 fn odd(report: &mut FindingReport<'_>, path: &Path, config: Option<&Value>) {
     const NOTHING: (LintSeverity, &str) = (LintSeverity::Error, "it switches nothing off");
-    // What is added to the list of the defaults becomes an item of it.
+    // A value that is added to the list of the defaults becomes an item of it.
     const ONE: (LintSeverity, &str) = (
         LintSeverity::Warning,
         "Gemini CLI complains, and takes it for a list of that one name",

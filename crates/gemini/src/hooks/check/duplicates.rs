@@ -1,4 +1,4 @@
-//! What is written twice: keys, of which only the last counts, and hooks, which run once.
+//! Duplicates: keys, of which only the last counts, and hooks, which run once.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Keys that Gemini CLI passes over without a word, where hooks are written, and what was probably meant.
+//! Keys among hooks that Gemini CLI ignores without a word, and the key that was probably meant.
 
 use super::super::names::nearest;
 use super::super::{HookEvent, HookRegistry};
@@ -20,13 +20,13 @@ const HOOK: [&str; 7] = [
     "failOpen",
 ];
 
-/// A key that nobody knows, and where it begins.
+/// An unknown key, and where it begins.
 struct UnlistedKey {
     key: String,
     start: usize,
-    /// What it stands in: an event, or a section of the settings.
+    /// Its parent: an event, or a section of the settings.
     subject: String,
-    /// What that is.
+    /// The kind of its parent.
     within: KeyContext,
 }
 

@@ -1,4 +1,4 @@
-//! Matchers that can never match, or that nobody looks at.
+//! Matchers that can never match, or that are ignored.
 
 use std::collections::HashSet;
 
@@ -57,7 +57,7 @@ fn about(hook: &Hook) -> Vec<MatcherSubject> {
     }
 }
 
-/// A matcher as it is repeated: nobody reads hundreds of thousands of letters.
+/// A matcher for a message, shortened.
 fn shown(pattern: &str) -> String {
     match pattern.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &pattern[..end]),

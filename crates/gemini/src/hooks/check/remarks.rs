@@ -9,7 +9,7 @@ use super::{FindingReport, LintSeverity, UnplacedFinding};
 pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     let findings = report.findings.iter();
     let told: HashSet<_> = findings.map(|it| (it.path.clone(), it.place)).collect();
-    // Gemini CLI does not start with it, and nobody who wants hooks goes on.
+    // Gemini CLI does not start with it, and a run with hooks is refused.
     let unusable = registry.unusable(report.setup).map(|it| it.path);
     for notice in notices(report.setup, registry) {
         let is_told = told.contains(&(notice.path.clone(), notice.place));

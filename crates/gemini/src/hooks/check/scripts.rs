@@ -1,4 +1,4 @@
-//! Whether what a hook runs is there. Nothing is run: the command is read as far as a shell would read it the same way.
+//! Whether a hook's program is there. Nothing is run: the command is read as far as a shell would read it the same way.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ const INTERPRETERS: [&str; 14] = [
     "perl", "deno", "bun",
 ];
 
-/// What a shell does itself, or what only it can find.
+/// Commands that a shell runs itself, or that only it can find.
 const BUILTINS: [&str; 38] = [
     "[", "[[", "!", "(", "((", ":", ".", "{", "alias", "bg", "cd", "command", "declare", "echo",
     "eval", "exec", "exit", "export", "false", "for", "function", "if", "let", "local", "printf",
@@ -60,7 +60,7 @@ pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
     }
 }
 
-/// What a file is wanted for.
+/// The purpose of a file.
 #[derive(Clone, Copy, PartialEq)]
 enum FileUse {
     Run,
@@ -191,7 +191,7 @@ impl ScriptContext<'_> {
     }
 }
 
-/// The words of the first command, without the variables set for it. None if a shell would have to say what they are.
+/// The words of the first command, without the variables set for it. `None` if only a shell can expand them.
 pub(super) fn simple_command(command: &str) -> Option<Vec<String>> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,4 @@
-//! The first line of a script that is to run by itself: whether what it names can run it.
+//! The first line of an executable script: whether its interpreter is there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry, path: &Pat
     report.add_at(path, Some(TextPosition { line: 1, column: 1 }), found);
 }
 
-/// What is behind `#!`, if a file begins like that.
+/// The text behind `#!`, if a file begins like that.
 fn first_line(path: &Path) -> Option<String> {
     let bytes = file::first_bytes(path, LONGEST)?;
     let line = bytes.strip_prefix(b"#!")?;

@@ -32,7 +32,7 @@ pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
     report.add_to(entry, "command", found);
 }
 
-/// Whether a command certainly prints text that is no JSON: one program, and what it prints is known.
+/// Whether a command certainly prints text that is no JSON: one program, with known output.
 fn prints_text(command: &str, workspace: &Path) -> bool {
     let needs_a_shell = command.contains(['|', ';', '&', '<', '>', '\n', '$', '`', '*', '?', '~']);
     if needs_a_shell {

@@ -39,7 +39,7 @@ pub(super) fn look_at_script(report: &mut FindingReport<'_>, entry: &HookEntry, 
     }
 }
 
-/// The same for what is written in the settings themselves.
+/// The same for a command in the settings themselves.
 pub(super) fn look_at_command(report: &mut FindingReport<'_>, entry: &HookEntry) {
     if answers_claude(&entry.hook.command) {
         let found = misunderstood(entry.hook.display_name(), "command");
@@ -133,7 +133,7 @@ fn exits_with_one(text: &str) -> bool {
         && !text.contains("continue")
 }
 
-/// The same for a command, which usually runs something that may say no: nothing may come behind.
+/// The same for a command, which usually runs a program that may say no: no other command may follow.
 fn ends_with_one(command: &str) -> bool {
     const NOTHING: [&str; 7] = ["", "fi", "done", "esac", "exit", "0", "true"];
     let behind = ["exit 1", "exit(1)"]
@@ -151,7 +151,7 @@ fn exits(text: &str, code: &str) -> bool {
     lines.any(|line| exit_at(line, code).is_some())
 }
 
-/// The events at which an objection changes anything, if only that a result is hidden or that the agent goes on.
+/// The events at which an objection has an effect, if only that a result is hidden or that the agent goes on.
 pub(super) fn can_object(event: HookEvent) -> bool {
     can_block(event)
         || matches!(
@@ -206,7 +206,7 @@ fn code_of(line: &str) -> &str {
     line.split(" # ").next().unwrap_or(line)
 }
 
-/// Whether something on a line may be heard: on stdout or stderr, not in a file, a variable or another program.
+/// Whether a command on a line may be heard: on stdout or stderr, not in a file, a variable or another program.
 fn speaks(line: &str) -> bool {
     const CALLS: [&str; 7] = [
         "print(",
@@ -246,7 +246,7 @@ fn is_heard(command: &str) -> bool {
     words.next().is_some_and(|word| SPEAKERS.contains(&word)) && !goes_elsewhere
 }
 
-/// A line without what is put into its place: `$(…)` and the like.
+/// A line without its substitutions: `$(…)` and the like.
 fn without_captured(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut depth = 0_usize;

@@ -1,4 +1,4 @@
-//! Timeouts that are not what they look like: the unit is the millisecond, and Claude Code's is the second.
+//! Suspicious timeouts: the unit is the millisecond, and Claude Code's is the second.
 
 use std::time::Duration;
 

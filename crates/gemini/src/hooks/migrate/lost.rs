@@ -1,11 +1,11 @@
-//! What a hook of Claude Code's loses on the way, a sentence each.
+//! The parts of a Claude Code hook that are lost in translation, a sentence each.
 
 use serde_json::Value;
 
 use super::SourceSpot;
 use super::timeout::{milliseconds, usual};
 
-/// What is written in a hook and means nothing to Gemini CLI.
+/// The fields of a hook that mean nothing to Gemini CLI.
 pub(super) fn fields(spot: &SourceSpot<'_>, hook: &Value) -> Vec<String> {
     let fields = hook.as_object().into_iter().flatten();
     let lost = fields.filter_map(|(name, value)| Some((name, sentence(spot, name, value)?)));
@@ -13,7 +13,7 @@ pub(super) fn fields(spot: &SourceSpot<'_>, hook: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What is lost with a field, if anything is.
+/// The sentence on a lost field, if it had an effect.
 fn sentence(spot: &SourceSpot<'_>, name: &str, value: &Value) -> Option<String> {
     let is_off = matches!(value, Value::Bool(false) | Value::Null);
     let said = match name {

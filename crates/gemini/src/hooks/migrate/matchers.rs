@@ -6,16 +6,16 @@ use super::super::names::CLAUDE_TOOLS;
 use super::super::{HookEvent, MatcherKind};
 use crate::js::regex::{self, PatternMatch};
 
-/// What becomes of a matcher: as many as it takes, and what is lost.
+/// A translated matcher: one or several, and the lost parts.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct TranslatedMatcher {
     pub(super) matchers: Vec<Option<String>>,
-    /// What is lost, and why.
+    /// The lost parts, and why.
     pub(super) lost: Vec<(String, String)>,
     pub(super) remarks: Vec<String>,
 }
 
-/// The words of Claude Code's sessions, and what they are here.
+/// The words of Claude Code's sessions, and Gemini CLI's.
 const SESSION_WORDS: [(HookEvent, &str, Option<&str>); 10] = [
     (HookEvent::SessionStart, "startup", Some("startup")),
     (HookEvent::SessionStart, "resume", Some("resume")),
@@ -61,7 +61,7 @@ pub(super) fn tool(matcher: &str) -> TranslatedMatcher {
             out.push_str(piece);
         }
     }
-    // What follows `mcp__` in a pattern is not part of the word.
+    // The text behind `mcp__` in a pattern is not part of the word.
     let out = if matcher.contains("mcp__") {
         out.replace("__", "_")
     } else {
@@ -84,7 +84,7 @@ fn each_once(matcher: String) -> String {
     words.join("|")
 }
 
-/// A text as words and what is between them.
+/// A text as words and separators.
 fn pieces(text: &str) -> Vec<&str> {
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut pieces = Vec::new();

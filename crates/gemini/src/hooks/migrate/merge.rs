@@ -1,4 +1,4 @@
-//! Translated hooks among those that are there: what is there stays, what is missing is added once.
+//! Adding translated hooks to existing ones: existing hooks stay, missing ones are added once.
 
 use serde_json::{Map, Value};
 
@@ -6,8 +6,8 @@ use super::{ClaudeHooks, TranslatedDefinition};
 use crate::settings::kind;
 
 impl ClaudeHooks {
-    /// Adds what is missing to the `hooks` of settings, and says what that is. What is there stays as it is. An error names
-    /// the value that is in the way.
+    /// Adds missing hooks to the `hooks` of settings, and returns them. Existing ones stay as they are. An error names the value
+    /// that is in the way.
     pub fn merge_into(
         &self,
         hooks: &mut Map<String, Value>,
@@ -59,7 +59,7 @@ impl TranslatedDefinition {
     }
 }
 
-/// Whether a hook is in a list of definitions, for the same occasions. A timeout that somebody has changed since is theirs.
+/// Whether a hook is in a list of definitions, for the same occasions. A timeout that the user has changed since does not matter.
 fn is_there(list: &[Value], definition: &TranslatedDefinition, hook: &Map<String, Value>) -> bool {
     list.iter().any(|known| {
         let matcher = known.get("matcher").and_then(Value::as_str);

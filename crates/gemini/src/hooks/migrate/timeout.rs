@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Less than this looks like seconds, as `check` says: half a second becomes a whole one.
 const LEAST: u64 = 1000;
 
-/// What a timeout of Claude Code's is here, if Gemini CLI can count to it.
+/// A timeout of Claude Code in milliseconds, if Gemini CLI can count to it.
 pub(super) fn milliseconds(seconds: &Value) -> Option<u64> {
     let milliseconds = (seconds.as_f64()? * 1000.0).round();
     #[expect(

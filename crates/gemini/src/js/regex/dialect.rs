@@ -62,11 +62,11 @@ struct PatternTranslation<'a> {
     has_names: bool,
     /// Whether each open group looks behind.
     open: Vec<bool>,
-    /// Whether what was last is a place and no letter: JavaScript does not repeat those, which `regress` does not know.
+    /// Whether the last element is a position and no letter: JavaScript does not repeat positions, which `regress` does not know.
     is_edge: bool,
 }
 
-/// What an escape stands for.
+/// The meaning of an escape.
 enum RegexEscape {
     Letter(char),
     /// Members of a class, and whether all others are meant.
@@ -115,7 +115,7 @@ impl PatternTranslation<'_> {
         Some(())
     }
 
-    /// Whether a letter says how often what is before it comes.
+    /// Whether a letter is a quantifier.
     fn repeats(&self, letter: char) -> bool {
         matches!(letter, '*' | '+' | '?') || (letter == '{' && self.bounds().is_some())
     }
@@ -161,7 +161,7 @@ impl PatternTranslation<'_> {
         self.rest.by_ref().nth(bounds.chars().count());
     }
 
-    /// What is between a brace and the next, if it says how often.
+    /// The text between a brace and the next, if it is a quantifier.
     fn bounds(&self) -> Option<String> {
         let ahead = self.rest.clone();
         let ahead: String = ahead.take_while(|letter| *letter != '}').collect();
@@ -206,7 +206,7 @@ impl PatternTranslation<'_> {
         }
     }
 
-    /// What came before, by the number of its group; without such a group it is a letter by its octal number.
+    /// A reference to a group by its number; without such a group it is a letter by its octal number.
     fn back_reference(&mut self, first: char) -> Option<RegexEscape> {
         let mut digits = String::from(first);
         let mut ahead = self.rest.clone();
@@ -350,7 +350,7 @@ fn point(out: &mut String, letter: char) {
     let _ = write!(out, r"\u{{{:x}}}", u32::from(letter));
 }
 
-/// How many groups keep what they matched.
+/// How many groups capture.
 fn groups(pattern: &str) -> u32 {
     let mut count = 0;
     walk(pattern, |ahead| {
@@ -369,7 +369,7 @@ fn has_names(pattern: &str) -> bool {
     found
 }
 
-/// Shows what follows each opening parenthesis that opens a group.
+/// Calls `at` with the text behind each opening parenthesis of a group.
 fn walk(pattern: &str, mut at: impl FnMut(&str)) {
     let mut letters = pattern.char_indices();
     let mut in_class = false;

@@ -1,7 +1,7 @@
-//! All that is in a directory, removed without a path: no link leads anywhere, whoever puts one where meanwhile.
+//! Removes the content of a directory without a path: no link is followed, even if another process puts one there meanwhile.
 //!
-//! A directory in it is emptied into the outermost one, and gone then. So it does not matter how deep they stand in each other, and no
-//! more than two are open at a time.
+//! A directory in it is emptied into the outermost one, and then removed. So it does not matter how deep they nest, and no more
+//! than two are open at a time.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,10 +14,10 @@ use rustix::io::Errno;
 
 use super::open_directory;
 
-/// How many are removed. Whoever has more writes faster than we remove.
+/// How many entries are removed. With more, another process writes faster than we remove.
 const MOST: u32 = 10_000_000;
 
-/// Removes all that is in a directory but what has one name.
+/// Removes all entries of a directory but one.
 pub(super) fn all_but(kept: &str, top: &File) -> io::Result<()> {
     let mut removal = DirRemoval { top, steps: 0 };
     loop {
@@ -35,7 +35,7 @@ pub(super) fn all_but(kept: &str, top: &File) -> io::Result<()> {
     }
 }
 
-/// The names of what is in a directory.
+/// The names in a directory.
 pub(super) fn names(of: &File) -> io::Result<impl Iterator<Item = io::Result<OsString>> + use<>> {
     let entries = Dir::read_from(of)?;
     Ok(entries.filter_map(|entry| match entry {
@@ -74,7 +74,7 @@ impl DirRemoval<'_> {
             }
         }
         match unlinkat(self.top, name, AtFlags::REMOVEDIR) {
-            // Somebody wrote into it meanwhile, or some were passed over: it is come upon again.
+            // Another process wrote into it meanwhile, or some entries were skipped: it is found again.
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
             done => gone(done),
         }
@@ -109,7 +109,7 @@ impl DirRemoval<'_> {
     }
 }
 
-/// Somebody else may have removed it.
+/// Another process may have removed it.
 fn gone(removed: rustix::io::Result<()>) -> io::Result<()> {
     match removed {
         Err(Errno::NOENT) => Ok(()),
@@ -125,7 +125,8 @@ fn check_directory(beside: &File, name: &OsStr) -> io::Result<bool> {
     }
 }
 
-/// What is in a directory that nobody may write cannot be removed, not even by its owner: so we may do all.
+/// Entries of a directory without write permission cannot be removed, not even by its owner: so we give ourselves all
+/// permissions.
 fn open_for_all(beside: &File, name: &OsStr) -> io::Result<File> {
     let directory = match open_directory(beside, name) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -142,8 +143,8 @@ fn open_for_all(beside: &File, name: &OsStr) -> io::Result<File> {
     Ok(directory)
 }
 
-/// What cannot be opened cannot be given another mode through itself. Linux knows no way to name a directory that is no link, but has
-/// names for all that is open, also if it can be neither read nor written.
+/// A directory that cannot be opened cannot get another mode through its own descriptor. Linux has no way to name a directory
+/// that is no link, but it has names for open descriptors, also if they can be neither read nor written.
 #[cfg(target_os = "linux")]
 fn allow_all(beside: &File, name: &OsStr) -> io::Result<()> {
     use rustix::fs::{Mode, OFlags, openat};

@@ -55,7 +55,8 @@ impl SettingsDiff {
         }
     }
 
-    /// Items that go leave all others as they are. Else what is the same at both ends stays, and what is between is changed item by item.
+    /// Removed items leave all others as they are. Otherwise equal items at both ends stay, and the items between are changed one
+    /// by one.
     fn list(&mut self, old: &[Value], new: &[Value]) {
         if let Some(gone) = gone(old, new) {
             self.change(|layout, path| layout.remove_items(path, &gone));

@@ -14,7 +14,7 @@ pub struct SettingsDocument {
     path: PathBuf,
     text: String,
     object: Map<String, Value>,
-    /// How many bytes it may become: what we write we can read.
+    /// How many bytes it may become: we must be able to read our own text.
     longest: u64,
 }
 
@@ -40,13 +40,13 @@ impl SettingsDocument {
         &self.object
     }
 
-    /// What is at a path of keys.
+    /// The value at a path of keys.
     pub fn get(&self, keys: &[&str]) -> Option<&Value> {
         at(&self.object, keys)
     }
 
-    /// Puts a value at a path of keys, over what is there. Objects on the way are made. Of an object or a list only what is
-    /// different is written, so that comments in it stay.
+    /// Puts a value at a path of keys, over the existing one. Objects on the way are made. Of an object or a list only the
+    /// differences are written, so that comments in it stay.
     pub fn set(&mut self, keys: &[&str], value: Value) -> Result<(), EditError> {
         let Some((last, way)) = keys.split_last() else {
             return Ok(());
@@ -65,7 +65,7 @@ impl SettingsDocument {
         self.say(wanted)
     }
 
-    /// Takes out what is at a path of keys. False if nothing was there.
+    /// Removes the value at a path of keys. False if there was none.
     pub fn remove(&mut self, keys: &[&str]) -> Result<bool, EditError> {
         let Some((last, way)) = keys.split_last() else {
             return Ok(false);
@@ -121,7 +121,7 @@ impl SettingsDocument {
         }
     }
 
-    /// Changes the text until it says what is wanted.
+    /// Changes the text until it has the wanted content.
     fn say(&mut self, wanted: Map<String, Value>) -> Result<(), EditError> {
         let (old, new) = (Value::Object(self.object.clone()), Value::Object(wanted));
         let text = diff::apply(self.text.clone(), &old, &new);

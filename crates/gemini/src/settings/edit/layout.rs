@@ -1,4 +1,4 @@
-//! How a text is laid out, and how to put something in or take it out so that it still looks the same.
+//! The layout of a text, and how to add or remove a value so that it still looks the same.
 
 mod put;
 mod remove;

@@ -1,4 +1,4 @@
-//! What those left who were killed while they wrote.
+//! Leftovers of writers that were killed.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use super::write::BESIDE;
 
-/// Somebody on another machine may be at a younger one: not every file system locks across.
+/// A process on another machine may be using a younger one: not every file system locks across.
 const YOUNG: Duration = Duration::from_mins(1);
 
-/// Removes files that were to take the place of a file of a directory, and never will. Whoever calls has the lock of the directory.
+/// Removes files that were to replace a file of a directory, and never will. The caller has the lock of the directory.
 pub(super) fn clear(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         // Links are not followed.

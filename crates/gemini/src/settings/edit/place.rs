@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::EditError;
 
-/// Where a path leads, which may be where nothing is yet. A link must lead to something: where it says that a file should be made,
-/// somebody else decided that.
+/// Where a path leads, to an existing file or not. A link must lead to an existing file: a file that a dangling link would create
+/// was chosen by the link's author.
 pub(super) fn real(path: &Path) -> Result<PathBuf, EditError> {
     match path.canonicalize() {
         Ok(real) => Ok(real),
@@ -19,7 +19,7 @@ pub(super) fn real(path: &Path) -> Result<PathBuf, EditError> {
 
 /// Refuses a file that links lead out of a directory to.
 pub(super) fn check_inside(path: &Path, real: &Path, root: &Path) -> Result<(), EditError> {
-    // What is not there yet is made below what is.
+    // A missing directory is made below the existing ones.
     let mut above = real.ancestors();
     let real = above.find_map(|above| {
         let mut place = above.canonicalize().ok()?;

@@ -1,4 +1,4 @@
-//! A file is read, changed and written while nobody else does.
+//! Reading, changing and writing a file under a lock.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -17,7 +17,7 @@ pub(super) const BESIDE: &str = ".lapidary-settings-";
 pub(super) struct EditTarget {
     /// As it was named.
     path: PathBuf,
-    /// Where it is, links followed: what is written lands there, and the links stay.
+    /// Where it is, links followed: the new content lands there, and the links stay.
     real: PathBuf,
     /// Who may read it if it is made.
     mode: u32,
@@ -28,7 +28,7 @@ impl EditTarget {
         Ok(Self {
             path: path.to_owned(),
             real: place::real(path)?,
-            // Less what the process takes away, as for every file.
+            // Less the process's umask, as for every file.
             mode: 0o666,
         })
     }
@@ -56,7 +56,7 @@ impl EditTarget {
         let made = make(folder).map_err(|source| self.unwritable(source))?;
         let edited = self.edit_locked(change);
         if !matches!(edited, Ok(EditOutcome::Yes)) {
-            // Nothing was written: what was made for it goes, unless somebody else uses it by now.
+            // Nothing was written: the directories made for it are removed, unless they are in use by now.
             made.iter()
                 .rev()
                 .for_each(|folder| drop(fs::remove_dir(folder)));
@@ -120,7 +120,7 @@ impl EditTarget {
         Ok(file.metadata()?.permissions())
     }
 
-    /// Nobody else changes a file of the directory as long as this lives. The directory itself is locked, which leaves nothing behind.
+    /// Locks all files of the directory as long as this lives. The directory itself is locked, which leaves no lock file behind.
     fn lock(&self) -> Result<File, EditError> {
         let file = lockable(self.folder()).map_err(|source| self.unwritable(source))?;
         let ours = lock::wait(lock::PATIENCE, || file.try_lock())

@@ -1,11 +1,11 @@
-//! Putting something into an object or a list.
+//! Adding a value to an object or a list.
 
 use serde_json::Value;
 
 use super::{TextLayout, in_line};
 use crate::jsonc::{JsoncChild, JsoncNode};
 
-/// What is put in: an item, or a key with its value.
+/// A new entry: an item, or a key with its value.
 struct NewEntry<'a> {
     key: Option<&'a str>,
     value: &'a Value,
@@ -65,7 +65,7 @@ impl TextLayout<'_> {
         format!("{before}{},{between}{behind}", new.written(self, indent))
     }
 
-    /// The comma goes right behind the last value, what is new behind its comment.
+    /// The comma goes right behind the last value, the new entry behind its comment.
     fn put_behind(&self, node: &JsoncNode, last: &JsoncChild, new: &NewEntry<'_>) -> String {
         let end = last.node.span.end;
         let (point, is_line_end) = self.behind(end, node.span.end - 1);
@@ -82,7 +82,7 @@ impl TextLayout<'_> {
         format!("{before},{kept}{between}{new}{behind}")
     }
 
-    /// Puts something where nothing is yet, but perhaps comments.
+    /// Adds the first entry, where there may be comments.
     fn put_first(&self, path: &[String], node: &JsoncNode, new: &NewEntry<'_>) -> String {
         let (open, close) = (node.span.start + 1, node.span.end - 1);
         let (before, behind) = (&self.text[..open], &self.text[close..]);
@@ -99,8 +99,8 @@ impl TextLayout<'_> {
         format!("{before}{kept}{newline}{inner}{new}{newline}{outer}{behind}")
     }
 
-    /// Where something new goes behind the last value of an object or a list: at the end of its line, behind its comment.
-    /// True if that is the end of a line.
+    /// Where a new entry goes behind the last value of an object or a list: at the end of its line, behind its comment. True if
+    /// that is the end of a line.
     fn behind(&self, end: usize, close: usize) -> (usize, bool) {
         let mut from = end;
         while let Some(at) = self.text[from..close].find('\n').map(|at| at + from) {

@@ -1,11 +1,11 @@
-//! Taking something out of an object or a list.
+//! Removing a value from an object or a list.
 
 use std::ops::Range;
 
 use super::TextLayout;
 use crate::jsonc::JsoncNode;
 
-/// What is taken out of a text.
+/// A range that is cut out of a text.
 type TextCut = Range<usize>;
 
 /// One that is to be widened, or a comma alone.
@@ -15,7 +15,7 @@ struct CutPiece {
 }
 
 impl TextLayout<'_> {
-    /// Takes out what is at a key. Comments around it stay.
+    /// Removes the value at a key. Comments around it stay.
     pub(in super::super) fn remove(&self, path: &[String], key: &str) -> Option<String> {
         let node = self.tree.find(path)?;
         let at = node.position(key)?;
@@ -105,14 +105,14 @@ impl TextLayout<'_> {
         match newline {
             Some(newline) if is_line_start => *cut = left..right + newline.len(),
             Some(_) => *cut = left..right,
-            // What follows on the same line moves up to where this stood.
+            // The rest of the line moves up to its place.
             None if rest.starts_with(['}', ']']) => *cut = left..cut.end,
             None => cut.end = right,
         }
     }
 }
 
-/// What is left of a part of a text.
+/// A part of a text without its cuts.
 fn without(text: &str, part: &TextCut, cuts: impl IntoIterator<Item = TextCut>) -> String {
     let mut out = String::with_capacity(part.len());
     let mut from = part.start;
