@@ -22,7 +22,7 @@ const SHARED_ON_PURPOSE: [&str; 2] = ["Args", "Error"];
 /// when a crate gets better; never raise it.
 const CEILINGS: [(&str, usize, usize); 5] = [
     ("cli", 12, 11),
-    ("engine", 17, 10),
+    ("engine", 14, 6),
     ("policy", 0, 1),
     ("rpc", 0, 2),
     ("sessions", 8, 5),
