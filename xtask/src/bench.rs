@@ -76,7 +76,7 @@ pub(crate) struct Args {
     against: Option<PathBuf>,
 }
 
-/// Builds what is measured and what measures in release, then hands over to the latter.
+/// Builds the measured and the measuring programs in release, then hands over to the latter.
 pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
     run_shown(
         workspace
@@ -179,7 +179,7 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// How far the control is from what it repeats.
+/// How far the control is from the row that it repeats.
 fn control_off(ours: f64, control: f64) -> f64 {
     (ours - control).abs() / ours.min(control)
 }

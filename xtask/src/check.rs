@@ -1,4 +1,4 @@
-//! What has to hold before anything is merged, tests aside.
+//! The checks before a merge, tests aside.
 
 mod document_paths;
 mod lexer;
@@ -108,7 +108,7 @@ fn check_document_paths(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The same lints on what is compiled only for another system. Tests need Linux, and these tasks Unix.
+/// The same lints on code that is compiled only for another system. Tests need Linux, and these tasks Unix.
 fn check_for(workspace: &Workspace, system: &str, target: &str) -> Result<()> {
     if !is_installed(target) {
         println!("check: {system} left out, `rustup target add {target}` would let it in");
@@ -116,7 +116,7 @@ fn check_for(workspace: &Workspace, system: &str, target: &str) -> Result<()> {
     }
     println!("check: {system}");
     let packages = ["--workspace", "--exclude", "xtask"];
-    // SQLite is C, and compiling it for another system takes a compiler for that. Lints do not need what comes of it.
+    // SQLite is C, and compiling it for another system takes a compiler for that. Lints do not need its library.
     let no_tool = |tool: &str| (format!("{tool}_{}", target.replace('-', "_")), "true");
     run(workspace
         .cargo("clippy")

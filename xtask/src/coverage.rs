@@ -24,7 +24,7 @@ use anyhow::{Context, Result, ensure};
 use crate::peers;
 use crate::workspace::{Workspace, run};
 
-/// What the task can be told.
+/// The task's options.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Run only the tests of this crate (`wire`, `gemini`, …); may be repeated. What other crates' tests reach of it is left out
@@ -75,7 +75,7 @@ pub(crate) fn coverage(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Prints the report of what is in a folder.
+/// Prints the report of a folder.
 #[cfg(feature = "coverage")]
 pub(crate) fn print_report(workspace: &Workspace, folder: &Path, missing: &[String]) -> Result<()> {
     report::print(&workspace.root, folder, missing)
@@ -136,7 +136,7 @@ fn cargo_test(workspace: &Workspace, folder: &Path, args: &Args, peers: Option<&
         };
         command.args(["--package", &package]);
     }
-    // Only for crates of the workspace: what they depend on stays as it is.
+    // Only for crates of the workspace: their dependencies stay as they are.
     command.env("RUSTC_WORKSPACE_WRAPPER", folder.join("rustc"));
     command
 }

@@ -1,4 +1,4 @@
-//! The real programs that tests run against, pinned in `peers/`, and those that the bench compares with, in `peers/bench`.
+//! The real programs that tests run against, pinned in `peers/`, and the programs that the bench compares with, in `peers/bench`.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -44,7 +44,7 @@ pub(crate) fn install_for_bench(workspace: &Workspace) -> Result<PathBuf> {
     install_from(&pinned, workspace.target.join("bench-peers"))
 }
 
-/// Installs those that come as wheels under `target/bench-peers-python`, unless they are there already.
+/// Installs the peers that come as wheels under `target/bench-peers-python`, unless they are there already.
 pub(crate) fn install_wheels_for_bench(workspace: &Workspace) -> Result<PathBuf> {
     let pinned = workspace.root.join("peers/bench/requirements.txt");
     let folder = workspace.target.join("bench-peers-python");

@@ -13,8 +13,8 @@ use crate::workspace::{Workspace, run};
 /// The size of the corpus: as many secrets as innocent texts.
 const COUNT: usize = 1_000;
 
-/// Prints the name of every file below a folder in which detect-secrets finds something, with all its plugins and without verifying over
-/// the network.
+/// Prints the name of every file below a folder in which detect-secrets finds a secret, with all its plugins and without
+/// verifying over the network.
 const SCAN: &str = "\
 import os, sys
 from detect_secrets.core.scan import scan_file
@@ -37,7 +37,7 @@ pub(crate) fn compare(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The numbers of the samples of which the redactor took something: the whole secret, where there is one.
+/// The numbers of the samples from which the redactor removed text: the whole secret, where there is one.
 fn found_by_us(
     workspace: &Workspace,
     folder: &Path,
@@ -78,7 +78,7 @@ fn found_by_us(
     Ok(found)
 }
 
-/// What the message of a session file says.
+/// The message of a session file.
 fn said(file: &Path) -> Result<String> {
     let text =
         fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -89,7 +89,7 @@ fn said(file: &Path) -> Result<String> {
     Ok(content.context("the message has no text")?.to_owned())
 }
 
-/// The numbers of the samples in which detect-secrets reports anything at all.
+/// The numbers of the samples in which detect-secrets reports a secret.
 fn found_by_detect_secrets(
     workspace: &Workspace,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! The published schemas, as files that people can read without building anything.
+//! The published schemas, as files that people can read without a build.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace::Workspace;
 
-/// Writes `schemas/`, and removes what does not belong there any more.
+/// Writes `schemas/`, and removes outdated files.
 pub(crate) fn write(workspace: &Workspace) -> Result<()> {
     let folder = workspace.root.join("schemas");
     fs::create_dir_all(&folder)?;

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     only: Option<TestPart>,
 }
 
-/// A crate of this workspace, and what the names of its tests have to contain.
+/// A crate of this workspace, and a text in the names of its tests.
 #[derive(Debug, Clone, PartialEq)]
 struct TestPart {
     name: String,
@@ -70,7 +70,7 @@ impl TestPart {
     }
 }
 
-/// Builds the tests while the peers are installed, runs them and says what came of them and what was left out.
+/// Builds the tests while the peers are installed, runs them, and prints the results and the skipped tests.
 pub(crate) fn test(workspace: &Workspace, args: &Args) -> Result<()> {
     let started = Instant::now();
     let selection = TestSelection::new(workspace, args)?;
@@ -183,7 +183,7 @@ fn command(workspace: &Workspace, args: &Args, selection: &TestSelection) -> Com
     cargo
 }
 
-/// What the lines of `cargo test` add up to.
+/// The sums of the lines of `cargo test`.
 #[derive(Debug, Default, PartialEq)]
 struct TestTally {
     passed: u64,

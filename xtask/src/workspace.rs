@@ -74,7 +74,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// A command in the words of whoever would type it: the program and its subcommand.
+/// A command as a person would type it: the program and its subcommand.
 fn name(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(program.as_os_str());

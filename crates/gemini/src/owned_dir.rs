@@ -1,6 +1,6 @@
 //! Directories that we make and may clear away, should we be killed: how they are told from all others.
 //!
-//! A name proves nothing: anybody can ship a directory that is called as ours are. So the first thing that we put into one says which
+//! A name proves nothing: a package can contain a directory with our prefix. So the first thing that we put into one says which
 //! directory it is, as the disk knows it, and that is true of no clone and of no copy of it. Both must be our own, where files have
 //! owners: whoever shares a directory with us could write such a mark too. And somebody like that can put a link in the place of a
 //! directory while we are at it: so it is [`OwnedDir`] open, and all that is done to it is done to the one that was looked at.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// What a stream is made of.
+/// The content of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamShape {
     /// Short assistant deltas, 219 bytes a line on average.
@@ -191,7 +191,7 @@ impl CorpusStream {
         self.out.write_all(self.line.as_bytes())
     }
 
-    /// Prose of about `length` bytes, escaped as `JSON.stringify` does it: what is not ASCII stands as it is.
+    /// Prose of about `length` bytes, escaped as `JSON.stringify` does it: letters that are not ASCII stand as they are.
     fn prose(&mut self, length: usize) {
         self.fill(length, &PROSE, &FOREIGN_PROSE);
     }

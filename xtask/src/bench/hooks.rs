@@ -1,4 +1,4 @@
-//! What a hook costs over starting the same shell command directly, in a small process and in one of 1 GB, and how
+//! The cost of a hook over starting the same shell command directly, in a small process and in one of 1 GB, and how
 //! late the results of hooks are that do not want to end.
 //!
 //! Both are run in one process by an example of the crate that runs hooks (`hook_cost`), which takes turns and reads the kernel's
@@ -23,7 +23,7 @@ const COUNT: &str = "20";
 /// The process that runs them may be large, in MB.
 const BALLASTS: [u32; 2] = [0, 1024];
 
-/// Why numbers cannot be trusted, and what was not reached.
+/// Why numbers cannot be trusted, and the goals that were missed.
 #[derive(Debug, Default)]
 pub(super) struct HookBenchVerdict {
     pub(super) doubts: Vec<String>,

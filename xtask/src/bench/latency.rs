@@ -69,7 +69,7 @@ impl TimedProcess {
         let input = child.stdin.take().context("stdin is piped")?;
         let output = child.stdout.take().context("stdout is piped")?;
         let (sender, arrivals) = channel();
-        // It ends with the process's output, or when nobody listens any more.
+        // It ends with the process's output, or when the receiver is dropped.
         std::thread::spawn(move || {
             for line in BufReader::new(output).split(b'\n') {
                 if line.is_err() || sender.send(Instant::now()).is_err() {

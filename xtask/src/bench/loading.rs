@@ -1,4 +1,4 @@
-//! What it costs to read settings and skills, beside the CLI's own list of the same skills.
+//! The cost of reading settings and skills, beside the CLI's own list of the same skills.
 //!
 //! These take milliseconds, so they are measured inside one process: by an example of the crate that does it (`load_cost`).
 
@@ -85,7 +85,7 @@ fn environment(home: &Path) -> Vec<(&'static str, OsString)> {
         ("HOME", home.into()),
         ("GEMINI_CLI_HOME", home.into()),
         ("GEMINI_API_KEY", "not-a-key".into()),
-        // Nobody listens there.
+        // A port without a server.
         ("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9".into()),
         ("GEMINI_CLI_NO_RELAUNCH", "true".into()),
         ("GEMINI_CLI_TRUST_WORKSPACE", "true".into()),
@@ -114,7 +114,7 @@ impl HookBenchVerdict {
     }
 }
 
-/// What a program prints, as numbers.
+/// The output of a program, as numbers.
 fn numbers(command: &mut Command) -> Result<Vec<f64>> {
     let output = command.output().context("cannot start `load_cost`")?;
     let complaint = String::from_utf8_lossy(&output.stderr);

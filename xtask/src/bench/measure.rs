@@ -1,4 +1,4 @@
-//! What one process costs, and all that it starts.
+//! The cost of one process, and of every process that it starts.
 //!
 //! Each command runs under a process of its own (`xtask measure -- COMMAND`) that starts nothing else, so that the kernel's
 //! account of its children is the account of that command alone. That process also inherits whatever its command leaves
@@ -19,7 +19,7 @@ use super::processes;
 /// A command that takes longer is stopped, and the bench fails.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// What a process and its children cost.
+/// The cost of a process and its children.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct ProcessCost {
     /// CPU time of all of them, user and system together.
@@ -41,7 +41,7 @@ impl ProcessCost {
     }
 }
 
-/// Runs a command under a measuring process and returns what it cost. Its output is thrown away.
+/// Runs a command under a measuring process and returns its cost. Its output is thrown away.
 pub(super) fn measure(command: &[OsString]) -> Result<ProcessCost> {
     measure_with(command, &[])
 }
@@ -107,7 +107,7 @@ fn end_when_late(watched: &Receiver<()>) {
     }
 }
 
-/// What the children of this process that have ended cost, and theirs.
+/// The cost of the ended children of this process, and of theirs.
 pub(super) fn children_cpu() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let micros = |time: TimeVal| u64::try_from(time.num_microseconds()).unwrap_or_default();

@@ -26,7 +26,7 @@ pub(super) fn below(root: i32) -> Vec<i32> {
     found.split_off(1)
 }
 
-/// Those that a process started itself.
+/// The children of a process.
 pub(super) fn children(of: i32) -> Vec<i32> {
     let children = parents().into_iter().filter(|(_, parent)| *parent == of);
     children.map(|(pid, _)| pid).collect()
@@ -66,7 +66,7 @@ fn parents() -> Vec<(i32, i32)> {
     entries.flatten().filter_map(stat).collect()
 }
 
-/// The parent in a line such as `12 (a name) S 1 …`, unless it is that of a dead process. The name may hold anything.
+/// The parent in a line such as `12 (a name) S 1 …`, unless the process is dead. The name may hold any letters.
 fn parent(stat: &str) -> Option<i32> {
     let (_, behind_name) = stat.rsplit_once(") ")?;
     let mut fields = behind_name.split(' ');

@@ -1,4 +1,4 @@
-//! What it costs to list recorded runs, with and without the cache that the first list makes.
+//! The cost of listing recorded runs, with and without the cache that the first list makes.
 
 use std::ffi::OsString;
 use std::fs;

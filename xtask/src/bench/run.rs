@@ -1,4 +1,4 @@
-//! What `lapidary run` costs over the agent itself, how many fit beside each other, and how promptly a run is cancelled.
+//! The cost of `lapidary run` over the agent itself, how many fit beside each other, and how promptly a run is cancelled.
 //!
 //! The agent is a script, so its own cost is small and known: it is measured alone, writing to nowhere, and deducted. What is
 //! left is everything that a run adds: our process, the supervisor, the recording, and the agent's writing into it.
@@ -64,7 +64,7 @@ const ADDED: [(&str, &[&str], &str, f64); 2] = [
 /// How many rules are compiled.
 const RULES: usize = 20;
 
-/// What the agent does in one comparison.
+/// The agent's behaviour in one comparison.
 #[derive(Debug, Clone, Copy)]
 struct RunCase {
     name: &'static str,
@@ -297,7 +297,7 @@ fn rules() -> Vec<&'static str> {
     std::iter::once("--yolo").chain(rules).collect()
 }
 
-/// CPU seconds that somebody adds to the agent.
+/// CPU seconds that a runner adds to the agent.
 fn cpu<'a>(rows: impl IntoIterator<Item = &'a RunRow>, what: &str) -> f64 {
     let row = rows.into_iter().find(|row| row.what == what);
     row.map_or(0.0, |row| row.cpu.as_secs_f64())

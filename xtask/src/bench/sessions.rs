@@ -63,7 +63,7 @@ const LARGE: SessionCorpus = SessionCorpus {
     projects: 20,
     variety: WordVariety::Usual,
 };
-/// As many as somebody has who uses the CLI every day.
+/// As many as a daily user of the CLI has.
 const USUAL: SessionCorpus = SessionCorpus {
     seed: SEED,
     sessions: 1_000,
@@ -128,16 +128,16 @@ const fn times_limit(times: f64) -> CommandLimits {
     }
 }
 
-/// What is to be said when the tables are printed.
+/// The remarks below the tables.
 #[derive(Debug, Default)]
 pub(super) struct SessionsVerdict {
     /// Why the numbers cannot be trusted, if so.
     pub(super) doubts: Vec<String>,
-    /// What was not reached.
+    /// The missed goals.
     pub(super) misses: Vec<String>,
 }
 
-/// Measures, prints, and says what is to be thought of it.
+/// Measures, prints, and judges the result.
 pub(super) fn report(
     workspace: &Workspace,
     folder: &Path,
@@ -210,7 +210,7 @@ impl SessionsBench<'_> {
         Ok(contest)
     }
 
-    /// A rare word: beside those who search files, and those who keep a database.
+    /// A rare word: beside programs that search files, and programs that keep a database.
     fn search(&self) -> Result<SessionsContest> {
         let stage = self.stage("usual", USUAL)?;
         let mut contest =
@@ -232,7 +232,7 @@ impl SessionsBench<'_> {
         Ok(contest)
     }
 
-    /// Texts of many words: what an index costs at most.
+    /// Texts of many words: the highest cost of an index.
     fn varied(&self) -> Result<SessionsContest> {
         let stage = self.stage("varied", VARIED)?;
         let over = title("1,000 in 20 projects, varied", VARIED.format, &stage)?;
@@ -279,7 +279,7 @@ impl SessionsBench<'_> {
     }
 }
 
-/// Those who list: without and with an index, which is made once and not measured here.
+/// Programs that list: without and with an index, which is made once and not measured here.
 fn add_listing(
     contest: &mut SessionsContest,
     stage: &SessionsStage,
@@ -297,7 +297,7 @@ fn add_listing(
     Ok(())
 }
 
-/// Whoever uses the index that was made just before.
+/// A contestant that uses the index that was made just before.
 fn indexed(contestant: SessionsContestant) -> SessionsContestant {
     SessionsContestant {
         needs_previous: true,
@@ -314,7 +314,7 @@ fn control(ours: SessionsContestant) -> SessionsContestant {
     }
 }
 
-/// What is measured over, in a few words and with its true size.
+/// The measured corpus, in a few words and with its true size.
 fn title(what: &str, format: SessionFormat, stage: &SessionsStage) -> Result<String> {
     let format = match format {
         SessionFormat::Jsonl => "JSONL",

@@ -1,6 +1,6 @@
 //! How fast, how large and how prompt `lapidary translate` is.
 //!
-//! Beside the control there is a floor: numbers are void if anything beats the bare line split, which does strictly less.
+//! Beside the control there is a floor: numbers are void if a program beats the bare line split, which does strictly less.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -24,7 +24,7 @@ const CONTROL: &str = "the same again (A/A control)";
 const NODE: &str = "Node: `JSON.parse` per line, its start deducted";
 const FLOOR: &str = "line split only (floor)";
 
-/// What is measured, and with what.
+/// The measured inputs and programs.
 pub(super) struct TranslateBench {
     pub(super) folder: PathBuf,
     pub(super) node_script: PathBuf,

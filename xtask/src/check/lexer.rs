@@ -36,7 +36,7 @@ pub(crate) fn pieces(text: &str) -> Vec<SourcePiece<'_>> {
     found
 }
 
-/// The length of what stands at the start of `rest`, and the piece it makes if it is not skipped.
+/// The length of the first element of `rest`, and the piece it makes if it is not skipped.
 fn piece_at(rest: &str, first: char) -> (usize, Option<SourcePiece<'_>>) {
     if let Some(length) = comment_length(rest) {
         return (length, Some(SourcePiece::Comment(&rest[..length])));

@@ -34,7 +34,7 @@ pub(super) fn counted(regions: &[CodeRegion]) -> BTreeMap<usize, usize> {
     lines
 }
 
-/// Where the tests within a source file begin: their lines are not what is to be tested.
+/// Where the tests within a source file begin: their lines are not counted.
 pub(super) fn tests_begin(source: &str) -> usize {
     let lines: Vec<_> = source.lines().collect();
     let is_marked = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ");

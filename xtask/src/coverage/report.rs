@@ -1,4 +1,4 @@
-//! What the counters say, crate by crate.
+//! The report of the counters, crate by crate.
 
 use std::collections::BTreeMap;
 use std::fs;

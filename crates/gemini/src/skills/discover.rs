@@ -28,11 +28,11 @@ pub struct RefusedSkill {
     pub why: WhyNot,
 }
 
-/// Reads the skills of a directory: its own `SKILL.md` and that of each directory in it, no deeper. What is hidden is passed over, and
-/// so is `node_modules`. Links are followed, and the way through them is what a skill is known by.
+/// Reads the skills of a directory: its own `SKILL.md` and that of each directory in it, no deeper. Hidden directories and
+/// `node_modules` are skipped. Links are followed, and a skill is known by the path through them.
 ///
-/// The directory's own comes first, then the others from the last name to the first: the order in which Gemini CLI comes upon them,
-/// and of two that are called the same the last one wins.
+/// The directory's own comes first, then the others from the last name to the first: the order in which Gemini CLI finds them,
+/// and of two skills of one name the last one wins.
 pub fn discover(directory: &Path, tier: DiscoveryTier) -> SkillDiscovery {
     let mut found = SkillDiscovery::default();
     let Ok(entries) = fs::read_dir(directory) else {

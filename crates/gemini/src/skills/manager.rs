@@ -8,7 +8,7 @@ use super::discover::RefusedSkill;
 use super::sources::{SkillPlace, SkillSources};
 use super::{DiscoveryTier, SkillDefinition};
 
-/// The skills of a workspace. The methods are those that programs know from Gemini CLI's own manager, and those of its specification.
+/// The skills of a workspace. It has the methods of Gemini CLI's own manager, and of its specification.
 ///
 /// ```
 /// use lapidary_gemini::skills::{DiscoveryTier, SkillManager, SkillPlace, SkillSources};

@@ -59,7 +59,7 @@ impl KnownFile {
     }
 }
 
-/// Not through a link: what it leads to is not moved.
+/// Not through a link: its target is not moved.
 fn written(path: &Path, about: &Metadata) -> Option<u64> {
     let file = about.is_dir().then(|| path.join(FILE))?;
     nanoseconds(fs::symlink_metadata(file).ok()?.modified().ok()?)

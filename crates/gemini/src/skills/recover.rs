@@ -1,7 +1,7 @@
-//! What becomes of a desk whose owner was killed.
+//! Recovery of a staging directory whose owner was killed.
 //!
-//! Without a plan nothing had happened yet, or all of it, and the desk is cleared away. A plan is finished, or undone if that cannot be.
-//! What somebody has changed meanwhile is left as it is.
+//! Without a plan no step was done, or all of them, and the directory is removed. A plan is finished, or undone if that is
+//! impossible. Files that another process has changed meanwhile are left as they are.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ pub struct RecoveredInstall {
     pub desk: PathBuf,
     /// Skills that are in their place now.
     pub finished: Vec<String>,
-    /// Skills that are what they were before.
+    /// Skills that are as before.
     pub undone: Vec<String>,
-    /// Skills that somebody has changed since: they are left as they are.
+    /// Skills that were changed since: they are left as they are.
     pub left_alone: Vec<String>,
     /// Why the hidden directory is still there, if it is.
     pub trouble: Option<String>,
 }
 
-/// Finishes or clears away what those left in a directory of skills who were killed: whoever is about to change something there should
-/// do this first, and tell people what came of it. What is not ours is not touched.
+/// Finishes or removes the leftovers of killed processes in a directory of skills. A caller that is about to change skills does
+/// this first, and reports the result. Other files are not touched.
 pub fn recover(
     target: &Path,
     is_stopped: &dyn Fn() -> bool,
@@ -52,7 +52,7 @@ pub(super) fn one(target: &Path, desk: PathBuf, how: MoveDisk<'_>) -> RecoveredI
         left_alone: Vec::new(),
         trouble: None,
     };
-    // Only now is it certain that it stays what it is: it was looked at by its name before.
+    // Checked again through its open descriptor: so far it was looked at by its name.
     let Some(desk) = OwnedDir::find(&told.desk) else {
         told.trouble = Some("it is not ours any more".to_owned());
         return told;

@@ -48,7 +48,7 @@ pub struct DisabledBy {
 }
 
 impl SkillSources {
-    /// What counts in a workspace. `builtin` is where the skills are that come with Gemini CLI, for whoever knows.
+    /// The sources of a workspace. `builtin` is the directory of the skills that come with Gemini CLI, if the caller knows it.
     pub fn from_setup(setup: &Setup, builtin: Option<&Path>) -> Self {
         let mut places = Vec::new();
         places.extend(
@@ -128,7 +128,7 @@ fn extension(extension: &Extension) -> SkillPlace {
     place
 }
 
-/// Anything that JavaScript takes for no switches skills off; without the setting they are on.
+/// A setting that JavaScript takes for false disables skills; without the setting they are enabled.
 fn switched_off(setup: &Setup) -> Option<String> {
     let value = setup.get(&["skills", "enabled"])?;
     let is_off = match value {

@@ -1,7 +1,7 @@
-//! A hidden directory beside the skills, where they are made.
+//! The staging directory: hidden, beside the skills, where they are made.
 //!
-//! Nobody ever sees half a skill: each is made here and moved to its place in one step. What is to be moved is written down before the
-//! first is, in the file [`PLAN`]. [`recover`](super::recover()) says what becomes of a desk whose owner was killed.
+//! No reader sees half a skill: each is made here and moved to its place in one step. The moves are written down before the first
+//! one, in the file [`PLAN`]. [`recover`](super::recover()) handles a staging directory whose owner was killed.
 
 #[cfg(test)]
 mod meddling;
@@ -20,7 +20,7 @@ use crate::owned_dir::{self, OwnedDir};
 
 /// How the name of a desk begins.
 const DESK: &str = ".lapidary-";
-/// The file that says what is to be moved where.
+/// The file with the planned moves.
 pub(super) const PLAN: &str = "plan";
 
 /// A desk, and the lock of the directory of skills that it lies in: one at a time works there.
@@ -30,7 +30,7 @@ pub(super) struct StagingDir {
     _lock: SkillsLock,
 }
 
-/// A directory of skills that nobody else changes meanwhile.
+/// A directory of skills, locked against other processes.
 pub(super) struct SkillsLock {
     target: PathBuf,
     /// Not there where directories cannot be opened: then nobody waits, and nobody is known to be dead.

@@ -21,7 +21,7 @@ const CALLS: usize = 2_000;
 /// Characters of what each call returns.
 const OUTPUT: usize = 400;
 
-/// What is translated, or what the agent writes.
+/// The translated input, or the agent's output.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum StageInput {
     ThreeLines,
@@ -96,7 +96,7 @@ impl StageStream {
     }
 }
 
-/// A folder with the inputs, the agent, its project, and a home without anything.
+/// A folder with the inputs, the agent, its project, and an empty home.
 pub(super) struct InstructionStage {
     folder: PathBuf,
 }

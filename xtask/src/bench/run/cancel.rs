@@ -19,7 +19,7 @@ const TIMES: usize = 5;
 const CANCELLED: i32 = 130;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What is cancelled, what its agent does first, and how it is run. Each agent has a child in a session of its own.
+/// The cancelled run, its agent's first action, and its options. Each agent has a child in a session of its own.
 pub(super) const CASES: [(&str, &str, &[&str]); 2] = [
     (
         "an agent that obeys TERM (goal: 1)",

@@ -1,4 +1,4 @@
-//! Runs that are held before their end, for a look at what they need.
+//! Runs that are held before their end, to measure their memory.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -111,7 +111,7 @@ impl HeldRun {
         Ok(())
     }
 
-    /// Our side of it: our process and its child, the supervisor. What is below that is the agent's.
+    /// Our side of it: our process and its child, the supervisor. Processes below that are the agent's.
     fn peak(&self) -> Result<u64> {
         let supervisors = processes::children(self.pid());
         ensure!(
@@ -142,7 +142,7 @@ impl HeldRun {
 
 impl Drop for HeldRun {
     fn drop(&mut self) {
-        // If it has not ended by now, something went wrong. Its supervisor ends the rest.
+        // If it has not ended by now, it hangs. Its supervisor ends the rest.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

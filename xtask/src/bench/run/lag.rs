@@ -1,6 +1,6 @@
 //! How long it takes from an agent's write to our event on stdout, over ACP.
 //!
-//! The agent says what time it is, and whoever reads the event compares.
+//! The agent writes the time, and the reader of the event compares.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};

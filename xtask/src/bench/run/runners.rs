@@ -1,4 +1,4 @@
-//! Everybody who can run an agent.
+//! The programs that can run an agent.
 
 use std::ffi::OsString;
 use std::fs;
@@ -23,7 +23,7 @@ pub(super) struct Runners {
 }
 
 impl Runners {
-    /// Installs what is not there. Without `acpx`, which needs a newer Node than most have, the bench goes on.
+    /// Installs missing programs. Without `acpx`, which needs a newer Node than most have, the bench goes on.
     pub(super) fn find(workspace: &Workspace, lapidary: &Path, folder: &Path) -> Result<Self> {
         let peers = peers::install_for_bench(workspace);
         let why_no_acpx = peers.as_ref().err().map(|error| format!("{error:#}"));

@@ -1,4 +1,4 @@
-//! Where a scripted agent plays: its folder, and what it is to say.
+//! A scripted agent's folder and its output.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-/// What the agent speaks.
+/// The agent's protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgentTransport {
     /// `stream-json`, as Gemini CLI 0.61.0 does.
@@ -18,7 +18,7 @@ pub(super) enum AgentTransport {
     Acp,
 }
 
-/// How the agent writes what it says.
+/// How the agent writes its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteStyle {
     /// In large pieces.
@@ -40,7 +40,7 @@ const PIECES: [&str; 8] = [
 ];
 const INIT: &str = r#"{"type":"init","timestamp":"2026-11-15T18:19:26.575Z","session_id":"2571a25a-c6c5-4920-a1ff-8824c9c44051","model":"gemini-2.5-flash"}"#;
 const RESULT: &str = r#"{"type":"result","timestamp":"2026-11-15T18:19:28.100Z","status":"success","stats":{"total_tokens":110,"input_tokens":100,"output_tokens":10,"cached":0,"input":100,"duration_ms":1525,"tool_calls":0}}"#;
-/// What a client of the ACP agent asks, for when there is none.
+/// The requests of a client of the ACP agent, for when there is none.
 const REQUESTS: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}
 {"jsonrpc":"2.0","id":1,"method":"session/new"}
 {"jsonrpc":"2.0","id":2,"method":"session/prompt"}
@@ -80,7 +80,7 @@ impl AgentStage {
         Ok(stage)
     }
 
-    /// Has the agent tell the time, now and then, instead of what it would say.
+    /// Has the agent write the time, now and then, instead of its usual output.
     pub(super) fn tell_the_time(&self) -> Result<()> {
         symlink(std::env::current_exe()?, self.file("clock"))?;
         Ok(())
@@ -125,7 +125,7 @@ impl AgentStage {
         self.folder.join(name)
     }
 
-    /// The agent without anybody who runs it.
+    /// The agent without a runner.
     pub(super) fn alone(&self) -> Vec<OsString> {
         match self.tongue {
             AgentTransport::Stream => vec![self.agent().into()],
@@ -139,7 +139,7 @@ impl AgentStage {
         }
     }
 
-    /// Has the agent do something first.
+    /// Has the agent do an action first.
     pub(super) fn order(&self, orders: &str) -> io::Result<()> {
         fs::write(self.file("orders"), orders)
     }

@@ -74,7 +74,7 @@ impl Agentsview {
         }
     }
 
-    /// It starts no server of its own, which would outlive the bench, and tells nobody that it runs.
+    /// It starts no server of its own, which would outlive the bench, and sends no reports.
     fn environment(&self) -> Vec<(&'static str, OsString)> {
         vec![
             ("HOME", self.home.clone().into()),

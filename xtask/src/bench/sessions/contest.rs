@@ -14,7 +14,7 @@ use super::super::measure::{ProcessCost, measure_with};
 use super::table::{CommandLimits, SessionsRow};
 use super::{CONTROL, FLOOR};
 
-/// Whoever takes part.
+/// A program in the comparison.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SessionsContestant {
     pub(super) what: String,
@@ -25,7 +25,7 @@ pub(super) struct SessionsContestant {
     pub(super) fresh: Option<PathBuf>,
     /// Measured in the first round only: it takes long, or can be done once.
     pub(super) once: bool,
-    /// Without whoever stands before it, it would measure something else: the index is made there.
+    /// Without the contestant before it, it would measure another case: the index is made there.
     pub(super) needs_previous: bool,
     /// The sessions that it must name, no more and no less.
     pub(super) expected: Option<BTreeSet<String>>,
@@ -52,7 +52,7 @@ impl SessionsContest {
         self.entries.push((contestant, None));
     }
 
-    /// Adds somebody who cannot take part.
+    /// Adds a contestant that is not available.
     pub(super) fn absent(&mut self, what: &str, why: String) {
         let contestant = SessionsContestant {
             what: what.to_owned(),
@@ -61,7 +61,7 @@ impl SessionsContest {
         self.entries.push((contestant, Some(Err(why))));
     }
 
-    /// Measures those who were added since the last time. Who fails once is out; the others go on.
+    /// Measures the contestants that were added since the last time. One that fails once is out; the others go on.
     pub(super) fn hold(&mut self, rounds: u32) {
         let measured = std::mem::replace(&mut self.measured, self.entries.len());
         for round in 1..=rounds {
@@ -77,7 +77,7 @@ impl SessionsContest {
         }
     }
 
-    /// Why the numbers cannot be trusted, if so: somebody and the control after them are too far apart.
+    /// Why the numbers cannot be trusted, if so: a contestant and the control after it are too far apart.
     pub(super) fn doubts(&self, noise: f64) -> Vec<String> {
         let cpus: Vec<_> = self.rows().iter().map(cpu).collect();
         let mut doubts = Vec::new();
@@ -195,7 +195,7 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// The line that says why somebody failed: the one with the error, or else the last.
+/// The line with the reason of a failure: the one with the error, or else the last.
 fn shorten(error: &anyhow::Error) -> String {
     let error = format!("{error:#}");
     let mut lines = error.lines().filter(|line| !line.trim().is_empty());

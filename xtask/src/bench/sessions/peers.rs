@@ -25,7 +25,7 @@ pub(super) struct PeerPrograms {
 }
 
 impl PeerPrograms {
-    /// Installs what is not there. Without them the bench goes on.
+    /// Installs missing programs. Without them the bench goes on.
     pub(super) fn find(workspace: &Workspace) -> Self {
         let installed = std::env::var_os("LAPIDARY_PEERS").map(PathBuf::from);
         let tests = installed.map_or_else(|| peers::install(workspace), Ok);
@@ -69,7 +69,7 @@ impl PeerPrograms {
                 ("HOME", home.clone().into()),
                 ("GEMINI_CLI_HOME", home.into()),
                 ("GEMINI_API_KEY", "not-a-key".into()),
-                // Nobody listens there: it would have the newest session summed up.
+                // A port without a server: the CLI would have the newest session summed up.
                 ("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9".into()),
                 ("GEMINI_CLI_NO_RELAUNCH", "true".into()),
                 ("GEMINI_CLI_TRUST_WORKSPACE", "true".into()),
@@ -127,7 +127,7 @@ fn program(installed: Result<PathBuf>, path: &str) -> Result<PathBuf, String> {
     Err("not installed: it has another name here".to_owned())
 }
 
-/// Makes the only project of a home that of a folder, and forbids the CLI to remove what it thinks is old.
+/// Makes the only project of a home that of a folder, and forbids the CLI to remove old sessions.
 fn give_to(home: &Path, project: &Path) -> Result<()> {
     let path = project.to_str().context("a folder of another tongue")?;
     let gemini = home.join(".gemini");

@@ -12,12 +12,12 @@ use super::FLOOR;
 use super::contest::SessionsContestant;
 use super::table::CommandLimits;
 
-/// Where commands find the sessions, and where they leave what they like.
+/// Where commands find the sessions, and where they may write.
 pub(super) struct SessionsStage {
     lapidary: PathBuf,
-    /// The folder with `.gemini` in it. Nobody may change it: it is kept.
+    /// The folder with `.gemini` in it. It is kept, so no command may change it.
     pub(super) home: PathBuf,
-    /// What is gone with the bench: an index, a home of the user.
+    /// Removed with the bench: an index, a home of the user.
     folder: PathBuf,
     corpus: SessionCorpus,
 }

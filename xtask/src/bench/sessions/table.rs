@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::super::measure::ProcessCost;
 use super::super::table::megabytes;
 
-/// What a command may cost at most.
+/// The highest cost of a command.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CommandLimits {
     pub(super) cpu: Option<Duration>,
@@ -21,7 +21,7 @@ pub(super) struct CommandLimits {
 pub(super) struct SessionsRow {
     pub(super) over: String,
     pub(super) what: String,
-    /// What it cost, or why that is not known.
+    /// Its cost, or why that is not known.
     pub(super) outcome: Result<ProcessCost, String>,
     /// The CPU time of merely reading the same files.
     pub(super) reading: Option<Duration>,
@@ -58,7 +58,7 @@ impl SessionsRow {
         verdicts
     }
 
-    /// What was not reached, for whoever reads no tables.
+    /// The missed goals, for a reader who skips the tables.
     pub(super) fn misses(&self) -> Vec<String> {
         let missed = self.verdicts().into_iter().filter(|(_, kept)| !kept);
         let sentence = |(limit, _)| format!("{} over {}: {limit}", self.what, self.over);

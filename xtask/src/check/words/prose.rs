@@ -25,7 +25,7 @@ const CLAUSE: [&str; 34] = [
 pub(crate) struct ProseCounts {
     pub(crate) words: usize,
     pub(crate) vague: usize,
-    /// Clauses such as "what is kept" and "those that …" where a noun could stand.
+    /// Clauses with `what`, `who` or `those` where a noun could stand.
     pub(crate) free_relatives: usize,
     /// Lines with a `//` comment that is no documentation.
     pub(crate) line_comments: usize,
@@ -56,7 +56,7 @@ impl ProseCounts {
         self.free_relatives += words.windows(2).filter(|pair| is_clause(pair)).count();
     }
 
-    /// How often something occurs in a thousand words.
+    /// How often a count occurs in a thousand words.
     #[expect(
         clippy::cast_precision_loss,
         reason = "counts of words in one workspace"

@@ -1,4 +1,5 @@
-//! Whole installs on disks that fail, and beside somebody else who is at the same skills: nothing is lost, theirs least of all.
+//! Whole installs on disks that fail, and beside another process that changes the same skills: nothing is lost, its changes least
+//! of all.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,7 +11,7 @@ use super::super::transaction::failing::{failures, with_failures, write};
 use super::super::transaction::{MoveDisk, REAL};
 use super::*;
 
-/// The second is fresh, the others replace something.
+/// The second is fresh, the others replace a skill.
 const NAMES: [&str; 3] = ["first", "fresh", "last"];
 
 struct World {
@@ -65,7 +66,7 @@ fn inside(path: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Somebody edits a skill, later than it was made.
+/// Edits a skill, later than it was made.
 fn edit(skill: &Path) {
     write(skill, "mine");
     let file = File::options().append(true).open(skill.join("SKILL.md"));
@@ -215,7 +216,7 @@ fn what_cannot_be_put_back_leaves_the_new_one_in_place() {
         let rename = |from: &Path, to: &Path| {
             if from == last {
                 if is_lost {
-                    // Somebody tidies up.
+                    // The user tidies up.
                     let old = world.kept_at("old").unwrap();
                     fs::remove_dir_all(old).unwrap();
                 }

@@ -1,4 +1,4 @@
-//! Disks that fail at any moment, those that can exchange and those that cannot: nothing is ever lost.
+//! Disks that fail at any moment, with and without the ability to exchange: nothing is ever lost.
 
 use std::cell::Cell;
 use std::fs;
@@ -13,7 +13,7 @@ use super::super::staging::{all, is_clear};
 use super::{MoveDisk, REAL, StagedMoves, made};
 use crate::owned_dir::{self, OwnedDir};
 
-/// The second is fresh, the others replace something.
+/// The second is fresh, the others replace a skill.
 const NAMES: [&str; 3] = ["first", "fresh", "last"];
 
 struct World {
@@ -57,7 +57,7 @@ impl World {
         self.target().join(".lapidary-desk")
     }
 
-    /// What a skill says that is in its place.
+    /// The content of the skill in its place.
     fn word(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.target().join(name).join("SKILL.md")).ok()
     }
@@ -111,7 +111,7 @@ pub(in super::super) fn write(directory: &Path, text: &str) {
     fs::write(directory.join("SKILL.md"), text).unwrap();
 }
 
-/// Runs something with a disk that fails at those of its moves.
+/// Runs an action with a disk that fails at the given moves.
 pub(in super::super) fn with_failures<T>(
     fails: &Range<usize>,
     can_exchange: bool,
@@ -165,7 +165,7 @@ fn whoever_installs_on_a_disk_that_fails_loses_nothing_and_says_where_all_is() {
             }
             Ok(()) => assert!(is_clear(&moves(&paths, REAL), &world.steps), "{what}"),
         }
-        // Whoever comes next finishes it.
+        // The next process finishes it.
         let told = recover::one(&world.target(), world.desk(), REAL);
         assert_eq!(told.trouble, None, "{what}");
         assert_eq!(world.words(), vec![Some("new".to_owned()); 3], "{what}");
