@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_this_runs_on_is_installed_and_what_nobody_knows_is_not() {
+    fn the_host_target_is_installed_and_an_unknown_one_is_not() {
         let answer = Command::new("rustc")
             .args(["--print", "host-tuple"])
             .output()

@@ -236,7 +236,7 @@ mod tests {
 
     /// Every answer here is that of Gemini CLI 0.61, which starts with all of these.
     #[test]
-    fn what_javascript_reads_is_read() {
+    fn json_that_javascript_reads_is_read() {
         let check = |text: &str, expected: Value| assert_eq!(parse(text).unwrap(), expected);
         // There is no infinity in JSON: the largest number behaves as one.
         check(
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_overflow_is_refused_where_it_does() {
+    fn a_text_nested_too_deep_is_refused_with_its_place() {
         let text = format!("\n{}", nested(DEEPEST + 1));
         let refused = parse(&text);
         let place = TextPosition {

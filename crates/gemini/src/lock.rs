@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_holds_it_for_too_long_is_not_waited_for() {
+    fn a_lock_that_is_held_for_too_long_is_given_up() {
         let attempts = |free_at: usize| {
             let mut count = 0;
             let got = wait(2 * STEP, || {

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_mark_for_want_of_room_goes_all_the_same() {
+    fn a_directory_without_a_mark_for_want_of_room_is_removed() {
         let root = tempfile::tempdir().unwrap();
         let desk = OwnedDir::make(root.path(), "desk-").unwrap();
         fs::create_dir(desk.path().join("skill")).unwrap();

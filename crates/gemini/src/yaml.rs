@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_js_yaml_refuses_is_refused() {
+    fn yaml_that_js_yaml_refuses_is_refused() {
         for refused in [
             "a: 1\na: 2",
             "a: b: c",

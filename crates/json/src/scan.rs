@@ -604,7 +604,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_needs_an_escape_is_found_at_every_place() {
+    fn a_byte_that_needs_an_escape_is_found_at_every_place() {
         for length in 0..40 {
             let plain = "é~".repeat(length);
             assert!(!needs_escape(&plain), "{length}");

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_old_kernel_does_not_hold_is_named() {
+    fn the_limits_of_an_old_kernel_are_named() {
         let check = |abi: LandlockAbi, files: usize, with_ports: usize| {
             let found = (abi.missing(false).len(), abi.missing(true).len());
             assert_eq!(found, (files, with_ports), "{abi}");

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_run_is_not_found() {
+    fn a_directory_that_is_no_run_is_not_found() {
         for named in ["x", "2099", "../login", "", ".", "..", "login/../login"] {
             let sentence = format!("no recorded run has the id `{named}`");
             check(named, RunName::ToRead, Err(&sentence));

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_manifest_says_so() {
+    fn a_file_that_is_no_manifest_is_reported() {
         for (text, expected) in [
             ("", "`run.json` is not valid JSON"),
             (r#"{"schema":"lapi"#, "`run.json` is not valid JSON"),

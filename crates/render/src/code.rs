@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_goes_on_with_the_next_line() {
+    fn an_open_comment_goes_on_with_the_next_line() {
         check("ts", "a /* b\n c */ d", "a Comment‹/* b\n›Comment‹ c */› d");
         check("ts", "`a\nb` c", "Text‹`a\n›Text‹b`› c");
         check("rs", "r#\"a\nb\"# c", "Text‹r#\"a\n›Text‹b\"#› c");

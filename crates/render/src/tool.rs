@@ -133,7 +133,7 @@ mod tests {
     const CALL: &str = r#"{"event":"tool_invocation","callId":"c","toolName":"read_file","kind":"read","input":{"file_path":"a.rs","limit":5}}"#;
 
     #[test]
-    fn what_was_read_is_a_file_and_what_failed_comes_first() {
+    fn a_read_shows_a_file_and_a_failure_comes_first() {
         let arguments = ToolPart::Arguments(vec![("limit".to_owned(), "5".to_owned())]);
         let read = tool(&[
             CALL,

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fails_is_tried_again_with_twice_the_time() {
+    fn a_failed_attempt_is_repeated_with_twice_the_time() {
         let tried = std::cell::RefCell::new(Vec::new());
         again_with_more_time(0.5, |seconds| {
             tried.borrow_mut().push(seconds);
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "never")]
-    fn what_always_fails_fails() {
+    fn an_attempt_that_always_fails_fails() {
         again_with_more_time(1.0, |_| panic!("never"));
     }
 

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn references_that_nobody_ends_take_no_time() {
+    fn unclosed_references_take_linear_time() {
         for (start, end) in [("${", ""), ("${", "\n"), ("${", "}"), ("${a", "\u{2028}")] {
             assert_linear(25_000, |count| {
                 let given = start.repeat(count) + end;

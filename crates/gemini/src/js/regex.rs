@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_for_ever_is_given_up_and_runs() {
+    fn a_matcher_that_backtracks_for_ever_is_given_up_and_its_hook_runs() {
         let name = "a".repeat(64) + "!";
         let patterns = [
             r"^(?=a)(a+)+\1$",

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_that_nobody_closes_take_no_time() {
+    fn unclosed_braces_take_linear_time() {
         let vars = BTreeMap::new();
         let known = VariableSource::from_vars(Vars::new(&vars));
         for start in ["${", "${A:-", "$", "${}", "${A}"] {

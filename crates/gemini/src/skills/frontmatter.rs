@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_skill_says_why() {
+    fn an_invalid_skill_file_has_a_reason() {
         for (text, words) in [
             ("\u{feff}---\nname: a", "byte order mark"),
             (" \n---\n", "white space"),

@@ -50,7 +50,7 @@ fn settings_choose_and_variables_choose_where_they_do_not() {
 }
 
 #[test]
-fn each_way_needs_something_else() {
+fn each_sign_in_method_needs_its_own_credentials() {
     let signed_in = selected("oauth-personal").file("home/.gemini/oauth_creds.json", "{}");
     check(
         &signed_in,

@@ -58,7 +58,7 @@ fn extensions_are_found_by_name_with_their_variables_filled_in() {
 }
 
 #[test]
-fn what_is_no_extension_is_named_with_the_reason() {
+fn an_invalid_extension_is_named_with_the_reason() {
     for (manifest, why) in [
         (
             "{",

@@ -28,7 +28,7 @@ fn check(machine: &Machine, keys: &[&str], expected: &Value) {
 }
 
 #[test]
-fn what_nobody_says_has_its_default() {
+fn an_absent_setting_has_its_default() {
     let machine = Machine::new();
     check(&machine, &["hooksConfig", "enabled"], &json!(true));
     check(&machine, &["skills", "disabled"], &json!([]));

@@ -39,7 +39,7 @@ fn check(machine: &Machine, expected: &str) {
 }
 
 #[test]
-fn nobody_is_trusted_by_default() {
+fn no_folder_is_trusted_by_default() {
     check(&Machine::new(), "no: no rule");
     check(&Machine::new().file(SETTINGS, "{}"), "no: no rule");
     check(&Machine::new().file(SETTINGS, ON), "no: no rule");
@@ -83,7 +83,7 @@ fn a_variable_decides_before_any_rule() {
 }
 
 #[test]
-fn what_is_switched_off_is_not_checked_whatever_a_variable_says() {
+fn disabled_folder_trust_is_not_checked_even_with_a_variable() {
     let machine = Machine::new().file(SETTINGS, OFF).with(VARIABLE, "false");
     check(&machine, "yes: off");
     check(&machine.file(WORKSPACE, ON), "yes: off");
@@ -184,7 +184,7 @@ fn a_file_that_gemini_cli_will_refuse_leaves_the_verdict_to_it() {
 
 /// Gemini CLI leaves out files of the system's that are not root's, and the temporary folder is not.
 #[test]
-fn a_file_of_the_systems_that_anybody_could_have_written_leaves_the_verdict_to_it_too() {
+fn a_system_file_that_others_can_write_leaves_trust_undecided() {
     check(&Machine::new().file("etc/settings.json", OFF), "? open");
     check(
         &Machine::new().file("etc/system-defaults.json", OFF),
@@ -258,7 +258,7 @@ fn a_folder_can_be_trusted_and_distrusted_and_the_rest_of_the_file_stays() {
 }
 
 #[test]
-fn a_list_of_folders_with_a_level_that_nobody_knows_is_not_touched() {
+fn a_list_of_folders_with_an_unknown_level_is_not_changed() {
     let machine = Machine::new().file(FOLDERS, r#"{"/x": "MAYBE"}"#);
     let refused = trust::set(Path::new("/y"), TrustLevel::Folder, &machine.home()).unwrap_err();
     assert!(

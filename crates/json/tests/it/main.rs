@@ -18,7 +18,7 @@ fn check_agrees(text: &str) {
 }
 
 #[test]
-fn it_accepts_what_json_accepts_and_nothing_else() {
+fn the_scanner_accepts_exactly_json() {
     for text in [
         "",
         " ",
@@ -278,7 +278,7 @@ fn damaged_json() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn it_agrees_with_serde_json_on_validity(text in damaged_json()) {
+    fn the_scanner_agrees_with_serde_json_on_validity(text in damaged_json()) {
         prop_assert_eq!(Token::parse(&text).is_ok(), oracle_accepts(&text));
         let object = scan_object(&text, |_, _| ()).is_ok();
         prop_assert_eq!(object, oracle_accepts(&text) && text.trim_start().starts_with('{'));

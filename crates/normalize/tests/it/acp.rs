@@ -170,7 +170,7 @@ fn notices_compactions_and_titles_are_states_of_the_session() {
 }
 
 #[test]
-fn what_nobody_knows_is_a_diagnostic() {
+fn an_unknown_acp_message_is_a_diagnostic() {
     let told = acp_turn(&[
         r#"{"sessionUpdate":"invented_later"}"#,
         r#"{"sessionUpdate":7}"#,

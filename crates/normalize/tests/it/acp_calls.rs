@@ -55,7 +55,7 @@ fn a_failed_call_is_an_error() {
 
 /// I8, as far as it is about events.
 #[test]
-fn a_permission_request_brings_the_call_that_nobody_announced() {
+fn a_permission_request_announces_its_call() {
     let options_list = json!([{"optionId": "a", "name": "Allow", "kind": "allow_once"}]);
     let asked = format!(
         "<{}",

@@ -287,7 +287,7 @@ fn an_id_that_is_used_again_is_told_with_a_number() {
 }
 
 #[test]
-fn what_is_asked_of_the_user_is_told_with_its_answer() {
+fn an_elicitation_is_emitted_with_its_answer() {
     let lines = [
         ACP_PROMPT,
         r#"<{"jsonrpc":"2.0","id":4,"method":"elicitation/create","params":{"sessionId":"s","mode":"url","message":"Sign in","url":"https://x.test/","elicitationId":"e","toolCallId":"c"}}"#,

@@ -171,7 +171,7 @@ fn the_family_is_told_by_the_name_unless_it_was_given() {
 }
 
 #[test]
-fn whoever_drives_it_hears_whether_it_spoke_and_how_the_turn_ended() {
+fn the_normalizer_tells_whether_the_agent_spoke_and_how_the_turn_ended() {
     let chunk = acp_update(
         r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hi"}}"#,
     );
@@ -388,7 +388,7 @@ fn an_error_that_answers_the_greeting_is_not_the_models() {
 }
 
 #[test]
-fn a_cancellation_that_nobody_asked_for_is_told_as_the_agents() {
+fn a_cancellation_without_a_request_is_the_agents() {
     let cancelled = r#"<{"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#;
     let cancel = r#">{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}"#;
     let alone = judged(Provider::Acp, &[ACP_PROMPT, cancelled], &exited(0));

@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_back(input in lines()) {
+    fn acp_events_read_back_as_written(input in lines()) {
         for event in normalize(&input, DeltaMode::Both) {
             let line = event.to_json();
             prop_assert!(!line.contains('\n') && !line.contains('\r'), "{}", line);

@@ -41,7 +41,7 @@ fn each_stop_reason_has_its_outcome_and_unknown_ones_are_errors() {
 }
 
 #[test]
-fn a_prompt_without_an_answer_has_no_result_whatever_came_before() {
+fn a_prompt_without_an_answer_has_no_result_even_after_an_answered_one() {
     let done = r#"<{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#;
     let again = ACP_PROMPT.replace("\"id\":3", "\"id\":4");
     let no_result = (json!("failed"), json!("no_result"));
@@ -69,7 +69,7 @@ fn an_error_is_said_and_ends_the_turn() {
 }
 
 #[test]
-fn an_agent_that_nobody_is_signed_in_to_says_so() {
+fn an_agent_without_a_sign_in_ends_with_auth_required() {
     let lines = [
         r#">{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/p"}}"#,
         r#"<{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Authentication required"}}"#,
@@ -203,7 +203,7 @@ fn whole_texts_are_joined_by_block_and_carry_their_lines() {
 }
 
 #[test]
-fn what_the_agent_alone_wrote_is_understood_as_far_as_that_goes() {
+fn a_transcript_of_the_agents_side_alone_is_understood() {
     let chunk = acp_update(
         r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}"#,
     );

@@ -305,7 +305,7 @@ fn parameters_that_are_no_object_are_an_empty_input() {
 }
 
 #[test]
-fn a_tools_error_of_another_kind_is_kept_and_its_output_may_be_anything() {
+fn a_tool_error_of_another_kind_is_kept_with_any_output() {
     let call = r#"{"type":"tool_use","tool_name":"n","tool_id":"c","parameters":{}}"#;
     let events = bodies(&[
         call,

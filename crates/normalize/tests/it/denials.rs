@@ -68,7 +68,7 @@ fn write() -> Value {
 }
 
 #[test]
-fn a_tool_that_gemini_leaves_out_is_denied_because_nobody_was_there() {
+fn a_tool_that_gemini_omits_is_denied_for_want_of_a_prompt() {
     for tool in [
         "write_file",
         "replace",
@@ -106,7 +106,7 @@ fn a_tool_that_gemini_leaves_out_is_denied_because_nobody_was_there() {
 }
 
 #[test]
-fn what_a_policy_or_a_hook_denies_is_no_absence() {
+fn a_denial_by_a_policy_or_a_hook_is_not_for_want_of_a_prompt() {
     let by_policy = [called("write_file", &write(), Some("policy_violation"))];
     let events = stream(&by_policy, &options());
     assert_eq!(end(&events).cause.as_str(), "end_turn");
@@ -223,7 +223,7 @@ fn over_acp_our_own_decisions_count_until_the_turn_ends() {
 
 /// Gemini CLI (0.61) over ACP, in plan mode among others: it sends no permission request, and no type of error.
 #[test]
-fn what_geminis_own_policy_denies_over_acp_is_known_by_its_sentence() {
+fn a_denial_of_geminis_own_policy_over_acp_is_known_by_its_sentence() {
     let said = |text: &str| {
         let call = r#"<{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"write_file-1","title":"a.txt","kind":"edit","status":"in_progress"}}}"#;
         let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);

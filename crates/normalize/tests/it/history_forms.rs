@@ -24,7 +24,7 @@ fn told(role: &str, parts: &Value) -> Value {
 }
 
 #[test]
-fn what_somebody_said() {
+fn the_text_of_a_content_is_that_of_its_parts() {
     for content in [
         r#""a b""#,
         r#"[{"text":"a"}," b"]"#,
@@ -150,7 +150,7 @@ fn thoughts_come_before_text_and_calls_after_it_with_their_results() {
 }
 
 #[test]
-fn what_passes_through_keeps_every_token() {
+fn history_parts_keep_every_token() {
     let text = r#"{"id":"m","type":"gemini","content":[{"functionCall":{"id":"1","name":"x","args":{"n":9007199254740993.10,"s":"\ud83d","n":1}},"thoughtSignature":"s","new":{}}]}"#;
     let log = ReplayedLog::read(text.as_bytes());
     let turns = client_history(&log);

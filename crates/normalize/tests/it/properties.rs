@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_back(input in lines()) {
+    fn stream_events_read_back_as_written(input in lines()) {
         for event in normalize(&[&input], DeltaMode::Both) {
             let line = event.to_json();
             prop_assert!(serde_json::from_str::<&serde_json::value::RawValue>(&line).is_ok(), "{}", line);

@@ -535,7 +535,7 @@ fn one_message_alone_is_a_session_of_one() {
 }
 
 #[test]
-fn what_is_not_in_the_final_state_is_counted_in_one_closing_diagnostic() {
+fn records_outside_the_final_state_are_counted_in_one_closing_diagnostic() {
     let message = |id: &str| format!(r#"{{"id":"{id}","type":"user","content":"{id}"}}"#);
     let lines = [
         HEADER.to_owned(),
@@ -638,7 +638,7 @@ fn only_pictures_are_images() {
 
 /// A record with a field of the wrong kind is reported, and nothing is made up for it.
 #[test]
-fn what_is_not_what_it_should_be_is_reported() {
+fn a_session_record_with_fields_of_a_wrong_type_is_reported() {
     let report = |field: &str| {
         let message = format!("`{field}` of a record is not what it should be");
         json!({"event": "diagnostic", "kind": "invalid_field", "message": message})

@@ -603,7 +603,7 @@ fn thoughts_come_first_whether_they_came_whole_or_in_chunks() {
 }
 
 #[test]
-fn a_call_that_nobody_answers_does_not_hold_back_later_messages_for_ever() {
+fn an_unanswered_call_does_not_hold_back_later_messages_for_ever() {
     let mut lines = vec![
         r#"{"type":"tool_use","tool_name":"glob","tool_id":"lost","parameters":{}}"#.to_owned(),
     ];

@@ -118,7 +118,7 @@ fn other_codes_say_only_that_it_failed() {
 }
 
 #[test]
-fn a_signal_is_a_crash_whatever_was_said() {
+fn a_signal_is_a_crash_even_after_a_success_result() {
     let killed = ProcessEnd {
         exit_code: None,
         signal: Some("SIGKILL".to_owned()),
@@ -427,7 +427,7 @@ fn a_document_that_names_a_code_needs_no_exit_code() {
 }
 
 #[test]
-fn a_rate_limit_is_one_whatever_its_result_says() {
+fn a_rate_limit_is_recognised_with_any_result() {
     let error =
         r#"{"type":"result","status":"error","error":{"type":"unknown","message":"too much"}}"#;
     assert_eq!(end(&[error], &exit(173))["cause"], "quota_retryable");

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_own_is_not_trusted() {
+    fn a_file_of_another_user_is_not_trusted() {
         let trusted = [(1000, 1000), (0, 1000), (0, 0)];
         assert_eq!(
             trusted.map(|(owner, user)| is_trusted(owner, user)),

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_is_first_strikes_for_all_who_wait() {
+    async fn the_first_caller_sweeps_for_the_whole_queue() {
         // The same test may run twice on this machine.
         let mark = |number: u32| format!("sweep {} {number}", std::process::id());
         let marks = [1, 2, 3].map(mark);

@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_may_call_itself_anything() {
+    fn a_process_name_may_hold_parentheses_and_blanks() {
         let stat = "4242 (a) R 1 (b) S 77 4242 4242 0 -1";
         assert_eq!(parent_in(stat), Pid::from_raw(77));
     }

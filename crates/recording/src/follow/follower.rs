@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_grown_is_noted_first_and_told_then() {
+    async fn growth_is_noted_before_readers_are_told() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name, text| fs::write(directory.path().join(name), text).unwrap();
         write(STDOUT, "");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_growth_is_not_lost_by_whoever_waits_for_something_else_too() {
+    async fn a_growth_is_not_lost_when_the_wait_is_cancelled() {
         let directory = tempfile::tempdir().unwrap();
         for name in [STDOUT, STDERR] {
             fs::write(directory.path().join(name), "").unwrap();

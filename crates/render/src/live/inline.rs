@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_markup_stays_as_it_is() {
+    fn text_without_markup_stays_as_it_is() {
         for source in [
             "2 * 3 * 4",
             "snake_case_name",

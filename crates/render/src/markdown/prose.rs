@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_images_that_lead_elsewhere_become_text() {
+    fn links_and_images_beyond_web_and_mail_become_text() {
         for text in [
             "[x](javascript:alert(1))",
             "[x][y]\n\n[y]: javascript:alert(1)",
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_open_is_closed() {
+    fn open_markdown_constructs_are_closed() {
         assert_eq!(harmless("```rs\nfn"), "```rs\nfn\n```");
         assert_eq!(harmless("~~~~\n```"), "~~~~\n```\n~~~~");
         assert_eq!(harmless("- a\n  ```\n  b"), "- a\n  ```\n  b");

@@ -61,7 +61,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_at_once_is_what_is_written_at_the_end(
+    fn a_page_written_at_once_equals_a_page_written_at_the_end(
         bodies in proptest::collection::vec(body(), 0..24)
     ) {
         check(&bodies);

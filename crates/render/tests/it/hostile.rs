@@ -89,7 +89,7 @@ fn attacks_do_not_help_each_other() {
 }
 
 #[test]
-fn what_was_said_is_still_readable() {
+fn hostile_text_is_still_readable() {
     let said = "\u{1b}[31m<script>alert(1)</script>\u{1b}[0m \u{202e}x";
     let body = format!(
         r#"{{"event":"text","kind":"text","text":{}}}"#,

@@ -96,7 +96,7 @@ fn errors_and_warnings_are_told_once() {
 }
 
 #[test]
-fn what_was_said_before_the_run_is_called_earlier() {
+fn text_from_before_the_run_is_called_earlier() {
     let replayed = r#"{"event":"user_input","text":"fix the tests","isSynthetic":true,"extensions":{"acp.replay":true}}"#;
     assert_eq!(text(&[replayed]), "> (earlier, 1 line) fix the tests\n");
 }

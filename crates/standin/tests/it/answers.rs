@@ -241,7 +241,7 @@ fn a_script_may_end_in_an_error() {
 }
 
 #[test]
-fn whatever_else_the_api_can_do_is_answered_too() {
+fn other_requests_to_the_model_api_are_answered() {
     let api = start(Script::new());
     let models = "/v1beta/models";
     let count = ask(&api, "/v1/models/m:countTokens").json();

@@ -19,7 +19,7 @@ fn a_request_larger_than_any_agents_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn what_is_not_json_is_logged_as_text() {
+fn a_request_that_is_not_json_is_logged_as_text() {
     let api = start(Script::new());
     let head = format!("POST {STREAM} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
     let answer = send(&api, &format!("{head}Content-Length: 3\r\n\r\n{{]!"));
@@ -116,7 +116,7 @@ fn a_silent_answer_and_the_port_end_with_the_handle() {
 }
 
 #[tokio::test]
-async fn it_runs_beside_its_caller_in_one_thread() {
+async fn the_mock_api_runs_beside_its_caller_in_one_thread() {
     let api = FakeApi::start(Script::new().stream("hello")).await.unwrap();
     let address = api.base_url().replace("http://", "");
     let asked = tokio::task::spawn_blocking({

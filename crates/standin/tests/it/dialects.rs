@@ -257,7 +257,7 @@ fn reasons_to_end_have_a_word_in_each() {
 }
 
 #[test]
-fn what_breaks_off_does_not_say_that_it_ends() {
+fn an_answer_that_breaks_off_has_no_end_marker() {
     for path in [MESSAGES, CHAT] {
         let api = start(Script::new().stream(Turn::text("one").drop_connection()));
         let answer = converse(&api, path);

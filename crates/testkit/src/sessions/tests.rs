@@ -107,7 +107,7 @@ fn records_of_a_log_are_as_javascript_writes_them() {
 }
 
 #[test]
-fn what_is_kept_is_not_written_again() {
+fn a_kept_corpus_is_not_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let home = SMALL.kept_in(folder.path()).unwrap();
     let first = SMALL.list().next().unwrap().file;

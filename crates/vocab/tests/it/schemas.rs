@@ -110,7 +110,7 @@ fn check_accepts(schema: &str, line: &Value, expected: bool) {
 }
 
 #[test]
-fn what_a_newer_version_adds_is_valid_and_what_is_wrong_is_not() {
+fn additions_of_a_newer_version_are_valid_and_wrong_types_are_not() {
     let event = |body: Value| {
         let mut event = json!({ "id": "r-0", "seq": 0, "provider": "newcomer" });
         let members = body.as_object().unwrap().clone();

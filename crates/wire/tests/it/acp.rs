@@ -242,7 +242,7 @@ fn the_lines_of_an_agent_alone_stay_its_own() {
 }
 
 #[test]
-fn who_asked_may_withdraw_it() {
+fn the_side_that_made_a_request_may_cancel_it() {
     let withdraws = |id: &str| {
         format!(r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId":{id}}}}}"#)
     };

@@ -190,7 +190,7 @@ fn a_pretty_document_is_told_as_a_whole() {
 }
 
 #[test]
-fn what_is_none_of_these_is_unknown() {
+fn a_text_of_no_known_format_is_unknown() {
     for text in [
         "",
         "\n",

@@ -50,7 +50,7 @@ fn every_captured_input_is_written_again_byte_for_byte() {
 }
 
 #[test]
-fn what_is_absent_is_not_written_and_what_is_there_has_its_place() {
+fn absent_hook_fields_are_not_written_and_present_ones_keep_their_order() {
     let mut told: Value = serde_json::from_str(&capture("AfterTool.stdin.json")).unwrap();
     told["mcp_context"] = json!({"server_name": "s", "tool_name": "t"});
     told["original_request_name"] = json!("glob");
@@ -85,7 +85,7 @@ fn a_matcher_is_compared_with_a_tool_or_with_the_word_of_a_session() {
 }
 
 #[test]
-fn inputs_that_lack_something_are_none() {
+fn hook_inputs_without_a_required_field_are_none() {
     let whole = object(serde_json::from_str(&capture("AfterAgent.stdin.json")).unwrap());
     for key in whole.keys() {
         let mut part = whole.clone();

@@ -104,7 +104,7 @@ fn a_real_document_is_read_field_for_field() {
 }
 
 #[test]
-fn a_document_has_response_statistics_warnings_and_what_nobody_knows() {
+fn a_document_has_response_statistics_warnings_and_unknown_fields() {
     let text = r#"{"session_id":"s","response":"r","stats":{"models":{"flash":{"api":{"totalLatencyMs":12},"tokens":{"prompt":5,"candidates":3,"total":9,"cached":1}}}},"warnings":["w"],"error":null,"later":1}"#;
     let token = Token::parse(text).unwrap();
     let document = OutputDocument::from_token(token).unwrap();
@@ -137,7 +137,7 @@ fn a_document_has_response_statistics_warnings_and_what_nobody_knows() {
 }
 
 #[test]
-fn a_document_says_something_and_has_no_type() {
+fn an_output_document_has_content_and_no_type() {
     for (text, is_document) in [
         (r#"{"response":""}"#, true),
         (r#"{"stats":{}}"#, true),
@@ -159,7 +159,7 @@ fn a_document_says_something_and_has_no_type() {
 }
 
 #[test]
-fn a_text_is_taken_apart_whatever_stands_between() {
+fn documents_are_found_between_any_text() {
     let document = r#"{"response":"r"}"#;
     for (text, expected) in [
         (String::new(), &[][..]),

@@ -393,7 +393,7 @@ fn json_that_is_no_object_says_what_it_is() {
 }
 
 #[test]
-fn what_is_not_json_says_where_it_stops_making_sense() {
+fn a_line_that_is_not_json_names_the_place_of_the_error() {
     for (line, at) in [
         ("", 0),
         ("YOLO mode is enabled.", 0),

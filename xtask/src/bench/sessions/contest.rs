@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn who_needs_an_index_is_out_when_none_was_made() {
+    fn a_contestant_that_needs_an_index_is_out_when_none_was_made() {
         let mut contest = SessionsContest::new("files".to_owned());
         contest.absent("index", "failed".to_owned());
         contest.add(SessionsContestant {

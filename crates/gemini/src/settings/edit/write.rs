@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_else_reads_what_is_not_in_its_place_yet() {
+    fn a_draft_of_a_settings_file_is_private() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
         fs::write(&path, "{}").unwrap();

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_that_takes_the_place_of_a_directory_meanwhile_leads_nobody_astray() {
+    fn a_link_that_replaces_a_directory_during_a_copy_is_not_followed() {
         let root = tempfile::tempdir().unwrap();
         let [moved, precious] = ["moved", "precious"].map(|name| root.path().join(name));
         fs::create_dir_all(precious.join("new-0")).unwrap();

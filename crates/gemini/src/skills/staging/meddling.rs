@@ -79,7 +79,7 @@ fn unsupported(_: &Path, _: &Path) -> io::Result<()> {
 }
 
 #[test]
-fn a_desk_stays_as_long_as_something_is_not_where_it_belongs() {
+fn a_staging_directory_stays_while_a_skill_is_not_in_its_place() {
     let mut stuck = 0;
     for (fails, can_exchange) in failures() {
         let what = format!("{fails:?} {can_exchange}");
@@ -124,7 +124,7 @@ fn where_two_can_be_exchanged_nothing_else_is_tried() {
 }
 
 #[test]
-fn what_came_into_the_place_stays_there_and_what_was_there_is_kept() {
+fn a_skill_that_appears_in_the_place_stays_and_the_old_one_is_kept() {
     let world = World::new();
     let first = world.place("first");
     let rename = |from: &Path, to: &Path| {
@@ -143,7 +143,7 @@ fn what_came_into_the_place_stays_there_and_what_was_there_is_kept() {
 }
 
 #[test]
-fn what_was_exchanged_by_mistake_is_kept_and_said() {
+fn a_skill_exchanged_by_mistake_is_kept_and_named() {
     let world = World::new();
     let [first, theirs] = ["first", "theirs"].map(|name| world.place(name));
     write(&theirs, "theirs");
@@ -163,7 +163,7 @@ fn what_was_exchanged_by_mistake_is_kept_and_said() {
 }
 
 #[test]
-fn what_is_edited_before_its_turn_comes_is_not_replaced_and_nothing_is_installed() {
+fn a_skill_edited_before_its_step_is_not_replaced_and_nothing_is_installed() {
     let world = World::new();
     let exchange = |one: &Path, other: &Path| {
         edit(&world.place("last"));
@@ -183,7 +183,7 @@ fn what_is_edited_before_its_turn_comes_is_not_replaced_and_nothing_is_installed
 }
 
 #[test]
-fn what_is_edited_after_its_turn_came_is_not_taken_back() {
+fn a_skill_edited_after_its_step_is_not_taken_back() {
     let world = World::new();
     let last = world.place("last");
     let exchange = |one: &Path, other: &Path| {
@@ -209,7 +209,7 @@ fn what_is_edited_after_its_turn_came_is_not_taken_back() {
 }
 
 #[test]
-fn what_cannot_be_put_back_leaves_the_new_one_in_place() {
+fn a_skill_that_cannot_be_put_back_leaves_the_new_one_in_place() {
     for is_lost in [false, true] {
         let world = World::new();
         let [first, last] = ["first", "last"].map(|name| world.place(name));
@@ -242,7 +242,7 @@ fn what_cannot_be_put_back_leaves_the_new_one_in_place() {
 }
 
 #[test]
-fn nothing_is_moved_over_anything() {
+fn no_file_is_moved_over_another() {
     let root = tempfile::tempdir().unwrap();
     let [from, folder, file] = ["from", "folder", "file"].map(|name| root.path().join(name));
     write(&from, "new");

@@ -143,7 +143,7 @@ pub(in super::super) fn failures() -> impl Iterator<Item = (Range<usize>, bool)>
 }
 
 #[test]
-fn whoever_installs_on_a_disk_that_fails_loses_nothing_and_says_where_all_is() {
+fn an_install_on_a_failing_disk_loses_nothing_and_names_every_place() {
     let mut away = 0;
     for (fails, can_exchange) in failures() {
         let what = format!("{fails:?} {can_exchange}");
@@ -175,7 +175,7 @@ fn whoever_installs_on_a_disk_that_fails_loses_nothing_and_says_where_all_is() {
 }
 
 #[test]
-fn whoever_finishes_it_on_a_disk_that_fails_loses_nothing_either() {
+fn a_recovery_on_a_failing_disk_loses_nothing() {
     let mut stuck = 0;
     for (fails, can_exchange) in failures() {
         for (before, could_exchange) in [(1..100, false), (1..100, true), (3..6, false)] {

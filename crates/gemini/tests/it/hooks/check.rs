@@ -457,7 +457,7 @@ fn files_that_cannot_be_used_are_errors() {
 }
 
 #[test]
-fn what_is_found_in_an_extension_stands_in_its_file() {
+fn a_finding_in_an_extension_names_its_file() {
     let folder = "home/.gemini/extensions/ext";
     let hooks = format!(
         "{{\n\"hooks\": {{\"BeforeTool\": [\n{}]}}}}",
@@ -480,7 +480,7 @@ fn what_is_found_in_an_extension_stands_in_its_file() {
 
 /// Settings may be as long as programs write them, and all on one line.
 #[test]
-fn what_stands_behind_megabytes_of_one_line_has_its_place() {
+fn a_finding_behind_megabytes_of_one_line_has_its_place() {
     const LETTERS: usize = 5 << 19;
     let unknown: Vec<String> = (100..900).map(|it| format!("\"X{it}\": []")).collect();
     let before = format!("{{\"other\": \"{}\", \"hooks\": {{", "é".repeat(LETTERS));
@@ -544,7 +544,7 @@ fn many_hooks_cost_no_more_than_each_of_them() {
 }
 
 #[test]
-fn keys_that_nobody_knows_are_found_with_what_was_meant() {
+fn unknown_hook_keys_are_found_with_the_nearest_known_key() {
     let settings = r#"{
 "hooksConfig": {"disabld": ["g"]},
 "hooksConfg": {},
@@ -591,7 +591,7 @@ fn keys_that_nobody_knows_are_found_with_what_was_meant() {
 }
 
 #[test]
-fn what_the_settings_reader_complains_about_is_found() {
+fn complaints_of_the_settings_reader_are_findings() {
     let machine = trusted().file(WORKSPACE, r#"{"hooksConfig": {"enabled": "perhaps"}}"#);
     assert_eq!(told(&machine), ["warning bad_value settings.json:1:18"]);
 }

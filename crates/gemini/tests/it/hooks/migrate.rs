@@ -62,7 +62,7 @@ fn units_names_and_events_are_gemini_clis() {
 }
 
 #[test]
-fn what_has_no_translation_is_named() {
+fn a_claude_hook_without_a_translation_is_named() {
     let (hooks, claude) = migrated(&json!({
         "TaskCompleted": [{"hooks": [{"type": "command", "command": "a"}]}],
         "Frobnicate": [],
@@ -98,7 +98,7 @@ fn what_has_no_translation_is_named() {
 
 /// A guard must not become something that decides nothing, nor run where it did not.
 #[test]
-fn what_would_mean_something_else_is_left_out_or_said() {
+fn a_claude_hook_with_another_meaning_is_skipped_or_remarked_on() {
     let list = |matcher: Value| json!([{"matcher": matcher, "hooks": [{"type": "command", "command": "a", "onFailure": "block"}]}]);
     let (hooks, claude) = migrated(&json!({
         "PermissionRequest": list(json!("Bash")),
@@ -163,7 +163,7 @@ fn both_files_count_and_what_is_there_stays() {
 }
 
 #[test]
-fn what_comes_out_runs_without_a_complaint() {
+fn migrated_hooks_pass_the_check() {
     let hooks = json!({"PreToolUse": [{"matcher": "Edit|Bash|mcp__x__y", "hooks": [{"type": "command", "command": "true", "timeout": 5}]}]});
     let (hooks, _) = migrated(&hooks);
     let machine = trusted().file(WORKSPACE, &json!({ "hooks": hooks }).to_string());
@@ -176,7 +176,7 @@ fn what_comes_out_runs_without_a_complaint() {
 }
 
 #[test]
-fn what_is_in_the_way_is_an_error() {
+fn a_value_in_the_way_of_migrated_hooks_is_an_error() {
     let machine = trusted().file(
         SHARED,
         r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}]}]}}"#,

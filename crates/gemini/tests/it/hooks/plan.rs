@@ -48,7 +48,7 @@ fn commands(plan: &HookPlan) -> Vec<&str> {
 }
 
 #[test]
-fn a_matcher_is_a_regex_for_tools_a_word_for_sessions_and_nothing_elsewhere() {
+fn a_matcher_is_a_regex_for_tools_a_word_for_sessions_and_ignored_at_other_events() {
     let check = |event: HookEvent, matcher: Option<&str>, context: Option<&str>, runs: bool| {
         let plan = registry(vec![hook(event, "x", matcher)]).plan(event, context);
         assert_eq!(
@@ -156,7 +156,7 @@ fn the_same_hook_runs_once_and_only_what_runs_decides_the_order() {
 }
 
 #[test]
-fn what_is_switched_off_does_not_run() {
+fn a_disabled_hook_does_not_run() {
     let mut registry = registry(vec![hook(HookEvent::BeforeTool, "a", None)]);
     registry.hooks[0].enabled = false;
     assert_eq!(

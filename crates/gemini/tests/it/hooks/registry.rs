@@ -93,7 +93,7 @@ fn an_untrusted_folder_has_none_of_anybodys_and_says_so() {
 }
 
 #[test]
-fn whatever_is_left_out_has_a_reason() {
+fn every_skipped_hook_has_a_reason() {
     let check = |definitions: Value, expected: &str| {
         let settings = json!({"hooks": {"BeforeTool": definitions}});
         let machine = trusted().file(WORKSPACE, &settings.to_string());
@@ -182,7 +182,7 @@ fn a_definition_outside_a_list_counts_as_it_does_for_gemini_cli() {
 }
 
 #[test]
-fn what_is_no_object_takes_the_place_of_weaker_files() {
+fn hooks_that_are_no_object_replace_weaker_files() {
     let machine = trusted()
         .file(USER, &one("BeforeTool", "x").to_string())
         .file(WORKSPACE, r#"{"hooks": []}"#);

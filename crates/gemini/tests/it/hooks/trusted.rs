@@ -43,7 +43,7 @@ fn hooks_that_are_new_are_warned_of_once_they_are_recorded_no_more() {
 }
 
 #[test]
-fn what_others_wrote_stays_and_what_is_broken_is_empty() {
+fn trusted_hooks_of_other_projects_stay_and_a_broken_file_is_empty() {
     let machine = trusted()
         .file(WORKSPACE, &one("BeforeTool", "a").to_string())
         .file(FILE, r#"{"/elsewhere": ["x:y"]}"#);

@@ -47,7 +47,7 @@ fn a_new_file_looks_as_the_cli_would_write_it() {
 }
 
 #[test]
-fn what_changes_nothing_writes_nothing() {
+fn an_edit_without_a_change_writes_nothing() {
     check(NEW, disable("a"), NEW);
     check(NEW, enable("b"), NEW);
     let folder = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ fn what_changes_nothing_writes_nothing() {
 
 /// Its comments and its layout with it.
 #[test]
-fn what_stood_alone_stays_as_it_is_written_when_a_list_is_made_of_it() {
+fn a_value_that_becomes_a_list_keeps_its_spelling() {
     let both = |document: &mut SettingsDocument| {
         let first = document.get(&["x", "e"]).cloned().unwrap();
         document.set(&["x", "e"], json!([first, {"b": 2}]))
@@ -132,7 +132,7 @@ fn many_items_that_go_leave_every_comment_and_every_other_item_where_it_is() {
 }
 
 #[test]
-fn what_stands_on_one_line_stays_on_one_line() {
+fn an_object_on_one_line_stays_on_one_line() {
     check(
         r#"{"skills": {"disabled": ["a"]}, "x": 1}"#,
         disable("b"),
@@ -197,7 +197,7 @@ fn a_key_that_is_there_twice_is_changed_where_it_counts_and_removed_twice() {
 }
 
 #[test]
-fn what_is_no_list_or_object_is_left_and_named() {
+fn a_value_that_is_no_list_or_object_is_left_and_named() {
     let (_folder, path) = file(r#"{"skills": {"disabled": "a"}, "x": 1}"#);
     let name = path.display();
     let refused = edit(&path, disable("b")).unwrap_err();
@@ -251,7 +251,7 @@ mod unix {
     }
 
     #[test]
-    fn who_may_read_it_still_may_and_nothing_else_is_left() {
+    fn an_edit_keeps_permissions_and_leaves_no_other_file() {
         let (folder, path) = file("{}");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         edit(&path, disable("a")).unwrap();
@@ -287,7 +287,7 @@ mod unix {
     }
 
     #[test]
-    fn what_belongs_into_a_directory_is_not_changed_elsewhere() {
+    fn an_edit_within_a_directory_follows_no_link_out_of_it() {
         let folder = tempfile::tempdir().unwrap();
         let [root, outside] = ["root", "outside"].map(|name| folder.path().join(name));
         fs::create_dir_all(root.join("inner")).unwrap();
@@ -330,7 +330,7 @@ mod unix {
     }
 
     #[test]
-    fn what_somebody_left_who_was_killed_goes_and_nothing_else() {
+    fn leftovers_of_a_killed_writer_are_removed_and_no_other_file() {
         let (folder, path) = file("{}");
         let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
         for (name, is_old) in [
@@ -381,7 +381,7 @@ mod unix {
     }
 
     #[test]
-    fn what_the_system_refuses_is_said_with_the_name_of_the_file() {
+    fn an_error_of_the_system_names_the_file() {
         // Nobody can make a file there, not even root.
         let path = Path::new("/proc/self/gemini/settings.json");
         let refused = edit(path, disable("a")).unwrap_err();

@@ -70,7 +70,7 @@ fn no_depth_overflows_the_stack() {
 }
 
 #[test]
-fn what_is_too_deep_or_too_long_for_us_is_not_said_to_be_a_mistake() {
+fn settings_beyond_our_bounds_are_not_called_a_mistake() {
     let deep = format!("{{\n\"x\": {}}}", nested(DEEPEST));
     let machine = trusted().file(USER, &deep);
     assert_eq!(verdict(&machine), UpstreamReaction::MayRead);
@@ -106,7 +106,7 @@ fn what_is_too_deep_or_too_long_for_us_is_not_said_to_be_a_mistake() {
 }
 
 #[test]
-fn what_gemini_cli_reads_is_read() {
+fn settings_that_gemini_cli_reads_are_read() {
     let text = r#"{"model": {"maxSessionTurns": 1e400}, "skills": {"disabled": ["\ud800"]}, "y\udc00": 1}"#;
     let long = format!("{{\"x\": \"{}\"}}", "a".repeat(5 * MIB));
     let machine = trusted().file(USER, text).file(WORKSPACE, &long);
@@ -168,7 +168,7 @@ fn bytes_that_are_no_text_are_read_but_never_written_over() {
 
 #[cfg(unix)]
 #[test]
-fn what_cannot_be_reached_is_missing_for_gemini_cli_and_what_is_a_pipe_is_not_waited_for() {
+fn an_unreachable_file_is_missing_and_a_pipe_is_not_waited_for() {
     use std::os::unix::fs::symlink;
     let machine = trusted().file(USER, "");
     let path = machine.path(USER);

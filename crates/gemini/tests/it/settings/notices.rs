@@ -26,7 +26,7 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_has_the_wrong_type_is_named_with_its_place() {
+fn a_setting_of_a_wrong_type_is_named_with_its_place() {
     check(
         "{\n  // é\n  \"skills\": {\n    \"é\": 1, \"disabled\": \"pdf\"\n  }\n}",
         &[
@@ -61,7 +61,7 @@ fn what_has_the_wrong_type_is_named_with_its_place() {
 }
 
 #[test]
-fn what_ends_gemini_cli_is_told() {
+fn a_setting_that_ends_gemini_cli_is_reported() {
     let ends = "where that counts, Gemini CLI ends with an error";
     let item = format!(":1:31: `skills.disabled.1`: is `1`, not a text; {ends}");
     check(r#"{"skills": {"disabled": ["x", 1]}}"#, &[&item]);
@@ -90,7 +90,7 @@ fn the_value_of_a_variable_is_not_told() {
 }
 
 #[test]
-fn a_key_that_nobody_knows_is_named_with_the_one_that_was_meant() {
+fn an_unknown_key_is_named_with_the_nearest_known_one() {
     check(
         r#"{"hooks": {"beforeTool": []}}"#,
         &[":1:12: `hooks.beforeTool`: is not a hook event; did you mean `BeforeTool`?"],
@@ -178,7 +178,7 @@ fn a_file_that_is_no_settings_is_named_and_the_others_still_count() {
 }
 
 #[test]
-fn what_is_no_file_is_named_too() {
+fn a_settings_path_that_is_no_file_is_named() {
     let machine = Machine::new().with(TRUST, "true");
     fs::create_dir_all(machine.path(USER)).unwrap();
     assert_eq!(

@@ -10,7 +10,7 @@ use super::{skill, write};
 use crate::machine::without_privileges;
 
 #[test]
-fn what_was_replaced_is_put_back_if_a_later_one_cannot_be_moved() {
+fn a_replaced_skill_is_put_back_if_a_later_one_cannot_be_moved() {
     let root = tempfile::tempdir().unwrap();
     let (source, target) = (root.path().join("source"), root.path().join("skills"));
     // From the last name to the first: the one that cannot be there comes last.
@@ -53,7 +53,7 @@ fn two_who_install_different_skills_at_once_both_have_theirs() {
 }
 
 #[test]
-fn who_wants_it_to_stop_has_nothing_installed() {
+fn a_stopped_install_installs_nothing() {
     let root = tempfile::tempdir().unwrap();
     let (source, target) = (root.path().join("source"), root.path().join("skills"));
     for number in 0..10 {
@@ -93,7 +93,7 @@ fn of_two_that_have_a_name_the_one_that_counts_goes() {
 }
 
 #[test]
-fn what_nobody_may_write_goes_all_the_same() {
+fn a_read_only_skill_can_be_removed() {
     let root = tempfile::tempdir().unwrap();
     let (source, target) = (root.path().join("source"), root.path().join("skills"));
     write(&source, "SKILL.md", skill("one"));

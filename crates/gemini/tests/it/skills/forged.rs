@@ -37,7 +37,7 @@ fn a_mark_that_says_nothing_of_a_birth_is_believed_only_where_disks_know_none() 
 }
 
 #[test]
-fn what_another_user_owns_is_not_ours_whatever_its_mark_says() {
+fn a_directory_of_another_user_is_not_ours_even_with_a_mark() {
     for owned in ["", "mark"] {
         let (_root, desk) = desk();
         // Only a superuser can give something away.
@@ -104,7 +104,7 @@ fn all_goes_that_is_in_it_however_deep_and_links_are_not_followed() {
 }
 
 #[test]
-fn what_was_left_before_it_had_a_mark_is_swept_away_and_nothing_else() {
+fn an_unmarked_leftover_is_removed_and_no_other_directory() {
     let (root, desk) = desk();
     let target = desk.parent().unwrap();
     fs::remove_dir_all(&desk).unwrap();
@@ -130,7 +130,7 @@ fn what_was_left_before_it_had_a_mark_is_swept_away_and_nothing_else() {
 }
 
 #[test]
-fn a_desk_is_nobody_elses_business() {
+fn a_staging_directory_is_private() {
     let (root, desk) = desk();
     let target = desk.parent().unwrap();
     let held = OwnedDir::make(target, ".lapidary-").unwrap();

@@ -30,7 +30,7 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_replaced_is_gone_and_what_was_linked_stays() {
+fn a_replaced_copy_is_removed_and_a_replaced_links_target_stays() {
     let root = tempfile::tempdir().unwrap();
     let (source, target) = (root.path().join("source"), root.path().join("home/skills"));
     let script = write(&source, "a/scripts/run.sh", "#!/bin/sh\n");
@@ -69,7 +69,7 @@ fn what_is_replaced_is_gone_and_what_was_linked_stays() {
 }
 
 #[test]
-fn what_nobody_else_may_see_nobody_else_may_see_afterwards() {
+fn a_private_skill_stays_private_when_installed() {
     let root = tempfile::tempdir().unwrap();
     let (source, target) = (root.path().join("source"), root.path().join("skills"));
     write(&source, "SKILL.md", skill("one"));
@@ -262,7 +262,7 @@ fn uninstalling_never_leaves_the_directory() {
 }
 
 #[test]
-fn what_lies_among_the_skills_is_not_linked_over_itself() {
+fn a_skill_in_place_is_not_linked_over_itself() {
     let root = tempfile::tempdir().unwrap();
     let target = root.path().join("skills");
     write(&target, "pdf/SKILL.md", skill("pdf"));

@@ -202,7 +202,7 @@ fn one_file_on_two_ways_is_no_conflict() {
 }
 
 #[test]
-fn what_is_no_skill_is_refused_with_a_reason() {
+fn an_invalid_skill_is_refused_with_a_reason() {
     let root = tempfile::tempdir().unwrap();
     let skills = root.path();
     write(
@@ -242,7 +242,7 @@ fn what_is_no_skill_is_refused_with_a_reason() {
 }
 
 #[test]
-fn what_is_never_looked_for_is_found_all_the_same() {
+fn files_that_gemini_cli_never_looks_for_are_found_by_the_check() {
     let root = tempfile::tempdir().unwrap();
     let skills = root.path().join("skills");
     for path in [

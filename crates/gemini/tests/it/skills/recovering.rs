@@ -82,7 +82,7 @@ fn first_word(directory: &Path) -> String {
 }
 
 #[test]
-fn a_plan_is_finished_by_whoever_comes_next() {
+fn an_interrupted_plan_is_finished_by_the_next_process() {
     let (_root, target) = with_old(&["moved", "waits"]);
     let plan = [("moved", true), ("waits", false), ("fresh", false)];
     desk(&target, &plan);
@@ -116,7 +116,7 @@ fn a_plan_that_cannot_be_finished_is_undone() {
 }
 
 #[test]
-fn what_somebody_changed_after_the_kill_is_not_undone_either() {
+fn a_skill_changed_after_the_kill_is_not_undone() {
     let (_root, target) = with_old(&["moved", "other"]);
     let long = "n".repeat(300);
     desk(
@@ -138,7 +138,7 @@ fn what_somebody_changed_after_the_kill_is_not_undone_either() {
 }
 
 #[test]
-fn who_ships_a_plan_or_a_directory_that_is_called_like_a_desk_has_nothing_removed() {
+fn a_shipped_plan_or_staging_directory_removes_nothing() {
     let (root, target) = with_old(&["mine"]);
     let plan = json!([{ "name": "mine", "id": 0 }, { "name": "..", "id": 0 }]);
     write(&target, ".lapidary-x/plan", plan.to_string());
@@ -173,7 +173,7 @@ fn who_ships_a_plan_or_a_directory_that_is_called_like_a_desk_has_nothing_remove
 }
 
 #[test]
-fn a_plan_that_leads_elsewhere_or_cannot_be_read_is_left_and_said() {
+fn a_plan_that_leads_out_or_is_unreadable_is_left_and_named() {
     let about = json!({ "identity": { "device": 1, "inode": 1, "born": 1 }, "written": null });
     let step = |name: &str| json!({ "number": 0, "name": name, "made": about, "was": about });
     let wrong = |names: &[&str]| {
@@ -212,7 +212,7 @@ fn pipe(path: &Path) {
 
 /// Whoever opens one waits for somebody who writes, perhaps for ever.
 #[test]
-fn a_pipe_in_the_place_of_anything_is_not_opened() {
+fn a_pipe_in_a_staging_directory_is_not_opened() {
     let (root, target) = with_old(&["one"]);
     fs::create_dir(target.join(".lapidary-mark")).unwrap();
     pipe(&target.join(".lapidary-mark/mark"));
@@ -234,7 +234,7 @@ fn a_pipe_in_the_place_of_anything_is_not_opened() {
 }
 
 #[test]
-fn who_waits_for_somebody_else_can_be_told_to_stop() {
+fn a_wait_for_the_skills_lock_can_be_stopped() {
     let (_root, target) = with_old(&["one"]);
     let held = fs::File::open(&target).unwrap();
     held.lock().unwrap();
@@ -245,7 +245,7 @@ fn who_waits_for_somebody_else_can_be_told_to_stop() {
 }
 
 #[test]
-fn what_somebody_wrote_after_the_kill_stays() {
+fn a_skill_written_after_the_kill_stays() {
     let (_root, target) = with_old(&["edited", "removed", "again", "moved", "waits"]);
     let plan = ["edited", "removed", "again", "waits", "fresh"].map(|name| (name, false));
     desk(&target, &[plan.as_slice(), &[("moved", true)]].concat());
@@ -274,7 +274,7 @@ fn what_somebody_wrote_after_the_kill_stays() {
 }
 
 #[test]
-fn a_desk_with_the_only_copy_of_something_is_kept_and_named() {
+fn a_staging_directory_with_the_only_copy_of_a_skill_is_kept_and_named() {
     let (_root, target) = with_old(&["one"]);
     let killed = desk(&target, &[("one", false)]);
     let old = killed.join("old-0");
@@ -295,7 +295,7 @@ fn a_desk_with_the_only_copy_of_something_is_kept_and_named() {
 }
 
 #[test]
-fn what_cannot_be_put_back_is_kept_and_said() {
+fn a_skill_that_cannot_be_put_back_is_kept_and_named() {
     let (_root, target) = with_old(&["one"]);
     let killed = desk(&target, &[("one", false)]);
     fs::rename(target.join("one"), killed.join("old-0")).unwrap();
