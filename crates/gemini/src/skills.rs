@@ -32,13 +32,13 @@ pub use copy::{CopyError, MOST_BYTES, MOST_BYTES_OF_ALL, MOST_FILES, MOST_FILES_
 pub use discover::{RefusedSkill, SkillDiscovery, discover};
 pub use failure::{InstallError, RollbackFailure};
 pub(crate) use frontmatter::split;
-pub use frontmatter::{Frontmatter, WhyNot, frontmatter};
+pub use frontmatter::{SkillFrontmatter, WhyNot, frontmatter};
 pub use install::{InstallMode, PlacedSkill, uninstall};
 pub use location::SkillLocation;
 pub use manager::{SkillConflict, SkillManager};
 pub use package::{MOST_SKILLS, PackageError, PackageRequest, SkillPackage, normalized};
 pub use recover::{RecoveredInstall, recover};
-pub use sources::{DisabledBy, SkillPlace, SkillSources};
+pub use sources::{SkillDisabledBy, SkillPlace, SkillSources};
 pub use toggle::{ToggleAction, ToggleError, ToggleResult, disable, enable};
 pub use tokens::tokens;
 pub use tree::folder_tree;

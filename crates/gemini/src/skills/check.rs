@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::manager::SkillManager;
-use super::sources::{DisabledBy, SkillPlace};
+use super::sources::{SkillDisabledBy, SkillPlace};
 use super::{DiscoveryTier, SkillDefinition, tokens};
 
 /// What became of every candidate.
@@ -58,7 +58,7 @@ pub enum LoadOutcome {
     /// It counts.
     Loaded,
     /// It is on these lists.
-    Disabled(Vec<DisabledBy>),
+    Disabled(Vec<SkillDisabledBy>),
     /// Another of the same name counts.
     Overridden(PathBuf),
     /// It is a skill in a place that does not count.
@@ -98,14 +98,14 @@ struct KnownSkills<'a> {
     switched_off: Option<&'a String>,
     skills: HashMap<&'a str, &'a SkillDefinition>,
     /// By names in small letters.
-    disabled: HashMap<String, Vec<&'a DisabledBy>>,
+    disabled: HashMap<String, Vec<&'a SkillDisabledBy>>,
 }
 
 impl<'a> KnownSkills<'a> {
     fn from_manager(manager: &'a SkillManager) -> Self {
         let sources = manager.sources();
         let all = manager.all_skills().iter();
-        let mut disabled: HashMap<String, Vec<&DisabledBy>> = HashMap::new();
+        let mut disabled: HashMap<String, Vec<&SkillDisabledBy>> = HashMap::new();
         for by in &sources.disabled {
             disabled.entry(by.name.to_lowercase()).or_default().push(by);
         }

@@ -89,7 +89,7 @@ impl SkillDiscovery {
 }
 
 /// What a file says, or none if there is no such file.
-fn read(path: &Path) -> Result<Option<super::Frontmatter>, WhyNot> {
+fn read(path: &Path) -> Result<Option<super::SkillFrontmatter>, WhyNot> {
     match file::text(path) {
         Ok(Some(text)) => frontmatter(&text).map(Some),
         Err(file::ReadError::LeadsNowhere) if path.is_symlink() => Err(WhyNot::LeadsNowhere),

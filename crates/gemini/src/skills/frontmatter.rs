@@ -9,7 +9,7 @@ use crate::yaml;
 
 /// What a file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frontmatter {
+pub struct SkillFrontmatter {
     /// The name, made fit for a file name.
     pub name: String,
     /// The description.
@@ -58,7 +58,7 @@ pub enum WhyNot {
 /// let skill = frontmatter("---\nname: a/b\ndescription: Does it\n---\nDo it.\n").expect("this is a skill");
 /// assert_eq!((skill.name.as_str(), skill.body.as_str()), ("a-b", "Do it."));
 /// ```
-pub fn frontmatter(text: &str) -> Result<Frontmatter, WhyNot> {
+pub fn frontmatter(text: &str) -> Result<SkillFrontmatter, WhyNot> {
     let (header, body) = split(text)?;
     let (name, description, not_yaml) = match from_yaml(header) {
         Ok((name, description)) => (name, description, None),
@@ -67,7 +67,7 @@ pub fn frontmatter(text: &str) -> Result<Frontmatter, WhyNot> {
             (name, description, Some(problem))
         }
     };
-    Ok(Frontmatter {
+    Ok(SkillFrontmatter {
         name: sanitized(&name),
         description,
         body: js::trim(body).to_owned(),

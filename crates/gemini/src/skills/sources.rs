@@ -18,7 +18,7 @@ pub struct SkillSources {
     /// Directories of skills, the weakest first.
     pub places: Vec<SkillPlace>,
     /// The names that are disabled, and the files that say so. Capitals do not count.
-    pub disabled: Vec<DisabledBy>,
+    pub disabled: Vec<SkillDisabledBy>,
     /// Why there are no skills at all, if a setting says so.
     pub switched_off: Option<String>,
 }
@@ -38,7 +38,7 @@ pub struct SkillPlace {
 
 /// A name on a list of disabled skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DisabledBy {
+pub struct SkillDisabledBy {
     /// The name as it is written there.
     pub name: String,
     /// The file.
@@ -140,14 +140,14 @@ fn switched_off(setup: &Setup) -> Option<String> {
     is_off.then(|| format!("the setting `skills.enabled` is {value}"))
 }
 
-fn disabled(setup: &Setup) -> Vec<DisabledBy> {
+fn disabled(setup: &Setup) -> Vec<SkillDisabledBy> {
     let counts =
         |file: &&SettingsFile| file.scope != SettingsScope::Workspace || setup.is_trusted();
     let files = setup.settings.files.iter().filter(counts);
     files.flat_map(names).collect()
 }
 
-fn names(file: &SettingsFile) -> Vec<DisabledBy> {
+fn names(file: &SettingsFile) -> Vec<SkillDisabledBy> {
     let list = file.content.as_ref().ok().and_then(|content| {
         let list = content.get("skills")?.get("disabled")?;
         // A single text is taken for a list of one when settings are merged.
@@ -161,7 +161,7 @@ fn names(file: &SettingsFile) -> Vec<DisabledBy> {
     let mut seen = HashSet::new();
     let listed = list.iter().flatten().filter_map(Value::as_str);
     let listed = listed.filter(|name| seen.insert(*name));
-    let disabled = |name: &str| DisabledBy {
+    let disabled = |name: &str| SkillDisabledBy {
         name: name.to_owned(),
         file: file.path.clone(),
         scope: file.scope,

@@ -4,8 +4,8 @@ use anyhow::anyhow;
 use lapidary::gemini::agents::{AcknowledgedAgents, AgentSource, AgentState, DiscoveredAgent};
 use lapidary::vocab::agents::AgentAction;
 
-use super::change::{ChangeOutcome, Telling};
-use super::common::{Here, Workspace, distrust, found};
+use super::change::{AgentTelling, ChangeOutcome};
+use super::common::{AgentsContext, Workspace, distrust, found};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -34,11 +34,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: Telling,
+    telling: AgentTelling,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace)?;
     let registry = here.registry();
     let agents: Vec<&DiscoveredAgent> = if args.all {
         let all = registry.discovered().iter();

@@ -12,7 +12,7 @@ use crate::printer::{Printer, complain};
 
 /// How a change is told.
 #[derive(Debug, Clone, Copy, clap::Args)]
-pub(super) struct Telling {
+pub(super) struct AgentTelling {
     /// What to print: text goes to stderr, also when piped
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -55,7 +55,7 @@ impl ChangeOutcome {
     }
 }
 
-impl Telling {
+impl AgentTelling {
     pub(super) fn tell(self, outcome: &ChangeOutcome, out: &mut Printer) -> Result<Exit, Failure> {
         if self.format == Format::Text {
             outcome.words.iter().for_each(|words| complain(words));

@@ -9,7 +9,7 @@ use lapidary::gemini::agents::{AgentCheck, AgentFinding, AgentSeverity, check_ag
 use lapidary::vocab::agents::{self, AgentCheckReport, AgentFindingSeverity, CHECK_SCHEMA};
 use lapidary::vocab::line;
 
-use super::common::{Here, Workspace};
+use super::common::{AgentsContext, Workspace};
 use crate::commands::sessions::Format;
 use crate::commands::skills::row::on_a_line;
 use crate::exit::Exit;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         }
         Some(path) => check_path(path),
         None => {
-            let here = Here::read(&args.workspace)?;
+            let here = AgentsContext::read(&args.workspace)?;
             check_agents(&here.setup, here.main_model())
         }
     };

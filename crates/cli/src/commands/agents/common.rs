@@ -22,14 +22,14 @@ pub(super) struct Workspace {
 
 /// Whose agents or settings a verb changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum ScopeArg {
+pub(super) enum AgentScopeArg {
     /// In your home
     User,
     /// In the workspace
     Workspace,
 }
 
-impl ScopeArg {
+impl AgentScopeArg {
     pub(super) fn settings(self) -> SettingsScope {
         match self {
             Self::User => SettingsScope::User,
@@ -39,12 +39,12 @@ impl ScopeArg {
 }
 
 /// A workspace, its home, and all that counts there.
-pub(super) struct Here {
+pub(super) struct AgentsContext {
     pub(super) place: Place,
     pub(super) setup: Setup,
 }
 
-impl Here {
+impl AgentsContext {
     pub(super) fn read(workspace: &Workspace) -> Result<Self, Failure> {
         let place = Place::open()?;
         let root = place.root(workspace.project.as_deref())?;
@@ -101,7 +101,7 @@ pub(super) fn toggle_failure(error: ToggleAgentError) -> Failure {
 }
 
 /// That what is put into the workspace does not count there, if it does not.
-pub(super) fn distrust(here: &Here) -> Option<String> {
+pub(super) fn distrust(here: &AgentsContext) -> Option<String> {
     (!here.setup.is_trusted()).then(|| {
         "this workspace is not trusted: Gemini CLI skips its agents and settings until it is"
             .to_owned()
@@ -110,7 +110,7 @@ pub(super) fn distrust(here: &Here) -> Option<String> {
 
 /// The names and descriptions of the agents here, for completions.
 pub(in crate::commands) fn definition_names() -> Result<Vec<(String, String)>, Failure> {
-    let here = Here::read(&Workspace { project: None })?;
+    let here = AgentsContext::read(&Workspace { project: None })?;
     let registry = here.registry();
     let agents = registry.discovered().iter();
     let mut names: Vec<_> = agents

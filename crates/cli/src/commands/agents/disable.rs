@@ -4,8 +4,8 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::agents::{canonical_name, disable_agent};
 use lapidary::vocab::agents::AgentAction;
 
-use super::change::{ChangeOutcome, Telling};
-use super::common::{Here, ScopeArg, Workspace, distrust, meant, toggle_failure};
+use super::change::{AgentTelling, ChangeOutcome};
+use super::common::{AgentScopeArg, AgentsContext, Workspace, distrust, meant, toggle_failure};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -23,16 +23,16 @@ pub(crate) struct Args {
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     /// Whose settings say so
-    #[arg(short, long, value_enum, default_value_t = ScopeArg::Workspace)]
-    scope: ScopeArg,
+    #[arg(short, long, value_enum, default_value_t = AgentScopeArg::Workspace)]
+    scope: AgentScopeArg,
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: Telling,
+    telling: AgentTelling,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace)?;
     let registry = here.registry();
     let name = canonical_name(&args.name);
     let toggled =
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             meant.unwrap_or_default()
         ));
     }
-    if args.scope == ScopeArg::Workspace {
+    if args.scope == AgentScopeArg::Workspace {
         outcome.change.remarks.extend(distrust(&here));
     }
     args.telling.tell(&outcome, out)

@@ -4,8 +4,8 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::agents::{AgentState, canonical_name, enable_agent};
 use lapidary::vocab::agents::AgentAction;
 
-use super::change::{ChangeOutcome, Telling};
-use super::common::{Here, ScopeArg, Workspace, found, toggle_failure};
+use super::change::{AgentTelling, ChangeOutcome};
+use super::common::{AgentScopeArg, AgentsContext, Workspace, found, toggle_failure};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -24,15 +24,15 @@ pub(crate) struct Args {
     name: String,
     /// Whose settings say so [default: those that disable it, else the user's]
     #[arg(short, long, value_enum)]
-    scope: Option<ScopeArg>,
+    scope: Option<AgentScopeArg>,
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: Telling,
+    telling: AgentTelling,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace)?;
     let registry = here.registry();
     let agent = found(&registry, &args.name)?;
     let name = canonical_name(&args.name);
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             .push(format!("agent `{name}` is already enabled"));
         return args.telling.tell(&outcome, out);
     }
-    let scope = args.scope.map(ScopeArg::settings);
+    let scope = args.scope.map(AgentScopeArg::settings);
     let toggled = enable_agent(&here.setup, name, scope).map_err(toggle_failure)?;
     for (_, path) in &toggled.modified {
         outcome
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 
 /// Why the agent does not count all the same.
 fn still_not_active(args: &Args, name: &str) -> Result<Option<String>, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace)?;
     let registry = here.registry();
     let agent = found(&registry, name)?;
     let info = super::info::info(&registry, agent);

@@ -10,8 +10,8 @@ use lapidary::gemini::agents::{
 use lapidary::gemini::file;
 use lapidary::vocab::agents::{AgentAction, ChangedAgent};
 
-use super::change::{ChangeOutcome, Telling};
-use super::common::{Here, ScopeArg, Workspace, distrust};
+use super::change::{AgentTelling, ChangeOutcome};
+use super::common::{AgentScopeArg, AgentsContext, Workspace, distrust};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -35,8 +35,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     from_toml: Vec<PathBuf>,
     /// For whom
-    #[arg(long, value_enum, default_value_t = ScopeArg::User)]
-    scope: ScopeArg,
+    #[arg(long, value_enum, default_value_t = AgentScopeArg::User)]
+    scope: AgentScopeArg,
     /// Overwrite files that are there
     #[arg(long)]
     force: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: Telling,
+    telling: AgentTelling,
 }
 
 /// A converted agent, and the file that it came from.
@@ -56,7 +56,7 @@ struct Conversion<'a> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace)?;
     let mut conversions = Vec::new();
     for path in &args.from_claude {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         }
     }
     tell(&conversions, &directory, args, &mut outcome);
-    if args.scope == ScopeArg::Workspace {
+    if args.scope == AgentScopeArg::Workspace {
         outcome.change.remarks.extend(distrust(&here));
     }
     args.telling.tell(&outcome, out)
@@ -135,10 +135,10 @@ fn failure(path: &Path, error: ImportError) -> Failure {
 }
 
 /// The directory that agents of a scope are in. A link in a workspace may lead out of it: nothing is written there.
-fn target(here: &Here, scope: ScopeArg) -> Result<PathBuf, Failure> {
+fn target(here: &AgentsContext, scope: AgentScopeArg) -> Result<PathBuf, Failure> {
     let (base, directory) = match scope {
-        ScopeArg::User => (&here.setup.home.home, user_agents(&here.setup)),
-        ScopeArg::Workspace => (&here.setup.workspace, project_agents(&here.setup)),
+        AgentScopeArg::User => (&here.setup.home.home, user_agents(&here.setup)),
+        AgentScopeArg::Workspace => (&here.setup.workspace, project_agents(&here.setup)),
     };
     let nearest = directory
         .ancestors()

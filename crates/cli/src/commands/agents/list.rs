@@ -8,7 +8,7 @@ use lapidary::gemini::agents::{AgentRegistry, AgentState};
 use lapidary::vocab::agents::{AgentInfo, AgentList, AgentProgram, AgentStanding, LIST_SCHEMA};
 use lapidary::vocab::line;
 
-use super::common::{Here, Workspace};
+use super::common::{AgentsContext, Workspace};
 use super::info::info;
 use crate::commands::sessions::Format;
 use crate::commands::skills::row::{on_a_line, row};
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace)?;
     let registry = here.registry();
     let shown = registry.discovered().iter();
     let shown = shown
@@ -60,7 +60,7 @@ fn is_disabled(state: &AgentState) -> bool {
     matches!(state, AgentState::Disabled(_))
 }
 
-fn programs(here: &Here) -> Vec<AgentProgram> {
+fn programs(here: &AgentsContext) -> Vec<AgentProgram> {
     let known = KNOWN
         .iter()
         .map(|known| known.capabilities(&here.place.environment));
@@ -85,7 +85,7 @@ fn warnings(registry: &AgentRegistry) -> Vec<String> {
 }
 
 /// Which definitions are not there that the user may look for.
-fn notes(args: &Args, here: &Here, registry: &AgentRegistry) -> Vec<String> {
+fn notes(args: &Args, here: &AgentsContext, registry: &AgentRegistry) -> Vec<String> {
     let count = |state: &AgentState| {
         registry
             .discovered()

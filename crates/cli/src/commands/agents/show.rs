@@ -8,7 +8,7 @@ use lapidary::render::plain::sanitize;
 use lapidary::vocab::agents::{AgentInfo, AgentShown, SHOW_SCHEMA};
 use lapidary::vocab::line;
 
-use super::common::{Here, Workspace, found};
+use super::common::{AgentsContext, Workspace, found};
 use super::info::info;
 use super::list::limits;
 use crate::commands::sessions::Format;
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace)?;
     let registry = here.registry();
     let found = found(&registry, &args.name)?;
     let shown = shown(&registry.with_override(found), info(&registry, found));

@@ -14,7 +14,7 @@ use crate::printer::{Printer, complain};
 
 /// How a change is told. Gemini CLI's words are what scripts know, so that they come through a pipe, too.
 #[derive(Debug, Clone, Copy, clap::Args)]
-pub(super) struct Telling {
+pub(super) struct SkillTelling {
     /// What to print: text is Gemini CLI's words on stderr, also when piped
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -27,7 +27,7 @@ pub(super) struct Outcome {
     pub(super) change: SkillChange,
 }
 
-impl Telling {
+impl SkillTelling {
     pub(super) fn tell(self, outcome: &Outcome, out: &mut Printer) -> Result<Exit, Failure> {
         if self.format == Format::Text {
             outcome.words.iter().for_each(|words| complain(words));

@@ -7,7 +7,7 @@ use lapidary::gemini::skills::{CheckedSkills, LoadCandidate, LoadOutcome, LoadSe
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{CHECK_SCHEMA, SkillCandidate, SkillCheck, SkillFate, SkillSeverity};
 
-use super::common::{self, Here, Workspace};
+use super::common::{self, SkillsContext, Workspace};
 use super::problems::Problems;
 use super::row::{on_a_line, row};
 use crate::commands::sessions::Format;
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace)?;
     let loaded = here.skills();
     let check = CheckedSkills::from_manager(&loaded);
     let problems = Problems::of(&here, &loaded);
@@ -163,7 +163,7 @@ fn explanation(fate: &LoadOutcome) -> Option<String> {
     match fate {
         LoadOutcome::Loaded => None,
         LoadOutcome::Disabled(by) => {
-            let listed = |by: &lapidary::gemini::skills::DisabledBy| {
+            let listed = |by: &lapidary::gemini::skills::SkillDisabledBy| {
                 format!("`{}` disables `{}`", by.file.display(), by.name)
             };
             Some(by.iter().map(listed).collect::<Vec<_>>().join(", "))

@@ -24,14 +24,14 @@ pub(super) struct Workspace {
 
 /// Whose skills or settings a verb changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum ScopeArg {
+pub(super) enum SkillScopeArg {
     /// In your home
     User,
     /// In the workspace
     Workspace,
 }
 
-impl ScopeArg {
+impl SkillScopeArg {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -48,12 +48,12 @@ impl ScopeArg {
 }
 
 /// A workspace, its home, and all that counts there.
-pub(super) struct Here {
+pub(super) struct SkillsContext {
     pub(super) place: Place,
     pub(super) setup: Setup,
 }
 
-impl Here {
+impl SkillsContext {
     pub(super) fn read(workspace: &Workspace) -> Result<Self, Failure> {
         let place = Place::open()?;
         let root = place.root(workspace.project.as_deref())?;
@@ -92,10 +92,10 @@ impl Here {
     }
 
     /// The directory that skills of a scope are installed into. A link in a project may lead anywhere: not with us.
-    pub(super) fn target(&self, scope: ScopeArg) -> Result<PathBuf, Failure> {
+    pub(super) fn target(&self, scope: SkillScopeArg) -> Result<PathBuf, Failure> {
         let base = match scope {
-            ScopeArg::User => &self.setup.home.home,
-            ScopeArg::Workspace => &self.setup.workspace,
+            SkillScopeArg::User => &self.setup.home.home,
+            SkillScopeArg::Workspace => &self.setup.workspace,
         };
         let target = base.join(".gemini/skills");
         if leads_out(base, &target) {
@@ -107,8 +107,8 @@ impl Here {
     }
 
     /// That what is put into a scope does not count there, if it does not.
-    pub(super) fn distrust(&self, scope: ScopeArg) -> Option<String> {
-        let is_left_out = scope == ScopeArg::Workspace && !self.setup.is_trusted();
+    pub(super) fn distrust(&self, scope: SkillScopeArg) -> Option<String> {
+        let is_left_out = scope == SkillScopeArg::Workspace && !self.setup.is_trusted();
         is_left_out.then(|| {
             "this workspace is not trusted, so Gemini CLI leaves its skills and settings out until it is".to_owned()
         })

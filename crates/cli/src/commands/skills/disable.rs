@@ -5,8 +5,8 @@ use lapidary::gemini::settings::{EditError, SettingsScope};
 use lapidary::gemini::skills::{self, ToggleError};
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{Outcome, Telling};
-use super::common::{Here, ScopeArg, Workspace};
+use super::change::{Outcome, SkillTelling};
+use super::common::{SkillScopeArg, SkillsContext, Workspace};
 use super::missing::Missing;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -25,19 +25,19 @@ pub(crate) struct Args {
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     /// Whose settings say so
-    #[arg(short, long, value_enum, default_value_t = ScopeArg::Workspace)]
-    scope: ScopeArg,
+    #[arg(short, long, value_enum, default_value_t = SkillScopeArg::Workspace)]
+    scope: SkillScopeArg,
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: Telling,
+    telling: SkillTelling,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace)?;
     let scope = match args.scope {
-        ScopeArg::User => SettingsScope::User,
-        ScopeArg::Workspace => SettingsScope::Workspace,
+        SkillScopeArg::User => SettingsScope::User,
+        SkillScopeArg::Workspace => SettingsScope::Workspace,
     };
     let missing = Missing::of(&args.name, &here.skills());
     let toggled = skills::disable(&here.setup, &args.name, scope).map_err(toggle_failure)?;

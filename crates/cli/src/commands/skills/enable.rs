@@ -5,8 +5,8 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::skills;
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{Outcome, Telling};
-use super::common::{Here, Workspace};
+use super::change::{Outcome, SkillTelling};
+use super::common::{SkillsContext, Workspace};
 use super::disable::toggle_failure;
 use super::missing::Missing;
 use crate::exit::Exit;
@@ -29,14 +29,14 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: Telling,
+    telling: SkillTelling,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace)?;
     let toggled = skills::enable(&here.setup, &args.name).map_err(toggle_failure)?;
     let is_changed = !toggled.modified.is_empty();
-    let loaded = Here::read(&args.workspace)?.skills();
+    let loaded = SkillsContext::read(&args.workspace)?.skills();
     let name = args.name.to_lowercase();
     let mut still = loaded.sources().disabled.iter();
     let still = still.find(|by| by.name.to_lowercase() == name);

@@ -13,8 +13,8 @@ use lapidary::gemini::skills::{
 };
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{Outcome, Telling};
-use super::common::{Here, ScopeArg, Workspace, recover};
+use super::change::{Outcome, SkillTelling};
+use super::common::{SkillScopeArg, SkillsContext, Workspace, recover};
 use super::consent::Asked;
 use super::source::{Request, Source};
 use super::stop::{Stop, cancelled};
@@ -42,8 +42,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     path: Option<String>,
     /// For whom
-    #[arg(long, value_enum, default_value_t = ScopeArg::User)]
-    scope: ScopeArg,
+    #[arg(long, value_enum, default_value_t = SkillScopeArg::User)]
+    scope: SkillScopeArg,
     /// Do not ask: you have looked at what it does
     #[arg(long)]
     consent: bool,
@@ -53,11 +53,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: Telling,
+    telling: SkillTelling,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace)?;
     let target = here.target(args.scope)?;
     let stop = Stop::listen();
     let request = Request {

@@ -7,8 +7,8 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::skills::{InstallMode, PackageRequest, SkillPackage};
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{Outcome, Telling};
-use super::common::{Here, ScopeArg, Workspace, recover};
+use super::change::{Outcome, SkillTelling};
+use super::common::{SkillScopeArg, SkillsContext, Workspace, recover};
 use super::consent::Asked;
 use super::install::{not_installed, nothing_found, overwritten};
 use super::source::{Verb, not_a_directory};
@@ -30,19 +30,19 @@ pub(crate) struct Args {
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::DirPath, value_parser = NonEmptyStringValueParser::new())]
     path: String,
     /// For whom
-    #[arg(long, value_enum, default_value_t = ScopeArg::User)]
-    scope: ScopeArg,
+    #[arg(long, value_enum, default_value_t = SkillScopeArg::User)]
+    scope: SkillScopeArg,
     /// Do not ask: you have looked at what it does
     #[arg(long)]
     consent: bool,
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: Telling,
+    telling: SkillTelling,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace)?;
     let target = here.target(args.scope)?;
     let stop = Stop::listen();
     let package = found(args, &here)?;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     args.telling.tell(&outcome, out)
 }
 
-fn found(args: &Args, here: &Here) -> Result<SkillPackage, Failure> {
+fn found(args: &Args, here: &SkillsContext) -> Result<SkillPackage, Failure> {
     let root = here.place.environment.dir.join(&args.path);
     let root = root
         .canonicalize()

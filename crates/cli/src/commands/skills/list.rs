@@ -8,7 +8,7 @@ use lapidary::gemini::skills::{SkillDefinition, SkillManager, by_name};
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{LIST_SCHEMA, SkillInfo, SkillList};
 
-use super::common::{self, Here, Workspace};
+use super::common::{self, SkillsContext, Workspace};
 use super::problems::{Problems, left_out};
 use super::row::{on_a_line, row};
 use crate::commands::sessions::Format;
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace)?;
     let loaded = here.skills();
     let shown = loaded.all_skills().iter();
     let mut shown: Vec<_> = shown
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 }
 
 /// Which skills are not there, that somebody may look for.
-fn notes(args: &Args, here: &Here, loaded: &SkillManager) -> Vec<String> {
+fn notes(args: &Args, here: &SkillsContext, loaded: &SkillManager) -> Vec<String> {
     if let Some(why) = &loaded.sources().switched_off {
         return vec![why.clone()];
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lapidary::gemini::skills::{DiscoveryTier, SkillLocation, SkillManager};
 
-use super::common::ScopeArg;
+use super::common::SkillScopeArg;
 
 /// Why no skill of a name counts.
 pub(super) enum Missing {
@@ -41,7 +41,7 @@ impl Missing {
 }
 
 /// What to do about a skill that is not installed in a scope.
-pub(super) fn instead(name: &str, scope: ScopeArg, skills: &SkillManager) -> String {
+pub(super) fn instead(name: &str, scope: SkillScopeArg, skills: &SkillManager) -> String {
     let found = skills.sources().whereabouts(name);
     let mut called = found.iter().filter(|found| goes_by(found, name));
     if let Some(found) = called.next() {
@@ -58,14 +58,14 @@ fn goes_by(found: &SkillLocation, name: &str) -> bool {
     found.name == name || found.directory.file_name() == Some(name.as_ref())
 }
 
-fn elsewhere(found: &SkillLocation, scope: ScopeArg) -> String {
+fn elsewhere(found: &SkillLocation, scope: SkillScopeArg) -> String {
     let SkillLocation { name, tier, .. } = found;
     let directory = found.directory.display();
     match (tier, scope) {
-        (DiscoveryTier::User, ScopeArg::Workspace) => {
+        (DiscoveryTier::User, SkillScopeArg::Workspace) => {
             format!("it is in `{directory}`: say --scope user")
         }
-        (DiscoveryTier::Workspace, ScopeArg::User) => {
+        (DiscoveryTier::Workspace, SkillScopeArg::User) => {
             format!("it is in `{directory}`: say --scope workspace")
         }
         (DiscoveryTier::Builtin, _) => format!(

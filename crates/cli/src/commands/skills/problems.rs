@@ -8,7 +8,7 @@ use lapidary::gemini::skills::{DiscoveryTier, SkillConflict, SkillManager, Skill
 use lapidary::gemini::trust::{Trust, TrustDoubt};
 use lapidary::gemini::{FileNotice, setup::Setup};
 
-use super::common::Here;
+use super::common::SkillsContext;
 
 /// What is wrong with the files that decide, and which skills take the place of others: a sentence each.
 pub(super) struct Problems {
@@ -20,7 +20,7 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    pub(super) fn of(here: &Here, skills: &SkillManager) -> Self {
+    pub(super) fn of(here: &SkillsContext, skills: &SkillManager) -> Self {
         let notices = here.setup.notices.iter();
         let (errors, warnings): (Vec<_>, Vec<_>) = notices
             .filter(|notice| concerns_skills(notice))

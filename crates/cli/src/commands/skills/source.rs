@@ -11,7 +11,7 @@ use lapidary::engine::process::Supervisor;
 use lapidary::gemini::owned_dir::{self, OwnedDir};
 use lapidary::gemini::skills::{ArchiveError, FILE, normalized, unpack};
 
-use super::common::Here;
+use super::common::SkillsContext;
 use super::stop::{Stop, cancelled};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -45,7 +45,7 @@ pub(super) struct Request<'a> {
 }
 
 impl Source {
-    pub(super) fn fetch(request: &Request<'_>, here: &Here) -> Result<Self, Failure> {
+    pub(super) fn fetch(request: &Request<'_>, here: &SkillsContext) -> Result<Self, Failure> {
         let source = request.source;
         let shown = git::shown(source);
         let path = normalized(&here.place.environment.dir.join(source));
@@ -87,7 +87,7 @@ impl Source {
     }
 }
 
-fn cloned(request: &Request<'_>, url: &str, here: &Here) -> Result<Source, Failure> {
+fn cloned(request: &Request<'_>, url: &str, here: &SkillsContext) -> Result<Source, Failure> {
     let fetched = Fetched::make()?;
     complain(&format!("Cloning skill from {}...", git::shown(url)));
     clone(request, url, here, &fetched.source)?;
@@ -222,7 +222,12 @@ fn is_old(about: io::Result<fs::Metadata>) -> bool {
     age.is_some_and(|age| age > YOUNG)
 }
 
-fn clone(request: &Request<'_>, url: &str, here: &Here, into: &Path) -> Result<(), Failure> {
+fn clone(
+    request: &Request<'_>,
+    url: &str,
+    here: &SkillsContext,
+    into: &Path,
+) -> Result<(), Failure> {
     let program = std::env::current_exe().context("cannot tell where this program is");
     let supervisor = Supervisor::at(program.map_err(Failure::internal)?);
     let request = CloneRequest {

@@ -5,8 +5,8 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::skills::{self, SkillManager};
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{Outcome, Telling};
-use super::common::{Here, ScopeArg, Workspace, recover};
+use super::change::{Outcome, SkillTelling};
+use super::common::{SkillScopeArg, SkillsContext, Workspace, recover};
 use super::install::not_installed;
 use super::missing::instead;
 use crate::exit::Exit;
@@ -28,16 +28,16 @@ pub(crate) struct Args {
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     /// Whose skill
-    #[arg(long, value_enum, default_value_t = ScopeArg::User)]
-    scope: ScopeArg,
+    #[arg(long, value_enum, default_value_t = SkillScopeArg::User)]
+    scope: SkillScopeArg,
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: Telling,
+    telling: SkillTelling,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let here = Here::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace)?;
     let (name, scope) = (&args.name, args.scope.as_str());
     let target = here.target(args.scope)?;
     recover(&target, &|| false)?;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     ));
     outcome.change.name = Some(name.clone());
     outcome.change.scope = Some(args.scope.told());
-    let after = Here::read(&args.workspace)?.skills();
+    let after = SkillsContext::read(&args.workspace)?.skills();
     outcome.change.remarks = namesake(name, &before, &after).into_iter().collect();
     args.telling.tell(&outcome, out)
 }
