@@ -205,7 +205,7 @@ pub(crate) fn events() -> Vec<Event> {
             model: some("gemini-2.5-flash"),
         })),
         Body::ToolCompletion(Box::new(ToolCompletion {
-            parent_call_id: None,
+            parent_call_id: some("c0"),
             call_id: text("call-1"),
             status: ToolCallStatus::Failed,
             output: Some(json(r#""no such file""#)),
@@ -270,7 +270,7 @@ pub(crate) fn events() -> Vec<Event> {
             parent_call_id: some("call-0"),
         }),
         Body::UsageUpdate(UsageUpdate {
-            parent_call_id: None,
+            parent_call_id: some("c0"),
             model: some("gemini-2.5-flash"),
             step_usage: json(r#"{"input_tokens":100,"output_tokens":10,"total_tokens":110}"#),
         }),
