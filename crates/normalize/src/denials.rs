@@ -58,7 +58,7 @@ pub struct DeniedCalls {
     /// A call that needs permission was completed.
     has_acted: bool,
     /// Calls that have no result yet.
-    calls: PendingById<OpenCall>,
+    calls: PendingById<OpenCall, Text>,
     /// The turn is over: later decisions change nothing.
     is_over: bool,
     /// Gemini CLI is in plan mode, which the caller has chosen: tools omitted there are denied by that choice.
