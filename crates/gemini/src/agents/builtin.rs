@@ -173,13 +173,13 @@ fn help_text(output: &Value) -> String {
     format!("{answer}\n\n**Sources:**\n{sources}")
 }
 
-/// Gemini 3, or a model that is not Gemini's.
+/// Gemini 3, or a model that is not Gemini's. Aliases such as `auto` and `pro` stand for Gemini 3.
 fn is_modern(model: &str) -> bool {
-    let version = model.strip_prefix("gemini-3");
-    let is_third = version.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']));
-    // `auto`, `pro` and the like stand for Gemini 2.5 unless previews are on.
-    let is_alias = matches!(model, "auto" | "pro" | "flash" | "flash-lite" | "");
-    is_third || !(is_alias || model.starts_with("gemini-") || model.starts_with("auto-gemini-2"))
+    let Some(version) = model.strip_prefix("gemini-") else {
+        return model != "auto-gemini-2.5";
+    };
+    let rest = version.strip_prefix('3');
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
 }
 
 fn input(name: &str, description: &str) -> InputConfig {

@@ -101,9 +101,7 @@ fn js_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_f64() {
-            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e21 => {
-                format!("{float:.0}")
-            }
+            Some(float) if number.is_f64() => js_number(float),
             _ => number.to_string(),
         },
         Value::Array(items) => {
@@ -119,4 +117,17 @@ fn js_text(value: &Value) -> String {
         Value::Object(_) => "[object Object]".to_owned(),
         Value::Null | Value::Bool(_) => value.to_string(),
     }
+}
+
+/// Numbers of more than 21 digits, and those below a millionth, have an exponent with a sign.
+fn js_number(number: f64) -> String {
+    let size = number.abs();
+    if number == 0.0 || (1e-6..1e21).contains(&size) {
+        return (number + 0.0).to_string();
+    }
+    let text = format!("{number:e}");
+    if text.contains("e-") {
+        return text;
+    }
+    text.replace('e', "e+")
 }

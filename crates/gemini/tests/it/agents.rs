@@ -4,6 +4,7 @@ mod acknowledged;
 mod check;
 mod import;
 mod inputs;
+mod oracle;
 mod registry;
 mod upstream;
 

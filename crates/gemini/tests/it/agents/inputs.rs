@@ -5,7 +5,7 @@ use lapidary_gemini::agents::{
 };
 use serde_json::{Value, json};
 
-fn inputs(value: Value) -> AgentInputs {
+fn inputs(value: &Value) -> AgentInputs {
     value.as_object().unwrap().clone()
 }
 
@@ -28,16 +28,20 @@ fn config() -> InputConfig {
 
 #[test]
 fn a_template_without_a_value_names_what_is_missing_and_what_is_there() {
-    let values = inputs(json!({"a": "x", "b": null, "c": {"d": 1}, "e": 2.0, "f": true}));
-    let filled = fill_template("${a} ${b} ${c} ${e} ${f} $a ${a-b} ${} ${${a}}", &values);
+    let values =
+        inputs(&json!({"a": "x", "b": null, "c": {"d": 1}, "e": 2.0, "f": true, "g": 1e21}));
+    let filled = fill_template(
+        "${a} ${b} ${c} ${e} ${f} ${g} $a ${a-b} ${} ${${a}}",
+        &values,
+    );
     assert_eq!(
         filled.unwrap(),
-        "x null [object Object] 2 true $a ${a-b} ${} ${x}"
+        "x null [object Object] 2 true 1e+21 $a ${a-b} ${} ${x}"
     );
     let error = fill_template("${z} ${a} ${y} ${z}", &values).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "Template validation failed: Missing required input parameters: z, y. Available inputs: a, b, c, e, f"
+        "Template validation failed: Missing required input parameters: z, y. Available inputs: a, b, c, e, f, g"
     );
 }
 
@@ -45,9 +49,9 @@ fn a_template_without_a_value_names_what_is_missing_and_what_is_there() {
 fn a_call_is_checked_by_the_type_of_each_input() {
     let config = config();
     let good = json!({"text": "x", "number": 1.5, "flag": true, "count": 3, "words": ["a"], "sizes": [1, 2.5], "other": 1});
-    assert_eq!(config.validate(&inputs(good)), Ok(()));
+    assert_eq!(config.validate(&inputs(&good)), Ok(()));
     assert_eq!(
-        config.validate(&inputs(json!({"count": 1}))),
+        config.validate(&inputs(&json!({"count": 1}))),
         Err(InputError::Missing {
             name: "text".to_owned()
         })
@@ -84,7 +88,7 @@ fn a_call_is_checked_by_the_type_of_each_input() {
             "the input `sizes` must be a list of numbers, not a text",
         ),
     ] {
-        let mut values = inputs(json!({"text": "x"}));
+        let mut values = inputs(&json!({"text": "x"}));
         values.insert(name.to_owned(), wrong);
         assert_eq!(config.validate(&values).unwrap_err().to_string(), sentence);
     }

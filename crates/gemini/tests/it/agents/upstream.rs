@@ -13,7 +13,7 @@ use lapidary_testkit::gemini::GeminiVersion;
 use lapidary_testkit::mutate::SeededRng;
 use serde_json::{Map, Value, json};
 
-const FILES: u64 = 6000;
+const FILES: u64 = if cfg!(feature = "full") { 30_000 } else { 4000 };
 
 #[test]
 #[cfg_attr(
@@ -36,7 +36,7 @@ fn the_real_loader_makes_the_same_of_every_agent_file() {
     }
     let bad = files.len() - good;
     assert!(
-        good > 1000 && bad > 1000,
+        good > 500 && bad > 1000,
         "{good} good files, {bad} bad ones: the test is blind"
     );
 }
@@ -243,7 +243,10 @@ const ODD: [&str; 11] = [
 /// Keys of a local agent, and values that fit.
 const LOCAL: [(&str, &[&str]); 10] = [
     ("kind", &["local"]),
-    ("name", &["reviewer", "a_b-1", "Not A Slug", "ü"]),
+    (
+        "name",
+        &["reviewer", "a_b-1", "x", "code-reviewer", "7", "Not A Slug"],
+    ),
     ("description", &["Does it", "|\n  two\n  lines"]),
     ("display_name", &["Reviewer", "\"\""]),
     (
@@ -267,7 +270,7 @@ const LOCAL: [(&str, &[&str]); 10] = [
 /// Keys of a remote agent, and values that fit.
 const REMOTE: [(&str, &[&str]); 7] = [
     ("kind", &["remote"]),
-    ("name", &["far", "far-2", "Far"]),
+    ("name", &["far", "far-2", "far_3", "f", "Far"]),
     ("description", &["Far away", "''"]),
     ("display_name", &["Far"]),
     ("auth", &["AUTH"]),
