@@ -69,7 +69,7 @@ fn agent(name: &str) -> String {
 fn an_agent_of_the_project_counts_after_its_acknowledgement_and_not_while_it_is_disabled() {
     let stage = Stage::new();
     stage.write("project/.gemini/agents/one.md", &agent("one"));
-    let state = || {
+    let standing = || {
         let list = stage.object(&["list", "--all"], "agents", 0);
         let definitions = list["definitions"].as_array().unwrap().clone();
         let one = definitions
@@ -85,22 +85,22 @@ fn an_agent_of_the_project_counts_after_its_acknowledgement_and_not_while_it_is_
         );
         one["state"].as_str().unwrap().to_owned()
     };
-    assert_eq!(state(), "unacknowledged");
+    assert_eq!(standing(), "unacknowledged");
     let ack = stage.object(&["ack", "--all", "--format", "json"], "agents-change", 0);
     assert_eq!(
         (&ack["action"], &ack["applied"]),
         (&"ack".into(), &true.into())
     );
-    assert_eq!(state(), "active");
+    assert_eq!(standing(), "active");
     let disabled = stage.run(&["disable", "one"]);
     let said = stage.shown(&disabled.stderr);
     assert_eq!(
         said,
         "agent `one` disabled in `ROOT/project/.gemini/settings.json`\n"
     );
-    assert_eq!(state(), "disabled");
+    assert_eq!(standing(), "disabled");
     stage.object(&["enable", "one", "--format", "json"], "agents-change", 0);
-    assert_eq!(state(), "active");
+    assert_eq!(standing(), "active");
     let shown = stage.run(&["show", "one", "--format", "text"]);
     assert!(
         shown

@@ -60,11 +60,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let mut conversions = Vec::new();
     for path in &args.from_claude {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let agent = import_claude(&text(path)?, &stem).map_err(|error| failure(path, error))?;
+        let agent = import_claude(&text(path)?, &stem).map_err(|error| failure(path, &error))?;
         conversions.push(Conversion { from: path, agent });
     }
     for path in &args.from_toml {
-        let agents = import_toml(&text(path)?).map_err(|error| failure(path, error))?;
+        let agents = import_toml(&text(path)?).map_err(|error| failure(path, &error))?;
         conversions.extend(
             agents
                 .into_iter()
@@ -130,7 +130,7 @@ fn text(path: &Path) -> Result<String, Failure> {
     text.ok_or_else(|| Failure::bad_input(anyhow!("there is no `{}`", path.display())))
 }
 
-fn failure(path: &Path, error: ImportError) -> Failure {
+fn failure(path: &Path, error: &ImportError) -> Failure {
     Failure::bad_input(anyhow!("`{}` {error}", path.display()))
 }
 
