@@ -1,7 +1,7 @@
 //! The directories that an agent works in, and the only way for its tools to touch files.
 //!
 //! A path is followed by hand to where it leads, so that a file that does not exist yet has a place too. The place is opened later
-//! without following any link ([`disk`]): a link that is swapped in between is an error, never a way out. Every sentence that a model
+//! without following any link (`disk`): a link that is swapped in between is an error, never a way out. Every sentence that a model
 //! gets about a path is Gemini CLI's.
 
 mod disk;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::frontmatter::{self, Frontmatter, MCP_SERVER, REMOTE_AUTH, in_file};
+use super::failure::in_file;
+use super::frontmatter::{self, Frontmatter, MCP_SERVER, REMOTE_AUTH};
 use super::load::{IgnoredFile, load_agents};
 use super::template::{RUNTIME_INPUTS, template_names};
 use super::tool_names::nearest_tool;

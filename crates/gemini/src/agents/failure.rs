@@ -3,7 +3,6 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::frontmatter::in_file;
 use crate::file::ReadError;
 use crate::notice::{FileNotice, TextPosition};
 use crate::yaml::YamlError;
@@ -111,5 +110,13 @@ impl AgentLoadError {
                     .collect()
             }
         }
+    }
+}
+
+/// Front matter begins on the second line of its file.
+pub(super) fn in_file(place: TextPosition) -> TextPosition {
+    TextPosition {
+        line: place.line + 1,
+        ..place
     }
 }

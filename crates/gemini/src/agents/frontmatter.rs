@@ -1,6 +1,6 @@
 //! The front matter of an agent file: its shapes, and what is said about one that does not fit.
 
-use super::failure::{FrontmatterIssue, LoadProblem};
+use super::failure::{FrontmatterIssue, LoadProblem, in_file};
 use super::shape::{Field, Fit, Issue, NumberRule, ObjectShape, Shape, TOO_SHORT, TextRule};
 use crate::notice::TextPosition;
 use crate::skills;
@@ -238,14 +238,6 @@ fn check(
         context,
         issues: unique,
     })
-}
-
-/// Front matter begins on the second line of its file.
-pub(super) fn in_file(place: TextPosition) -> TextPosition {
-    TextPosition {
-        line: place.line + 1,
-        ..place
-    }
 }
 
 /// A message with its label, its path, and the key below the path that it is about.

@@ -42,7 +42,7 @@ use crate::live::terminal;
 use crate::printer::Printer;
 use crate::system;
 use canvas::Rect;
-use screen::{Keyboard, Screen};
+use screen::{Keyboard, Screen, screen_area};
 use sources::Sources;
 use state::{Effect, Input, Outcome, Setup, State};
 use worker::Workers;
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         let screen = Screen::take().context("cannot use the terminal");
         let mut screen = screen.map_err(Failure::internal)?;
         let setup = Setup {
-            screen: screen.area()?,
+            screen: screen_area()?,
             ..about
         };
         let workers = Workers::start(sources, setup.marks, sender.clone());

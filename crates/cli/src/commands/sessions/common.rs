@@ -12,10 +12,10 @@ use lapidary::gemini::Vars;
 use lapidary::sessions::vault::Vault;
 use lapidary::sessions::{
     Index, Listed, Listing, OnlyInVault, OtherSession, OtherSessions, Project, ProjectReach,
-    ProviderScope, SelectError, Selection, Store, UnsupportedOperation, providers, select,
+    ProviderScope, Selection, Store, UnsupportedOperation, providers, select,
 };
 
-use super::identify::beginning_with;
+use super::identify::{beginning_with, not_found};
 use crate::failure::Failure;
 use lapidary::{directories, prepare};
 
@@ -193,20 +193,4 @@ pub(super) fn selected<'l>(
     selection: Selection,
 ) -> Result<&'l Listed, Failure> {
     select(listing, identifier, selection).map_err(not_found)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
-pub(super) fn not_found(error: SelectError) -> Failure {
-    let hint = match &error {
-        SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
-        SelectError::NotWhole { .. } => {
-            "give the whole id, or the number in `lapidary sessions list`"
-        }
-        SelectError::Ambiguous { .. } => "write more of the id",
-        _ => {
-            "`lapidary sessions list` prints numbers and ids; the beginning of an id is enough, except to delete"
-        }
-    };
-    let code = error.code();
-    Failure::bad_input(anyhow!("{error} ({code})")).with_hint(hint)
 }

@@ -7,7 +7,8 @@ use anyhow::anyhow;
 use lapidary::sessions::{Inventory, OtherSession, SelectError};
 use lapidary::vocab::removal::RemovalReason;
 
-use super::common::{Format, Place, Scope, not_found, unsupported};
+use super::common::{Format, Place, Scope, unsupported};
+use super::identify::not_found;
 use super::removal::{self, Going};
 use crate::exit::Exit;
 use crate::failure::Failure;

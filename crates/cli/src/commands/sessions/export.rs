@@ -26,7 +26,8 @@ use removed::RedactedSource;
 use source::{ExportSource, read};
 
 use super::super::prices::TranscriptPrices;
-use super::common::{Place, Scope, not_found, other_named, selected};
+use super::common::{Place, Scope, other_named, selected};
+use super::identify::not_found;
 use super::show::is_path;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -6,7 +6,6 @@ use anyhow::anyhow;
 use lapidary::sessions::vault::History;
 use lapidary::sessions::{Listing, SelectError, Selection, is_id_prefix, select};
 
-use super::common::not_found;
 use crate::failure::Failure;
 
 /// Every session that the vault has something of.
@@ -57,4 +56,21 @@ pub(super) fn beginning_with<'i>(
         begins.join(", ")
     );
     Err(Failure::bad_input(error).with_hint("write more of the id"))
+}
+
+/// The failure of a name that no session has, with what to write instead.
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
+pub(super) fn not_found(error: SelectError) -> Failure {
+    let hint = match &error {
+        SelectError::NoSessions => "`lapidary sessions list --all` shows those of other projects",
+        SelectError::NotWhole { .. } => {
+            "give the whole id, or the number in `lapidary sessions list`"
+        }
+        SelectError::Ambiguous { .. } => "write more of the id",
+        _ => {
+            "`lapidary sessions list` prints numbers and ids; the beginning of an id is enough, except to delete"
+        }
+    };
+    let code = error.code();
+    Failure::bad_input(anyhow!("{error} ({code})")).with_hint(hint)
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use lapidary_gemini::agents::{
     AgentTool, LocalAgentDefinition, builtin_agents, fill_template, is_valid_tool_name,
 };
-use lapidary_testkit::mutate::Rng;
+use lapidary_testkit::mutate::SeededRng;
 use serde_json::{Value, json};
 
 const MODELS: [&str; 14] = [
@@ -128,7 +128,7 @@ fn template(seed: u64) -> Value {
     const PIECES: [&str; 12] = [
         "${a}", "${b}", "${c_1}", "${", "}", "$", "{", "text ", "${a-b}", "ü", "${d}", "$${a}",
     ];
-    let mut rng = Rng::new(seed);
+    let mut rng = SeededRng::new(seed);
     let count = rng.below(8);
     let text: String = (0..count)
         .map(|_| PIECES[rng.below(PIECES.len())])
@@ -173,7 +173,7 @@ fn tool(seed: u64) -> String {
         "server",
         "ü",
     ];
-    let mut rng = Rng::new(seed);
+    let mut rng = SeededRng::new(seed);
     let count = 1 + rng.below(5);
     (0..count)
         .map(|_| PIECES[rng.below(PIECES.len())])

@@ -45,10 +45,6 @@ impl Screen {
         }
     }
 
-    pub(super) fn area(&self) -> io::Result<Rect> {
-        screen_area()
-    }
-
     /// Gives the terminal to the shell until that lets us go on; returns its size then.
     pub(super) fn suspend(&mut self) -> io::Result<Rect> {
         give_back();
@@ -56,7 +52,7 @@ impl Screen {
         take()?;
         // A new one knows that the screen is empty now.
         self.terminal = empty_terminal()?;
-        self.area()
+        screen_area()
     }
 
     pub(super) fn draw(&mut self, state: &State) -> io::Result<()> {
@@ -79,7 +75,8 @@ fn empty_terminal() -> io::Result<CellTerminal<BufWriter<Stdout>>> {
     Ok(CellTerminal::new(out, screen_area()?))
 }
 
-fn screen_area() -> io::Result<Rect> {
+/// The whole terminal.
+pub(super) fn screen_area() -> io::Result<Rect> {
     let (width, height) = terminal::size()?;
     Ok(Rect::new(0, 0, width, height))
 }
