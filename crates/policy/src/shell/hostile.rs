@@ -1,4 +1,4 @@
-//! Lines by which an agent might run a denied program unseen. Each of them runs it in bash, or did when it was found.
+//! Lines by which an agent might run a denied program unseen. Most of them were run in bash; the others are variants of those.
 
 use std::path::Path;
 
