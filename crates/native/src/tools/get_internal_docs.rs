@@ -11,8 +11,9 @@ macro_rules! embedded {
     };
 }
 
-/// Every page of `docs/`, by name.
-const PAGES: [(&str, &str); 15] = embedded![
+/// Every page of `docs/` for users, by name. `STYLE.md` is for contributors.
+const PAGES: [(&str, &str); 17] = embedded![
+    "GLOSSARY.md",
     "agents.md",
     "benchmarks.md",
     "configuration.md",
@@ -24,6 +25,7 @@ const PAGES: [(&str, &str); 15] = embedded![
     "permissions.md",
     "replay.md",
     "runs.md",
+    "security.md",
     "sessions.md",
     "settings.md",
     "skills.md",
@@ -123,6 +125,7 @@ mod tests {
                     .extension()
                     .is_some_and(|own| own == "md")
             })
+            .filter(|name| name != "STYLE.md")
             .collect();
         names.sort();
         assert_eq!(PAGES.map(|(name, _)| name.to_owned()).to_vec(), names);
