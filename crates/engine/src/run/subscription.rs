@@ -204,9 +204,11 @@ impl Stream for Subscription {
                 ready!(news.as_mut().poll(context));
                 this.news = None;
             }
+            // Asked before reading: a run that ends meanwhile has published an end that this reading did not see.
+            let is_closed = this.progress.has_changed().is_err();
             match this.read() {
                 Ok(ReadState::Ready) => {}
-                Ok(ReadState::Waiting) if this.progress.has_changed().is_err() => {
+                Ok(ReadState::Waiting) if is_closed => {
                     this.is_over = true;
                     return Poll::Ready(Some(Err(SubscribeError::BrokenOff)));
                 }
