@@ -11,7 +11,7 @@
 //! # }
 //! ```
 //!
-//! A run has a thread of its own: whoever reads its events may take as long as they like, and its deadlines are kept all the same.
+//! A run has a thread of its own: a slow reader of its events holds up none of its deadlines.
 //! What is not read yet waits in the recording, not in memory.
 
 mod agent_task;
@@ -117,7 +117,7 @@ impl RunSource {
 }
 
 impl Run {
-    /// Starts a run. Whatever goes wrong from here on is told by its last event.
+    /// Starts a run. Every later failure is in its last event.
     pub fn start(request: Request) -> Self {
         let dialect = request.dialect;
         let format = PastFormat::Written(dialect);
@@ -288,7 +288,7 @@ fn unable(source: &RunSource, message: String) -> Batch {
     course::unable(&source.options, &source.provider, message)
 }
 
-/// A run ends once, whatever happens: also if what happens is a mistake of ours.
+/// A run has exactly one end, also if this program has a defect.
 fn run_to_its_end<F, C>(source: &RunSource, ports: RunPorts, course: F)
 where
     F: FnOnce(RunPorts) -> C,

@@ -104,7 +104,7 @@ const NOT_FOUND: CommandLimits = cpu_limit(100);
 /// To read is to copy in the kernel, once. A search looks at each byte again, for the word in either case, for an escape of one of its
 /// letters, for the key of the session's id and for characters that are no ASCII, a vector at a time; it took 2.3 to 2.7 times as long as
 /// reading. `ripgrep`, which looks for the word alone, takes 1.9 to 2.2 times as long.
-const FOUND: CommandLimits = times_limit(3.0);
+const FOUND: CommandLimits = times_limit(2.0);
 const FOUND_INDEXED: CommandLimits = cpu_limit(30);
 const INDEXED: CommandLimits = CommandLimits {
     cpu: Some(Duration::from_secs(6)),

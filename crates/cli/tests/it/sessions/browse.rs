@@ -38,7 +38,7 @@ impl Home {
     }
 
     pub(super) fn project(&self) -> PathBuf {
-        self.path("work/shop")
+        self.path("code/shop")
     }
 
     pub(super) fn chats(&self) -> PathBuf {
@@ -199,7 +199,7 @@ fn the_list_the_preview_and_the_keys_are_there() {
             "Set up the database schema"
         ]
     );
-    assert!(screen.starts_with("Sessions  ~/work/shop"), "{screen}");
+    assert!(screen.starts_with("Sessions  ~/code/shop"), "{screen}");
     assert!(screen.contains("5 sessions · newest first"), "{screen}");
     assert!(screen.contains("Letters search  Enter read"), "{screen}");
     pty.type_in(DOWN);
@@ -370,7 +370,7 @@ fn the_screen_follows_the_size_of_the_terminal() {
     pty.wait_for("Seven crates");
     pty.resize((20, 5));
     pty.wait("it is small", |screen| {
-        screen.starts_with("Sessions  ~/work/sh…") && screen.contains(">   5  Bump the dep…")
+        screen.starts_with("Sessions  ~/code/sh…") && screen.contains(">   5  Bump the dep…")
     });
     pty.resize((140, 30));
     pty.wait("it is large", |screen| {
@@ -428,7 +428,7 @@ fn hostile_titles_and_texts_draw_nothing_odd() {
     );
     assert!(!shown.contains("\u{1b}[31m") && !shown.contains(['\u{202e}', '\u{9b}', '\u{200d}']));
     assert!(!shown.contains("owned"), "{screen}");
-    assert!(screen.starts_with("Sessions  ~/work/shop"), "{screen}");
+    assert!(screen.starts_with("Sessions  ~/code/shop"), "{screen}");
     pty.type_in("\u{3}");
     assert_eq!(pty.ended(), INTERRUPTED);
     assert_restored(&pty);
