@@ -41,7 +41,7 @@ pub(crate) use parse::parse;
 #[command(name = "lapidary", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CliCommand>,
 }
 
 const EXIT_CODES: &str = "\
@@ -53,7 +53,7 @@ Exit codes:
   13  the input cannot be read, or is of no known format";
 
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     #[command(alias = "exec")]
     Run(Box<run::Args>),
     Connect(Box<connect::Args>),
@@ -84,31 +84,31 @@ pub(crate) fn command_line() -> clap::Command {
 }
 
 /// Does what a command says; without one, says what there is.
-pub(crate) fn run(command: Option<&Command>, out: &mut Printer) -> Result<ExitCode, Failure> {
+pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<ExitCode, Failure> {
     let Some(command) = command else {
         return overview::run(out).map(ExitCode::from);
     };
     let exit = match command {
-        Command::Run(args) => run::run(args, out),
-        Command::Connect(args) => connect::run(args, out),
-        Command::Runs(args) => runs::run(args, out),
-        Command::Translate(args) => translate::run(args, out),
-        Command::Sessions(args) => sessions::run(args, out),
-        Command::Skills(args) => skills::run(args, out),
-        Command::Hooks(args) => hooks::run(args, out),
-        Command::Agents(args) => agents::run(args, out),
+        CliCommand::Run(args) => run::run(args, out),
+        CliCommand::Connect(args) => connect::run(args, out),
+        CliCommand::Runs(args) => runs::run(args, out),
+        CliCommand::Translate(args) => translate::run(args, out),
+        CliCommand::Sessions(args) => sessions::run(args, out),
+        CliCommand::Skills(args) => skills::run(args, out),
+        CliCommand::Hooks(args) => hooks::run(args, out),
+        CliCommand::Agents(args) => agents::run(args, out),
         // These end as what they record or play.
-        Command::Record(args) => return record::run(args, out),
-        Command::Replay(args) => return replay::run(args, out),
-        Command::Policy(args) => policy::run(args, out),
-        Command::Config(args) => config::run(args, out),
-        Command::Capabilities(args) => capabilities::run(args, out),
-        Command::Doctor(args) => doctor::run(args, out),
-        Command::Schema(args) => schema::run(args, out),
-        Command::CanaryServer(args) => canary_server::run(args, out),
-        Command::CompleteIds(args) => complete_ids::run(args, out),
-        Command::Completions(args) => completions::run(args, out),
-        Command::Man(args) => man::run(args, out),
+        CliCommand::Record(args) => return record::run(args, out),
+        CliCommand::Replay(args) => return replay::run(args, out),
+        CliCommand::Policy(args) => policy::run(args, out),
+        CliCommand::Config(args) => config::run(args, out),
+        CliCommand::Capabilities(args) => capabilities::run(args, out),
+        CliCommand::Doctor(args) => doctor::run(args, out),
+        CliCommand::Schema(args) => schema::run(args, out),
+        CliCommand::CanaryServer(args) => canary_server::run(args, out),
+        CliCommand::CompleteIds(args) => complete_ids::run(args, out),
+        CliCommand::Completions(args) => completions::run(args, out),
+        CliCommand::Man(args) => man::run(args, out),
     };
     exit.map(ExitCode::from)
 }

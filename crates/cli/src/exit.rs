@@ -6,7 +6,7 @@ use lapidary::vocab::Cause;
 
 /// How the command itself went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum CommandExit {
     /// A run has ended, with the code of its cause.
     Run(u8),
     /// Done. For `translate`: translated, also if the run failed.
@@ -29,9 +29,9 @@ pub(crate) enum Exit {
     Cancelled,
 }
 
-impl Exit {
+impl CommandExit {
     /// The code for how a run ended.
-    pub(crate) fn of(cause: &Cause) -> Self {
+    pub(crate) fn from_outcome(cause: &Cause) -> Self {
         Self::Run(cause.exit_code())
     }
 
@@ -52,8 +52,8 @@ impl Exit {
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<CommandExit> for ExitCode {
+    fn from(exit: CommandExit) -> Self {
         Self::from(exit.code())
     }
 }

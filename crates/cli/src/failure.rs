@@ -7,13 +7,13 @@ use lapidary::directories::StateError;
 use lapidary::engine::replay::ReplayError;
 use lapidary::prepare::{PrepareError, PrepareErrorKind};
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::printer::complain;
 
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    pub(crate) exit: Exit,
+    pub(crate) exit: CommandExit,
     pub(crate) error: anyhow::Error,
     pub(crate) hint: Option<String>,
     /// Whether the configuration is to blame.
@@ -23,7 +23,7 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn bad_input(error: impl Into<anyhow::Error>) -> Self {
         Self {
-            exit: Exit::BadInput,
+            exit: CommandExit::BadInput,
             error: error.into(),
             hint: None,
             is_config: false,
@@ -32,7 +32,7 @@ impl Failure {
 
     pub(crate) fn internal(error: impl Into<anyhow::Error>) -> Self {
         Self {
-            exit: Exit::Internal,
+            exit: CommandExit::Internal,
             ..Self::bad_input(error)
         }
     }
@@ -47,7 +47,7 @@ impl Failure {
 
     pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self {
-            exit: Exit::Usage,
+            exit: CommandExit::Usage,
             ..Self::bad_input(error)
         }
     }
@@ -94,7 +94,7 @@ impl From<StateError> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self {
-            exit: Exit::Internal,
+            exit: CommandExit::Internal,
             error: anyhow::Error::new(error).context("cannot write the output"),
             hint: None,
             is_config: false,
@@ -120,7 +120,7 @@ fn in_words(error: &anyhow::Error) -> String {
 /// Says what went wrong on stderr. A reader that closed the pipe has had enough: that is success.
 pub(crate) fn report(failure: &Failure) -> ExitCode {
     if failure.is_closed_pipe() {
-        return Exit::Success.into();
+        return CommandExit::Success.into();
     }
     complain(&format!("error: {}", in_words(&failure.error)));
     if let Some(hint) = &failure.hint {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use lapidary::render::live::{LiveOptions, Narrator, ScreenRow, TerminalSize};
 use lapidary::vocab::Event;
 
-use screen::Screen;
+use screen::LiveScreen;
 
 /// How often a second the spinner turns.
 const FRAMES_PER_SECOND: u128 = 8;
@@ -27,7 +27,7 @@ const CANCELLING: &str = "cancelling… (Ctrl-C again to kill)";
 #[derive(Debug)]
 pub(crate) struct LiveView<W: Write> {
     narrator: Narrator,
-    screen: Screen<W>,
+    screen: LiveScreen<W>,
     /// How long the run has taken, as far as we were told.
     elapsed: Duration,
     is_cancelling: bool,
@@ -40,7 +40,7 @@ impl<W: Write> LiveView<W> {
     pub(crate) fn new(out: W, options: LiveOptions) -> Self {
         Self {
             narrator: Narrator::new(options),
-            screen: Screen::new(out, options.size),
+            screen: LiveScreen::new(out, options.size),
             elapsed: Duration::ZERO,
             is_cancelling: false,
             is_suspended: false,

@@ -2,14 +2,14 @@
 
 mod commands;
 mod durations;
-mod escaped;
+mod escaped_writer;
 mod exit;
 mod failure;
-mod guesses;
-mod harmless;
+mod foreign_options;
 mod live;
 mod printer;
 mod system;
+mod terminal_filter;
 mod usage;
 
 use std::process::ExitCode;

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use lapidary::render::live::MarkSet;
 use lapidary::render::plain::sanitize;
 
-use crate::escaped::Escaped;
+use crate::escaped_writer::EscapedWriter;
 use crate::live::terminal;
 use crate::system;
 
@@ -27,7 +27,7 @@ impl Printer {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let out = if is_terminal {
-            Box::new(Escaped::new(system::stdout())) as Box<dyn Write>
+            Box::new(EscapedWriter::new(system::stdout())) as Box<dyn Write>
         } else {
             system::stdout()
         };

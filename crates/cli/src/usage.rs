@@ -9,8 +9,8 @@ use lapidary::engine::git;
 use lapidary::render::plain::sanitize;
 
 use crate::commands::command_line;
-use crate::exit::Exit;
-use crate::guesses::instead_of;
+use crate::exit::CommandExit;
+use crate::foreign_options::instead_of;
 use crate::printer::complain;
 
 /// Prints help on stdout, complaints on stderr. A complaint repeats arguments, and these may be file names that hold anything, so it
@@ -18,13 +18,13 @@ use crate::printer::complain;
 pub(crate) fn report(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let _ = error.print(); // a closed stdout is no fault
-        return Exit::Success.into();
+        return CommandExit::Success.into();
     }
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some(complaint) = unknown_word(error, &args) {
         complain(&git::shown(&complaint.error));
         complain(&complaint.hint);
-        return Exit::Usage.into();
+        return CommandExit::Usage.into();
     }
     let is_hostile = |arg: &OsString| {
         let arg = arg.to_string_lossy();
@@ -32,7 +32,7 @@ pub(crate) fn report(error: &clap::Error) -> ExitCode {
     };
     if !args.iter().any(is_hostile) {
         let _ = error.print(); // with a closed stderr there is no other place for it
-        return Exit::Usage.into();
+        return CommandExit::Usage.into();
     }
     let mut words = error.render().to_string();
     for arg in &args {
@@ -41,17 +41,17 @@ pub(crate) fn report(error: &clap::Error) -> ExitCode {
     }
     let words: String = words.split_inclusive('\'').map(git::shown).collect();
     complain(words.trim_end());
-    Exit::Usage.into()
+    CommandExit::Usage.into()
 }
 
 /// Two lines about a word that is not known.
 #[derive(Debug, PartialEq, Eq)]
-struct Complaint {
+struct UsageComplaint {
     error: String,
     hint: String,
 }
 
-fn unknown_word(error: &clap::Error, args: &[OsString]) -> Option<Complaint> {
+fn unknown_word(error: &clap::Error, args: &[OsString]) -> Option<UsageComplaint> {
     let (command, name) = command_of(args);
     let (kind, word) = match error.kind() {
         ErrorKind::UnknownArgument => {
@@ -80,7 +80,7 @@ fn unknown_word(error: &clap::Error, args: &[OsString]) -> Option<Complaint> {
         .or_else(|| option_of_run(&name, &word))
         .or_else(|| similar.map(|similar| format!("did you mean `{similar}`?")))
         .unwrap_or_else(|| usual_hint(&command, &name));
-    Some(Complaint {
+    Some(UsageComplaint {
         error: format!("error: {kind} `{word}`"),
         hint: format!("hint: {hint}"),
     })

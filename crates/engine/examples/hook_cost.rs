@@ -26,7 +26,7 @@ mod unix {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    use lapidary_engine::hooks::{Surroundings, fire};
+    use lapidary_engine::hooks::{HookContext, fire};
     use lapidary_gemini::hooks::{Hook, HookEvent, HookPlan, HookSource};
     use lapidary_wire::gemini::hooks::{EventDetails, HookInput, HookToolCall};
     use nix::sys::resource::{UsageWho, getrusage};
@@ -81,18 +81,18 @@ mod unix {
         Ok(())
     }
 
-    fn around() -> Result<Surroundings> {
-        Ok(Surroundings {
+    fn around() -> Result<HookContext> {
+        Ok(HookContext {
             cwd: std::env::current_dir()?,
             session_id: "session".to_owned(),
             plans_dir: PathBuf::from("/plans"),
             variables: std::env::vars_os().collect(),
             is_trusted: true,
-            ..Surroundings::default()
+            ..HookContext::default()
         })
     }
 
-    fn input(around: &Surroundings) -> HookInput {
+    fn input(around: &HookContext) -> HookInput {
         around.input(EventDetails::BeforeTool(HookToolCall {
             name: "read_file".to_owned(),
             input: json!({"file_path": "a.txt"}),
@@ -123,7 +123,7 @@ mod unix {
     }
 
     /// How long after their time twenty stubborn hooks are over, in milliseconds.
-    async fn lateness(around: &Surroundings) -> f64 {
+    async fn lateness(around: &HookContext) -> f64 {
         let time = Duration::from_millis(400);
         let plan = plan(STUBBORN, Some(time), 20);
         let began = Instant::now();
@@ -131,7 +131,7 @@ mod unix {
         began.elapsed().saturating_sub(time).as_secs_f64() * 1000.0
     }
 
-    async fn as_hooks(count: u32, around: &Surroundings) -> Result<()> {
+    async fn as_hooks(count: u32, around: &HookContext) -> Result<()> {
         let plan = plan(COMMAND, None, 1);
         for _ in 0..count {
             let fired = fire(&plan, input(around), around, &CancellationToken::new()).await;
@@ -142,7 +142,7 @@ mod unix {
         Ok(())
     }
 
-    fn directly(count: u32, around: &Surroundings) -> Result<()> {
+    fn directly(count: u32, around: &HookContext) -> Result<()> {
         for _ in 0..count {
             let mut child = Command::new("bash")
                 .args(["-c", COMMAND])

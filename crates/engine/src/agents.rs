@@ -11,5 +11,5 @@ mod words;
 pub use adapter::AcpAdapter;
 pub use mode_words::ModeWords;
 pub use model_api::model_variables;
-pub use registry::{AcpAgent, KNOWN, Known, family};
+pub use registry::{AcpAgent, AgentSpec, KNOWN, family};
 pub use words::{WordsError, split as split_words};

@@ -12,7 +12,7 @@ use lapidary_vocab::Cause;
 
 use crate::policy::nearest::nearest_of;
 
-pub use meter::{Exceeded, Meter, step_cost, turn_cost};
+pub use meter::{BudgetMeter, ExceededLimit, step_cost, turn_cost};
 
 /// The most that a run may use. What is absent has no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -8,18 +8,18 @@ mod gemini;
 
 pub use gemini::{capabilities as gemini_capabilities, metadata as gemini_metadata};
 
-use crate::agents::Known;
+use crate::agents::AgentSpec;
 use crate::agents::gemini_versions;
-use crate::agents::own_policy::{Asking, denial_layers, rule_keeping};
+use crate::agents::own_policy::{AskAbility, denial_layers, rule_keeping};
 use crate::config::{DEFAULT_TIMEOUT, PermissionMode};
 use crate::confine::ConfineMode;
-use crate::detect::Version;
-use crate::detect::{self, Environment, version_of_package};
+use crate::detect::AgentVersion;
+use crate::detect::{self, SearchEnvironment, version_of_package};
 use crate::process::LandlockAbi;
 
-impl Known {
+impl AgentSpec {
     /// Whether it is here, and what it can do. What only the agent itself can tell counts as no.
-    pub fn capabilities(&self, environment: &Environment) -> Capabilities {
+    pub fn capabilities(&self, environment: &SearchEnvironment) -> Capabilities {
         let confinement = Some(self.confinement(environment));
         if self.name == gemini_versions::NAME {
             return Capabilities {
@@ -35,7 +35,7 @@ impl Known {
             installed: path.is_some(),
             found_by: path.as_ref().map(|_| FoundBy::Path),
             cli_path: path.map(|path| path.to_string_lossy().into_owned()),
-            version: version.as_ref().map(Version::to_string),
+            version: version.as_ref().map(AgentVersion::to_string),
             tried: Vec::new(),
             supports_slash_commands: false,
             supports_models: false,
@@ -49,7 +49,7 @@ impl Known {
             permission_modes: self.permission_modes(),
             rules: RuleSupport {
                 acp: Some(rule_keeping(self.name, None)),
-                acp_denials: Some(denial_layers(self.name, None, Asking::Possible)),
+                acp_denials: Some(denial_layers(self.name, None, AskAbility::Possible)),
                 ..RuleSupport::default()
             },
             install: Some(self.install.to_owned()),
@@ -59,7 +59,7 @@ impl Known {
     }
 
     /// What the kernel lets it write, on this machine.
-    pub fn confinement(&self, environment: &Environment) -> AgentConfinement {
+    pub fn confinement(&self, environment: &SearchEnvironment) -> AgentConfinement {
         let state = self.state.iter();
         let state = state.filter_map(|place| place.in_environment(environment));
         AgentConfinement {

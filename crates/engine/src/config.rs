@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lapidary_normalize::OnDenied;
-use lapidary_sessions::Prices;
+use lapidary_sessions::PriceTable;
 
 use crate::OnViolation;
 use crate::agents::AcpAgent;
@@ -31,15 +31,15 @@ use crate::confine::{ConfineMode, ConfinementNeed};
 use crate::policy::Rules;
 use crate::recording::KeepLimits;
 
-pub use builder::Builder;
+pub use builder::ConfigBuilder;
 pub use duration::parse_duration;
-pub use effective::{ConfigLayers, EffectiveConfig, EffectiveSetting, Source};
-pub use files::{FILE_NAME, Loaded, find_project_file, load, load_named};
+pub use effective::{ConfigLayers, EffectiveConfig, EffectiveSetting, ValueSource};
+pub use files::{FILE_NAME, LoadedConfig, find_project_file, load, load_named};
 pub use keys::{KEYS, PROVIDER_KEYS};
 pub use lapidary_policy::PermissionMode;
 pub use mode::{ApprovalMode, TransportChoice};
-pub use problem::{ConfigError, Place, Problem, UnknownKey, Warning};
-pub use value::Value;
+pub use problem::{ConfigError, ConfigProblem, ConfigWarning, FilePosition, UnknownKey};
+pub use value::ConfigValue;
 
 /// How long a run may take unless configured otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
@@ -98,7 +98,7 @@ pub struct Config {
     pub on_denied: Option<OnDenied>,
     /// What becomes of a run whose agent makes a call without permission; see [`OnViolation`].
     pub on_violation: Option<OnViolation>,
-    /// What the kernel lets the agent write; [`Workspace`](ConfineMode::Workspace) if absent for an unattended run of an agent that is
+    /// What the kernel lets the agent write; [`ClientServices`](ConfineMode::Workspace) if absent for an unattended run of an agent that is
     /// known to work so.
     pub confine: Option<ConfineMode>,
     /// What becomes of a run that the kernel cannot confine.
@@ -110,7 +110,7 @@ pub struct Config {
     /// What the agent may do, rule by rule. `[[rule]]` in a file.
     pub rules: Rules,
     /// What tokens cost, for a budget of an agent that reports no cost: `[prices."model"]` in the user's file.
-    pub prices: Option<Prices>,
+    pub prices: Option<PriceTable>,
     /// Agents of the user's own, under their names. A project's file has none: they decide which program is started.
     pub agents: BTreeMap<String, AcpAgent>,
 }
@@ -128,8 +128,8 @@ impl Config {
     /// assert_eq!(refused.to_string(), "timeout must be > 0");
     /// # Ok::<(), lapidary_engine::config::ConfigError>(())
     /// ```
-    pub fn builder() -> Builder {
-        Builder::default()
+    pub fn builder() -> ConfigBuilder {
+        ConfigBuilder::default()
     }
 
     /// Lays this configuration over a lower one, which says what this one leaves open. Its rules come before those of the lower.

@@ -8,18 +8,18 @@
 mod caches;
 mod denied;
 mod permitted;
-mod place;
 mod protected;
 mod run;
 mod settings;
+mod state_place;
 mod temporary;
 mod violation;
 mod worktree;
 pub(crate) mod writable;
 
-pub use place::StatePlace;
 pub use protected::{FileChange, ProtectedChange, ProtectedFiles};
 pub use run::ConfinedRun;
+pub use state_place::StatePlace;
 pub use writable::ConfineError;
 
 /// What an agent can write, from most to least.

@@ -14,10 +14,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
-pub use environment::{Environment, Platform};
+pub use environment::{SearchEnvironment, SearchPlatform};
 pub use package::{parse_version_output, version_of_package};
-pub use refusal::Refusal;
-pub use version::Version;
+pub use refusal::PlaceRefusal;
+pub use version::AgentVersion;
 
 /// The variable that names the Gemini CLI to use.
 pub const GEMINI_CLI_PATH: &str = "GEMINI_CLI_PATH";
@@ -30,22 +30,22 @@ const PROGRAM: &str = "gemini";
 
 /// A program that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundProgram {
     /// The program, as it was found: links are not followed.
     pub path: PathBuf,
     /// Where it was looked for.
-    pub how: How,
+    pub how: SearchReason,
     /// The version that its package names. Where there is none, the program can be asked: see [`parse_version_output`].
-    pub version: Option<Version>,
+    pub version: Option<AgentVersion>,
     /// Where it was looked for before.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<RejectedPlace>,
 }
 
 /// Nowhere was there a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
     /// Where it was looked for.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<RejectedPlace>,
 }
 
 impl std::error::Error for NotFound {}
@@ -78,28 +78,28 @@ impl NotFound {
     }
 
     /// The place that a variable names, if one does.
-    fn named(&self) -> Option<(&'static str, &Tried)> {
+    fn named(&self) -> Option<(&'static str, &RejectedPlace)> {
         self.tried.iter().find_map(|tried| match tried.how {
-            How::Variable(name) => Some((name, tried)),
-            How::Path | How::CommonPlace => None,
+            SearchReason::Variable(name) => Some((name, tried)),
+            SearchReason::Path | SearchReason::CommonPlace => None,
         })
     }
 }
 
 /// A place that was looked at in vain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tried {
+pub struct RejectedPlace {
     /// The place.
     pub path: PathBuf,
     /// Why it was looked at.
-    pub how: How,
+    pub how: SearchReason,
     /// What is wrong there.
-    pub refused: Refusal,
+    pub refused: PlaceRefusal,
 }
 
 /// Why a place is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
+pub enum SearchReason {
     /// This variable names it.
     Variable(&'static str),
     /// It is on PATH.
@@ -108,7 +108,7 @@ pub enum How {
     CommonPlace,
 }
 
-impl fmt::Display for How {
+impl fmt::Display for SearchReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable(name) => write!(f, "named by {name}"),
@@ -119,13 +119,13 @@ impl fmt::Display for How {
 }
 
 /// Finds Gemini CLI. Nothing is started.
-pub fn gemini(environment: &Environment) -> Result<Found, NotFound> {
+pub fn gemini(environment: &SearchEnvironment) -> Result<FoundProgram, NotFound> {
     let mut tried = Vec::new();
     for (how, path) in candidates(environment) {
         match refusal::check(&path, &how) {
             None => {
                 let version = version_of_package(&path);
-                return Ok(Found {
+                return Ok(FoundProgram {
                     path,
                     how,
                     version,
@@ -133,8 +133,8 @@ pub fn gemini(environment: &Environment) -> Result<Found, NotFound> {
                 });
             }
             Some(refused) => {
-                let is_named = matches!(how, How::Variable(_));
-                tried.push(Tried { path, how, refused });
+                let is_named = matches!(how, SearchReason::Variable(_));
+                tried.push(RejectedPlace { path, how, refused });
                 if is_named {
                     break;
                 }
@@ -145,12 +145,12 @@ pub fn gemini(environment: &Environment) -> Result<Found, NotFound> {
 }
 
 /// Every other Gemini CLI that would be found if the one that was found were not there.
-pub fn others(environment: &Environment, found: &Found) -> Vec<Found> {
+pub fn others(environment: &SearchEnvironment, found: &FoundProgram) -> Vec<FoundProgram> {
     let usable = candidates(environment)
         .into_iter()
         .filter(|(how, path)| refusal::check(path, how).is_none() && *path != found.path);
     usable
-        .map(|(how, path)| Found {
+        .map(|(how, path)| FoundProgram {
             version: version_of_package(&path),
             path,
             how,
@@ -160,7 +160,7 @@ pub fn others(environment: &Environment, found: &Found) -> Vec<Found> {
 }
 
 /// A program on PATH.
-pub(crate) fn on_path(program: &str, environment: &Environment) -> Option<PathBuf> {
+pub(crate) fn on_path(program: &str, environment: &SearchEnvironment) -> Option<PathBuf> {
     let names = environment.file_names(program);
     let files = environment
         .path
@@ -168,26 +168,30 @@ pub(crate) fn on_path(program: &str, environment: &Environment) -> Option<PathBu
         .flat_map(|dir| names.iter().map(|name| dir.join(name)));
     files
         .into_iter()
-        .find(|path| refusal::check(path, &How::Path).is_none())
+        .find(|path| refusal::check(path, &SearchReason::Path).is_none())
 }
 
 /// Every place, in the order in which they are looked at, once each.
-fn candidates(environment: &Environment) -> Vec<(How, PathBuf)> {
+fn candidates(environment: &SearchEnvironment) -> Vec<(SearchReason, PathBuf)> {
     let variable = environment.named(GEMINI_CLI_PATH);
-    let variable = variable.map(|path| (How::Variable(GEMINI_CLI_PATH), path));
+    let variable = variable.map(|path| (SearchReason::Variable(GEMINI_CLI_PATH), path));
     let on_path = programs_in(&environment.path, environment);
     let elsewhere = programs_in(&places::dirs(environment), environment);
     let mut seen = BTreeSet::new();
     variable
         .into_iter()
-        .chain(on_path.into_iter().map(|path| (How::Path, path)))
-        .chain(elsewhere.into_iter().map(|path| (How::CommonPlace, path)))
+        .chain(on_path.into_iter().map(|path| (SearchReason::Path, path)))
+        .chain(
+            elsewhere
+                .into_iter()
+                .map(|path| (SearchReason::CommonPlace, path)),
+        )
         .filter(|(_, path)| seen.insert(path.clone()))
         .collect()
 }
 
 /// The files that would be the program, in each directory.
-fn programs_in(dirs: &[PathBuf], environment: &Environment) -> Vec<PathBuf> {
+fn programs_in(dirs: &[PathBuf], environment: &SearchEnvironment) -> Vec<PathBuf> {
     let names = environment.file_names(PROGRAM);
     let in_dir = |dir: &PathBuf| names.iter().map(|name| dir.join(name)).collect::<Vec<_>>();
     dirs.iter().flat_map(in_dir).collect()

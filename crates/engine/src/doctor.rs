@@ -22,19 +22,19 @@ use lapidary_gemini::trust::Trust;
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
-use crate::agents::Known;
+use crate::agents::AgentSpec;
 use crate::capabilities::gemini_capabilities;
-use crate::config::{ConfigError, Loaded};
-use crate::detect::Version;
-use crate::detect::{self, Environment, Found};
+use crate::config::{ConfigError, LoadedConfig};
+use crate::detect::AgentVersion;
+use crate::detect::{self, FoundProgram, SearchEnvironment};
 use crate::gemini_cli;
 use crate::process::Supervisor;
 
 /// What is to be looked at.
 #[derive(Debug)]
-pub struct Patient<'a> {
+pub struct DoctorTarget<'a> {
     /// The variables that an agent would inherit.
-    pub environment: &'a Environment,
+    pub environment: &'a SearchEnvironment,
     /// Where it would work. An absolute path.
     pub directory: &'a Path,
     /// The program that would supervise it.
@@ -42,7 +42,7 @@ pub struct Patient<'a> {
     /// Where recordings go.
     pub state_directory: &'a Path,
     /// What our own configuration says.
-    pub config: &'a Result<Loaded, ConfigError>,
+    pub config: &'a Result<LoadedConfig, ConfigError>,
     /// The files that it is made of, if they are there.
     pub config_files: &'a [PathBuf],
     /// How long the agent may take to say its version.
@@ -52,7 +52,7 @@ pub struct Patient<'a> {
 }
 
 /// Looks at everything. Each check is told as soon as it is made.
-pub async fn examine(patient: &Patient<'_>, mut tell: impl FnMut(Check)) {
+pub async fn examine(patient: &DoctorTarget<'_>, mut tell: impl FnMut(Check)) {
     let detected = detect::gemini(patient.environment);
     tell(agent::installed(patient.environment, &detected));
     let version = if let Ok(found) = &detected {
@@ -80,7 +80,10 @@ pub async fn examine(patient: &Patient<'_>, mut tell: impl FnMut(Check)) {
         .into_iter()
         .for_each(&mut tell);
     tell(state::writable(patient.state_directory));
-    tell(confinement::check(patient, Known::named(gemini_cli::NAME)));
+    tell(confinement::check(
+        patient,
+        AgentSpec::named(gemini_cli::NAME),
+    ));
     if let Some(check) = rules::check(&gemini_capabilities(&detected).rules) {
         tell(check);
     }
@@ -88,10 +91,10 @@ pub async fn examine(patient: &Patient<'_>, mut tell: impl FnMut(Check)) {
 
 /// What has to be started to find out. Returns the version.
 async fn programs(
-    patient: &Patient<'_>,
-    found: &Found,
+    patient: &DoctorTarget<'_>,
+    found: &FoundProgram,
     tell: &mut impl FnMut(Check),
-) -> Option<Version> {
+) -> Option<AgentVersion> {
     tell(node::check(patient, found).await);
     let (start, printed) = agent::start(patient, found).await;
     tell(start);

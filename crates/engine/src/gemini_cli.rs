@@ -1,7 +1,7 @@
 //! Gemini CLI: how it is started, and its session log.
 
 mod arguments;
-mod extra;
+mod extra_arguments;
 mod launch;
 mod problem;
 mod prompt;
@@ -13,12 +13,15 @@ pub(crate) use crate::agents::gemini_versions::{
 };
 pub use crate::agents::gemini_versions::{INSTALL_URL, NAME, speaks_acp};
 pub use crate::config::{ApprovalMode, PermissionMode};
-pub(crate) use extra::{allowed_command, asks_for_sandbox, sets_permissions, skips_trust};
+pub(crate) use extra_arguments::{
+    allowed_command, asks_for_sandbox, sets_permissions, skips_trust,
+};
 pub use launch::{
-    Delivery, Invocation, Launch, Spoken, Stdin, Transport, prepare, prepare_acp, prepare_screen,
+    AcpInvocation, GeminiInvocation, GeminiLaunch, OutputTransport, PromptDelivery, StdinContent,
+    prepare, prepare_acp, prepare_screen,
 };
 pub use problem::LaunchError;
-pub use prompt::{Prompt, STDIN_LIMIT};
+pub use prompt::{PromptText, STDIN_LIMIT};
 pub use session_log::LogPlace;
-pub(crate) use session_log::{Found as FoundInLog, SessionLogs};
+pub(crate) use session_log::{CallRecord as FoundInLog, SessionLogs};
 pub(crate) use trust::trust_hint;

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::detect::{self, Environment};
+use crate::detect::{self, SearchEnvironment};
 use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
 
 pub use secrets::shown;
@@ -27,14 +27,14 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How much may come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct CloneLimits {
     /// So many bytes.
     pub bytes: u64,
     /// So many files and directories: a few bytes of a repository can stand for millions.
     pub entries: u64,
 }
 
-impl Default for Limits {
+impl Default for CloneLimits {
     /// 512 MiB in 100,000 files and directories.
     fn default() -> Self {
         Self {
@@ -52,13 +52,13 @@ pub struct CloneRequest<'a> {
     /// An empty directory for it.
     pub into: &'a Path,
     /// What git gets of the surroundings.
-    pub environment: &'a Environment,
+    pub environment: &'a SearchEnvironment,
     /// What it runs under, so that nothing outlives it.
     pub supervisor: &'a Supervisor,
     /// How long it may take.
     pub deadline: Duration,
     /// How much may come.
-    pub limits: Limits,
+    pub limits: CloneLimits,
     /// Ends it before that.
     pub cancel: &'a CancellationToken,
 }
@@ -96,7 +96,7 @@ pub enum CloneError {
         /// The address.
         url: String,
         /// What it may have.
-        limits: Limits,
+        limits: CloneLimits,
     },
     /// Somebody did not want it any more.
     #[error("cloning `{0}` was cancelled")]
@@ -260,7 +260,7 @@ fn bounded(git: PathBuf, directory: &Path) -> Command {
 }
 
 /// Whether there is more below a directory than may be. Links are not followed.
-fn is_beyond(limits: Limits, directory: &Path) -> bool {
+fn is_beyond(limits: CloneLimits, directory: &Path) -> bool {
     let (mut bytes, mut entries) = (0, 0);
     let mut waiting: Vec<PathBuf> = vec![directory.to_owned()];
     while let Some(path) = waiting.pop() {

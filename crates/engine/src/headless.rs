@@ -1,13 +1,13 @@
-//! From what somebody wants to a [`Request`]: find the agent, lay out its arguments, hand the prompt over.
+//! From what somebody wants to a [`RunRequest`]: find the agent, lay out its arguments, hand the prompt over.
 
+mod acp_job;
 mod agent_setup;
-mod confined;
-mod hooked;
+mod job_confinement;
+mod job_hooks;
 mod own_policy;
 mod permissions;
 mod problem;
-mod screen;
-mod spoken;
+mod screen_job;
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,8 +19,10 @@ use std::time::{Duration, SystemTime};
 use lapidary_gemini::trust::Trust;
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_normalize::NormalizeOptions;
-use lapidary_sessions::vault::Retention;
-use lapidary_sessions::{Listing, Project, SelectError, Selection, Store, select};
+use lapidary_sessions::vault::RetentionSettings;
+use lapidary_sessions::{
+    SelectError, SelectionMode, SessionListing, SessionProject, SessionStore, select,
+};
 use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::DEFAULT_LIMIT;
@@ -29,35 +31,36 @@ use crate::acp::LocalAgent;
 use crate::agents::AcpAgent;
 use crate::budget::Budget;
 use crate::config::{Config, PermissionMode};
-use crate::detect::{self, Environment, Found};
+use crate::conversation::{self, Conversation, PromptAttendant};
+use crate::detect::{self, FoundProgram, SearchEnvironment};
 use crate::gemini_cli::{
-    self, Delivery, Invocation, Launch, LaunchError, LogPlace, Prompt, Stdin, Transport,
+    self, GeminiInvocation, GeminiLaunch, LaunchError, LogPlace, OutputTransport, PromptDelivery,
+    PromptText, StdinContent,
 };
 use crate::policy::Rules;
 use crate::process::{Command, Supervisor, enter};
 use crate::recording::{self, PromptDirectory, RecordError};
 use crate::run::{
-    GEMINI_DOCUMENT, GEMINI_STREAM, RecordingOptions, RefusedRun, Request, Run, StreamDialect,
-    Timeouts,
+    GEMINI_DOCUMENT, GEMINI_STREAM, RecordingOptions, RefusedRun, Run, RunRequest, RunTimeouts,
+    StreamDialect,
 };
-use crate::safekeeping::{Resume, Safekeeping, SessionClaims};
-use crate::talk::{self, Attendant, Conversation};
-use crate::{Host, fresh_run};
+use crate::session_guard::{ResumeTarget, SessionClaims, SessionGuard};
+use crate::{RunHost, fresh_run};
 
+use acp_job::{ChosenTransport, ModeFlexibility};
 pub use permissions::state_directories;
 pub use problem::JobError;
-pub use screen::ScreenJob;
-use spoken::{ModeChange, Way};
+pub use screen_job::ScreenJob;
 
 /// A run that somebody wants.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// Which agent.
-    pub agent: Agent,
+    pub agent: JobAgent,
     /// How it is to run.
     pub config: Config,
     /// What it is to do.
-    pub prompt: Prompt,
+    pub prompt: PromptText,
     /// The session to continue: `latest`, a number or an id.
     pub resume: Option<String>,
     /// The id that a new session gets.
@@ -65,7 +68,7 @@ pub struct Job {
     /// Arguments for the agent, passed on behind ours.
     pub extra_args: Vec<OsString>,
     /// The variables that the agent inherits, and where the caller is.
-    pub environment: Environment,
+    pub environment: SearchEnvironment,
     /// The program that supervises it.
     pub supervisor: Supervisor,
     /// Where it is recorded.
@@ -79,14 +82,14 @@ pub struct Job {
     /// The longest line that is translated whole.
     pub max_line: usize,
     /// What only an agent that is spoken to can do with.
-    pub speaking: Speaking,
+    pub speaking: AcpOptions,
     /// Where sessions are kept safe while the agent runs. None to leave them to it.
     pub vault: Option<PathBuf>,
 }
 
 /// What only an agent that is spoken to, over ACP, can do with.
 #[derive(Debug, Clone, Default)]
-pub struct Speaking {
+pub struct AcpOptions {
     /// Rules that come before those of the configuration.
     pub rules: Rules,
     /// Content blocks that belong to the prompt, as the protocol's schema has them.
@@ -98,12 +101,12 @@ pub struct Speaking {
     /// The method by which to log in, should that be needed.
     pub auth_method: Option<String>,
     /// Who is asked what the policy leaves open.
-    pub attendant: Attendant,
+    pub attendant: PromptAttendant,
 }
 
 /// The agent of a job.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Agent {
+pub enum JobAgent {
     /// Gemini CLI, wherever it is found.
     Gemini,
     /// A program that writes what Gemini CLI writes, such as a replayed recording. It gets no arguments of ours.
@@ -141,7 +144,7 @@ impl PartialEq for InProcessAgent {
     }
 }
 
-impl Agent {
+impl JobAgent {
     /// Its name, as `--agent` takes it; of a command line, the name of its program.
     pub fn name(&self) -> &str {
         match self {
@@ -164,9 +167,9 @@ impl Agent {
 
 impl Job {
     /// A job for Gemini CLI, with nothing special about it.
-    pub fn gemini(host: &Host, config: Config, prompt: Prompt, run: &str) -> Self {
+    pub fn gemini(host: &RunHost, config: Config, prompt: PromptText, run: &str) -> Self {
         Self {
-            agent: Agent::Gemini,
+            agent: JobAgent::Gemini,
             config,
             prompt,
             resume: None,
@@ -179,7 +182,7 @@ impl Job {
             notices: Vec::new(),
             with_bytes: false,
             max_line: DEFAULT_LIMIT,
-            speaking: Speaking::default(),
+            speaking: AcpOptions::default(),
             vault: host.vault.clone(),
         }
     }
@@ -187,10 +190,10 @@ impl Job {
     /// Starts it. A job that cannot be run is a run too: one that has ended already, and says why.
     pub fn start(&self) -> Run {
         let started = match self.way() {
-            Ok(Way::Spoken(reason)) => self
+            Ok(ChosenTransport::Spoken(reason)) => self
                 .talk(reason)
-                .map(|(talk, errand)| talk::run(talk, errand)),
-            Ok(Way::Headless(reason)) => self.headless(reason).map(Run::start),
+                .map(|(conversation, errand)| conversation::run(conversation, errand)),
+            Ok(ChosenTransport::Headless(reason)) => self.headless(reason).map(Run::start),
             Err(error) => Err(error),
         };
         started.unwrap_or_else(|error| self.refused(&error))
@@ -205,46 +208,46 @@ impl Job {
             agent: self.agent.name().to_owned(),
             directory: self.config.working_dir_in(&self.environment.dir),
             prompt: match &self.prompt {
-                Prompt::Text(text) => Some(text.clone()),
-                Prompt::File(_) => None,
+                PromptText::Text(text) => Some(text.clone()),
+                PromptText::File(_) => None,
             },
         };
         let provider = self.agent.provider();
         Run::refused(&self.options, provider, &error.into(), Some(&refused))
     }
 
-    /// Starts the agent and keeps it: see [`talk::connect`].
+    /// Starts the agent and keeps it: see [`conversation::connect`].
     pub fn connect(&self) -> Result<Conversation, JobError> {
-        let mut request = self.talk_to(ModeChange::Possible)?;
+        let mut request = self.talk_to(ModeFlexibility::Possible)?;
         // It takes as long as somebody wants it, unless they have said how long.
         request.run.timeouts.total = self.config.timeout;
-        request.attendant = Attendant::Peer;
+        request.attendant = PromptAttendant::Peer;
         self.confine_talk(&mut request)?;
         if let Some(safekeeping) = &mut request.run.safekeeping {
-            safekeeping.resume = Resume::Any;
+            safekeeping.resume = ResumeTarget::Any;
         }
-        Ok(talk::connect(request))
+        Ok(conversation::connect(request))
     }
 
     /// What is to be run, if the agent is not spoken to.
-    pub fn request(&self) -> Result<Request, JobError> {
+    pub fn request(&self) -> Result<RunRequest, JobError> {
         self.headless(None)
     }
 
-    fn headless(&self, reason: Option<String>) -> Result<Request, JobError> {
+    fn headless(&self, reason: Option<String>) -> Result<RunRequest, JobError> {
         let directory = self.check()?;
         // The agent runs them itself and knows whom it trusts, but goes on without those that it cannot read.
         if self.speaking.hooks {
             self.hook_setup(&directory)?;
         }
         let mut request = match &self.agent {
-            Agent::Gemini => self.for_gemini()?,
-            Agent::Standin { program, args, .. } => {
+            JobAgent::Gemini => self.for_gemini()?,
+            JobAgent::Standin { program, args, .. } => {
                 let mut command = Command::new(program, directory);
                 command.args(args.clone());
                 self.with(command, self.standin_input()?, &GEMINI_STREAM, Vec::new())
             }
-            Agent::Acp(_) | Agent::InProcess(_) => {
+            JobAgent::Acp(_) | JobAgent::InProcess(_) => {
                 return Err(JobError::OnlyAcp {
                     agent: self.agent.name().to_owned(),
                 });
@@ -275,13 +278,13 @@ impl Job {
         }
     }
 
-    fn marked(&self, request: &mut Request) {
+    fn marked(&self, request: &mut RunRequest) {
         request.command.envs([("LAPIDARY_RUN", &*self.options.run)]);
         // Two runs may have one name, in different places. What is hunted by its mark has to be this one's.
         request.command.mark("LAPIDARY_MARK", fresh_run());
     }
 
-    fn for_gemini(&self) -> Result<Request, JobError> {
+    fn for_gemini(&self) -> Result<RunRequest, JobError> {
         let found = detect::gemini(&self.environment)?;
         self.check_trust(&found)?;
         let mut config = self.config.clone();
@@ -290,7 +293,7 @@ impl Job {
         let mut prompt_directory = None;
         let resume = self.resumed_session()?;
         let invocation = loop {
-            let launch = Launch {
+            let launch = GeminiLaunch {
                 config: &config,
                 dir: &self.environment.dir,
                 prompt,
@@ -304,12 +307,12 @@ impl Job {
                 prompt_directory.iter().for_each(PromptDirectory::discard);
             });
             match prepared? {
-                Delivery::Ready(invocation) => break invocation,
-                Delivery::NeedsFile { text, notice } => {
+                PromptDelivery::Ready(invocation) => break invocation,
+                PromptDelivery::NeedsFile { text, notice } => {
                     let written = self.write_prompt(&text)?;
                     let included = config.include_directories.get_or_insert_default();
                     included.push(written.path().to_owned());
-                    prompt = Prompt::File(written.file());
+                    prompt = PromptText::File(written.file());
                     prompt_directory = Some(written);
                     notices.push(notice);
                 }
@@ -323,7 +326,7 @@ impl Job {
     }
 
     /// Asks before the agent does, because it takes two seconds to refuse. Where there is any doubt, it decides itself.
-    fn check_trust(&self, found: &Found) -> Result<(), JobError> {
+    fn check_trust(&self, found: &FoundProgram) -> Result<(), JobError> {
         let vouched = self.config.trust_workspace == Some(true);
         let asks = gemini_cli::has(found.version.as_ref(), gemini_cli::TRUST);
         if vouched || !asks || gemini_cli::skips_trust(&self.extra_args) {
@@ -343,21 +346,21 @@ impl Job {
     fn launched(
         &self,
         program: PathBuf,
-        invocation: Invocation,
+        invocation: GeminiInvocation,
         mut notices: Vec<String>,
-    ) -> Request {
+    ) -> RunRequest {
         let mut command = Command::new(program, invocation.dir);
         command
             .args(invocation.args)
             .envs(self.environment.vars.clone());
         command.envs(invocation.env);
         let input = match invocation.stdin {
-            Stdin::Empty => Vec::new(),
-            Stdin::Text(text) => text.into_bytes(),
+            StdinContent::Empty => Vec::new(),
+            StdinContent::Text(text) => text.into_bytes(),
         };
         let dialect = match invocation.transport {
-            Transport::StreamJson => &GEMINI_STREAM,
-            Transport::Json => &GEMINI_DOCUMENT,
+            OutputTransport::StreamJson => &GEMINI_STREAM,
+            OutputTransport::Json => &GEMINI_DOCUMENT,
         };
         notices.extend(invocation.notices);
         self.with(command, input, dialect, notices)
@@ -365,9 +368,11 @@ impl Job {
 
     fn standin_input(&self) -> Result<Vec<u8>, JobError> {
         match &self.prompt {
-            Prompt::Text(text) if text.trim().is_empty() => Err(LaunchError::EmptyPrompt.into()),
-            Prompt::Text(text) => Ok(text.clone().into_bytes()),
-            Prompt::File(path) => fs::read(self.environment.dir.join(path)).map_err(|error| {
+            PromptText::Text(text) if text.trim().is_empty() => {
+                Err(LaunchError::EmptyPrompt.into())
+            }
+            PromptText::Text(text) => Ok(text.clone().into_bytes()),
+            PromptText::File(path) => fs::read(self.environment.dir.join(path)).map_err(|error| {
                 let (path, reason) = (path.clone(), error.to_string());
                 LaunchError::PromptFile { path, reason }.into()
             }),
@@ -380,15 +385,15 @@ impl Job {
         input: Vec<u8>,
         dialect: &'static StreamDialect,
         notices: Vec<String>,
-    ) -> Request {
+    ) -> RunRequest {
         let config = &self.config;
-        let usual = Timeouts::default();
+        let usual = RunTimeouts::default();
         let mut options = self.judging();
         options.directory = command.directory().to_str().map(Arc::from);
         let mut records = self.records.clone();
         records.keep = config.record.unwrap_or(records.keep);
         records.max_output = config.max_output.unwrap_or(records.max_output);
-        Request {
+        RunRequest {
             run: self.options.run.to_string(),
             agent: self.agent.name().to_owned(),
             command,
@@ -396,7 +401,7 @@ impl Job {
             input,
             dialect,
             supervisor: self.supervisor.clone(),
-            timeouts: Timeouts {
+            timeouts: RunTimeouts {
                 start: config.start_timeout.or(usual.start).filter(is_limit),
                 idle: config.idle_timeout.or(usual.idle).filter(is_limit),
                 total: Some(config.timeout_or_default()),
@@ -437,17 +442,20 @@ impl Job {
     }
 
     /// What the agent may destroy, if it is Gemini CLI: sessions of the project that it works in.
-    fn safekeeping(&self) -> Option<Safekeeping> {
+    fn safekeeping(&self) -> Option<SessionGuard> {
         let vault = self.vault.clone()?;
         let LogPlace { store, directory } = self.session_logs()?;
         let vars = self.environment_of_agent().vars;
-        let retention = Retention::of_project(&store.home, &directory, Vars::new(&vars));
+        let retention = RetentionSettings::of_project(&store.home, &directory, Vars::new(&vars));
         let project = store.project(&directory);
-        let resume = self.resume.as_deref().map_or(Resume::Nothing, |named| {
-            let id = recorded_session(&project, named).ok().flatten();
-            Resume::One(id.unwrap_or_else(|| named.to_owned()))
-        });
-        Some(Safekeeping {
+        let resume = self
+            .resume
+            .as_deref()
+            .map_or(ResumeTarget::Nothing, |named| {
+                let id = recorded_session(&project, named).ok().flatten();
+                ResumeTarget::One(id.unwrap_or_else(|| named.to_owned()))
+            });
+        Some(SessionGuard {
             vault,
             projects: vec![project],
             resume,
@@ -475,27 +483,27 @@ impl Job {
     }
 
     /// Where the agent keeps its sessions, if it is Gemini CLI.
-    fn gemini_store(&self) -> Option<Store> {
+    fn gemini_store(&self) -> Option<SessionStore> {
         let is_gemini = match &self.agent {
-            Agent::Gemini => true,
-            Agent::Acp(agent) => agent.provider == Provider::Gemini,
-            Agent::Standin { .. } | Agent::InProcess(_) => false,
+            JobAgent::Gemini => true,
+            JobAgent::Acp(agent) => agent.provider == Provider::Gemini,
+            JobAgent::Standin { .. } | JobAgent::InProcess(_) => false,
         };
         let environment = is_gemini.then(|| self.environment_of_agent())?;
         let vars = Vars::new(&environment.vars);
         let home = GeminiHome::from_vars(vars, environment.home.as_deref())?;
-        Some(Store::new(home))
+        Some(SessionStore::new(home))
     }
 
     /// What the agent sees, which may have another home than we have.
-    fn environment_of_agent(&self) -> Environment {
+    fn environment_of_agent(&self) -> SearchEnvironment {
         let mut vars = self.environment.vars.clone();
-        if let Agent::Acp(agent) = &self.agent {
+        if let JobAgent::Acp(agent) = &self.agent {
             vars.extend(agent.environment.iter().cloned());
         }
-        let seen = Environment::from_vars(vars, &self.environment.dir);
+        let seen = SearchEnvironment::from_vars(vars, &self.environment.dir);
         let home = seen.home.clone().or(self.environment.home.clone());
-        Environment { home, ..seen }
+        SearchEnvironment { home, ..seen }
     }
 
     /// Where the agent may read it: it gets a directory for itself.
@@ -517,9 +525,9 @@ impl Job {
 }
 
 /// The id of the session that `latest`, a number, an id or the beginning of one names. Several that begin so are an error.
-fn recorded_session(project: &Project, named: &str) -> Result<Option<String>, SelectError> {
-    let listing = Listing::of(std::slice::from_ref(project), SystemTime::now());
-    match select(&listing, named, Selection::Generous) {
+fn recorded_session(project: &SessionProject, named: &str) -> Result<Option<String>, SelectError> {
+    let listing = SessionListing::read(std::slice::from_ref(project), SystemTime::now());
+    match select(&listing, named, SelectionMode::Generous) {
         Ok(found) => Ok(Some(found.id().to_owned())),
         Err(error @ SelectError::Ambiguous { .. }) => Err(error),
         Err(_) => Ok(None),

@@ -20,24 +20,24 @@
 //! # }
 //! ```
 
+mod active_hooks;
 mod aggregate;
 mod effect;
 mod environment;
 mod expand;
 mod fire;
+mod hook_context;
 mod result;
-mod running;
 mod secrets;
 mod shell;
-mod surroundings;
 mod tools;
 
+pub use active_hooks::ActiveHooks;
+pub(crate) use active_hooks::named;
 pub use aggregate::aggregate;
-pub use effect::{Effect, effects};
-pub use environment::Redaction;
-pub use fire::{Fired, HookError, MOST_COMPLAINTS, MOST_OUTPUT, Ran, fire};
-pub use result::{Answer, Format, answer};
-pub use running::Running;
-pub(crate) use running::named;
-pub use surroundings::Surroundings;
-pub use tools::{MOST_FILES, Side, Wanted, once_each, tool_response};
+pub use effect::{AppliedEffect, effects};
+pub use environment::VariableRedaction;
+pub use fire::{HookError, HookResult, HookResults, MOST_COMPLAINTS, MOST_OUTPUT, fire};
+pub use hook_context::HookContext;
+pub use result::{AnswerFormat, HookAnswer, answer};
+pub use tools::{CallSide, MOST_FILES, WantedCall, once_each, tool_response};

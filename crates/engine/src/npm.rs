@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::AcpAdapter;
-use crate::detect::{self, Environment};
+use crate::detect::{self, SearchEnvironment};
 use crate::git::{NULL, last_words};
 use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
 
@@ -31,7 +31,7 @@ pub struct InstallRequest<'a> {
     /// The directory of all adapters. It is made if it is not there.
     pub root: &'a Path,
     /// What npm gets of the surroundings.
-    pub environment: &'a Environment,
+    pub environment: &'a SearchEnvironment,
     /// What npm runs under, so that nothing outlives it.
     pub supervisor: &'a Supervisor,
     /// How long it may take.

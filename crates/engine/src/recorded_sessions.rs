@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use lapidary_sessions::{
-    Listed, Listing, ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError,
-    SessionAbility, SessionProvider, headline,
+    ListedSession, ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError,
+    SessionAbility, SessionListing, SessionProvider, headline,
 };
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::runs::{RunInfo, RunState};
@@ -21,7 +21,7 @@ use lapidary_wire::lines::DEFAULT_LIMIT;
 
 use crate::agents::{KNOWN, family};
 use crate::recording::{ListedRun, ListingMode, STDOUT, UNKNOWN, list_runs};
-use crate::replay::{Past, PastAttempts, PastReading, ReplayError};
+use crate::replay::{PastAttempts, PastReading, RecordingReader, ReplayError};
 
 /// Why a session of ours is not what Gemini CLI's are.
 const RECORDED: &str = "is in a recording only";
@@ -46,7 +46,7 @@ impl RecordingSessions {
     }
 
     fn replay_run(&self, run: &str, take: &mut dyn FnMut(Event)) -> Result<(), ReplayError> {
-        let past = Past::open(&self.root.join(run))?;
+        let past = RecordingReader::open(&self.root.join(run))?;
         let Some(format) = past.format() else {
             return Ok(()); // no agent's protocol: it is not in the list
         };
@@ -65,9 +65,9 @@ impl RecordingSessions {
         })
     }
 
-    fn row(&self, run: ListedRun, places: &mut ProjectPlaces<'_>) -> Option<Listed> {
+    fn row(&self, run: ListedRun, places: &mut ProjectPlaces<'_>) -> Option<ListedSession> {
         let directory = run.info.project.as_deref()?;
-        let place = places.of(directory)?;
+        let place = places.place_for(directory)?;
         let project_id = places.id(place).to_owned();
         let path = self.root.join(&run.info.id);
         Some(listed(run, path, place, project_id))
@@ -97,8 +97,8 @@ impl SessionProvider for RecordingSessions {
         }
     }
 
-    fn list(&mut self, scope: &ProviderScope<'_>) -> Listing {
-        let mut listing = Listing::default();
+    fn list(&mut self, scope: &ProviderScope<'_>) -> SessionListing {
+        let mut listing = SessionListing::default();
         let runs = match list_runs(&self.root, self.mode) {
             Ok(runs) => runs,
             Err(error) => {
@@ -129,7 +129,7 @@ impl SessionProvider for RecordingSessions {
 
     fn replay(
         &self,
-        session: &Listed,
+        session: &ListedSession,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError> {
         let runs = self.runs.get(session.id()).map_or(&[][..], Vec::as_slice);
@@ -153,7 +153,7 @@ fn is_conversation(info: &RunInfo) -> bool {
     is_known && is_said && info.state != RunState::Unreadable
 }
 
-fn listed(run: ListedRun, path: PathBuf, project: usize, project_id: String) -> Listed {
+fn listed(run: ListedRun, path: PathBuf, project: usize, project_id: String) -> ListedSession {
     let ListedRun { info, began_ms } = run;
     let updated_ms = began_ms.saturating_add_unsigned(info.duration_ms.unwrap_or(0));
     let (display_name, first_user_message) = headline(info.prompt.as_deref());
@@ -180,7 +180,7 @@ fn listed(run: ListedRun, path: PathBuf, project: usize, project_id: String) -> 
         size: size_of(&path),
         endangered_by: None,
     };
-    let mut listed = Listed::new(info, path);
+    let mut listed = ListedSession::new(info, path);
     listed.project = project;
     listed.started_ms = Some(began_ms);
     listed.updated_ms = Some(updated_ms);

@@ -1,4 +1,4 @@
-//! Recordings of runs, read back as events ([`Past`]) or run again without a process ([`ReplaySource`]).
+//! Recordings of runs, read back as events ([`RecordingReader`]) or run again without a process ([`ReplaySource`]).
 //!
 //! How a recording is played as a program is [`lapidary_recording::replay`].
 
@@ -6,7 +6,7 @@ mod past;
 mod source;
 
 pub use lapidary_recording::replay::{
-    Dialogue, Pace, Parts, Replay, ReplayError, ReplayRate, Stage,
+    Dialogue, DialogueStage, RecordingParts, Replay, ReplayError, ReplayPace, ReplayRate,
 };
-pub use past::{Past, PastAttempts, PastFormat, PastReading};
+pub use past::{PastAttempts, PastFormat, PastReading, RecordingReader};
 pub use source::ReplaySource;

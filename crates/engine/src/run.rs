@@ -16,30 +16,30 @@
 
 mod agent_task;
 pub(crate) mod attempt;
+pub(crate) mod attempt_overseer;
+pub(crate) mod attempt_runner;
 mod call_watch;
 mod completion;
-pub(crate) mod course;
 mod dialect;
-pub(crate) mod effort;
 pub(crate) mod ending;
 pub(crate) mod events;
-mod keeping;
 mod line_times;
-pub(crate) mod oversee;
+pub(crate) mod pending_work;
 pub(crate) mod recorded_events;
 mod refused;
 mod request;
-pub(crate) mod rest;
 mod retry;
-pub(crate) mod stall;
+pub(crate) mod run_driver;
+pub(crate) mod run_tally;
+mod session_keeping;
+pub(crate) mod skipped_lines;
+pub(crate) mod stall_point;
 pub(crate) mod stop_conditions;
 mod subscription;
-pub(crate) mod tally;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod timestamp;
 mod translate;
-pub(crate) mod waiting;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -54,21 +54,21 @@ use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Body, Event};
 use tokio::sync::{Notify, mpsc, watch};
 
-use self::course::RunPorts;
-use self::events::{Progress, ProgressPort};
+use self::events::{ProgressPort, TranslationProgress};
 use self::recorded_events::PastFormat;
+use self::run_driver::RunPorts;
 pub use agent_task::RecordedOutput;
 pub use dialect::{
-    BoxedNormalizer, DIALECTS, GEMINI_DOCUMENT, GEMINI_STREAM, Speech, StreamDialect,
+    BoxedNormalizer, DIALECTS, GEMINI_DOCUMENT, GEMINI_STREAM, OutputKind, StreamDialect,
 };
 pub use lapidary_process::stop::StopHandle;
 use lapidary_process::stop::{self};
 pub use lapidary_recording::RecordingOptions;
 pub use refused::RefusedRun;
-pub use request::{Request, Timeouts};
-pub use rest::Skipped;
+pub use request::{RunRequest, RunTimeouts};
+pub use skipped_lines::SkippedLines;
 pub use subscription::{SubscribeError, Subscription};
-pub use translate::Batch;
+pub use translate::EventBatch;
 pub(crate) use translate::stderr_tail;
 
 /// How many batches may wait for a slow reader. Each is of one read of the recording; more wait in the recording itself.
@@ -80,11 +80,11 @@ const BATCHES: usize = 4;
 /// others read the recording ([`Self::subscribe`]), each at its own pace.
 #[derive(Debug)]
 pub struct Run {
-    batches: mpsc::Receiver<Batch>,
+    batches: mpsc::Receiver<EventBatch>,
     events: VecDeque<Event>,
     stopper: StopHandle,
     source: Arc<RunSource>,
-    progress: watch::Receiver<Progress>,
+    progress: watch::Receiver<TranslationProgress>,
     subscribed: Arc<Notify>,
     /// The `run_end`, once it was read.
     end: Option<RunEnd>,
@@ -103,7 +103,7 @@ pub(crate) struct RunSource {
 }
 
 impl RunSource {
-    pub(crate) fn new(request: &Request, format: PastFormat, provider: Provider) -> Self {
+    pub(crate) fn new(request: &RunRequest, format: PastFormat, provider: Provider) -> Self {
         let records = &request.records;
         Self {
             options: request.options.clone(),
@@ -118,11 +118,11 @@ impl RunSource {
 
 impl Run {
     /// Starts a run. Every later failure is in its last event.
-    pub fn start(request: Request) -> Self {
+    pub fn start(request: RunRequest) -> Self {
         let dialect = request.dialect;
         let format = PastFormat::Written(dialect);
         let source = RunSource::new(&request, format, dialect.provider.clone());
-        Self::on_a_thread(source, move |ports| course::run(request, ports))
+        Self::on_a_thread(source, move |ports| run_driver::run(request, ports))
     }
 
     /// A run that goes its course on a thread of its own.
@@ -166,7 +166,7 @@ impl Run {
         ending: &ProcessEnd,
         record: Option<&RefusedRun>,
     ) -> Self {
-        let (batch, progress) = course::refused(options, &provider, ending, record);
+        let (batch, progress) = run_driver::refused(options, &provider, ending, record);
         let (sender, batches) = mpsc::channel(1);
         let _ = sender.try_send(batch); // there is room for one
         let records = record.map(|run| run.records.clone());
@@ -207,14 +207,14 @@ impl Run {
     }
 
     /// The next events together with the bytes that they were made of, if these were asked for. Can be cancelled.
-    pub async fn next_batch(&mut self) -> Option<Batch> {
+    pub async fn next_batch(&mut self) -> Option<EventBatch> {
         let batch = self.batches.recv().await?;
         self.note_end(&batch.events);
         Some(batch)
     }
 
     /// The next events, for callers without a runtime.
-    pub fn blocking_next_batch(&mut self) -> Option<Batch> {
+    pub fn blocking_next_batch(&mut self) -> Option<EventBatch> {
         let batch = self.batches.blocking_recv()?;
         self.note_end(&batch.events);
         Some(batch)
@@ -237,7 +237,7 @@ impl Run {
         let source = &self.source;
         self.end.clone().unwrap_or_else(|| {
             let message = "the run ended without its end".to_owned();
-            course::lost(&source.options, source.provider.clone(), message)
+            run_driver::lost(&source.options, source.provider.clone(), message)
         })
     }
 
@@ -251,7 +251,7 @@ impl Run {
         self.stopper.clone()
     }
 
-    fn take(&mut self, batch: Batch) {
+    fn take(&mut self, batch: EventBatch) {
         self.note_end(&batch.events);
         self.events.extend(batch.events);
     }
@@ -284,8 +284,8 @@ impl Drop for Run {
 }
 
 /// The events of a run that we could not make.
-fn unable(source: &RunSource, message: String) -> Batch {
-    course::unable(&source.options, &source.provider, message)
+fn unable(source: &RunSource, message: String) -> EventBatch {
+    run_driver::unable(&source.options, &source.provider, message)
 }
 
 /// A run has exactly one end, also if this program has a defect.

@@ -50,7 +50,7 @@ impl OnViolation {
 
 /// What is known about an agent's own care for permissions, and what becomes of a violation.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Watch {
+pub struct PermissionWatch {
     /// What becomes of the run.
     pub on_violation: OnViolation,
     /// The agent is Gemini CLI: it announces a command as running only once it runs, and one that ran is never called failed. Others
@@ -67,13 +67,13 @@ pub struct Watch {
 
 /// The violations of one attempt.
 #[derive(Debug, Default)]
-pub(crate) struct Violations {
+pub(crate) struct AttemptViolations {
     on_violation: OnViolation,
     kept: Mutex<Vec<PermissionViolation>>,
     news: Notify,
 }
 
-impl Violations {
+impl AttemptViolations {
     pub(crate) fn new(on_violation: OnViolation) -> Self {
         Self {
             on_violation,
@@ -159,11 +159,11 @@ mod tests {
     use lapidary_vocab::event::{DecidedBy, ToolKind};
 
     use super::*;
-    use crate::policy::{Decision, Effect, ToolAction};
+    use crate::policy::{Decision, PermissionEffect, ToolAction};
 
-    fn noted(on_violation: OnViolation, count: usize) -> Violations {
-        let violations = Violations::new(on_violation);
-        let decision = Decision::new(Effect::Deny, DecidedBy::Rule, "no");
+    fn noted(on_violation: OnViolation, count: usize) -> AttemptViolations {
+        let violations = AttemptViolations::new(on_violation);
+        let decision = Decision::new(PermissionEffect::Deny, DecidedBy::Rule, "no");
         let action = ToolAction::new(ToolKind::Execute);
         for _ in 0..count {
             violations.note(violation(&action, None, &decision, "ran"));

@@ -5,7 +5,7 @@
 //! supervision like the agent itself, and ends with the workspace. It is not confined to the roots: only the policy keeps a command
 //! from being run.
 //!
-//! Between the judgement and the action the agent may swap a link. [`Workspace::serve_as`] therefore does what was judged or nothing, and
+//! Between the judgement and the action the agent may swap a link. [`ClientServices::serve_as`] therefore does what was judged or nothing, and
 //! files are opened without following any link at all, by the path that they were found at.
 //!
 //! ```no_run
@@ -45,14 +45,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lapidary_vocab::Json;
 use tokio::task::spawn_blocking;
 
-use crate::acp::Refusal;
+use crate::acp::RpcError;
 use crate::policy::ToolAction;
-use files::{Read, Write};
-use launch::Launch;
-use params::{Params, Which, bad};
-use roots::Roots;
-pub use setup::{Limits, Missing, Setup};
-use terminals::Terminals;
+use files::{ReadFile, WriteFile};
+use launch::TerminalLaunch;
+use params::{RequestParams, TerminalId, bad};
+use roots::WorkspaceRoots;
+pub use setup::{MissingFile, ServiceLimits, ServicesSetup};
+use terminals::TerminalTable;
 
 const READ: &str = "fs/read_text_file";
 const WRITE: &str = "fs/write_text_file";
@@ -80,28 +80,28 @@ const NOT_FOUND: i64 = -32002;
 
 /// Files and terminals for one connection. Clones share them; when the last one is dropped, what still runs in a terminal is ended.
 #[derive(Debug, Clone)]
-pub struct Workspace(Arc<Inner>);
+pub struct ClientServices(Arc<ServicesInner>);
 
 #[derive(Debug)]
-struct Inner {
-    roots: Roots,
-    missing: Missing,
-    limits: Limits,
+struct ServicesInner {
+    roots: WorkspaceRoots,
+    missing: MissingFile,
+    limits: ServiceLimits,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
-    terminals: Terminals,
+    terminals: TerminalTable,
     /// Where sessions work, if that was said.
     homes: Mutex<BTreeMap<String, PathBuf>>,
 }
 
-impl Workspace {
+impl ClientServices {
     /// A workspace with these roots. Links on the way to a root are followed now, and not again.
-    pub fn new(setup: Setup) -> Self {
-        Self(Arc::new(Inner {
-            roots: Roots::of(&setup.roots),
+    pub fn new(setup: ServicesSetup) -> Self {
+        Self(Arc::new(ServicesInner {
+            roots: WorkspaceRoots::open(&setup.roots),
             missing: setup.missing,
             limits: setup.limits,
             environment: setup.environment,
-            terminals: Terminals::new(setup.supervisor, setup.limits.terminals),
+            terminals: TerminalTable::new(setup.supervisor, setup.limits.terminals),
             homes: Mutex::default(),
         }))
     }
@@ -116,13 +116,13 @@ impl Workspace {
     /// leads out of the roots.
     ///
     /// This looks at the disk, for links.
-    pub fn action(&self, method: &str, params: &Json) -> Result<Option<ToolAction>, Refusal> {
-        Ok(Wish::of(&self.0, method, params)?.action())
+    pub fn action(&self, method: &str, params: &Json) -> Result<Option<ToolAction>, RpcError> {
+        Ok(ServiceRequest::parse(&self.0, method, params)?.action())
     }
 
     /// Does what the agent wants, whoever allowed it. Dropping the future while a terminal is waited for changes nothing, and while one
     /// is made leaves none. A file that is being written is written all the same.
-    pub async fn serve(&self, method: &str, params: &Json) -> Result<Json, Refusal> {
+    pub async fn serve(&self, method: &str, params: &Json) -> Result<Json, RpcError> {
         let wish = self.wish(method, params).await?;
         self.grant(wish).await
     }
@@ -133,11 +133,11 @@ impl Workspace {
         method: &str,
         params: &Json,
         judged: Option<&ToolAction>,
-    ) -> Result<Json, Refusal> {
+    ) -> Result<Json, RpcError> {
         let wish = self.wish(method, params).await?;
         if wish.action().as_ref() != judged {
             let words = "what this path or command means has changed since it was allowed";
-            return Err(Refusal::new(Refusal::INTERNAL, words));
+            return Err(RpcError::new(RpcError::INTERNAL, words));
         }
         self.grant(wish).await
     }
@@ -150,7 +150,7 @@ impl Workspace {
     }
 
     /// Where a session works, without links: as the paths of a [`ToolAction`] are spelled. Refused if that is outside the roots by now.
-    pub fn home(&self, session_id: &str) -> Result<PathBuf, Refusal> {
+    pub fn home(&self, session_id: &str) -> Result<PathBuf, RpcError> {
         self.0.home(session_id)
     }
 
@@ -165,30 +165,30 @@ impl Workspace {
         self.0.terminals.close().await;
     }
 
-    async fn wish(&self, method: &str, params: &Json) -> Result<Wish, Refusal> {
+    async fn wish(&self, method: &str, params: &Json) -> Result<ServiceRequest, RpcError> {
         let (inner, method, params) = (Arc::clone(&self.0), method.to_owned(), params.clone());
         if ![READ, WRITE, CREATE].contains(&method.as_str()) {
-            return Wish::of(&inner, &method, &params); // this does not touch the disk
+            return ServiceRequest::parse(&inner, &method, &params); // this does not touch the disk
         }
-        blocking(move || Wish::of(&inner, &method, &params)).await
+        blocking(move || ServiceRequest::parse(&inner, &method, &params)).await
     }
 
-    async fn grant(&self, wish: Wish) -> Result<Json, Refusal> {
+    async fn grant(&self, wish: ServiceRequest) -> Result<Json, RpcError> {
         let terminals = &self.0.terminals;
         match wish {
-            Wish::Read(read) => blocking(move || read.act()).await,
-            Wish::Write(write) => blocking(move || write.act()).await,
-            Wish::Create(launch) => terminals.create(launch).await,
-            Wish::Output(which) => terminals.output(&which),
-            Wish::Wait(which) => terminals.wait(&which).await,
-            Wish::Kill(which) => terminals.kill(&which).await,
-            Wish::Release(which) => terminals.release(&which).await,
+            ServiceRequest::Read(read) => blocking(move || read.act()).await,
+            ServiceRequest::Write(write) => blocking(move || write.act()).await,
+            ServiceRequest::Create(launch) => terminals.create(launch).await,
+            ServiceRequest::Output(which) => terminals.output(&which),
+            ServiceRequest::Wait(which) => terminals.wait(&which).await,
+            ServiceRequest::Kill(which) => terminals.kill(&which).await,
+            ServiceRequest::Release(which) => terminals.release(&which).await,
         }
     }
 }
 
-impl Inner {
-    fn home(&self, session_id: &str) -> Result<PathBuf, Refusal> {
+impl ServicesInner {
+    fn home(&self, session_id: &str) -> Result<PathBuf, RpcError> {
         let said = self.homes().get(session_id).cloned();
         let first = || self.roots.all().first().cloned();
         match said {
@@ -203,28 +203,33 @@ impl Inner {
 }
 
 /// What an agent wants, understood.
-enum Wish {
-    Read(Read),
-    Write(Write),
-    Create(Launch),
-    Output(Which),
-    Wait(Which),
-    Kill(Which),
-    Release(Which),
+enum ServiceRequest {
+    Read(ReadFile),
+    Write(WriteFile),
+    Create(TerminalLaunch),
+    Output(TerminalId),
+    Wait(TerminalId),
+    Kill(TerminalId),
+    Release(TerminalId),
 }
 
-impl Wish {
-    fn of(inner: &Inner, method: &str, params: &Json) -> Result<Self, Refusal> {
-        let params = Params::of(params)?;
+impl ServiceRequest {
+    fn parse(inner: &ServicesInner, method: &str, params: &Json) -> Result<Self, RpcError> {
+        let params = RequestParams::parse(params)?;
         Ok(match method {
-            READ => Self::Read(Read::of(inner, &params)?),
-            WRITE => Self::Write(Write::of(inner, &params)?),
-            CREATE => Self::Create(Launch::of(inner, &params)?),
+            READ => Self::Read(ReadFile::parse(inner, &params)?),
+            WRITE => Self::Write(WriteFile::parse(inner, &params)?),
+            CREATE => Self::Create(TerminalLaunch::parse(inner, &params)?),
             OUTPUT => Self::Output(params.which()?),
             WAIT => Self::Wait(params.which()?),
             KILL => Self::Kill(params.which()?),
             RELEASE => Self::Release(params.which()?),
-            _ => return Err(Refusal::new(Refusal::NO_METHOD, "there is no such method")),
+            _ => {
+                return Err(RpcError::new(
+                    RpcError::NO_METHOD,
+                    "there is no such method",
+                ));
+            }
         })
     }
 
@@ -240,8 +245,8 @@ impl Wish {
 
 /// Runs what may wait for a disk where waiting harms nobody.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    let lost = |_| Refusal::new(Refusal::INTERNAL, "this was given up");
+    work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
+) -> Result<T, RpcError> {
+    let lost = |_| RpcError::new(RpcError::INTERNAL, "this was given up");
     spawn_blocking(work).await.map_err(lost)?
 }

@@ -1,6 +1,6 @@
 //! Agents of our own: a definition, a model and tools, run as any other agent is.
 //!
-//! An [`AgentTask`] becomes the [`Agent`] of a job: rules, hooks, recording, budget and the one `run_end` are those of every run.
+//! An [`AgentTask`] becomes the [`JobAgent`] of a job: rules, hooks, recording, budget and the one `run_end` are those of every run.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -30,7 +30,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use lapidary_engine::headless::{Agent, InProcessAgent};
+use lapidary_engine::headless::{InProcessAgent, JobAgent};
 use lapidary_gemini::agents::{AgentInputs, LocalAgentDefinition};
 use lapidary_native::acp_agent::{AcpSession, AcpTask, local_agent};
 use lapidary_native::ids::random_uuid;
@@ -134,8 +134,8 @@ impl AgentTask {
     }
 
     /// The agent for a [`Job`](lapidary_engine::headless::Job).
-    pub fn into_agent(self) -> Agent {
-        Agent::InProcess(InProcessAgent {
+    pub fn into_agent(self) -> JobAgent {
+        JobAgent::InProcess(InProcessAgent {
             name: self.definition.name.clone(),
             provider: Provider::from(FAMILY),
             notices: self.notices.clone(),

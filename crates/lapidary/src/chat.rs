@@ -43,9 +43,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lapidary_vocab::{Body, Event};
 
-use lapidary_engine::Host;
+use lapidary_engine::RunHost;
 use lapidary_engine::config::Config;
-use lapidary_engine::gemini_cli::Prompt;
+use lapidary_engine::gemini_cli::PromptText;
 use lapidary_engine::run::{Run, StopHandle};
 
 use crate::adapter_job::adapter_job;
@@ -54,20 +54,20 @@ use crate::prepare::AgentChoiceError;
 /// A conversation with the agent that its configuration names: Gemini CLI, unless it names one.
 #[derive(Debug)]
 pub struct Chat {
-    host: Host,
+    host: RunHost,
     config: Config,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ChatState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ChatState {
     session: Option<String>,
     is_busy: bool,
     /// The turn that was dropped before its end: its agent may take a while to go.
     dropped: Option<StopHandle>,
 }
 
-impl State {
+impl ChatState {
     /// Two agents must not write into one session.
     fn is_free(&self) -> bool {
         !self.is_busy && self.dropped.as_ref().is_none_or(StopHandle::is_over)
@@ -88,7 +88,7 @@ pub enum ChatError {
 
 impl Chat {
     /// A conversation that has not begun.
-    pub fn new(host: Host, config: Config) -> Self {
+    pub fn new(host: RunHost, config: Config) -> Self {
         Self {
             host,
             config,
@@ -97,7 +97,7 @@ impl Chat {
     }
 
     /// Goes on with a session that there is already.
-    pub fn resume(host: Host, config: Config, session: impl Into<String>) -> Self {
+    pub fn resume(host: RunHost, config: Config, session: impl Into<String>) -> Self {
         let chat = Self::new(host, config);
         lock(&chat.state).session = Some(session.into());
         chat
@@ -109,17 +109,17 @@ impl Chat {
     }
 
     /// Says something. A second prompt during a turn is refused.
-    pub fn send(&mut self, prompt: &str) -> Result<Turn, ChatError> {
+    pub fn send(&mut self, prompt: &str) -> Result<ChatTurn, ChatError> {
         let mut state = lock(&self.state);
         if !state.is_free() {
             return Err(ChatError::Busy);
         }
-        let prompt = Prompt::Text(prompt.to_owned());
+        let prompt = PromptText::Text(prompt.to_owned());
         let mut job = adapter_job(&self.host, self.config.clone(), prompt)?;
         state.is_busy = true;
         state.dropped = None;
         job.resume.clone_from(&state.session);
-        Ok(Turn {
+        Ok(ChatTurn {
             run: job.start(),
             state: Arc::clone(&self.state),
             is_over: false,
@@ -130,13 +130,13 @@ impl Chat {
 /// A turn that is going on. Dropping it ends it; the chat stays busy until its agent is gone. To wait for that, stop the turn and
 /// read it to its end.
 #[derive(Debug)]
-pub struct Turn {
+pub struct ChatTurn {
     run: Run,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ChatState>>,
     is_over: bool,
 }
 
-impl Turn {
+impl ChatTurn {
     /// The next event, or none after the `run_end`. Can be cancelled.
     pub async fn next(&mut self) -> Option<Event> {
         let event = self.run.next().await;
@@ -173,7 +173,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for ChatTurn {
     fn drop(&mut self) {
         if !self.is_over {
             let mut state = lock(&self.state);
@@ -183,6 +183,6 @@ impl Drop for Turn {
     }
 }
 
-fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
+fn lock(state: &Mutex<ChatState>) -> std::sync::MutexGuard<'_, ChatState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use lapidary_engine::agents::KNOWN;
-use lapidary_engine::detect::Environment;
+use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::process::platform::{make_private_directory, private_name};
 use lapidary_engine::recording::private_directories;
 
@@ -27,12 +27,12 @@ impl StateError {
 }
 
 /// What the user configures.
-pub fn config(environment: &Environment) -> Option<PathBuf> {
+pub fn config(environment: &SearchEnvironment) -> Option<PathBuf> {
     below(environment, "XDG_CONFIG_HOME", ".config")
 }
 
 /// What we can do without, and make again. None for users without a home.
-pub fn cache(environment: &Environment) -> Option<PathBuf> {
+pub fn cache(environment: &SearchEnvironment) -> Option<PathBuf> {
     let named = environment.vars.get(OsStr::new("LAPIDARY_CACHE_DIR"));
     let named = named.filter(|value| !value.is_empty());
     let named = named.map(|named| environment.dir.join(named));
@@ -40,12 +40,12 @@ pub fn cache(environment: &Environment) -> Option<PathBuf> {
 }
 
 /// What we keep. Nothing is made there yet: before that, ask for [`safe_state`].
-pub fn state(environment: &Environment) -> PathBuf {
+pub fn state(environment: &SearchEnvironment) -> PathBuf {
     own_state(environment).unwrap_or_else(shared_state)
 }
 
 /// What we keep, where nobody else can have a hand in it.
-pub fn safe_state(environment: &Environment) -> Result<PathBuf, StateError> {
+pub fn safe_state(environment: &SearchEnvironment) -> Result<PathBuf, StateError> {
     if let Some(own) = own_state(environment) {
         return Ok(own);
     }
@@ -53,7 +53,7 @@ pub fn safe_state(environment: &Environment) -> Result<PathBuf, StateError> {
 }
 
 /// Where runs work of which nothing is kept: beside those that are, or among temporary files if nothing can be written there.
-pub fn unrecorded(environment: &Environment) -> Result<PathBuf, StateError> {
+pub fn unrecorded(environment: &SearchEnvironment) -> Result<PathBuf, StateError> {
     let usual = safe_state(environment)?.join("unrecorded");
     // Whether something can be written shows when it is.
     let can_write = private_directories(&usual).is_ok() && tempfile::tempdir_in(&usual).is_ok();
@@ -64,7 +64,7 @@ pub fn unrecorded(environment: &Environment) -> Result<PathBuf, StateError> {
 }
 
 /// The adapters that `doctor --install` has installed.
-pub fn adapters(environment: &Environment) -> PathBuf {
+pub fn adapters(environment: &SearchEnvironment) -> PathBuf {
     state(environment).join("adapters")
 }
 
@@ -73,8 +73,8 @@ pub fn adapters(environment: &Environment) -> PathBuf {
 pub fn surroundings(
     vars: impl IntoIterator<Item = (OsString, OsString)>,
     here: impl Into<PathBuf>,
-) -> Environment {
-    let mut environment = Environment::from_vars(vars, here);
+) -> SearchEnvironment {
+    let mut environment = SearchEnvironment::from_vars(vars, here);
     // Other users can write to the shared temporary directory: no program is started from below it.
     if own_state(&environment).is_some() {
         let root = adapters(&environment);
@@ -93,7 +93,7 @@ fn safe_shared_state() -> Result<PathBuf, StateError> {
     }
 }
 
-fn own_state(environment: &Environment) -> Option<PathBuf> {
+fn own_state(environment: &SearchEnvironment) -> Option<PathBuf> {
     let named = environment.vars.get(OsStr::new("LAPIDARY_STATE_DIR"));
     let named = named.filter(|value| !value.is_empty()).map(PathBuf::from);
     named.or_else(|| below(environment, "XDG_STATE_HOME", ".local/state"))
@@ -105,7 +105,7 @@ fn shared_state() -> PathBuf {
 }
 
 /// Our own below one of the user's directories. A relative path in a variable counts for nothing.
-fn below(environment: &Environment, variable: &str, usual: &str) -> Option<PathBuf> {
+fn below(environment: &SearchEnvironment, variable: &str, usual: &str) -> Option<PathBuf> {
     let named = environment
         .vars
         .get(OsStr::new(variable))

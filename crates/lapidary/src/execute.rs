@@ -44,9 +44,9 @@ use serde_json::Value;
 
 use lapidary_engine::headless::Job;
 
-/// What [`Executed::data`] is to hold.
+/// What [`ExecutionResult::data`] is to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Data {
+pub enum DataRequest {
     /// What the agent said, as text.
     Text,
     /// JSON found in what it said; the text, if there is none.
@@ -55,7 +55,7 @@ pub enum Data {
 
 /// What came of an execution.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Executed {
+pub struct ExecutionResult {
     /// True only if the agent said so *and* nothing contradicts it.
     pub success: bool,
     /// Why it ended as it did.
@@ -79,7 +79,7 @@ pub struct Executed {
 }
 
 /// Runs a job to its end. `watch` sees every event as it comes; for a stream of them instead use [`Job::start`].
-pub fn execute(job: &Job, data: Data, mut watch: impl FnMut(&Event)) -> Executed {
+pub fn execute(job: &Job, data: DataRequest, mut watch: impl FnMut(&Event)) -> ExecutionResult {
     let started = Instant::now();
     let mut run = job.start();
     let mut messages = MessageFold::new(&job.options.run);
@@ -91,14 +91,14 @@ pub fn execute(job: &Job, data: Data, mut watch: impl FnMut(&Event)) -> Executed
         result.push(&event);
     }
     folded.extend(messages.finish());
-    let result = result.finish(data == Data::Json);
+    let result = result.finish(data == DataRequest::Json);
     let found = result
         .data
         .as_ref()
         .and_then(|json| serde_json::to_value(json).ok());
     let said = result.response.to_str();
     let said = (!said.is_empty()).then(|| Value::from(said.as_ref()));
-    Executed {
+    ExecutionResult {
         success: result.success,
         cause: result.cause,
         exit_code: result.exit_code,

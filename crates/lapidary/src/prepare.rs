@@ -11,11 +11,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use lapidary_engine::config::{self, Config, ConfigError, Loaded};
-use lapidary_engine::detect::Environment;
-use lapidary_engine::gemini_cli::{self, Prompt};
-use lapidary_engine::headless::{Job, Speaking};
-use lapidary_engine::policy::{Effect, FlagError, Rule, Rules};
+use lapidary_engine::config::{self, Config, ConfigError, LoadedConfig};
+use lapidary_engine::detect::SearchEnvironment;
+use lapidary_engine::gemini_cli::{self, PromptText};
+use lapidary_engine::headless::{AcpOptions, Job};
+use lapidary_engine::policy::{FlagError, PermissionEffect, Rule, Rules};
 use lapidary_engine::process::Supervisor;
 use lapidary_engine::recording::{self, KeepLimits, RecordingOptions};
 use lapidary_engine::run::RefusedRun;
@@ -37,7 +37,7 @@ pub struct RunOptions {
     /// Where other settings come from.
     pub config_files: ConfigFiles,
     /// Permission rules as flags have them, such as `edit:src/**`. They come before those of the settings; what denies comes first.
-    pub rules: Vec<(Effect, String)>,
+    pub rules: Vec<(PermissionEffect, String)>,
     /// Files that go with the prompt.
     pub attachments: Vec<PathBuf>,
     /// A file of MCP servers that the agent is to use.
@@ -82,14 +82,14 @@ pub enum VaultUse {
 
 /// Where a run is asked for.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct RunSurroundings {
     /// The variables, and the current directory. [`directories::surroundings`] also finds the adapters that we installed.
-    pub environment: Environment,
+    pub environment: SearchEnvironment,
     /// The program that supervises agents, and plays the demo: this one.
     pub program: PathBuf,
 }
 
-impl Surroundings {
+impl RunSurroundings {
     /// Those of this process.
     pub fn of_this_process() -> Result<Self, PrepareError> {
         let here = std::env::current_dir().map_err(PrepareError::CurrentDirectory)?;
@@ -210,7 +210,7 @@ impl RunOptions {
     /// The job, without its prompt. `warn` is told what is odd about settings and rules.
     pub fn job(
         &self,
-        surroundings: &Surroundings,
+        surroundings: &RunSurroundings,
         warn: &mut dyn FnMut(String),
     ) -> Result<Job, PrepareError> {
         let environment = surroundings.environment.clone();
@@ -230,7 +230,7 @@ impl RunOptions {
         }
         Ok(Job {
             agent,
-            prompt: Prompt::Text(String::new()),
+            prompt: PromptText::Text(String::new()),
             resume: None,
             session_id: None,
             extra_args: self.extra_args.clone(),
@@ -251,14 +251,18 @@ impl RunOptions {
     }
 
     /// The family of the agent that was asked for, for a run that could not be made. It may have been the settings that were wrong.
-    pub fn family(&self, environment: &Environment) -> Provider {
+    pub fn family(&self, environment: &SearchEnvironment) -> Provider {
         let loaded = self.load_config(environment).unwrap_or_default();
         agent_family(&self.config.clone().over(loaded.config))
     }
 
     /// What is recorded of a run that could not be made, where that is known and wanted. What files say does not count: they may be
     /// what is wrong.
-    pub fn refused(&self, environment: &Environment, prompt: Option<&str>) -> Option<RefusedRun> {
+    pub fn refused(
+        &self,
+        environment: &SearchEnvironment,
+        prompt: Option<&str>,
+    ) -> Option<RefusedRun> {
         if self.config.record == Some(false) {
             return None;
         }
@@ -271,24 +275,28 @@ impl RunOptions {
         })
     }
 
-    fn speaking(&self, here: &Path) -> Result<Speaking, PrepareError> {
+    fn speaking(&self, here: &Path) -> Result<AcpOptions, PrepareError> {
         let servers = self.mcp_config.as_ref();
         let servers = servers.map(|file| mcp_config::mcp_servers(&here.join(file)));
         let attached = self.attachments.iter();
         let attached = attached.map(|file| attachments::attachment(&here.join(file)));
-        Ok(Speaking {
+        Ok(AcpOptions {
             rules: self.flag_rules(here)?,
             mcp_servers: servers.transpose()?.unwrap_or_default(),
             attachments: attached.collect::<Result<_, _>>()?,
             auth_method: self.auth_method.clone(),
             hooks: self.hooks,
-            ..Speaking::default()
+            ..AcpOptions::default()
         })
     }
 
     /// What is denied comes before what is asked, and that before what is allowed.
     fn flag_rules(&self, here: &Path) -> Result<Rules, FlagError> {
-        let in_order = [Effect::Deny, Effect::Ask, Effect::Allow];
+        let in_order = [
+            PermissionEffect::Deny,
+            PermissionEffect::Ask,
+            PermissionEffect::Allow,
+        ];
         let specs = in_order.into_iter().flat_map(|effect| {
             let of_effect = self.rules.iter().filter(move |(then, _)| *then == effect);
             of_effect.map(move |(_, spec)| (effect, spec))
@@ -297,12 +305,12 @@ impl RunOptions {
         rules.collect::<Result<Vec<_>, _>>().map(Rules::new)
     }
 
-    fn load_config(&self, environment: &Environment) -> Result<Loaded, PrepareError> {
+    fn load_config(&self, environment: &SearchEnvironment) -> Result<LoadedConfig, PrepareError> {
         let here = &environment.dir;
         let user = directories::config(environment);
         let user = user.map(|directory| directory.join(config::FILE_NAME));
         let loaded = match &self.config_files {
-            ConfigFiles::None => return Ok(Loaded::default()),
+            ConfigFiles::None => return Ok(LoadedConfig::default()),
             ConfigFiles::Named(file) if !here.join(file).exists() => {
                 return Err(PrepareError::NoConfigFile { file: file.clone() });
             }
@@ -320,7 +328,7 @@ impl RunOptions {
     fn records(
         &self,
         config: &Config,
-        environment: &Environment,
+        environment: &SearchEnvironment,
     ) -> Result<RecordingOptions, StateError> {
         let keep = config.record.unwrap_or(true);
         let named = self.record_dir.as_deref();
@@ -341,14 +349,14 @@ impl RunOptions {
 }
 
 /// Where sessions are kept safe from agents.
-pub fn vault_in(environment: &Environment) -> Result<PathBuf, StateError> {
+pub fn vault_in(environment: &SearchEnvironment) -> Result<PathBuf, StateError> {
     Ok(directories::safe_state(environment)?.join("vault"))
 }
 
 /// Where runs are recorded. A directory that the user names is theirs: what is put there stays. Ours is kept within bounds.
 pub fn recorded_in(
     named: Option<&Path>,
-    environment: &Environment,
+    environment: &SearchEnvironment,
 ) -> Result<RecordingOptions, StateError> {
     Ok(match named {
         Some(directory) => RecordingOptions {
@@ -360,7 +368,7 @@ pub fn recorded_in(
 }
 
 /// How much of the recordings is kept, by the user's own file alone: which recordings go does not depend on where the user is.
-pub fn retention(environment: &Environment) -> Result<KeepLimits, ConfigError> {
+pub fn retention(environment: &SearchEnvironment) -> Result<KeepLimits, ConfigError> {
     let user = directories::config(environment);
     let user = user.map(|directory| directory.join(config::FILE_NAME));
     let loaded = config::load(user.as_deref(), None)?;

@@ -37,25 +37,25 @@ use lapidary_vocab::event::{PermissionDenial, RunEnd};
 use lapidary_vocab::result::{Files, LineSample};
 use lapidary_vocab::{Body, Cause, Event};
 
-use lapidary_engine::Host;
+use lapidary_engine::RunHost;
 use lapidary_engine::config::Config;
 use lapidary_engine::detect::{self, NotFound};
-use lapidary_engine::gemini_cli::Prompt;
-use lapidary_engine::headless::{Agent, Job};
+use lapidary_engine::gemini_cli::PromptText;
+use lapidary_engine::headless::{Job, JobAgent};
 
 use crate::adapter_job::adapter_job;
 use crate::prepare::{AgentChoiceError, choose_agent};
 
 /// An agent as a provider of responses: Gemini CLI, unless the configuration names another.
 #[derive(Debug, Clone)]
-pub struct Provider {
+pub struct ResponseProvider {
     config: Config,
-    host: Host,
+    host: RunHost,
 }
 
 /// What goes with a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Context {
+pub struct PromptContext {
     /// A file that holds the prompt. It is used instead of the text.
     pub prompt_file: Option<PathBuf>,
     /// Where the agent works, unless the configuration says where.
@@ -66,7 +66,7 @@ pub struct Context {
 
 /// What came of a prompt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Generated {
+pub struct GeneratedResponse {
     /// What the agent said last.
     pub response: String,
     /// Everything that it said, message by message.
@@ -125,9 +125,9 @@ impl ProviderError {
     }
 }
 
-impl Provider {
+impl ResponseProvider {
     /// A provider with this configuration.
-    pub fn new(config: Config, host: Host) -> Self {
+    pub fn new(config: Config, host: RunHost) -> Self {
         Self { config, host }
     }
 
@@ -135,14 +135,14 @@ impl Provider {
     pub fn validate(&self) -> Result<(), ProviderError> {
         let program = self.host.supervisor.program();
         match choose_agent(&self.config, program, &self.host.environment)? {
-            Agent::Gemini => drop(detect::gemini(&self.host.environment)?),
-            Agent::Acp(agent) if agent.locate(&self.host.environment).is_none() => {
+            JobAgent::Gemini => drop(detect::gemini(&self.host.environment)?),
+            JobAgent::Acp(agent) if agent.locate(&self.host.environment).is_none() => {
                 return Err(ProviderError::AgentMissing {
                     agent: agent.name,
                     program: agent.program,
                 });
             }
-            Agent::Acp(_) | Agent::InProcess(_) | Agent::Standin { .. } => {}
+            JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Standin { .. } => {}
         }
         Ok(())
     }
@@ -153,28 +153,32 @@ impl Provider {
     }
 
     /// Runs the agent on a prompt and waits for its end.
-    pub fn generate(&self, prompt: &str, context: &Context) -> Result<Generated, ProviderError> {
+    pub fn generate(
+        &self,
+        prompt: &str,
+        context: &PromptContext,
+    ) -> Result<GeneratedResponse, ProviderError> {
         self.validate()?; // the error says more than the end of a run does
         let mut run = self.job(prompt, context)?.start();
         generated(std::iter::from_fn(|| run.blocking_next()))
     }
 
-    fn job(&self, prompt: &str, context: &Context) -> Result<Job, AgentChoiceError> {
+    fn job(&self, prompt: &str, context: &PromptContext) -> Result<Job, AgentChoiceError> {
         let mut config = self.config.clone();
         config.working_dir = config.working_dir.or_else(|| context.project_root.clone());
         if let Some(system) = &context.system_prompt {
             config.system_prompt = Some(system.clone());
         }
         let prompt = match &context.prompt_file {
-            Some(file) => Prompt::File(file.clone()),
-            None => Prompt::Text(prompt.to_owned()),
+            Some(file) => PromptText::File(file.clone()),
+            None => PromptText::Text(prompt.to_owned()),
         };
         adapter_job(&self.host, config, prompt)
     }
 }
 
 /// What the events of a run come to.
-fn generated(events: impl Iterator<Item = Event>) -> Result<Generated, ProviderError> {
+fn generated(events: impl Iterator<Item = Event>) -> Result<GeneratedResponse, ProviderError> {
     let mut fold = ResultFold::default();
     let mut end = None;
     for event in events {
@@ -189,7 +193,7 @@ fn generated(events: impl Iterator<Item = Event>) -> Result<Generated, ProviderE
         Some(_) => {}
     }
     let result = fold.finish(false);
-    Ok(Generated {
+    Ok(GeneratedResponse {
         response: result.response.to_str().into_owned(),
         texts: result.texts.iter().map(ToString::to_string).collect(),
         files: result.files,

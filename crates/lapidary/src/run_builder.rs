@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lapidary_engine::config::Config;
-use lapidary_engine::gemini_cli::Prompt;
+use lapidary_engine::gemini_cli::PromptText;
 use lapidary_engine::headless::Job;
-use lapidary_engine::policy::{Effect, PermissionMode};
+use lapidary_engine::policy::{PermissionEffect, PermissionMode};
 use lapidary_engine::run::Run;
 use lapidary_engine::{budget::Budget, fresh_run};
 use lapidary_normalize::DeltaMode;
 
 use crate::agents::AgentTask;
-use crate::prepare::{ConfigFiles, PrepareError, RunOptions, Surroundings};
+use crate::prepare::{ConfigFiles, PrepareError, RunOptions, RunSurroundings};
 
 /// Asks for a run of an agent on a prompt: Gemini CLI, unless [`RunBuilder::agent`] says otherwise, with the settings of
 /// `lapidary.toml` and what is said here.
@@ -33,7 +33,7 @@ use crate::prepare::{ConfigFiles, PrepareError, RunOptions, Surroundings};
 /// ```
 pub fn run(prompt: impl Into<String>) -> RunBuilder {
     RunBuilder {
-        prompt: Prompt::Text(prompt.into()),
+        prompt: PromptText::Text(prompt.into()),
         resume: None,
         options: RunOptions::new(&fresh_run()),
         surroundings: None,
@@ -45,10 +45,10 @@ pub fn run(prompt: impl Into<String>) -> RunBuilder {
 #[derive(Debug, Clone)]
 #[must_use = "nothing runs before `start`"]
 pub struct RunBuilder {
-    prompt: Prompt,
+    prompt: PromptText,
     resume: Option<String>,
     options: RunOptions,
-    surroundings: Option<Surroundings>,
+    surroundings: Option<RunSurroundings>,
     own_agent: Option<AgentTask>,
 }
 
@@ -76,12 +76,12 @@ impl RunBuilder {
 
     /// Allows something, such as `edit:src/**` or `execute:cargo test*`.
     pub fn allow(self, rule: impl Into<String>) -> Self {
-        self.rule(Effect::Allow, rule.into())
+        self.rule(PermissionEffect::Allow, rule.into())
     }
 
     /// Denies something. That goes before what is allowed.
     pub fn deny(self, rule: impl Into<String>) -> Self {
-        self.rule(Effect::Deny, rule.into())
+        self.rule(PermissionEffect::Deny, rule.into())
     }
 
     /// The longest that the run may take. Ten minutes, unless settings say otherwise.
@@ -162,7 +162,7 @@ impl RunBuilder {
     }
 
     /// Variables, directory and supervisor, where they are not those of this process.
-    pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
+    pub fn surroundings(mut self, surroundings: RunSurroundings) -> Self {
         self.surroundings = Some(surroundings);
         self
     }
@@ -171,7 +171,7 @@ impl RunBuilder {
     pub fn job(self) -> Result<Job, PrepareError> {
         let surroundings = match self.surroundings {
             Some(surroundings) => surroundings,
-            None => Surroundings::of_this_process()?,
+            None => RunSurroundings::of_this_process()?,
         };
         let mut notices = Vec::new();
         let mut job = self
@@ -196,7 +196,7 @@ impl RunBuilder {
         self
     }
 
-    fn rule(mut self, effect: Effect, rule: String) -> Self {
+    fn rule(mut self, effect: PermissionEffect, rule: String) -> Self {
         self.options.rules.push((effect, rule));
         self
     }

@@ -47,12 +47,12 @@ pub struct LoadRequest {
     /// Where runs are recorded: the sessions of agents other than Gemini CLI.
     pub recordings: Option<PathBuf>,
     /// What it means if there is no such session.
-    pub absence: Absence,
+    pub absence: SessionAbsence,
 }
 
 /// What it means if there is no such session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Absence {
+pub enum SessionAbsence {
     /// It is an error.
     #[default]
     IsAnError,
@@ -113,7 +113,7 @@ impl LoadRequest {
             home,
             dir: PathBuf::from("/"),
             recordings: None,
-            absence: Absence::default(),
+            absence: SessionAbsence::default(),
         }
     }
 
@@ -141,7 +141,7 @@ impl LoadRequest {
     /// No session is no error, but a list of nothing.
     #[must_use]
     pub fn or_empty(mut self) -> Self {
-        self.absence = Absence::IsEmpty;
+        self.absence = SessionAbsence::IsEmpty;
         self
     }
 }
@@ -159,8 +159,8 @@ pub fn load_messages(request: &LoadRequest) -> Result<Vec<Message>, LoadError> {
     };
     match (found, request.absence) {
         (Some(messages), _) => Ok(messages),
-        (None, Absence::IsEmpty) => Ok(Vec::new()),
-        (None, Absence::IsAnError) => Err(LoadError::NotFound {
+        (None, SessionAbsence::IsEmpty) => Ok(Vec::new()),
+        (None, SessionAbsence::IsAnError) => Err(LoadError::NotFound {
             tool: request.tool.clone(),
             project: request.project.clone(),
             session_id: request.session_id.clone(),
@@ -182,7 +182,7 @@ fn of_session_file(request: &LoadRequest) -> Result<Option<Vec<Message>>, LoadEr
 fn of_recordings(request: &LoadRequest, root: &Path) -> Result<Option<Vec<Message>>, LoadError> {
     let named = request.dir.join(&request.project);
     let directory = named.canonicalize().unwrap_or(named);
-    let project = Store::new(request.home.clone()).project(&directory);
+    let project = SessionStore::new(request.home.clone()).project(&directory);
     let scope = ProviderScope {
         projects: std::slice::from_ref(&project),
         reach: ProjectReach::Named,
@@ -208,7 +208,7 @@ fn of_recordings(request: &LoadRequest, root: &Path) -> Result<Option<Vec<Messag
 }
 
 fn find(request: &LoadRequest) -> Option<PathBuf> {
-    let store = Store::new(request.home.clone());
+    let store = SessionStore::new(request.home.clone());
     let named = request.dir.join(&request.project);
     let project = store.project(&named);
     let project = match named.canonicalize() {
@@ -217,7 +217,7 @@ fn find(request: &LoadRequest) -> Option<PathBuf> {
         _ => project,
     };
     // What has no time in its file counts as the oldest here, not as of now: nobody just wrote it.
-    let inventory = Inventory::read(vec![project], SystemTime::UNIX_EPOCH);
+    let inventory = SessionInventory::read(vec![project], SystemTime::UNIX_EPOCH);
     let sessions = &inventory.listing.sessions;
     let listed = match &request.session_id {
         Some(id) => sessions.iter().find(|session| session.id() == id),
@@ -230,13 +230,13 @@ fn find(request: &LoadRequest) -> Option<PathBuf> {
 }
 
 /// A session that no list shows: that of a sub-agent, or one without anything to resume.
-fn hidden(inventory: &Inventory, id: Option<&str>) -> Option<PathBuf> {
-    let is_it = |file: &&Held| match (&file.content, id) {
+fn hidden(inventory: &SessionInventory, id: Option<&str>) -> Option<PathBuf> {
+    let is_it = |file: &&InventoriedFile| match (&file.content, id) {
         (content, Some(id)) => content.id() == Some(id),
-        (Content::Stub(_), None) => true,
+        (FileContent::Stub(_), None) => true,
         (_, None) => false,
     };
-    let updated = |path: &Path| Scanner::default().file(path).ok()?.last_updated;
+    let updated = |path: &Path| FileScanner::default().file(path).ok()?.last_updated;
     let found = inventory.files.iter().filter(is_it);
     let newest = found.max_by_key(|file| updated(&file.path));
     newest.map(|file| file.path.clone())

@@ -44,13 +44,13 @@ use lapidary_engine::run::{Run, StopHandle};
 
 /// A run in ticket mode. Dropping it ends the agent.
 #[derive(Debug)]
-pub struct Ticket {
+pub struct TicketRun {
     run: Run,
     fold: RuntimeFold,
     events: VecDeque<RuntimeEvent>,
 }
 
-impl Ticket {
+impl TicketRun {
     /// Starts a job.
     pub fn start(job: &Job) -> Self {
         Self {

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use lapidary_json::Token;
 use lapidary_rpc::{
-    Connected, Connection, Incoming, Limits, LocalAgent, Methods, Observed, Refusal, Traffic, What,
-    connect,
+    Connection, ConnectionLimits, HandledMethods, IncomingRequest, LocalAgent, MessageContent,
+    ObservedLine, OpenConnection, RpcError, TrafficLine, connect,
 };
 use lapidary_vocab::Json;
 use serde_json::{Value, json};
@@ -65,9 +65,13 @@ pub fn local_agent(task: Arc<dyn AcpTask>) -> LocalAgent {
 
 /// Serves one client until it is gone.
 pub async fn serve(stream: DuplexStream, task: Arc<dyn AcpTask>) {
-    let methods = Methods::of(["initialize", "session/new", "session/prompt"]);
-    let connected = connect(tokio::io::split(stream), methods, Limits::default());
-    let Connected {
+    let methods = HandledMethods::from_names(["initialize", "session/new", "session/prompt"]);
+    let connected = connect(
+        tokio::io::split(stream),
+        methods,
+        ConnectionLimits::default(),
+    );
+    let OpenConnection {
         connection,
         mut requests,
         mut observer,
@@ -111,7 +115,7 @@ struct OpenSession {
 }
 
 impl AcpAgent {
-    fn take(self: &Arc<Self>, incoming: Incoming, prompts: &mut JoinSet<()>) {
+    fn take(self: &Arc<Self>, incoming: IncomingRequest, prompts: &mut JoinSet<()>) {
         let params = incoming.params.as_ref();
         let params = params.and_then(|params| serde_json::from_str(params.as_str()).ok());
         let params: Value = params.unwrap_or(Value::Null);
@@ -149,16 +153,16 @@ impl AcpAgent {
     }
 
     /// Marks a session as being at work.
-    fn begin(&self, params: &Value) -> Result<(AcpSession, CancellationToken), Refusal> {
+    fn begin(&self, params: &Value) -> Result<(AcpSession, CancellationToken), RpcError> {
         let id = params["sessionId"].as_str().unwrap_or_default();
         let mut sessions = self.sessions();
         let Some(open) = sessions.get_mut(id) else {
             let message = format!("there is no session `{id}`");
-            return Err(Refusal::new(Refusal::BAD_PARAMS, message));
+            return Err(RpcError::new(RpcError::BAD_PARAMS, message));
         };
         if open.prompt.is_some() {
             let message = "the session is still at work on a prompt";
-            return Err(Refusal::new(Refusal::BAD_REQUEST, message));
+            return Err(RpcError::new(RpcError::BAD_REQUEST, message));
         }
         let cancelled = CancellationToken::new();
         open.prompt = Some(cancelled.clone());
@@ -171,7 +175,7 @@ impl AcpAgent {
         session: AcpSession,
         params: Value,
         cancelled: CancellationToken,
-        incoming: Incoming,
+        incoming: IncomingRequest,
     ) {
         let done = self.run(&session, &prompt_text(&params), &cancelled).await;
         if let Some(open) = self.sessions().get_mut(&session.id) {
@@ -188,13 +192,13 @@ impl AcpAgent {
         session: &AcpSession,
         prompt: &str,
         cancelled: &CancellationToken,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, RpcError> {
         let gate = Arc::new(AcpGate {
             connection: self.connection.clone(),
             session_id: session.id.clone(),
         });
         let prepared = self.task.prepare(session, prompt, gate);
-        let refuse = |message: String| Refusal::new(Refusal::BAD_PARAMS, message);
+        let refuse = |message: String| RpcError::new(RpcError::BAD_PARAMS, message);
         let (executor, request) = prepared.map_err(refuse)?;
         let writer = UpdateWriter::new(self.connection.clone(), session.id.clone());
         let listener = |activity| writer.write(&activity);
@@ -203,11 +207,11 @@ impl AcpAgent {
         answer_of(&outcome, &writer)
     }
 
-    fn observe(&self, observed: &Observed) {
-        let Traffic::Received(received) = &observed.traffic else {
+    fn observe(&self, observed: &ObservedLine) {
+        let TrafficLine::Received(received) = &observed.traffic else {
             return;
         };
-        if let What::Notification {
+        if let MessageContent::Notification {
             method,
             params: Some(params),
         } = &received.what

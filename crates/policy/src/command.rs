@@ -11,11 +11,11 @@ use std::collections::HashSet;
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::ToolKind;
 
-use super::shapes::{
+use super::argument_names::word;
+use super::argument_roles::{
     CODE, COMMAND_ARGUMENTS, COMMAND_LISTS, COMMANDS, EDITORS_WORDS, VARIABLES, is_one_of,
 };
 use super::shell::command_line;
-use super::words::word;
 
 /// Where arguments stand that are no object.
 pub(super) const RAW: &str = "rawInput";
@@ -40,7 +40,7 @@ const MOST_COMMANDS: usize = 64;
 
 /// A command, as hooks and rules see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Command {
+pub(super) struct ShellCommand {
     /// Its lines.
     pub(super) line: String,
     /// It stands in no known shape: the line is the arguments as they stand, and their words in the next line.
@@ -49,10 +49,14 @@ pub(super) struct Command {
     pub(super) is_title: bool,
 }
 
-impl Command {
+impl ShellCommand {
     /// The command of a call. Whoever is given one may run it, whatever sort of tool it says it is; of several, each is looked at.
-    pub(super) fn of(kind: &ToolKind, input: Token<'_>, title: Option<&str>) -> Option<Self> {
-        let mut found = Found::new(kind);
+    pub(super) fn from_arguments(
+        kind: &ToolKind,
+        input: Token<'_>,
+        title: Option<&str>,
+    ) -> Option<Self> {
+        let mut found = FoundCommands::new(kind);
         found.in_members(input, DEEPEST);
         if found.lines.is_empty() && *kind == ToolKind::Execute {
             found.in_raw(input);
@@ -76,13 +80,13 @@ impl Command {
 }
 
 /// The commands that were found in the arguments of a call.
-struct Found<'a> {
+struct FoundCommands<'a> {
     kind: &'a ToolKind,
     lines: Vec<String>,
     is_unclear: bool,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FoundCommands<'a> {
     fn new(kind: &'a ToolKind) -> Self {
         Self {
             kind,
@@ -189,7 +193,7 @@ impl<'a> Found<'a> {
 
     /// An object that has a command in it. If it has none that can be read, it is told as it stands.
     fn in_object(&mut self, object: Token<'_>, depth: usize) {
-        let mut inner = Found::new(self.kind);
+        let mut inner = FoundCommands::new(self.kind);
         if let Some(depth) = depth.checked_sub(1) {
             inner.in_members(object, depth);
         }

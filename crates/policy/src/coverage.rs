@@ -2,9 +2,9 @@
 
 use lapidary_vocab::event::ToolKind;
 
-use super::reach::{Reach as HostReach, is_open};
-use super::rule::{Origin, Rule};
-use super::{Effect, Policy, glob};
+use super::host_reach::{HostReach, is_open};
+use super::rule::{Rule, RuleOrigin};
+use super::{PermissionEffect, Policy, glob};
 use crate::permission_mode::PermissionMode;
 
 /// A tool as an agent has it.
@@ -20,7 +20,7 @@ pub struct AgentTool<'a> {
 
 /// What has to be asked about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Coverage {
+pub enum ToolCoverage {
     /// Every call is allowed.
     Allowed,
     /// No rule is about the tool, and the permission mode allows what the agent does by itself: read the workspace, plan, take notes.
@@ -33,7 +33,7 @@ pub enum Coverage {
 
 /// Whether a rule is about the calls of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum RuleReach {
     None,
     Some,
     All,
@@ -41,7 +41,7 @@ enum Reach {
 
 /// What can become of the calls of a tool.
 #[derive(Debug, Clone, Copy, Default)]
-struct Outcomes {
+struct ToolOutcomes {
     allow: bool,
     ask: bool,
     deny: bool,
@@ -52,16 +52,16 @@ struct Outcomes {
 
 impl Policy {
     /// What has to be asked about a tool.
-    pub fn coverage(&self, tool: AgentTool<'_>) -> Coverage {
-        let flags = self.outcomes(Origin::Flag, tool);
+    pub fn coverage(&self, tool: AgentTool<'_>) -> ToolCoverage {
+        let flags = self.outcomes(RuleOrigin::Flag, tool);
         if flags.is_decided {
             return flags.coverage();
         }
-        let mut own = self.outcomes(Origin::User, tool);
+        let mut own = self.outcomes(RuleOrigin::User, tool);
         if !own.is_decided {
             own = own.and(of_mode(self.mode(), tool));
         }
-        let project = self.outcomes(Origin::Project, tool);
+        let project = self.outcomes(RuleOrigin::Project, tool);
         flags.and(own.narrowed(project)).coverage()
     }
 
@@ -70,18 +70,18 @@ impl Policy {
         let mut narrow = self
             .rules()
             .iter()
-            .filter(|rule| rule.then != Effect::Allow);
+            .filter(|rule| rule.then != PermissionEffect::Allow);
         narrow.any(|rule| !rule.about.tools.is_empty() || !rule.about.servers.is_empty())
     }
 
-    fn outcomes(&self, origin: Origin, tool: AgentTool<'_>) -> Outcomes {
-        let mut outcomes = Outcomes::default();
+    fn outcomes(&self, origin: RuleOrigin, tool: AgentTool<'_>) -> ToolOutcomes {
+        let mut outcomes = ToolOutcomes::default();
         for rule in self.rules().iter().filter(|rule| rule.origin == origin) {
             let reach = rule.reach(tool);
-            if reach != Reach::None {
+            if reach != RuleReach::None {
                 outcomes.add(rule.then);
             }
-            if reach == Reach::All {
+            if reach == RuleReach::All {
                 outcomes.is_decided = true;
                 break;
             }
@@ -90,12 +90,12 @@ impl Policy {
     }
 }
 
-impl Outcomes {
-    fn add(&mut self, effect: Effect) {
+impl ToolOutcomes {
+    fn add(&mut self, effect: PermissionEffect) {
         match effect {
-            Effect::Allow => self.allow = true,
-            Effect::Ask => self.ask = true,
-            Effect::Deny => self.deny = true,
+            PermissionEffect::Allow => self.allow = true,
+            PermissionEffect::Ask => self.ask = true,
+            PermissionEffect::Deny => self.deny = true,
         }
     }
 
@@ -126,19 +126,19 @@ impl Outcomes {
         self.deny && !self.allow && !self.ask && !self.usual
     }
 
-    fn coverage(self) -> Coverage {
+    fn coverage(self) -> ToolCoverage {
         match (self.allow, self.usual, self.ask, self.deny) {
-            (_, false, false, false) => Coverage::Allowed,
-            (_, true, false, false) => Coverage::Usual,
-            (false, false, false, true) => Coverage::Denied,
-            _ => Coverage::Asked,
+            (_, false, false, false) => ToolCoverage::Allowed,
+            (_, true, false, false) => ToolCoverage::Usual,
+            (false, false, false, true) => ToolCoverage::Denied,
+            _ => ToolCoverage::Asked,
         }
     }
 }
 
 /// In plan mode the agent plans by itself: its own mode holds it back, and it writes its plans where it wants to.
-fn of_mode(mode: PermissionMode, tool: AgentTool<'_>) -> Outcomes {
-    let mut outcomes = Outcomes::default();
+fn of_mode(mode: PermissionMode, tool: AgentTool<'_>) -> ToolOutcomes {
+    let mut outcomes = ToolOutcomes::default();
     let is_usual = matches!(
         tool.kind,
         ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Ask
@@ -155,7 +155,7 @@ fn of_mode(mode: PermissionMode, tool: AgentTool<'_>) -> Outcomes {
 }
 
 impl Rule {
-    fn reach(&self, tool: AgentTool<'_>) -> Reach {
+    fn reach(&self, tool: AgentTool<'_>) -> RuleReach {
         let about = &self.about;
         let is_named = |patterns: &[String], name: &str| {
             patterns.iter().any(|pattern| glob::matches(pattern, name))
@@ -170,11 +170,11 @@ impl Rule {
             || !(about.commands.is_empty() || *tool.kind == ToolKind::Execute)
             || !(about.hosts.is_empty() || may_reach_hosts(tool));
         if is_out {
-            Reach::None
+            RuleReach::None
         } else if is_of_kind && !about.is_narrow() {
-            Reach::All
+            RuleReach::All
         } else {
-            Reach::Some
+            RuleReach::Some
         }
     }
 
@@ -182,7 +182,9 @@ impl Rule {
     /// and a tool of no known kind to those that it is given.
     fn may_be_about(&self, tool: AgentTool<'_>) -> bool {
         let is_open = tool.server.is_some() || is_open(tool.kind);
-        self.then != Effect::Allow && (self.is_about_files() || self.is_about_hosts()) && is_open
+        self.then != PermissionEffect::Allow
+            && (self.is_about_files() || self.is_about_hosts())
+            && is_open
     }
 
     /// Whether a rule about deletions or moves is about a tool that runs commands: some commands delete or move.
@@ -197,15 +199,17 @@ impl Rule {
         let mut own = mcp.into_iter().chain([tool.kind]);
         kinds.is_empty()
             || match self.then {
-                Effect::Allow => own.all(|kind| kinds.contains(kind)),
-                Effect::Ask | Effect::Deny => own.any(|kind| kinds.contains(kind)),
+                PermissionEffect::Allow => own.all(|kind| kinds.contains(kind)),
+                PermissionEffect::Ask | PermissionEffect::Deny => {
+                    own.any(|kind| kinds.contains(kind))
+                }
             }
     }
 }
 
 /// Whether calls of a tool may reach a host.
 fn may_reach_hosts(tool: AgentTool<'_>) -> bool {
-    tool.server.is_some() || HostReach::of(tool.kind, tool.name) != HostReach::None
+    tool.server.is_some() || HostReach::from_tool(tool.kind, tool.name) != HostReach::None
 }
 
 #[cfg(test)]
@@ -237,7 +241,11 @@ mod tests {
     };
 
     #[track_caller]
-    fn check(mode: PermissionMode, rules: &[(Effect, &str)], expected: [Coverage; 4]) {
+    fn check(
+        mode: PermissionMode,
+        rules: &[(PermissionEffect, &str)],
+        expected: [ToolCoverage; 4],
+    ) {
         let rules = rules
             .iter()
             .map(|(effect, spec)| Rule::parse_flag(*effect, spec, Path::new("/work")).unwrap());
@@ -248,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_mode_asks_about_what_can_do_harm() {
-        use Coverage::{Allowed, Asked, Usual};
+        use ToolCoverage::{Allowed, Asked, Usual};
         check(PermissionMode::Default, &[], [Asked, Usual, Asked, Asked]);
         check(
             PermissionMode::AcceptEdits,
@@ -261,8 +269,8 @@ mod tests {
 
     #[test]
     fn a_rule_about_all_calls_decides_and_one_about_some_is_asked() {
-        use Coverage::{Allowed, Asked, Denied, Usual};
-        use Effect::{Allow, Ask, Deny};
+        use PermissionEffect::{Allow, Ask, Deny};
+        use ToolCoverage::{Allowed, Asked, Denied, Usual};
         let yolo = PermissionMode::BypassPermissions;
         check(
             yolo,
@@ -329,16 +337,16 @@ mod tests {
             Policy::new(Rules::new([rule]), mode).coverage(tool)
         };
         let (default, yolo) = (PermissionMode::Default, PermissionMode::BypassPermissions);
-        assert_eq!(of(Effect::Allow, default), Coverage::Asked);
-        assert_eq!(of(Effect::Deny, yolo), Coverage::Asked);
+        assert_eq!(of(PermissionEffect::Allow, default), ToolCoverage::Asked);
+        assert_eq!(of(PermissionEffect::Deny, yolo), ToolCoverage::Asked);
     }
 
     #[test]
     fn a_rule_of_a_project_only_narrows() {
-        use Coverage::{Allowed, Asked, Denied, Usual};
+        use ToolCoverage::{Allowed, Asked, Denied, Usual};
         let rule = |effect, spec| {
             let mut rule = Rule::parse_flag(effect, spec, Path::new("/work")).unwrap();
-            rule.origin = Origin::Project;
+            rule.origin = RuleOrigin::Project;
             Rules::new([rule])
         };
         let of = |mode, rules| {
@@ -346,10 +354,22 @@ mod tests {
             [SHELL, READ].map(|tool| policy.coverage(tool))
         };
         let yolo = PermissionMode::BypassPermissions;
-        assert_eq!(of(yolo, rule(Effect::Deny, "execute")), [Denied, Allowed]);
-        assert_eq!(of(yolo, rule(Effect::Ask, "execute")), [Asked, Allowed]);
+        assert_eq!(
+            of(yolo, rule(PermissionEffect::Deny, "execute")),
+            [Denied, Allowed]
+        );
+        assert_eq!(
+            of(yolo, rule(PermissionEffect::Ask, "execute")),
+            [Asked, Allowed]
+        );
         let default = PermissionMode::Default;
-        assert_eq!(of(default, rule(Effect::Deny, "read:x")), [Asked, Asked]);
-        assert_eq!(of(default, rule(Effect::Deny, "execute")), [Denied, Usual]);
+        assert_eq!(
+            of(default, rule(PermissionEffect::Deny, "read:x")),
+            [Asked, Asked]
+        );
+        assert_eq!(
+            of(default, rule(PermissionEffect::Deny, "execute")),
+            [Denied, Usual]
+        );
     }
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::place::resolved;
+use super::resolved_path::resolved;
 pub(super) use super::wildcard::{command_matches, is_pattern, matches};
 
 /// No pattern of a person stands for more than this many.
@@ -14,12 +14,12 @@ const MOST_CHOICES: usize = 64;
 /// A glob over absolute paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathGlob {
-    choices: Vec<Choice>,
+    choices: Vec<DirectoryChoice>,
 }
 
 /// A directory as it was written and as it really is, and what may follow below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Choice {
+struct DirectoryChoice {
     written: PathBuf,
     real: Option<PathBuf>,
     rest: Vec<String>,
@@ -54,7 +54,9 @@ impl PathGlob {
             return Err(PathGlobError::Home);
         }
         let written = expanded(pattern)?;
-        let choices = written.iter().map(|pattern| Choice::parse(pattern, dir));
+        let choices = written
+            .iter()
+            .map(|pattern| DirectoryChoice::parse(pattern, dir));
         Ok(Self {
             choices: choices.collect::<Result<_, _>>()?,
         })
@@ -67,18 +69,18 @@ impl PathGlob {
         };
         self.choices
             .iter()
-            .any(|choice| choice.is_below_real(&path, Whole::Yes))
+            .any(|choice| choice.is_below_real(&path, PatternEnd::Yes))
     }
 
     /// True if this path is meant, or something that it lies in, as it is written or as it really is.
     pub(super) fn touches(&self, path: &Path) -> bool {
-        let plain = super::place::lexical(path);
+        let plain = super::resolved_path::lexical(path);
         let real = resolved(path);
         self.choices.iter().any(|choice| {
             let paths = [Some(&plain), real.as_ref()];
             paths.into_iter().flatten().any(|path| {
-                choice.is_below(&choice.written, path, Whole::No)
-                    || choice.is_below_real(path, Whole::No)
+                choice.is_below(&choice.written, path, PatternEnd::No)
+                    || choice.is_below_real(path, PatternEnd::No)
             })
         })
     }
@@ -87,7 +89,7 @@ impl PathGlob {
 impl PathGlob {
     /// True if something that is meant may lie in this path: below a directory, or where the pattern begins.
     pub(super) fn may_lie_in(&self, path: &Path) -> bool {
-        let paths = [Some(super::place::lexical(path)), resolved(path)];
+        let paths = [Some(super::resolved_path::lexical(path)), resolved(path)];
         self.choices.iter().any(|choice| {
             let bases = [Some(&choice.written), choice.real.as_ref()];
             bases.into_iter().flatten().any(|base| {
@@ -102,18 +104,18 @@ impl PathGlob {
 
 /// Whether a pattern has to reach the path's end, or may stop at a directory above it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whole {
+enum PatternEnd {
     Yes,
     No,
 }
 
-impl Choice {
+impl DirectoryChoice {
     fn parse(pattern: &str, dir: &Path) -> Result<Self, PathGlobError> {
         let is_plain = |part: &str| !is_pattern(part);
         let mut written = if pattern.starts_with('/') {
             PathBuf::from("/")
         } else {
-            super::place::lexical(dir)
+            super::resolved_path::lexical(dir)
         };
         let mut rest: Vec<String> = Vec::new();
         for part in pattern.split('/').filter(|part| !matches!(*part, "" | ".")) {
@@ -133,12 +135,12 @@ impl Choice {
         })
     }
 
-    fn is_below_real(&self, path: &Path, whole: Whole) -> bool {
+    fn is_below_real(&self, path: &Path, whole: PatternEnd) -> bool {
         let real = self.real.as_ref();
         real.is_some_and(|real| self.is_below(real, path, whole))
     }
 
-    fn is_below(&self, base: &Path, path: &Path, whole: Whole) -> bool {
+    fn is_below(&self, base: &Path, path: &Path, whole: PatternEnd) -> bool {
         let Ok(below) = path.strip_prefix(base) else {
             return false;
         };
@@ -154,7 +156,7 @@ fn named(part: Component<'_>) -> std::borrow::Cow<'_, str> {
 
 /// Goes through both lists at once, keeping for each length of the path whether the patterns so far reach it: no pattern can
 /// make this slow.
-fn parts_match(patterns: &[String], parts: &[&str], whole: Whole) -> bool {
+fn parts_match(patterns: &[String], parts: &[&str], whole: PatternEnd) -> bool {
     let mut reached = vec![false; parts.len() + 1];
     reached[0] = true;
     for pattern in patterns {
@@ -169,8 +171,8 @@ fn parts_match(patterns: &[String], parts: &[&str], whole: Whole) -> bool {
         reached = next;
     }
     match whole {
-        Whole::Yes => reached[parts.len()],
-        Whole::No => reached.contains(&true),
+        PatternEnd::Yes => reached[parts.len()],
+        PatternEnd::No => reached.contains(&true),
     }
 }
 
@@ -192,9 +194,9 @@ fn expanded(pattern: &str) -> Result<Vec<String>, PathGlobError> {
     Ok(done)
 }
 
-type Braces<'a> = (&'a str, std::str::Split<'a, char>, &'a str);
+type BraceChoices<'a> = (&'a str, std::str::Split<'a, char>, &'a str);
 
-fn first_braces(pattern: &str) -> Result<Option<Braces<'_>>, PathGlobError> {
+fn first_braces(pattern: &str) -> Result<Option<BraceChoices<'_>>, PathGlobError> {
     let Some((before, rest)) = pattern.split_once('{') else {
         return Ok(None);
     };

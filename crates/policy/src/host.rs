@@ -21,7 +21,7 @@ const BEHIND: [char; 3] = ['/', '?', '#'];
 
 /// A host that a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Host {
+pub struct CallHost {
     /// In small letters; an address of IPv6 in brackets.
     pub name: String,
     /// The port, as far as the address or its scheme says it.
@@ -61,12 +61,12 @@ impl HostPattern {
     }
 
     /// True if this very host is meant.
-    pub(super) fn covers(&self, host: &Host) -> bool {
+    pub(super) fn covers(&self, host: &CallHost) -> bool {
         self.touches(host) && (self.port.is_none() || host.port.is_some())
     }
 
     /// True if this host may be meant: its port may be unknown.
-    pub(super) fn touches(&self, host: &Host) -> bool {
+    pub(super) fn touches(&self, host: &CallHost) -> bool {
         let is_port = self.port.is_none() || host.port.is_none() || self.port == host.port;
         is_port && glob::matches(&self.name, &host.name)
     }
@@ -76,7 +76,7 @@ impl HostPattern {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AddressHost {
     /// It is this one.
-    Known(Host),
+    Known(CallHost),
     /// It has one, and programs may disagree about it.
     Unclear,
     /// It has none.
@@ -111,13 +111,13 @@ fn of_authority(rest: &str, usual_port: Option<u16>) -> AddressHost {
     let parts: Vec<_> = authority.split('@').collect();
     let host = match parts.as_slice() {
         _ if authority.contains(is_odd) => None,
-        [host] | [_, host] => Host::parse(host, usual_port),
+        [host] | [_, host] => CallHost::parse(host, usual_port),
         _ => None,
     };
     host.map_or(AddressHost::Unclear, AddressHost::Known)
 }
 
-impl Host {
+impl CallHost {
     fn parse(text: &str, usual_port: Option<u16>) -> Option<Self> {
         let (name, port) = split_port(text)?;
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
@@ -139,12 +139,12 @@ fn is_name(name: &str) -> bool {
 }
 
 /// A word without a scheme that looks like a host: `docs.rs`, `user@docs.rs:path`, `127.0.0.1:80`, `localhost`.
-pub(super) fn host_like(word: &str) -> Option<Host> {
+pub(super) fn host_like(word: &str) -> Option<CallHost> {
     let word = word.split(BEHIND).next().unwrap_or_default();
     let word = word.rsplit('@').next().unwrap_or_default();
     let is_bracketed = word.starts_with('[');
     let name = word.split(':').next().unwrap_or_default();
-    let host = Host::parse(word, None).or_else(|| Host::parse(name, None))?;
+    let host = CallHost::parse(word, None).or_else(|| CallHost::parse(name, None))?;
     let last = host.name.rsplit_once('.').map(|(_, last)| last);
     let is_domain = |last: &str| last.len() > 1 && last.chars().all(|it| it.is_ascii_alphabetic());
     let is_address = host.name.parse::<Ipv4Addr>().is_ok() || is_bracketed;
@@ -183,7 +183,7 @@ mod tests {
     #[track_caller]
     fn check(address: &str, expected: &str) {
         let found = match host_of(address) {
-            AddressHost::Known(Host { name, port }) => {
+            AddressHost::Known(CallHost { name, port }) => {
                 let port = port.map(|port| format!(":{port}"));
                 name + &port.unwrap_or_default()
             }

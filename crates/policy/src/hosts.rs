@@ -2,9 +2,9 @@
 
 use lapidary_json::{Token, TokenKind};
 
-use super::host::{AddressHost, Host, host_like, host_of};
+use super::argument_names::word;
+use super::host::{AddressHost, CallHost, host_like, host_of};
 use super::shell::command_words;
-use super::words::word;
 
 /// Hosts of one call that are looked at.
 const MOST_HOSTS: usize = 256;
@@ -30,11 +30,11 @@ const BETWEEN_WORDS: &str = "\"'`<>(){}|,;";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallHosts {
     /// Hosts of addresses that the call is about.
-    pub named: Vec<Host>,
+    pub named: Vec<CallHost>,
     /// Hosts of addresses in other texts, in the title and in the command.
-    pub possible: Vec<Host>,
+    pub possible: Vec<CallHost>,
     /// Words of texts that look like hosts. Many are none: `README.md`.
-    pub mentioned: Vec<Host>,
+    pub mentioned: Vec<CallHost>,
     /// The call does not show every host: an address is odd or cut, there are too many, or only a running shell knows it.
     pub is_hidden: bool,
 }
@@ -53,7 +53,7 @@ pub(super) struct HostSources<'a> {
 
 /// How sure it is that a host in a text is one that the call reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Surety {
+enum HostCertainty {
     /// The text is where the tool has its addresses.
     Named,
     /// It is any text.
@@ -61,7 +61,7 @@ enum Surety {
 }
 
 impl CallHosts {
-    pub(super) fn of(sources: HostSources<'_>) -> Self {
+    pub(super) fn from_call(sources: HostSources<'_>) -> Self {
         let mut search = HostSearch {
             found: Self::default(),
             texts: Vec::new(),
@@ -85,7 +85,7 @@ impl CallHosts {
         for command in command_words(line) {
             let mut own = Self::default();
             for word in &command.words {
-                own.of_word(word, Surety::Possible);
+                own.of_word(word, HostCertainty::Possible);
             }
             let is_silent = own.possible.is_empty() && own.mentioned.is_empty();
             own.is_hidden |= command.fetches && (command.is_expanded || is_silent);
@@ -112,14 +112,14 @@ impl CallHosts {
             (&mut self.mentioned, &before.mentioned),
         ];
         for (now, before) in lists {
-            let is_over = |host: &&Host| now.iter().any(|it| it.name.starts_with(&host.name));
+            let is_over = |host: &&CallHost| now.iter().any(|it| it.name.starts_with(&host.name));
             let more: Vec<_> = before.iter().filter(|host| !is_over(host)).collect();
             let more: Vec<_> = more.into_iter().cloned().collect();
             now.extend(more);
         }
     }
 
-    fn of_text(&mut self, text: &str, surety: Surety) {
+    fn of_text(&mut self, text: &str, surety: HostCertainty) {
         let is_between = |it: char| it.is_whitespace() || BETWEEN_WORDS.contains(it);
         for word in text.split(is_between).filter(|word| !word.is_empty()) {
             self.of_word(word, surety);
@@ -127,7 +127,7 @@ impl CallHosts {
     }
 
     /// The addresses in a word, and the word itself if it looks like a host: `--proxy=https://a.b`, `a.b`.
-    fn of_word(&mut self, word: &str, surety: Surety) {
+    fn of_word(&mut self, word: &str, surety: HostCertainty) {
         let word = word.trim_end_matches(['.', '!', '*']);
         let value = word.rsplit('=').next().unwrap_or_default();
         let starts = word
@@ -141,22 +141,24 @@ impl CallHosts {
             return;
         }
         match (host_like(value), surety) {
-            (Some(host), Surety::Named) => self.push(host, |hosts| &mut hosts.possible),
-            (Some(host), Surety::Possible) => self.push(host, |hosts| &mut hosts.mentioned),
+            (Some(host), HostCertainty::Named) => self.push(host, |hosts| &mut hosts.possible),
+            (Some(host), HostCertainty::Possible) => self.push(host, |hosts| &mut hosts.mentioned),
             (None, _) => self.is_hidden |= host_of(value) == AddressHost::Unclear,
         }
     }
 
-    fn add(&mut self, host: AddressHost, surety: Surety) {
+    fn add(&mut self, host: AddressHost, surety: HostCertainty) {
         match (host, surety) {
-            (AddressHost::Known(host), Surety::Named) => self.push(host, |it| &mut it.named),
-            (AddressHost::Known(host), Surety::Possible) => self.push(host, |it| &mut it.possible),
+            (AddressHost::Known(host), HostCertainty::Named) => self.push(host, |it| &mut it.named),
+            (AddressHost::Known(host), HostCertainty::Possible) => {
+                self.push(host, |it| &mut it.possible)
+            }
             (AddressHost::Unclear, _) => self.is_hidden = true,
             (AddressHost::None, _) => {}
         }
     }
 
-    fn push(&mut self, host: Host, list: impl Fn(&mut Self) -> &mut Vec<Host>) {
+    fn push(&mut self, host: CallHost, list: impl Fn(&mut Self) -> &mut Vec<CallHost>) {
         if list(self).contains(&host) {
             return;
         }
@@ -217,11 +219,11 @@ impl<'a> HostSearch<'a> {
             AddressHost::None if address.is_empty() => {}
             AddressHost::None if name.contains("uri") => self.texts.push(value),
             AddressHost::None => self.found.is_hidden = true,
-            known => self.found.add(known, Surety::Named),
+            known => self.found.add(known, HostCertainty::Named),
         }
         let rest = address.find("://").map_or("", |at| &address[at + 3..]);
         if rest.contains("://") {
-            self.found.of_text(rest, Surety::Possible); // an address in an address, as archives have it
+            self.found.of_text(rest, HostCertainty::Possible); // an address in an address, as archives have it
         }
     }
 
@@ -234,7 +236,7 @@ impl<'a> HostSearch<'a> {
             self.of_token(prompt, surety(is_nameless));
         }
         for text in std::mem::take(&mut self.texts) {
-            self.of_token(text, Surety::Possible);
+            self.of_token(text, HostCertainty::Possible);
         }
         if let Some(command) = sources.command {
             self.found.of_command(command);
@@ -246,7 +248,7 @@ impl<'a> HostSearch<'a> {
         }
     }
 
-    fn of_token(&mut self, text: Token<'_>, surety: Surety) {
+    fn of_token(&mut self, text: Token<'_>, surety: HostCertainty) {
         match self.left.checked_sub(text.as_str().len()) {
             Some(left) => {
                 self.left = left;
@@ -258,11 +260,11 @@ impl<'a> HostSearch<'a> {
     }
 }
 
-fn surety(is_named: bool) -> Surety {
+fn surety(is_named: bool) -> HostCertainty {
     if is_named {
-        Surety::Named
+        HostCertainty::Named
     } else {
-        Surety::Possible
+        HostCertainty::Possible
     }
 }
 
@@ -273,7 +275,7 @@ mod tests {
     use lapidary_vocab::event::{ToolInvocation, ToolKind};
     use lapidary_vocab::{Json, Text};
 
-    use crate::{Decision, Effect, PermissionMode, Policy, Rule, Rules, ToolAction};
+    use crate::{Decision, PermissionEffect, PermissionMode, Policy, Rule, Rules, ToolAction};
 
     fn call(kind: &str, tool: &str, input: &str, title: Option<&str>) -> ToolAction {
         let call = ToolInvocation {
@@ -298,25 +300,29 @@ mod tests {
         call("execute", "Bash", &input, None)
     }
 
-    fn decide(effect: Effect, spec: &str, action: &ToolAction) -> Decision {
+    fn decide(effect: PermissionEffect, spec: &str, action: &ToolAction) -> Decision {
         let rule = Rule::parse_flag(effect, spec, Path::new("/work")).unwrap();
         let mode = match effect {
-            Effect::Allow => PermissionMode::Default,
-            Effect::Ask | Effect::Deny => PermissionMode::BypassPermissions,
+            PermissionEffect::Allow => PermissionMode::Default,
+            PermissionEffect::Ask | PermissionEffect::Deny => PermissionMode::BypassPermissions,
         };
         Policy::new(Rules::new([rule]), mode).decide(action)
     }
 
     #[track_caller]
     fn check_allowed(spec: &str, action: &ToolAction, expected: bool) {
-        let decision = decide(Effect::Allow, spec, action);
-        assert_eq!(decision.effect == Effect::Allow, expected, "{action:?}");
+        let decision = decide(PermissionEffect::Allow, spec, action);
+        assert_eq!(
+            decision.effect == PermissionEffect::Allow,
+            expected,
+            "{action:?}"
+        );
     }
 
     #[track_caller]
     fn check_denied(spec: &str, action: &ToolAction, expected: Option<&str>) {
-        let decision = decide(Effect::Deny, spec, action);
-        let why = (decision.effect == Effect::Deny).then_some(decision.reason);
+        let decision = decide(PermissionEffect::Deny, spec, action);
+        let why = (decision.effect == PermissionEffect::Deny).then_some(decision.reason);
         let why = why.as_deref();
         let why = why.map(|why| why.split_once(": ").map_or("", |(_, why)| why));
         assert_eq!(why, expected, "{action:?}");
@@ -387,10 +393,11 @@ mod tests {
         }
         check_allowed("host=docs.rs", &run("curl https://docs.rs"), false);
         let served = call("mcp", "mcp__web__get", url, None);
-        let mut rule = Rule::parse_flag(Effect::Allow, "host=docs.rs", Path::new("/")).unwrap();
+        let mut rule =
+            Rule::parse_flag(PermissionEffect::Allow, "host=docs.rs", Path::new("/")).unwrap();
         rule.about.kinds = vec![ToolKind::Mcp];
         let policy = Policy::new(Rules::new([rule]), PermissionMode::Default);
-        assert_eq!(policy.decide(&served).effect, Effect::Allow);
+        assert_eq!(policy.decide(&served).effect, PermissionEffect::Allow);
     }
 
     #[test]
@@ -437,7 +444,7 @@ mod tests {
         ] {
             check_denied("fetch:evil.com", &run(line), expected);
         }
-        let unread = decide(Effect::Deny, "fetch:evil.com", &run("$x y"));
-        assert_eq!(unread.effect, Effect::Ask);
+        let unread = decide(PermissionEffect::Deny, "fetch:evil.com", &run("$x y"));
+        assert_eq!(unread.effect, PermissionEffect::Ask);
     }
 }

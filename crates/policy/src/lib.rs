@@ -4,11 +4,13 @@
 //! [`Rules`], of which the first that matches decides, then the permission mode. Everything is judged by what the agent says
 //! about it. `docs/permissions.md` is this for people who write rules.
 
+mod argument_names;
+mod argument_roles;
 mod command;
 mod coverage;
-mod flag;
 mod glob;
 mod host;
+mod host_reach;
 mod hosts;
 mod mode;
 pub mod nearest;
@@ -16,38 +18,36 @@ mod options;
 mod patch;
 mod paths;
 mod permission_mode;
-mod place;
-mod reach;
-mod remarks;
+mod resolved_path;
 mod rule;
+mod rule_flag;
+mod rule_remarks;
 mod servers;
-mod shapes;
 mod shell;
-mod standing;
+mod standing_answer;
 mod tool_action;
 mod wildcard;
-mod words;
 
 use std::path::PathBuf;
 
 use lapidary_vocab::event::{DecidedBy, PermissionDecision, ToolKind};
 
-use rule::{Match, Step};
+use rule::{ActionStep, RuleMatch};
 use shell::CommandLine;
 
-pub use coverage::{AgentTool, Coverage};
-pub use flag::FlagError;
+pub use coverage::{AgentTool, ToolCoverage};
 pub use glob::{PathGlob, PathGlobError};
-pub use host::{Host, HostPattern, HostPatternError};
+pub use host::{CallHost, HostPattern, HostPatternError};
 pub use hosts::CallHosts;
 pub use mode::SENSITIVE_NAMES;
-pub use options::{Choice, choose, only_always};
+pub use options::{OptionChoice, choose, only_always};
 pub use permission_mode::PermissionMode;
-pub use place::{lexical, resolved};
-pub use remarks::RuleRemark;
-pub use rule::{Origin, Rule, RuleSubject, Rules};
+pub use resolved_path::{lexical, resolved};
+pub use rule::{Rule, RuleOrigin, RuleSubject, Rules};
+pub use rule_flag::FlagError;
+pub use rule_remarks::RuleRemark;
 pub use shell::{command_line, may_configure_git, quoted};
-pub use standing::StandingAnswer;
+pub use standing_answer::StandingAnswer;
 pub use tool_action::{ToolActions, arguments};
 
 /// The file in which rules are written. A change of it needs a permission of its own: it decides what else is permitted.
@@ -86,7 +86,7 @@ pub struct ToolAction {
 
 /// What becomes of it, from least to most strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Effect {
+pub enum PermissionEffect {
     /// It may.
     Allow,
     /// Somebody has to be asked.
@@ -95,7 +95,7 @@ pub enum Effect {
     Deny,
 }
 
-impl Effect {
+impl PermissionEffect {
     /// All of them, in the order of the documentation.
     pub const ALL: [Self; 3] = [Self::Allow, Self::Deny, Self::Ask];
 
@@ -126,7 +126,7 @@ pub fn was_asked(decision: &PermissionDecision) -> bool {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     /// What becomes of it.
-    pub effect: Effect,
+    pub effect: PermissionEffect,
     /// Who decided.
     pub by: DecidedBy,
     /// The rule that decided, named by where it stands, such as `lapidary.toml:12`.
@@ -143,7 +143,7 @@ pub struct Decision {
 
 impl Decision {
     /// A decision that is no rule's.
-    pub fn new(effect: Effect, by: DecidedBy, reason: impl Into<String>) -> Self {
+    pub fn new(effect: PermissionEffect, by: DecidedBy, reason: impl Into<String>) -> Self {
         Self {
             effect,
             by,
@@ -167,11 +167,11 @@ impl Decision {
 
     /// A refusal where somebody would have to be asked.
     pub fn without_anybody(self, remedy: &str) -> Self {
-        if self.effect != Effect::Ask {
+        if self.effect != PermissionEffect::Ask {
             return self;
         }
         Self {
-            effect: Effect::Deny,
+            effect: PermissionEffect::Deny,
             reason: format!("{}, and no person can be asked{remedy}", self.reason),
             is_unattended: true,
             ..self
@@ -207,7 +207,7 @@ pub struct Policy {
 
 /// A decision, and which rules had a part in it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
+pub struct PolicyEvaluation {
     /// What was decided.
     pub decision: Decision,
     /// The rules that decided, by their place among the rules. More than one for a line of several commands.
@@ -217,7 +217,7 @@ pub struct Judgement {
 }
 
 /// What was decided about a step, and by which rule.
-struct Verdict {
+struct StepDecision {
     decision: Decision,
     rule: Option<usize>,
 }
@@ -236,7 +236,7 @@ impl Policy {
     pub fn with_roots<P: Into<PathBuf>>(mut self, roots: impl IntoIterator<Item = P>) -> Self {
         let roots = roots.into_iter().map(Into::into);
         self.roots = roots
-            .filter_map(|root: PathBuf| place::resolved(&root))
+            .filter_map(|root: PathBuf| resolved_path::resolved(&root))
             .collect();
         self
     }
@@ -270,18 +270,18 @@ impl Policy {
     /// Decides, and says which rules had to do with it.
     ///
     /// A line of several commands is decided command by command, and the strictest decision holds.
-    pub fn judge(&self, action: &ToolAction) -> Judgement {
-        let line = action.command.as_deref().map(CommandLine::of);
+    pub fn judge(&self, action: &ToolAction) -> PolicyEvaluation {
+        let line = action.command.as_deref().map(CommandLine::parse);
         let steps: Vec<_> = match &line {
             Some(line) => line
                 .parts
                 .iter()
-                .map(|part| Step {
+                .map(|part| ActionStep {
                     action,
                     command: Some((line, part)),
                 })
                 .collect(),
-            None => vec![Step {
+            None => vec![ActionStep {
                 action,
                 command: None,
             }],
@@ -295,35 +295,40 @@ impl Policy {
     }
 
     /// What rules and mode say; and where a rule refuses commands of which one cannot be read, the user is asked.
-    fn verdict(&self, step: Step<'_>) -> Verdict {
+    fn verdict(&self, step: ActionStep<'_>) -> StepDecision {
         let verdict = self.readable_verdict(step);
-        if verdict.decision.effect != Effect::Allow {
+        if verdict.decision.effect != PermissionEffect::Allow {
             return verdict;
         }
         let mut rules = self.rules.iter().enumerate();
         let unread = rules.find(|(at, rule)| {
-            rule.matching(step) == Some(Match::Unreadable) && self.comes_before(*at, verdict.rule)
+            rule.matching(step) == Some(RuleMatch::Unreadable)
+                && self.comes_before(*at, verdict.rule)
         });
-        unread.map_or(verdict, |(at, rule)| rule.verdict(at, Match::Unreadable))
+        unread.map_or(verdict, |(at, rule)| {
+            rule.verdict(at, RuleMatch::Unreadable)
+        })
     }
 
     /// Rules of flags come first. Then the stricter verdict counts: the project's rules, or the user's rules and the mode.
-    fn readable_verdict(&self, step: Step<'_>) -> Verdict {
+    fn readable_verdict(&self, step: ActionStep<'_>) -> StepDecision {
         let first = |origin| {
             let mut rules = self.rules.iter().enumerate();
             rules.find_map(|(at, rule)| {
-                let matching = rule.matching(step).filter(|it| *it != Match::Unreadable)?;
+                let matching = rule
+                    .matching(step)
+                    .filter(|it| *it != RuleMatch::Unreadable)?;
                 (rule.origin == origin).then(|| rule.verdict(at, matching))
             })
         };
-        if let Some(flag) = first(Origin::Flag) {
+        if let Some(flag) = first(RuleOrigin::Flag) {
             return flag;
         }
-        let own = first(Origin::User).unwrap_or_else(|| Verdict {
+        let own = first(RuleOrigin::User).unwrap_or_else(|| StepDecision {
             decision: mode::decide(self.mode, step.action, &self.roots),
             rule: None,
         });
-        match first(Origin::Project) {
+        match first(RuleOrigin::Project) {
             Some(narrow) if narrow.decision.effect >= own.decision.effect => narrow,
             _ => own,
         }
@@ -333,37 +338,37 @@ impl Policy {
     fn comes_before(&self, at: usize, decided: Option<usize>) -> bool {
         let Some(decided) = decided else { return true };
         let rank = |at: usize| match self.rules.iter().nth(at).map(|rule| rule.origin) {
-            Some(Origin::Flag) => (0, at),
-            Some(Origin::Project) => (1, 0),
-            Some(Origin::User) | None => (1, at),
+            Some(RuleOrigin::Flag) => (0, at),
+            Some(RuleOrigin::Project) => (1, 0),
+            Some(RuleOrigin::User) | None => (1, at),
         };
         rank(at) < rank(decided)
     }
 }
 
 impl Rule {
-    fn verdict(&self, at: usize, matching: Match<'_>) -> Verdict {
+    fn verdict(&self, at: usize, matching: RuleMatch<'_>) -> StepDecision {
         let usual = match self.then {
-            Effect::Allow => format!("allowed by {}", self.name),
-            Effect::Deny => format!("denied by {}", self.name),
-            Effect::Ask => format!("{} requires a person to be asked", self.name),
+            PermissionEffect::Allow => format!("allowed by {}", self.name),
+            PermissionEffect::Deny => format!("denied by {}", self.name),
+            PermissionEffect::Ask => format!("{} requires a person to be asked", self.name),
         };
         let reason = self.reason.clone().unwrap_or(usual);
         let (effect, reason) = match matching {
-            Match::Certain => (self.then, reason),
-            Match::Presumed(why) => (self.then, format!("{reason}: {why}")),
-            Match::Unreadable => (
-                Effect::Ask,
+            RuleMatch::Certain => (self.then, reason),
+            RuleMatch::Presumed(why) => (self.then, format!("{reason}: {why}")),
+            RuleMatch::Unreadable => (
+                PermissionEffect::Ask,
                 format!(
                     "{} may match, and only a shell knows what this command runs",
                     self.name
                 ),
             ),
         };
-        Verdict {
+        StepDecision {
             decision: Decision {
                 rule: Some(self.name.clone()),
-                is_presumed: matching != Match::Certain,
+                is_presumed: matching != RuleMatch::Certain,
                 ..Decision::new(effect, DecidedBy::Rule, reason)
             },
             rule: Some(at),
@@ -372,9 +377,9 @@ impl Rule {
 }
 
 /// The first of the strictest decisions, a rule's rather than the mode's. What is allowed by several rules names all of them.
-fn strictest(verdicts: Vec<Verdict>, matched: Vec<usize>) -> Judgement {
+fn strictest(verdicts: Vec<StepDecision>, matched: Vec<usize>) -> PolicyEvaluation {
     let effect = verdicts.iter().map(|verdict| verdict.decision.effect).max();
-    let effect = effect.unwrap_or(Effect::Deny);
+    let effect = effect.unwrap_or(PermissionEffect::Deny);
     let mut decided = Vec::new();
     let mut names = Vec::new();
     let mut first: Option<Decision> = None;
@@ -395,10 +400,10 @@ fn strictest(verdicts: Vec<Verdict>, matched: Vec<usize>) -> Judgement {
     }
     let mut decision =
         first.expect("there is a verdict on each step, and there is at least one step");
-    if decision.rule.is_some() && effect == Effect::Allow {
+    if decision.rule.is_some() && effect == PermissionEffect::Allow {
         decision.rule = Some(names.join(", "));
     }
-    Judgement {
+    PolicyEvaluation {
         decision,
         decided,
         matched,

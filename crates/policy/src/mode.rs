@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use lapidary_vocab::event::{DecidedBy, ToolKind};
 
-use super::place::is_inside;
-use super::{Decision, Effect, ToolAction};
+use super::resolved_path::is_inside;
+use super::{Decision, PermissionEffect, ToolAction};
 use crate::permission_mode::PermissionMode;
 
 /// Names in the workspace that decide what is run, or what is allowed. Whoever changes them has more than edited a file. Written
@@ -31,7 +31,7 @@ pub const SENSITIVE_NAMES: [&str; 17] = [
 ];
 
 /// How much an action can do.
-enum Harm {
+enum ActionHarm {
     /// None: it looks at what it was given to look at.
     None,
     /// It changes files of the workspace.
@@ -44,20 +44,20 @@ enum Harm {
 pub(super) fn decide(mode: PermissionMode, action: &ToolAction, roots: &[PathBuf]) -> Decision {
     let (effect, reason) = match (mode, harm(action, roots)) {
         (PermissionMode::BypassPermissions, _) => (
-            Effect::Allow,
+            PermissionEffect::Allow,
             "permission mode `bypassPermissions` allows everything".to_owned(),
         ),
-        (_, Harm::None) => (Effect::Allow, "it changes nothing".to_owned()),
-        (PermissionMode::AcceptEdits, Harm::Edits(what)) => (
-            Effect::Allow,
+        (_, ActionHarm::None) => (PermissionEffect::Allow, "it changes nothing".to_owned()),
+        (PermissionMode::AcceptEdits, ActionHarm::Edits(what)) => (
+            PermissionEffect::Allow,
             format!("permission mode `acceptEdits` allows {what} in the workspace"),
         ),
-        (PermissionMode::Plan, Harm::Edits(what) | Harm::Any(what)) => (
-            Effect::Deny,
+        (PermissionMode::Plan, ActionHarm::Edits(what) | ActionHarm::Any(what)) => (
+            PermissionEffect::Deny,
             format!("permission mode `plan` does not allow {what}"),
         ),
-        (_, Harm::Edits(what) | Harm::Any(what)) => {
-            (Effect::Ask, format!("{what} needs permission"))
+        (_, ActionHarm::Edits(what) | ActionHarm::Any(what)) => {
+            (PermissionEffect::Ask, format!("{what} needs permission"))
         }
     };
     let by = match mode {
@@ -67,12 +67,12 @@ pub(super) fn decide(mode: PermissionMode, action: &ToolAction, roots: &[PathBuf
     Decision::new(effect, by, reason)
 }
 
-fn harm(action: &ToolAction, roots: &[PathBuf]) -> Harm {
+fn harm(action: &ToolAction, roots: &[PathBuf]) -> ActionHarm {
     if action.command.is_some() {
-        return Harm::Any("running a command");
+        return ActionHarm::Any("running a command");
     }
     if action.mcp_server.is_some() {
-        return Harm::Any("calling a tool of an MCP server");
+        return ActionHarm::Any("calling a tool of an MCP server");
     }
     // A call that only thinks may mention any file; other calls may act on it.
     let is_idle = matches!(action.kind, ToolKind::Think | ToolKind::Ask);
@@ -84,25 +84,25 @@ fn harm(action: &ToolAction, roots: &[PathBuf]) -> Harm {
         ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Ask
             if action.shows_diff =>
         {
-            Harm::Any("changing a file under another name")
+            ActionHarm::Any("changing a file under another name")
         }
-        ToolKind::Search if goes_online(action) => Harm::Any("searching the web"),
+        ToolKind::Search if goes_online(action) => ActionHarm::Any("searching the web"),
         // Whoever does not say where searches here.
-        ToolKind::Think | ToolKind::Ask | ToolKind::Search if is_inside => Harm::None,
-        ToolKind::Search => Harm::Any("searching outside the workspace"),
-        ToolKind::Read if is_known => Harm::None,
-        ToolKind::Read if is_inside => Harm::Any("reading a file that it does not name"),
-        ToolKind::Read => Harm::Any("reading outside the workspace"),
+        ToolKind::Think | ToolKind::Ask | ToolKind::Search if is_inside => ActionHarm::None,
+        ToolKind::Search => ActionHarm::Any("searching outside the workspace"),
+        ToolKind::Read if is_known => ActionHarm::None,
+        ToolKind::Read if is_inside => ActionHarm::Any("reading a file that it does not name"),
+        ToolKind::Read => ActionHarm::Any("reading outside the workspace"),
         ToolKind::Edit | ToolKind::Move if is_known && is_powerful(action, roots) => {
-            Harm::Any("changing a file that decides what is run or allowed")
+            ActionHarm::Any("changing a file that decides what is run or allowed")
         }
-        ToolKind::Edit if is_known => Harm::Edits("changing a file"),
-        ToolKind::Move if is_known => Harm::Edits("moving a file"),
+        ToolKind::Edit if is_known => ActionHarm::Edits("changing a file"),
+        ToolKind::Move if is_known => ActionHarm::Edits("moving a file"),
         ToolKind::Edit | ToolKind::Move if is_inside => {
-            Harm::Any("changing a file that it does not name")
+            ActionHarm::Any("changing a file that it does not name")
         }
-        ToolKind::Edit | ToolKind::Move => Harm::Any("changing a file outside the workspace"),
-        kind => Harm::Any(deed_in_words(kind)),
+        ToolKind::Edit | ToolKind::Move => ActionHarm::Any("changing a file outside the workspace"),
+        kind => ActionHarm::Any(deed_in_words(kind)),
     }
 }
 
@@ -129,7 +129,7 @@ fn goes_online(action: &ToolAction) -> bool {
 
 fn is_powerful(action: &ToolAction, roots: &[PathBuf]) -> bool {
     let is_powerful = |path: &PathBuf| {
-        let path = super::place::resolved(path).unwrap_or_else(|| path.clone());
+        let path = super::resolved_path::resolved(path).unwrap_or_else(|| path.clone());
         let below = roots.iter().filter_map(|root| path.strip_prefix(root).ok());
         let mut parts = below.flat_map(std::path::Path::components);
         parts.any(|part| {

@@ -3,11 +3,11 @@
 use lapidary_json::Token;
 use lapidary_vocab::{Json, Text};
 
-use super::Effect;
+use super::PermissionEffect;
 
 /// The option that says what was decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct OptionChoice {
     /// Its id, as the agent spelt it.
     pub option_id: Text,
     /// What the reader of a decision should know: the option says more than was decided.
@@ -18,22 +18,22 @@ pub struct Choice {
 /// `allow_always` more often than not. Of two of a kind the first is taken.
 ///
 /// `allow_always` is never picked: the agent decides what it covers, and does not ask again. `reject_always` is picked only where
-/// nothing else says it, and with a note. None if the agent offers nothing that says it, and for [`Effect::Ask`]. A caller who gets none
+/// nothing else says it, and with a note. None if the agent offers nothing that says it, and for [`PermissionEffect::Ask`]. A caller who gets none
 /// for a refusal answers with an error, which is all that is left to say, and cancels the turn: an agent that offers no way to refuse
 /// may go on otherwise.
-pub fn choose(options: &Json, effect: Effect) -> Option<Choice> {
+pub fn choose(options: &Json, effect: PermissionEffect) -> Option<OptionChoice> {
     let picked = |kind, note| {
         let mut options = options.token().elements();
         let option_id = options.find_map(|option| option_id(option, kind))?;
-        Some(Choice { option_id, note })
+        Some(OptionChoice { option_id, note })
     };
     match effect {
-        Effect::Allow => picked("allow_once", None),
-        Effect::Deny => picked("reject_once", None).or_else(|| {
+        PermissionEffect::Allow => picked("allow_once", None),
+        PermissionEffect::Deny => picked("reject_once", None).or_else(|| {
             let note = "the agent offers no other way to refuse, and will not ask again";
             picked("reject_always", Some(note))
         }),
-        Effect::Ask => None,
+        PermissionEffect::Ask => None,
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(kinds: &[&str], effect: Effect, expected: Option<(&str, bool)>) {
+    fn check(kinds: &[&str], effect: PermissionEffect, expected: Option<(&str, bool)>) {
         let chosen = choose(&options(kinds), effect);
         let chosen = chosen.map(|choice| (choice.option_id.to_string(), choice.note.is_some()));
         let expected = expected.map(|(id, noted)| (id.to_owned(), noted));
@@ -81,12 +81,28 @@ mod tests {
     #[test]
     fn options_are_chosen_by_kind() {
         let gemini = ["allow_always", "allow_once", "reject_once"];
-        check(&gemini, Effect::Allow, Some(("allow_once-1", false)));
-        check(&gemini, Effect::Deny, Some(("reject_once-2", false)));
-        check(&gemini, Effect::Ask, None);
+        check(
+            &gemini,
+            PermissionEffect::Allow,
+            Some(("allow_once-1", false)),
+        );
+        check(
+            &gemini,
+            PermissionEffect::Deny,
+            Some(("reject_once-2", false)),
+        );
+        check(&gemini, PermissionEffect::Ask, None);
         let qwen = ["allow_once", "allow_once", "reject_once"];
-        check(&qwen, Effect::Allow, Some(("allow_once-0", false)));
-        check(&["allow_always", "reject_once"], Effect::Allow, None);
+        check(
+            &qwen,
+            PermissionEffect::Allow,
+            Some(("allow_once-0", false)),
+        );
+        check(
+            &["allow_always", "reject_once"],
+            PermissionEffect::Allow,
+            None,
+        );
         let only = |kinds| only_always(&options(kinds)).map(|id| id.to_string());
         assert_eq!(
             only(&["reject_once", "allow_always"]).as_deref(),
@@ -96,12 +112,16 @@ mod tests {
         assert_eq!(only(&["allow_for_a_while"]), None);
         check(
             &["reject_always", "allow_once"],
-            Effect::Deny,
+            PermissionEffect::Deny,
             Some(("reject_always-0", true)),
         );
-        check(&["allow_once"], Effect::Deny, None);
-        check(&["allow_for_a_while", "reject_once"], Effect::Allow, None);
-        check(&[], Effect::Deny, None);
+        check(&["allow_once"], PermissionEffect::Deny, None);
+        check(
+            &["allow_for_a_while", "reject_once"],
+            PermissionEffect::Allow,
+            None,
+        );
+        check(&[], PermissionEffect::Deny, None);
     }
 
     #[test]
@@ -114,7 +134,7 @@ mod tests {
             "null",
         ] {
             let options: Json = serde_json::from_str(options).unwrap();
-            assert_eq!(choose(&options, Effect::Allow), None);
+            assert_eq!(choose(&options, PermissionEffect::Allow), None);
         }
     }
 }

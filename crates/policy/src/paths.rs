@@ -7,11 +7,11 @@ use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::ToolKind;
 use lapidary_vocab::{Json, Text};
 
+use super::argument_names::word;
+use super::argument_roles::{self, ArgumentRole};
 use super::patch;
-use super::place;
-use super::shapes::{self, Role};
+use super::resolved_path;
 use super::shell::{NamedFiles, unbraced};
-use super::words::word;
 
 /// Files of one call that are looked at. A rule for all of them could not be sure of more.
 const MOST_PATHS: usize = 4096;
@@ -50,7 +50,7 @@ pub(super) struct CallPaths {
 }
 
 /// Collects paths, absolute and each once.
-pub(super) struct Paths<'a> {
+pub(super) struct PathList<'a> {
     dir: &'a Path,
     found: Vec<PathBuf>,
     possible: Vec<PathBuf>,
@@ -69,7 +69,7 @@ pub(super) struct Paths<'a> {
     is_written: bool,
 }
 
-impl<'a> Paths<'a> {
+impl<'a> PathList<'a> {
     pub(super) fn new(dir: &'a Path) -> Self {
         Self {
             dir,
@@ -120,21 +120,23 @@ impl<'a> Paths<'a> {
     fn of_members(&mut self, object: Token<'_>, depth: usize) {
         for (name, value) in object.members() {
             let word = word(name);
-            self.is_written |= shapes::is_written(&word) && !value.is_null();
-            match shapes::role(&word) {
-                Role::File => self.of_value(value, depth),
-                Role::End if self.has_ends => self.of_value(value, depth),
-                Role::Changes => {
+            self.is_written |= argument_roles::is_written(&word) && !value.is_null();
+            match argument_roles::role(&word) {
+                ArgumentRole::File => self.of_value(value, depth),
+                ArgumentRole::End if self.has_ends => self.of_value(value, depth),
+                ArgumentRole::Changes => {
                     self.is_written |= matches!(value.kind(), TokenKind::Array | TokenKind::Object);
                     self.is_shown |= inside(value).next().is_some();
                     self.of_steps(value, depth);
                     self.of_changes(value, depth);
                 }
-                Role::Steps => self.of_steps(value, depth),
-                Role::Address => self.of_addresses(value),
-                Role::Content => self.of_inner(value, depth, false),
-                Role::Wrapper | Role::End | Role::Pattern => self.of_inner(value, depth, true),
-                Role::Other => {
+                ArgumentRole::Steps => self.of_steps(value, depth),
+                ArgumentRole::Address => self.of_addresses(value),
+                ArgumentRole::Content => self.of_inner(value, depth, false),
+                ArgumentRole::Wrapper | ArgumentRole::End | ArgumentRole::Pattern => {
+                    self.of_inner(value, depth, true)
+                }
+                ArgumentRole::Other => {
                     self.of_key(name);
                     self.of_inner(value, depth, true);
                 }
@@ -189,7 +191,7 @@ impl<'a> Paths<'a> {
                 self.add_possible(&pattern);
                 continue;
             }
-            let (files, is_all) = place::matches(self.dir, &pattern);
+            let (files, is_all) = resolved_path::matches(self.dir, &pattern);
             self.is_full |= !is_all;
             for file in files {
                 self.add_possible(&file.to_string_lossy());
@@ -199,7 +201,7 @@ impl<'a> Paths<'a> {
 
     /// The files that a command line names.
     pub(super) fn of_command(&mut self, line: &str) {
-        let files = NamedFiles::of(line);
+        let files = NamedFiles::find(line);
         let directories = files.directories.iter().take(MOST_DIRECTORIES);
         let mut all = vec![String::new()];
         all.extend(directories.map(|directory| format!("{directory}/")));
@@ -323,7 +325,7 @@ impl<'a> Paths<'a> {
     fn add_possible(&mut self, text: &str) {
         for path in possible(text, self.dir) {
             self.is_full |= self.possible.len() >= MOST_PATHS;
-            if !self.is_full && self.is_new(&path) {
+            if !self.is_full && self.insert_path(&path) {
                 self.possible.push(path);
             }
         }
@@ -334,7 +336,7 @@ impl<'a> Paths<'a> {
             return;
         }
         let path = absolute(path, self.dir);
-        if !self.is_new(&path) {
+        if !self.insert_path(&path) {
             return;
         }
         if self.found.len() >= MOST_PATHS {
@@ -345,7 +347,7 @@ impl<'a> Paths<'a> {
     }
 
     /// True the first time. Most calls are about one file, and a few are compared faster than hashed.
-    fn is_new(&mut self, path: &Path) -> bool {
+    fn insert_path(&mut self, path: &Path) -> bool {
         let known = self.found.iter().chain(&self.possible);
         if self.found.len() + self.possible.len() < FEW_PATHS {
             return !known.into_iter().any(|it| it == path);

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use lapidary_vocab::event::ToolKind;
 
 use super::glob::{self, PathGlob};
-use super::host::{Host, HostPattern};
-use super::reach::{self, Reach};
-use super::shell::{self, CommandLine, Part};
-use super::{Effect, ToolAction};
+use super::host::{CallHost, HostPattern};
+use super::host_reach::{self, HostReach};
+use super::shell::{self, CommandLine, CommandPart};
+use super::{PermissionEffect, ToolAction};
 
 /// Who wrote a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Origin {
+pub enum RuleOrigin {
     /// The user, on the command line: it comes before every other.
     Flag,
     /// A project. It can only narrow what the user's rules and mode say.
@@ -27,13 +27,13 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// What becomes of the action.
-    pub then: Effect,
+    pub then: PermissionEffect,
     /// Why, in words for the agent.
     pub reason: Option<String>,
     /// Where it stands, such as `lapidary.toml:12` or `--deny 'execute'`.
     pub name: String,
     /// Who wrote it.
-    pub origin: Origin,
+    pub origin: RuleOrigin,
     /// The actions that the rule is about.
     pub about: RuleSubject,
 }
@@ -103,7 +103,7 @@ impl Rules {
     /// Says that a project wrote them. It is named by its file alone: everybody who works on it has it elsewhere.
     pub fn become_projects(&mut self) {
         for rule in &mut self.0 {
-            rule.origin = Origin::Project;
+            rule.origin = RuleOrigin::Project;
             if let Some((_, name)) = rule.name.rsplit_once('/') {
                 rule.name = name.to_owned();
             }
@@ -133,26 +133,26 @@ impl<'a> IntoIterator for &'a Rules {
 
 /// An action, or one command of it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step<'a> {
+pub(super) struct ActionStep<'a> {
     pub(super) action: &'a ToolAction,
     /// The line and the simple command in it, if it runs one.
-    pub(super) command: Option<(&'a CommandLine, &'a Part)>,
+    pub(super) command: Option<(&'a CommandLine, &'a CommandPart)>,
 }
 
 /// How a rule is about a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Match<'a> {
+pub(super) enum RuleMatch<'a> {
     /// It says so.
     Certain,
     /// It cannot be told, and the rule refuses or asks: it counts as matched.
-    Presumed(Presumption<'a>),
+    Presumed(MatchPresumption<'a>),
     /// The rule is about commands, and only a running shell knows the command: the user has to be asked.
     Unreadable,
 }
 
 /// Why a rule counts as matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Presumption<'a> {
+pub(super) enum MatchPresumption<'a> {
     /// The call names no file.
     NoFile,
     /// It is about more files than are looked at.
@@ -168,10 +168,10 @@ pub(super) enum Presumption<'a> {
     /// It does not show every host.
     HiddenHost,
     /// A host of the rule stands where no address is expected, or in a call that may do anything.
-    PossibleHost(&'a Host),
+    PossibleHost(&'a CallHost),
 }
 
-impl fmt::Display for Presumption<'_> {
+impl fmt::Display for MatchPresumption<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoFile => f.write_str("the call does not say which file it is about"),
@@ -204,9 +204,9 @@ impl Rule {
 
     /// Whether the rule is about this, and how. A rule that allows must be sure of all of it; for one that refuses or asks, any part
     /// is enough, and what it cannot see is presumed.
-    pub(super) fn matching<'a>(&self, step: Step<'a>) -> Option<Match<'a>> {
+    pub(super) fn matching<'a>(&self, step: ActionStep<'a>) -> Option<RuleMatch<'a>> {
         let about = &self.about;
-        let is_sure = self.then == Effect::Allow;
+        let is_sure = self.then == PermissionEffect::Allow;
         let is_of_kind = about.kinds.is_empty() || kinds_match(&about.kinds, step.action, is_sure);
         let is_of_tool = (about.tools.is_empty()
             || tool_matches(&about.tools, step.action, is_sure))
@@ -219,32 +219,32 @@ impl Rule {
             return self.command_of_kind(step);
         }
         let command = if about.commands.is_empty() {
-            Match::Certain
+            RuleMatch::Certain
         } else {
             command_matches(&about.commands, step, is_sure)?
         };
         let file = match about.paths.as_slice() {
-            [] => Match::Certain,
-            globs if is_sure => covered(globs, step.action).then_some(Match::Certain)?,
-            globs => Match::of_files(globs, &about.kinds, is_of_kind, step.action)?,
+            [] => RuleMatch::Certain,
+            globs if is_sure => covered(globs, step.action).then_some(RuleMatch::Certain)?,
+            globs => RuleMatch::of_files(globs, &about.kinds, is_of_kind, step.action)?,
         };
         let host = match about.hosts.as_slice() {
-            [] => Match::Certain,
+            [] => RuleMatch::Certain,
             hosts if is_sure => {
-                reaches_only(hosts, &about.kinds, step.action).then_some(Match::Certain)?
+                reaches_only(hosts, &about.kinds, step.action).then_some(RuleMatch::Certain)?
             }
-            hosts => Match::of_hosts(hosts, is_of_kind, step)?,
+            hosts => RuleMatch::of_hosts(hosts, is_of_kind, step)?,
         };
         let mut unsure = [command, file, host].into_iter();
         Some(
             unsure
-                .find(|it| *it != Match::Certain)
-                .unwrap_or(Match::Certain),
+                .find(|it| *it != RuleMatch::Certain)
+                .unwrap_or(RuleMatch::Certain),
         )
     }
 
     /// How a rule about all deletions, or all moves, is about a command.
-    fn command_of_kind<'a>(&self, step: Step<'a>) -> Option<Match<'a>> {
+    fn command_of_kind<'a>(&self, step: ActionStep<'a>) -> Option<RuleMatch<'a>> {
         let patterns = self.commands_of_kinds();
         let is_any = !patterns.is_empty();
         is_any.then(|| command_matches(&patterns, step, false))?
@@ -253,7 +253,7 @@ impl Rule {
     /// Commands that the rule is about although it is not about commands. None if it allows: then it has to be sure.
     pub(super) fn commands_of_kinds(&self) -> Vec<&'static str> {
         let about = &self.about;
-        if self.then == Effect::Allow || about.is_narrow() {
+        if self.then == PermissionEffect::Allow || about.is_narrow() {
             return Vec::new();
         }
         let commands = about.kinds.iter().flat_map(shell::commands_of);
@@ -281,7 +281,7 @@ fn is_file_kind(kind: &ToolKind) -> bool {
     matches!(kind, Read | Edit | Delete | Move)
 }
 
-impl<'a> Match<'a> {
+impl<'a> RuleMatch<'a> {
     /// How a rule that refuses is about the files of a call. `is_of_kind` says whether it is about its kind.
     fn of_files(
         globs: &[PathGlob],
@@ -300,41 +300,41 @@ impl<'a> Match<'a> {
             return None;
         }
         if action.has_unseen_paths {
-            return Some(Self::Presumed(Presumption::TooManyFiles));
+            return Some(Self::Presumed(MatchPresumption::TooManyFiles));
         }
         if let Some(path) = touched(&action.paths) {
             return Some(if is_of_kind {
                 Self::Certain
             } else {
-                Self::Presumed(Presumption::UnknownKind(path))
+                Self::Presumed(MatchPresumption::UnknownKind(path))
             });
         }
         let reads = kinds.is_empty() || kinds.contains(&ToolKind::Read);
         let read = || touched(&action.read_paths).filter(|_| reads);
         if let Some(path) = touched(&action.possible_paths).or_else(read) {
-            return Some(Self::Presumed(Presumption::PossibleFile(path)));
+            return Some(Self::Presumed(MatchPresumption::PossibleFile(path)));
         }
         if let Some(path) = emptied(globs, action).filter(|_| is_of_kind) {
-            return Some(Self::Presumed(Presumption::Directory(path)));
+            return Some(Self::Presumed(MatchPresumption::Directory(path)));
         }
         let is_unnamed = action.paths.is_empty() && !is_command;
         let is_about_files = (is_of_kind && works_on_files(action)) || says_nothing(action);
-        (is_unnamed && is_about_files).then_some(Self::Presumed(Presumption::NoFile))
+        (is_unnamed && is_about_files).then_some(Self::Presumed(MatchPresumption::NoFile))
     }
 }
 
-impl<'a> Match<'a> {
+impl<'a> RuleMatch<'a> {
     /// How a rule that refuses is about the hosts of a call. `is_of_kind` says whether it is about its kind.
-    fn of_hosts(hosts: &[HostPattern], is_of_kind: bool, step: Step<'a>) -> Option<Self> {
+    fn of_hosts(hosts: &[HostPattern], is_of_kind: bool, step: ActionStep<'a>) -> Option<Self> {
         let action = step.action;
         let named = &action.hosts;
-        let touched = |named: &'a [Host]| {
+        let touched = |named: &'a [CallHost]| {
             let mut named = named.iter();
             named.find(|host| hosts.iter().any(|pattern| pattern.touches(host)))
         };
         let may_do_anything = action.command.is_some() || action.mcp_server.is_some();
-        let reach = Reach::of(&action.kind, action.tool.as_deref().unwrap_or_default());
-        let is_open = may_do_anything || reach == Reach::Unknown;
+        let reach = HostReach::from_tool(&action.kind, action.tool.as_deref().unwrap_or_default());
+        let is_open = may_do_anything || reach == HostReach::Unknown;
         if !is_of_kind && !is_open {
             return None;
         }
@@ -342,35 +342,35 @@ impl<'a> Match<'a> {
             return Some(if is_of_kind {
                 Self::Certain
             } else {
-                Self::Presumed(Presumption::PossibleHost(host))
+                Self::Presumed(MatchPresumption::PossibleHost(host))
             });
         }
-        if !is_open && reach == Reach::None {
+        if !is_open && reach == HostReach::None {
             return None;
         }
         let possible = touched(&named.possible).or_else(|| touched(&named.mentioned));
         if let Some(host) = possible {
-            return Some(Self::Presumed(Presumption::PossibleHost(host)));
+            return Some(Self::Presumed(MatchPresumption::PossibleHost(host)));
         }
         if named.is_hidden {
-            return Some(Self::Presumed(Presumption::HiddenHost));
+            return Some(Self::Presumed(MatchPresumption::HiddenHost));
         }
         if let Some((line, _)) = step.command {
             return line.is_unreadable().then_some(Self::Unreadable);
         }
-        let is_fetch = is_of_kind && reach == Reach::Fetches;
+        let is_fetch = is_of_kind && reach == HostReach::Fetches;
         let is_silent = named.is_empty() && (is_fetch || says_nothing(action));
-        is_silent.then_some(Self::Presumed(Presumption::NoHost))
+        is_silent.then_some(Self::Presumed(MatchPresumption::NoHost))
     }
 }
 
 /// Whether a call fetches, and only from hosts of these. A tool that may do anything counts if the rule names its kind; a command never
 /// does: its words do not say what it reaches.
 fn reaches_only(hosts: &[HostPattern], kinds: &[ToolKind], action: &ToolAction) -> bool {
-    let covers = |host: &Host| hosts.iter().any(|pattern| pattern.covers(host));
+    let covers = |host: &CallHost| hosts.iter().any(|pattern| pattern.covers(host));
     let fetches = |kind: &ToolKind| {
         matches!(kind, ToolKind::Fetch | ToolKind::Browse)
-            || (reach::is_open(kind) && kinds.contains(kind))
+            || (host_reach::is_open(kind) && kinds.contains(kind))
     };
     let named = &action.hosts;
     let mut all = named.named.iter().chain(&named.possible);
@@ -476,9 +476,9 @@ fn server_matches(servers: &[String], action: &ToolAction, is_sure: bool) -> boo
 
 fn command_matches<'a>(
     patterns: &[impl AsRef<str>],
-    step: Step<'a>,
+    step: ActionStep<'a>,
     is_sure: bool,
-) -> Option<Match<'a>> {
+) -> Option<RuleMatch<'a>> {
     let (line, part) = step.command?;
     if is_sure {
         let is_allowed = |pattern: &str| {
@@ -488,7 +488,7 @@ fn command_matches<'a>(
         };
         let mut patterns = patterns.iter().map(AsRef::as_ref);
         let is_allowed = !step.action.is_unclear && patterns.any(is_allowed);
-        return is_allowed.then_some(Match::Certain);
+        return is_allowed.then_some(RuleMatch::Certain);
     }
     let suspects = part.suspects();
     let mut patterns = patterns.iter().map(AsRef::as_ref);
@@ -497,9 +497,9 @@ fn command_matches<'a>(
             || suspects.iter().any(|suspect| says(pattern, suspect))
     });
     if is_said {
-        return Some(Match::Certain);
+        return Some(RuleMatch::Certain);
     }
-    line.is_unreadable().then_some(Match::Unreadable)
+    line.is_unreadable().then_some(RuleMatch::Unreadable)
 }
 
 /// `git diff *` is `git diff` with or without arguments, and not `git difftool`.

@@ -14,9 +14,9 @@ const ARGUMENTS: [&str; 4] = ["server", "serverName", "server_name", "mcpServer"
 
 /// The MCP servers that were passed to an agent.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Servers(Vec<String>);
+pub(super) struct McpServers(Vec<String>);
 
-impl Servers {
+impl McpServers {
     /// Takes in servers of a session: objects with a `name`.
     pub(super) fn passed(&mut self, servers: &[Json]) {
         for server in servers {
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_server_that_was_passed_is_known_by_the_names_of_its_tools() {
-        let mut servers = Servers::default();
+        let mut servers = McpServers::default();
         let passed = |name: &str| Json::object([("name", Json::from_value(&name))]);
         servers.passed(&[passed("vault"), passed("my"), passed("my server")]);
         for (tool, input, expected) in [

@@ -2,7 +2,7 @@
 //!
 //! To allow, a line must be understood: it is cut into its simple commands, and one that holds anything that a shell would act on
 //! (substitutions, variables, redirections, groups, escapes, quotes without an end) is not *plain*. To refuse, a guess is enough:
-//! [`Suspects`] has every command that may hide in a line, and [`NamedFiles`] every file that it may be about.
+//! [`SuspectCommands`] has every command that may hide in a line, and [`NamedFiles`] every file that it may be about.
 
 mod braces;
 #[cfg(test)]
@@ -22,7 +22,7 @@ pub(super) use braces::unbraced;
 pub(super) use kinds::commands_of;
 pub(super) use requests::command_words;
 pub use suspects::may_configure_git;
-pub(super) use suspects::{NamedFiles, Suspects};
+pub(super) use suspects::{NamedFiles, SuspectCommands};
 
 /// Redirections that write nothing anybody keeps.
 const HARMLESS: [&str; 3] = ["2>&1", "2>/dev/null", ">/dev/null"];
@@ -31,30 +31,30 @@ const HARMLESS: [&str; 3] = ["2>&1", "2>/dev/null", ">/dev/null"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CommandLine {
     pub(super) whole: String,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<CommandPart>,
     is_unreadable: OnceCell<bool>,
 }
 
 /// One simple command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct CommandPart {
     pub(super) text: String,
     /// True if a shell would run exactly this and nothing else.
     pub(super) is_plain: bool,
     suspects: OnceCell<Vec<String>>,
 }
 
-impl Part {
+impl CommandPart {
     /// The commands that may hide in it.
     pub(super) fn suspects(&self) -> &[String] {
-        let suspects = || Suspects::of(&self.text).commands;
+        let suspects = || SuspectCommands::find(&self.text).commands;
         self.suspects.get_or_init(suspects)
     }
 }
 
 impl CommandLine {
-    pub(super) fn of(line: &str) -> Self {
-        let mut parts = Cutter::default().cut(line);
+    pub(super) fn parse(line: &str) -> Self {
+        let mut parts = LineCutter::default().cut(line);
         if parts.iter().any(|part| !part.is_plain) {
             let more = overlooked(line, &parts);
             parts.extend(more);
@@ -68,19 +68,19 @@ impl CommandLine {
 
     /// Whether only a running shell knows what some of it runs.
     pub(super) fn is_unreadable(&self) -> bool {
-        let is_unreadable = || Suspects::of(&self.whole).is_unreadable;
+        let is_unreadable = || SuspectCommands::find(&self.whole).is_unreadable;
         *self.is_unreadable.get_or_init(is_unreadable)
     }
 }
 
 /// Commands that only a look at the whole line shows: where it was cut, a shell may read on (`$(2>&1 rm x)`).
-fn overlooked(line: &str, parts: &[Part]) -> Vec<Part> {
-    let known: HashSet<&String> = parts.iter().flat_map(Part::suspects).collect();
+fn overlooked(line: &str, parts: &[CommandPart]) -> Vec<CommandPart> {
+    let known: HashSet<&String> = parts.iter().flat_map(CommandPart::suspects).collect();
     let commands = suspects::simple_commands(line).into_iter();
     let more = commands.filter(|command| !known.contains(command));
-    more.map(|text| Part {
+    more.map(|text| CommandPart {
         text,
-        ..Part::default()
+        ..CommandPart::default()
     })
     .collect()
 }
@@ -91,14 +91,14 @@ pub(super) fn has_operators(text: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Cutter {
-    parts: Vec<Part>,
+struct LineCutter {
+    parts: Vec<CommandPart>,
     text: String,
     is_odd: bool,
 }
 
-impl Cutter {
-    fn cut(mut self, line: &str) -> Vec<Part> {
+impl LineCutter {
+    fn cut(mut self, line: &str) -> Vec<CommandPart> {
         let mut rest = line;
         while let Some(letter) = rest.chars().next() {
             let taken = match letter {
@@ -124,7 +124,7 @@ impl Cutter {
         }
         self.end();
         if self.parts.is_empty() {
-            self.parts.push(Part::default());
+            self.parts.push(CommandPart::default());
         }
         self.parts
     }
@@ -173,7 +173,7 @@ impl Cutter {
         if text.is_empty() && !is_odd {
             return;
         }
-        self.parts.push(Part {
+        self.parts.push(CommandPart {
             text: text.to_owned(),
             is_plain: !is_odd,
             suspects: OnceCell::new(),
@@ -222,7 +222,7 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expected: &[(&str, bool)]) {
-        let parts = Cutter::default().cut(line);
+        let parts = LineCutter::default().cut(line);
         let parts: Vec<_> = parts
             .iter()
             .map(|part| (part.text.as_str(), part.is_plain))
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_command_that_the_cuts_hide_is_a_part_of_its_own() {
-        let parts = CommandLine::of("x=$(2>&1 /bin/rm y)").parts;
+        let parts = CommandLine::parse("x=$(2>&1 /bin/rm y)").parts;
         assert!(
             parts
                 .iter()

@@ -8,11 +8,11 @@ use lapidary_vocab::event::{PermissionRequest, ToolInvocation, ToolKind};
 use lapidary_vocab::{Body, Event, Json, Text};
 
 use super::ToolAction;
-use super::command::{Command, RAW};
+use super::command::{RAW, ShellCommand};
+use super::host_reach::HostReach;
 use super::hosts::{CallHosts, HostSources};
-use super::paths::{self, Paths};
-use super::reach::Reach;
-use super::servers::Servers;
+use super::paths::{self, PathList};
+use super::servers::McpServers;
 
 /// Calls that are remembered. Whoever has more of them open than that floods us.
 const MOST_CALLS: usize = 4096;
@@ -38,7 +38,7 @@ impl ToolAction {
     /// What a call of a tool would do. `content` is what the agent shows beside it (`acp.toolContent`), in which diffs name
     /// files; relative paths count from `dir`, where the agent works.
     pub fn of_call(call: &ToolInvocation, content: Option<&Json>, dir: &Path) -> Self {
-        Told::of_call(call, content, dir, &Servers::default()).action
+        ToldCall::of_call(call, content, dir, &McpServers::default()).action
     }
 
     /// What a request for permission is about, as far as it says. Where the call itself was heard of, [`ToolActions`] knows more.
@@ -66,7 +66,7 @@ impl ToolAction {
 
     /// The same, with the hosts that its command names, and the files from `dir`, where it runs.
     pub fn with_files_of_command(mut self, dir: &Path) -> Self {
-        let mut paths = Paths::new(dir);
+        let mut paths = PathList::new(dir);
         if let Some(command) = &self.command {
             paths.of_command(command);
             self.hosts.of_command(command);
@@ -96,27 +96,28 @@ impl ToolAction {
 
 /// What an event tells of a call.
 #[derive(Debug, Clone)]
-struct Told {
+struct ToldCall {
     action: ToolAction,
     /// The command as arguments have it, in a shape that is known: not the title of the call.
     certain: Option<String>,
 }
 
-impl Told {
+impl ToldCall {
     fn of_call(
         call: &ToolInvocation,
         content: Option<&Json>,
         dir: &Path,
-        servers: &Servers,
+        servers: &McpServers,
     ) -> Self {
         let tool = call.tool_name.to_str().into_owned();
         let title = call.title.as_ref().map(|title| title.to_str().into_owned());
-        let mut paths = Paths::new(dir);
+        let mut paths = PathList::new(dir);
         paths.of_input(call.input.token(), &tool, &call.kind);
         paths.of_texts(&call.locations);
         paths.of_content(content);
-        let command = Command::of(&call.kind, call.input.token(), title.as_deref());
-        let is_certain = |command: &&Command| !command.is_title && !command.is_unclear;
+        let command =
+            ShellCommand::from_arguments(&call.kind, call.input.token(), title.as_deref());
+        let is_certain = |command: &&ShellCommand| !command.is_title && !command.is_unclear;
         let certain = command.as_ref().filter(is_certain);
         let certain = certain.map(|command| command.line.clone());
         match (&command, &title) {
@@ -126,13 +127,13 @@ impl Told {
         }
         let paths = paths.all();
         let mcp_server = servers.of_call(&tool, call.input.token());
-        let reach = Reach::of(&call.kind, &tool);
-        let hosts = CallHosts::of(HostSources {
+        let reach = HostReach::from_tool(&call.kind, &tool);
+        let hosts = CallHosts::from_call(HostSources {
             input: call.input.token(),
             title: title.as_deref(),
             command: command.as_ref().map(|command| command.line.as_str()),
-            is_fetch: reach == Reach::Fetches,
-            may_reach: reach != Reach::None || mcp_server.is_some(),
+            is_fetch: reach == HostReach::Fetches,
+            may_reach: reach != HostReach::None || mcp_server.is_some(),
         });
         let action = ToolAction {
             is_unclear: command.as_ref().is_some_and(|command| command.is_unclear),
@@ -156,7 +157,7 @@ impl Told {
         request: &PermissionRequest,
         event: &Event,
         dir: &Path,
-        servers: &Servers,
+        servers: &McpServers,
     ) -> Self {
         let extensions = &event.base.extensions;
         let mut call = called(request);
@@ -214,9 +215,9 @@ pub struct ToolActions {
     /// Where sessions work, as far as that is known.
     places: BTreeMap<String, PathBuf>,
     /// MCP servers that were passed to the agent.
-    servers: Servers,
+    servers: McpServers,
     /// Under their session and id.
-    calls: BTreeMap<(String, String), Told>,
+    calls: BTreeMap<(String, String), ToldCall>,
 }
 
 impl ToolActions {
@@ -225,7 +226,7 @@ impl ToolActions {
         Self {
             dir: dir.into(),
             places: BTreeMap::new(),
-            servers: Servers::default(),
+            servers: McpServers::default(),
             calls: BTreeMap::new(),
         }
     }
@@ -275,7 +276,7 @@ impl ToolActions {
                 });
                 let given = odd.as_ref().unwrap_or(call);
                 let dir = self.dir_of(event.base.session_id.as_ref());
-                let mut told = Told::of_call(given, content, dir, &self.servers);
+                let mut told = ToldCall::of_call(given, content, dir, &self.servers);
                 let key = key(event, &call.call_id);
                 if let Some(before) = self.calls.get(&key) {
                     told.also(before);
@@ -290,7 +291,7 @@ impl ToolActions {
                 let known = call.and_then(|call| self.calls.get(&key(event, call)));
                 Some(match known {
                     Some(known) => known.action.clone(),
-                    None => Told::of_nameless(request, event, dir, &self.servers).action,
+                    None => ToldCall::of_nameless(request, event, dir, &self.servers).action,
                 })
             }
             Body::SessionInit(init) => {
@@ -306,12 +307,12 @@ impl ToolActions {
     }
 
     /// What is known about a call that has not ended.
-    pub fn of(&self, session: Option<&Text>, call: &Text) -> Option<&ToolAction> {
+    pub fn action_for(&self, session: Option<&Text>, call: &Text) -> Option<&ToolAction> {
         let told = self.calls.get(&named(session, call));
         told.map(|told| &told.action)
     }
 
-    fn keep(&mut self, key: (String, String), told: Told) {
+    fn keep(&mut self, key: (String, String), told: ToldCall) {
         if self.calls.len() >= MOST_CALLS && !self.calls.contains_key(&key) {
             self.calls.pop_first();
         }

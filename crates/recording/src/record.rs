@@ -37,15 +37,15 @@ use crate::{
     Manifest, RecordError, RecordedEnd, Recorder, RecordingOptions, STDERR, STDIN, STDOUT, UNKNOWN,
     fresh_run, spoken,
 };
-use tape::Tape;
-use watch::{Copier, Watch};
+use tape::SharedTape;
+use watch::{CaptureWatch, OutputCopier};
 
 /// How many pieces may wait for a slow reader. More wait in the recording itself.
 const PIECES: usize = 4;
 
 /// What is to be recorded.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct CaptureRequest {
     /// What the recording is called.
     pub run: String,
     /// What the program is called.
@@ -62,7 +62,7 @@ pub struct Request {
 
 /// Something that the program wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum CapturedPiece {
     /// To stdout.
     Out(Vec<u8>),
     /// To stderr.
@@ -71,7 +71,7 @@ pub enum Piece {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
+pub struct CaptureResult {
     /// Where the recording is.
     pub directory: PathBuf,
     /// How the program ended. Unknown if its supervisor was lost.
@@ -97,17 +97,17 @@ pub enum TakeError {
 
 /// A recording that is being made. Dropping it ends the program.
 #[derive(Debug)]
-pub struct Take {
-    pieces: mpsc::Receiver<Piece>,
+pub struct RunningCapture {
+    pieces: mpsc::Receiver<CapturedPiece>,
     stopper: StopHandle,
-    /// None only after [`Take::finish`].
-    thread: Option<JoinHandle<Result<Taken, TakeError>>>,
+    /// None only after [`RunningCapture::finish`].
+    thread: Option<JoinHandle<Result<CaptureResult, TakeError>>>,
 }
 
-impl Take {
+impl RunningCapture {
     /// Starts the program and passes `input` on to it. Reading that cannot be interrupted: a thread waits for it until it ends, even
     /// if the program ends before.
-    pub fn start(request: Request, input: File) -> Self {
+    pub fn start(request: CaptureRequest, input: File) -> Self {
         let (sender, pieces) = mpsc::channel(PIECES);
         let (stopper, stops) = stop::channel();
         let body = move || {
@@ -125,7 +125,7 @@ impl Take {
     }
 
     /// What the program wrote next, or none after its end.
-    pub fn blocking_next(&mut self) -> Option<Piece> {
+    pub fn blocking_next(&mut self) -> Option<CapturedPiece> {
         self.pieces.blocking_recv()
     }
 
@@ -135,7 +135,7 @@ impl Take {
     }
 
     /// Waits for the end. What was not read until now is recorded all the same.
-    pub fn finish(mut self) -> Result<Taken, TakeError> {
+    pub fn finish(mut self) -> Result<CaptureResult, TakeError> {
         self.pieces.close();
         let thread = self.thread.take();
         let taken = thread.and_then(|thread| thread.join().ok());
@@ -143,18 +143,18 @@ impl Take {
     }
 }
 
-impl Drop for Take {
+impl Drop for RunningCapture {
     fn drop(&mut self) {
         self.stopper.kill();
     }
 }
 
 async fn take(
-    mut request: Request,
+    mut request: CaptureRequest,
     input: File,
     stops: value::Receiver<StopLevel>,
-    pieces: mpsc::Sender<Piece>,
-) -> Result<Taken, TakeError> {
+    pieces: mpsc::Sender<CapturedPiece>,
+) -> Result<CaptureResult, TakeError> {
     // Not the recording's name, which somebody may have given to another one elsewhere.
     request.command.mark("LAPIDARY_RUN", fresh_run());
     let records = &request.records;
@@ -171,12 +171,12 @@ async fn take(
 }
 
 async fn supervised(
-    request: &Request,
+    request: &CaptureRequest,
     recorder: Recorder,
     input: File,
     stops: value::Receiver<StopLevel>,
-    pieces: mpsc::Sender<Piece>,
-) -> Result<Taken, TakeError> {
+    pieces: mpsc::Sender<CapturedPiece>,
+) -> Result<CaptureResult, TakeError> {
     let mut manifest = manifest(request);
     recorder.describe(&manifest)?;
     let directory = recorder.directory().to_owned();
@@ -187,14 +187,14 @@ async fn supervised(
         stderr: recorder.channel(STDERR)?.into(),
     };
     let copy = recorder.channel(STDIN)?;
-    let copier = Copier::new(&directory, pieces)?;
+    let copier = OutputCopier::new(&directory, pieces)?;
     let running = request.supervisor.start(request.command.clone(), stdio);
     let running = running.await?;
-    let tape = Tape::new(recorder, request.records.max_output);
+    let tape = SharedTape::new(recorder, request.records.max_output);
     input::pass_on(input, copy, feed, tape.clone())?;
     let (grown, growing) = value::channel(FileSizes::default());
     let follower = StreamFollower::open(&directory, grown)?;
-    let watch = Watch::new(running, tape.clone(), follower, request.grace);
+    let watch = CaptureWatch::new(running, tape.clone(), follower, request.grace);
     let (ended, ()) = tokio::join!(watch.until_the_end(stops), copier.follow(growing));
     if is_full(&directory) {
         tape.fail(&io::ErrorKind::StorageFull.into());
@@ -206,14 +206,14 @@ async fn supervised(
     }
     // A recording that cannot be completed is still all that the program wrote.
     let _ = tape.describe(&manifest);
-    Ok(Taken {
+    Ok(CaptureResult {
         directory,
         exit,
         ended_because: tape.problem(),
     })
 }
 
-fn manifest(request: &Request) -> Manifest {
+fn manifest(request: &CaptureRequest) -> Manifest {
     Manifest {
         schema: SCHEMA.to_owned(),
         writer: Manifest::this_build(),

@@ -40,7 +40,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 pub use check::ReplayError;
-pub use dialogue::{Dialogue, ReplayRate, Stage};
+pub use dialogue::{Dialogue, DialogueStage, ReplayRate};
 pub use opened::OpenRecording;
 
 use crate::{Channel, MANIFEST, STDERR, STDOUT, TIMING, Timing};
@@ -50,15 +50,15 @@ use lapidary_process::Exit;
 #[derive(Debug)]
 pub struct Replay {
     timing: Timing,
-    stdout: Source,
-    stderr: Source,
+    stdout: ChannelSource,
+    stderr: ChannelSource,
     duration: Duration,
     exit: Option<Exit>,
 }
 
 /// The files of a recording that is part of a program.
 #[derive(Debug, Clone, Copy)]
-pub struct Parts {
+pub struct RecordingParts {
     /// `run.json`.
     pub manifest: &'static str,
     /// `timing`.
@@ -71,16 +71,16 @@ pub struct Parts {
 
 /// How fast a recording is played.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pace {
+pub enum ReplayPace {
     /// So many times as fast as it was. 1 is as it was.
     Times(f64),
     /// Without waiting.
     AtOnce,
 }
 
-impl Pace {
+impl ReplayPace {
     /// The moment at which something happens that happened then.
-    fn of(self, then: Duration) -> Duration {
+    fn scaled(self, then: Duration) -> Duration {
         match self {
             Self::Times(speed) => Duration::try_from_secs_f64(then.as_secs_f64() / speed)
                 // Slower than time can tell.
@@ -104,8 +104,8 @@ impl Replay {
         let file = File::open(path).map_err(|source| ReplayError::read(path, source))?;
         Ok(Self {
             timing: Timing::default(),
-            stdout: Source::new(file),
-            stderr: Source::new(io::empty()),
+            stdout: ChannelSource::new(file),
+            stderr: ChannelSource::new(io::empty()),
             duration: Duration::ZERO,
             exit: Some(Exit::Code(0)),
         })
@@ -116,7 +116,7 @@ impl Replay {
         let timing = check::read(&directory.join(TIMING))?;
         let (stdout, stdout_size) = check::open(&directory.join(STDOUT))?;
         let (stderr, stderr_size) = check::open(&directory.join(STDERR))?;
-        let checked = check::Texts {
+        let checked = check::CheckedTexts {
             place: directory.to_owned(),
             manifest: &manifest,
             timing: &timing,
@@ -125,12 +125,12 @@ impl Replay {
             stderr: stderr_size,
             reads_newer: false,
         };
-        checked.replay(Source::new(stdout), Source::new(stderr))
+        checked.replay(ChannelSource::new(stdout), ChannelSource::new(stderr))
     }
 
     /// A recording that is part of a program.
-    pub fn of(parts: Parts) -> Result<Self, ReplayError> {
-        let checked = check::Texts {
+    pub fn from_parts(parts: RecordingParts) -> Result<Self, ReplayError> {
+        let checked = check::CheckedTexts {
             place: PathBuf::new(),
             manifest: parts.manifest,
             timing: parts.timing,
@@ -139,7 +139,10 @@ impl Replay {
             stderr: parts.stderr.len() as u64,
             reads_newer: false,
         };
-        checked.replay(Source::new(parts.stdout), Source::new(parts.stderr))
+        checked.replay(
+            ChannelSource::new(parts.stdout),
+            ChannelSource::new(parts.stderr),
+        )
     }
 
     /// How the agent ended. None if that was never recorded: whoever recorded it was killed.
@@ -149,20 +152,25 @@ impl Replay {
 
     /// Plays it to its end. Each piece is flushed. Times count from now, so that a slow reader makes nothing late but what he holds
     /// up himself.
-    pub fn play(self, pace: Pace, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<()> {
+    pub fn play(
+        self,
+        pace: ReplayPace,
+        out: &mut dyn Write,
+        err: &mut dyn Write,
+    ) -> io::Result<()> {
         block_on(self.play_timed(pace, out, err))
     }
 
     /// The same, by the clock of the runtime.
     pub async fn play_timed<O: Write + ?Sized, E: Write + ?Sized>(
         mut self,
-        pace: Pace,
+        pace: ReplayPace,
         out: &mut O,
         err: &mut E,
     ) -> io::Result<()> {
         let started = Instant::now();
         for moment in &self.timing.0 {
-            wait_until(started, pace.of(moment.at)).await;
+            wait_until(started, pace.scaled(moment.at)).await;
             match moment.channel {
                 Channel::In => {}
                 Channel::Out => self.stdout.play(moment.bytes, out)?,
@@ -173,7 +181,7 @@ impl Replay {
         // What was written when nobody took the time any more, and all of a file that somebody saved.
         let _ = self.stderr.play(u64::MAX, err);
         self.stdout.play(u64::MAX, out)?;
-        wait_until(started, pace.of(self.duration)).await;
+        wait_until(started, pace.scaled(self.duration)).await;
         Ok(())
     }
 }
@@ -192,9 +200,9 @@ fn block_on<T>(play: impl Future<Output = io::Result<T>>) -> io::Result<T> {
 }
 
 /// What one channel is played from.
-struct Source(Box<dyn Read + Send>);
+struct ChannelSource(Box<dyn Read + Send>);
 
-impl Source {
+impl ChannelSource {
     fn new(reader: impl Read + Send + 'static) -> Self {
         Self(Box::new(reader))
     }
@@ -205,7 +213,7 @@ impl Source {
     }
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for ChannelSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Source")
     }

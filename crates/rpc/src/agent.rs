@@ -8,16 +8,16 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
+use super::agent_orders::{AgentOrder, next_order};
 use super::connection::{Connection, connect_noting};
+use super::connection_tape::ConnectionTape;
 use super::error::ConnectionError;
-use super::limits::{Limits, Methods};
-use super::local::LocalAgent;
-use super::log::{Log, Observer, Tap};
-use super::orders::{Order, next_order};
-use super::pipes::{Prepared, Reads, Writes};
-use super::shared::Requests;
-use super::tape::Tape;
-use super::transport::{Departure, Gone, Transport};
+use super::limits::{ConnectionLimits, HandledMethods};
+use super::local_agent::LocalAgent;
+use super::log::{LineTap, TrafficLog, TrafficObserver};
+use super::pipes::{PipeReader, PipeWriter, PreparedPipes};
+use super::shared_connection::IncomingRequests;
+use super::transport::{GoneFuture, PeerDeparture, Transport};
 use lapidary_process::KillTimeout;
 use lapidary_process::{Command, Running, StartError, Supervisor, TreeExit};
 use lapidary_recording::follow::FollowedFile;
@@ -31,7 +31,7 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// What is to be started, and how.
 #[derive(Debug)]
-pub struct Launch {
+pub struct AgentLaunch {
     /// The agent.
     pub source: AgentSource,
     /// Where all that is said is kept.
@@ -39,11 +39,11 @@ pub struct Launch {
     /// How many bytes the agent may write. More end it.
     pub max_output: u64,
     /// What it can ask of us.
-    pub methods: Methods,
+    pub methods: HandledMethods,
     /// What is kept and waited for.
-    pub limits: Limits,
+    pub limits: ConnectionLimits,
     /// Who sees each line at once.
-    pub tap: Option<Tap>,
+    pub tap: Option<LineTap>,
 }
 
 /// Where an agent runs.
@@ -73,35 +73,38 @@ pub enum AgentError {
 
 /// A running agent. When it and all clones of its connection are dropped, the agent is ended with everything that it started.
 #[derive(Debug)]
-pub struct Agent {
+pub struct RunningAgent {
     /// To speak to it.
     pub connection: Connection,
     /// What it asks.
-    pub requests: Requests,
+    pub requests: IncomingRequests,
     /// All that is said.
-    pub observer: Observer,
+    pub observer: TrafficObserver,
     /// What ends it.
-    pub process: Process,
+    pub process: AgentProcess,
 }
 
 /// The process of an agent. Clones are the same one.
 #[derive(Debug, Clone)]
-pub struct Process {
+pub struct AgentProcess {
     pid: i32,
-    log: Arc<Log>,
-    orders: Arc<watch::Sender<Order>>,
+    log: Arc<TrafficLog>,
+    orders: Arc<watch::Sender<AgentOrder>>,
     ended: watch::Receiver<Option<TreeExit>>,
 }
 
-impl Agent {
+impl RunningAgent {
     /// Starts an agent and connects to it. Nothing is said yet.
-    pub async fn start(launch: Launch) -> Result<Self, AgentError> {
-        let (orders, ordered) = watch::channel(Order::Live);
+    pub async fn start(launch: AgentLaunch) -> Result<Self, AgentError> {
+        let (orders, ordered) = watch::channel(AgentOrder::Live);
         let (departed, ended) = watch::channel(None);
         let (methods, limits) = (launch.methods, launch.limits);
         let taped = |recorder| {
-            let tape = Tape::new(recorder, launch.max_output).map_err(AgentError::Prepare)?;
-            Ok::<_, AgentError>(Arc::new(Log::new(limits, Some(tape)).tapped(launch.tap)))
+            let tape =
+                ConnectionTape::new(recorder, launch.max_output).map_err(AgentError::Prepare)?;
+            Ok::<_, AgentError>(Arc::new(
+                TrafficLog::new(limits, Some(tape)).tapped(launch.tap),
+            ))
         };
         let (pid, log, connected) = match launch.source {
             AgentSource::Process {
@@ -109,9 +112,9 @@ impl Agent {
                 supervisor,
             } => {
                 let stderr = launch.recorder.directory().join(STDERR);
-                let pipes = Prepared::new(&launch.recorder).map_err(AgentError::Prepare)?;
+                let pipes = PreparedPipes::new(&launch.recorder).map_err(AgentError::Prepare)?;
                 let log = taped(launch.recorder)?;
-                let keeper = Keeper {
+                let keeper = ProcessTask {
                     running: supervisor.start(*command, pipes.stdio).await?,
                     ordered,
                     departed,
@@ -120,7 +123,7 @@ impl Agent {
                     sent_away: None,
                 };
                 let pid = keeper.running.pid();
-                let pipes = Pipes {
+                let pipes = ProcessPipes {
                     stdin: pipes.stdin,
                     stdout: pipes.stdout,
                     keeper,
@@ -139,7 +142,7 @@ impl Agent {
             connection: connected.connection,
             requests: connected.requests,
             observer: connected.observer,
-            process: Process {
+            process: AgentProcess {
                 pid,
                 log,
                 orders: Arc::new(orders),
@@ -158,7 +161,7 @@ impl Agent {
         self.process.describe(manifest)
     }
 
-    /// Ends the agent in steps: see [`Process::end`].
+    /// Ends the agent in steps: see [`AgentProcess::end`].
     pub async fn end(&self, grace: Duration) -> Option<TreeExit> {
         self.connection.hang_up();
         self.process.end(grace, grace).await
@@ -175,7 +178,7 @@ impl Agent {
     }
 }
 
-impl Process {
+impl AgentProcess {
     /// The agent's process id.
     pub fn pid(&self) -> i32 {
         self.pid
@@ -192,7 +195,7 @@ impl Process {
     }
 
     /// How it ended, if it has.
-    pub fn has_ended(&self) -> Option<TreeExit> {
+    pub fn exit(&self) -> Option<TreeExit> {
         *self.ended.borrow()
     }
 
@@ -203,13 +206,13 @@ impl Process {
         if let Ok(ended) = timeout(by_itself, self.gone()).await {
             return ended;
         }
-        self.orders.send_replace(Order::Stop(grace));
+        self.orders.send_replace(AgentOrder::Stop(grace));
         self.gone().await
     }
 
     /// Ends the agent and everything that it started, now.
     pub async fn kill(&self) -> Option<TreeExit> {
-        self.orders.send_replace(Order::Kill);
+        self.orders.send_replace(AgentOrder::Kill);
         self.gone().await
     }
 
@@ -225,40 +228,40 @@ impl Process {
 }
 
 /// The stdin and stdout of a process under supervision.
-struct Pipes {
-    stdin: Writes,
-    stdout: Reads,
-    keeper: Keeper,
+struct ProcessPipes {
+    stdin: PipeWriter,
+    stdout: PipeReader,
+    keeper: ProcessTask,
 }
 
-impl Transport for Pipes {
-    type Reads = Reads;
-    type Writes = Writes;
+impl Transport for ProcessPipes {
+    type Reads = PipeReader;
+    type Writes = PipeWriter;
 
-    fn open(self) -> (Reads, Writes, Option<Gone>) {
+    fn open(self) -> (PipeReader, PipeWriter, Option<GoneFuture>) {
         let gone = Box::pin(self.keeper.keep());
         (self.stdout, self.stdin, Some(gone))
     }
 }
 
 /// Keeps an agent until it ends or has to.
-struct Keeper {
+struct ProcessTask {
     running: Running,
-    ordered: watch::Receiver<Order>,
+    ordered: watch::Receiver<AgentOrder>,
     departed: watch::Sender<Option<TreeExit>>,
-    log: Arc<Log>,
+    log: Arc<TrafficLog>,
     stderr: PathBuf,
     /// Why it has to go.
     sent_away: Option<ConnectionError>,
 }
 
-impl Keeper {
-    async fn keep(mut self) -> Departure {
+impl ProcessTask {
+    async fn keep(mut self) -> PeerDeparture {
         let ended = self.until_it_ends().await;
         let _ = self.log.look_at_stderr(); // more than may be does not matter any more
         let tail = FollowedFile::open(&self.stderr).map(|stderr| stderr.tail(TAIL));
         self.departed.send_replace(Some(ended));
-        Departure {
+        PeerDeparture {
             exit: ended.exit,
             stderr_tail: String::from_utf8_lossy(&tail.unwrap_or_default()).into_owned(),
             sent_away: self.sent_away,
@@ -269,7 +272,7 @@ impl Keeper {
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut patience = KillTimeout::default();
-        let mut order = Order::Live;
+        let mut order = AgentOrder::Live;
         loop {
             // All of these can be cancelled without losing anything.
             let wanted = tokio::select! {
@@ -279,7 +282,7 @@ impl Keeper {
                 wanted = next_order(&mut self.ordered) => wanted,
                 _ = heartbeat.tick() => self.look(),
             };
-            if wanted == Order::Live || wanted == order {
+            if wanted == AgentOrder::Live || wanted == order {
                 continue;
             }
             order = wanted;
@@ -288,25 +291,25 @@ impl Keeper {
     }
 
     /// Has it written more than it may?
-    fn look(&mut self) -> Order {
+    fn look(&mut self) -> AgentOrder {
         match self.log.look_at_stderr() {
-            Ok(()) => Order::Live,
+            Ok(()) => AgentOrder::Live,
             Err(error) => {
                 self.sent_away.get_or_insert(error);
-                Order::Kill
+                AgentOrder::Kill
             }
         }
     }
 
     /// Returns how long it may take.
-    async fn give(&mut self, order: Order) -> Duration {
+    async fn give(&mut self, order: AgentOrder) -> Duration {
         match order {
-            Order::Live => Duration::MAX,
-            Order::Stop(grace) => {
+            AgentOrder::Live => Duration::MAX,
+            AgentOrder::Stop(grace) => {
                 self.running.stop(grace).await;
                 grace
             }
-            Order::Kill => {
+            AgentOrder::Kill => {
                 self.running.kill().await;
                 Duration::ZERO
             }

@@ -7,56 +7,60 @@ use lapidary_vocab::{Json, Text};
 use lapidary_wire::acp::envelope::{self, Envelope, RpcMessage};
 use lapidary_wire::lines;
 
-use super::error::Refusal;
-use super::message::{Asked, Id, Line, Noise, Received, What};
+use super::error::RpcError;
+use super::message::{
+    AnswerExpectation, LineNoise, MessageContent, ReceivedLine, ReceivedMessage, RequestId,
+};
 
 /// A line of the agent and what it is. Whether an answer is awaited is for others to say; so far it is not.
-pub(super) fn read(line: lines::RawLine<'_>) -> Received {
+pub(super) fn read(line: lines::RawLine<'_>) -> ReceivedMessage {
     match line {
         lines::RawLine::Whole(bytes) => {
-            let line = Line::new(bytes);
+            let line = ReceivedLine::new(bytes);
             let what = classify(&line);
-            Received { line, what }
+            ReceivedMessage { line, what }
         }
-        lines::RawLine::TooLong { head, length } => Received {
-            line: Line::new(head),
-            what: What::Noise(Noise::TooLong(length)),
+        lines::RawLine::TooLong { head, length } => ReceivedMessage {
+            line: ReceivedLine::new(head),
+            what: MessageContent::Noise(LineNoise::TooLong(length)),
         },
     }
 }
 
-fn classify(line: &Line) -> What {
+fn classify(line: &ReceivedLine) -> MessageContent {
     let text = line.text();
     match envelope::parse(text) {
         Envelope::Object { message, .. } => known(text, message),
-        Envelope::NotAnObject(_) => What::Noise(Noise::NotAnObject),
-        Envelope::NotJson(_) if text.trim_ascii().is_empty() => What::Noise(Noise::Blank),
-        Envelope::NotJson(_) => What::Noise(Noise::NotJson),
+        Envelope::NotAnObject(_) => MessageContent::Noise(LineNoise::NotAnObject),
+        Envelope::NotJson(_) if text.trim_ascii().is_empty() => {
+            MessageContent::Noise(LineNoise::Blank)
+        }
+        Envelope::NotJson(_) => MessageContent::Noise(LineNoise::NotJson),
     }
 }
 
-fn known(text: &Arc<str>, message: RpcMessage<'_>) -> What {
+fn known(text: &Arc<str>, message: RpcMessage<'_>) -> MessageContent {
     match message {
-        RpcMessage::Request { id, method, params } => What::Request {
-            id: Id::of_wire(id),
+        RpcMessage::Request { id, method, params } => MessageContent::Request {
+            id: RequestId::of_wire(id),
             method: Text::from_token(SharedToken::new(text, method)),
             params: params.map(|params| json(text, params)),
         },
-        RpcMessage::Notification { method, params } => What::Notification {
+        RpcMessage::Notification { method, params } => MessageContent::Notification {
             method: Text::from_token(SharedToken::new(text, method)),
             params: params.map(|params| json(text, params)),
         },
-        RpcMessage::Result { id, result } => What::Answer {
-            id: Id::of_wire(id),
+        RpcMessage::Result { id, result } => MessageContent::Answer {
+            id: RequestId::of_wire(id),
             outcome: Ok(json(text, result)),
-            asked: Asked::Never,
+            asked: AnswerExpectation::Never,
         },
-        RpcMessage::Error { id, error } => What::Answer {
-            id: Id::of_wire(id),
-            outcome: Err(Refusal::read(text, error)),
-            asked: Asked::Never,
+        RpcMessage::Error { id, error } => MessageContent::Answer {
+            id: RequestId::of_wire(id),
+            outcome: Err(RpcError::read(text, error)),
+            asked: AnswerExpectation::Never,
         },
-        RpcMessage::Unknown => What::Noise(Noise::NotAMessage),
+        RpcMessage::Unknown => MessageContent::Noise(LineNoise::NotAMessage),
     }
 }
 
@@ -70,16 +74,18 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expected: &str) {
-        let seen = match classify(&Line::new(line.as_bytes())) {
-            What::Request { id, method, params } => {
+        let seen = match classify(&ReceivedLine::new(line.as_bytes())) {
+            MessageContent::Request { id, method, params } => {
                 format!("request {} {method} {params:?}", id.as_str())
             }
-            What::Notification { method, params } => format!("notification {method} {params:?}"),
-            What::Answer { id, outcome, .. } => match outcome {
+            MessageContent::Notification { method, params } => {
+                format!("notification {method} {params:?}")
+            }
+            MessageContent::Answer { id, outcome, .. } => match outcome {
                 Ok(result) => format!("answer {} {result:?}", id.as_str()),
                 Err(refusal) => format!("refusal {} {refusal}", id.as_str()),
             },
-            What::Noise(noise) => format!("{noise:?}"),
+            MessageContent::Noise(noise) => format!("{noise:?}"),
         };
         assert_eq!(seen, expected, "{line}");
     }

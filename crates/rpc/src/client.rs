@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use lapidary_vocab::{Json, Text};
 
-use super::connection::{Connection, Waiting};
+use super::connection::{Connection, PendingCall};
 use super::error::{ConnectionError, RequestError};
-use super::message::Answer;
-pub use answers::{AuthMethod, Initialized, Modes, Offered, OpenedSession, Prompted};
+use super::message::RequestAnswer;
+pub use answers::{
+    AgentCapabilities, AuthMethod, InitializeAnswer, OpenedSession, PromptAnswer, SessionModes,
+};
 
 /// What we can do for every agent, as the schema has it.
 fn abilities() -> serde_json::Value {
@@ -29,13 +31,13 @@ pub const VERSION: u64 = 1;
 
 /// Speaks the protocol's methods. Clones speak over the same connection.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct AcpClient {
     connection: Connection,
     /// How long the agent may take to answer anything but a prompt.
     patience: Duration,
 }
 
-impl Client {
+impl AcpClient {
     /// A client that waits so long for each answer, but for those to prompts.
     pub fn new(connection: Connection, patience: Duration) -> Self {
         Self {
@@ -50,7 +52,10 @@ impl Client {
     }
 
     /// Says who we are and what we can do, and hears the same.
-    pub async fn initialize(&self, time: Option<Duration>) -> Result<Initialized, RequestError> {
+    pub async fn initialize(
+        &self,
+        time: Option<Duration>,
+    ) -> Result<InitializeAnswer, RequestError> {
         self.initialize_with(&Json::from_value(&abilities()), time)
             .await
     }
@@ -59,7 +64,7 @@ impl Client {
     pub async fn initialize_for_user(
         &self,
         time: Option<Duration>,
-    ) -> Result<Initialized, RequestError> {
+    ) -> Result<InitializeAnswer, RequestError> {
         let mut abilities = abilities();
         abilities["elicitation"] = serde_json::json!({"form": {}, "url": {}});
         self.initialize_with(&Json::from_value(&abilities), time)
@@ -71,7 +76,7 @@ impl Client {
         &self,
         abilities: &Json,
         time: Option<Duration>,
-    ) -> Result<Initialized, RequestError> {
+    ) -> Result<InitializeAnswer, RequestError> {
         let version = env!("CARGO_PKG_VERSION");
         let info = serde_json::json!({"name": "lapidary", "title": "Lapidary", "version": version});
         let params = Json::object([
@@ -80,26 +85,29 @@ impl Client {
             ("clientInfo", Json::from_value(&info)),
         ]);
         let answer = self.connection.request("initialize", Some(&params), time);
-        Ok(Initialized::of(&answer.await?.result))
+        Ok(InitializeAnswer::from_token(&answer.await?.result))
     }
 
     /// Logs in by one of the methods that the agent has listed.
-    pub async fn authenticate(&self, method: &str) -> Result<Answer, RequestError> {
+    pub async fn authenticate(&self, method: &str) -> Result<RequestAnswer, RequestError> {
         let method = Json::from_value(&method);
         self.ask("authenticate", [("methodId", method)]).await
     }
 
     /// Opens a session.
-    pub async fn new_session(&self, setting: &Setting<'_>) -> Result<OpenedSession, RequestError> {
+    pub async fn new_session(
+        &self,
+        setting: &SessionParams<'_>,
+    ) -> Result<OpenedSession, RequestError> {
         let answer = self.ask("session/new", setting.members()).await?;
-        Ok(OpenedSession::of(&answer, None))
+        Ok(OpenedSession::from_token(&answer, None))
     }
 
     /// Opens an earlier session; the agent says all of it again before it answers.
     pub async fn load_session(
         &self,
         id: &str,
-        setting: &Setting<'_>,
+        setting: &SessionParams<'_>,
     ) -> Result<OpenedSession, RequestError> {
         self.open_again("session/load", id, setting).await
     }
@@ -108,7 +116,7 @@ impl Client {
     pub async fn resume_session(
         &self,
         id: &str,
-        setting: &Setting<'_>,
+        setting: &SessionParams<'_>,
     ) -> Result<OpenedSession, RequestError> {
         self.open_again("session/resume", id, setting).await
     }
@@ -117,11 +125,11 @@ impl Client {
         &self,
         method: &str,
         id: &str,
-        setting: &Setting<'_>,
+        setting: &SessionParams<'_>,
     ) -> Result<OpenedSession, RequestError> {
         let members = [session(id)].into_iter().chain(setting.members());
         let answer = self.ask(method, members).await?;
-        Ok(OpenedSession::of(&answer, Some(id)))
+        Ok(OpenedSession::from_token(&answer, Some(id)))
     }
 
     /// The agent's sessions, a page of them: those of a directory, from a cursor on.
@@ -129,7 +137,7 @@ impl Client {
         &self,
         cwd: Option<&Path>,
         cursor: Option<&str>,
-    ) -> Result<Answer, RequestError> {
+    ) -> Result<RequestAnswer, RequestError> {
         let cwd = cwd.map(|cwd| ("cwd", Json::from_value(&cwd.to_string_lossy())));
         let cursor = cursor.map(|cursor| ("cursor", Json::from_value(&cursor)));
         self.ask("session/list", cwd.into_iter().chain(cursor))
@@ -137,17 +145,17 @@ impl Client {
     }
 
     /// Ends a session, which stays on disk.
-    pub async fn close_session(&self, id: &str) -> Result<Answer, RequestError> {
+    pub async fn close_session(&self, id: &str) -> Result<RequestAnswer, RequestError> {
         self.ask("session/close", [session(id)]).await
     }
 
     /// Deletes a session.
-    pub async fn delete_session(&self, id: &str) -> Result<Answer, RequestError> {
+    pub async fn delete_session(&self, id: &str) -> Result<RequestAnswer, RequestError> {
         self.ask("session/delete", [session(id)]).await
     }
 
     /// Puts a session into one of the modes that it has listed.
-    pub async fn set_mode(&self, id: &str, mode: &str) -> Result<Answer, RequestError> {
+    pub async fn set_mode(&self, id: &str, mode: &str) -> Result<RequestAnswer, RequestError> {
         let mode = ("modeId", Json::from_value(&mode));
         self.ask("session/set_mode", [session(id), mode]).await
     }
@@ -158,7 +166,7 @@ impl Client {
         id: &str,
         option: &str,
         value: &Json,
-    ) -> Result<Answer, RequestError> {
+    ) -> Result<RequestAnswer, RequestError> {
         let option = ("configId", Json::from_value(&option));
         let is_switch = value.token().bool().is_some();
         let kind = is_switch.then(|| ("type", Json::from_value(&"boolean")));
@@ -168,13 +176,13 @@ impl Client {
     }
 
     /// Chooses a model, as agents had it before there were options.
-    pub async fn set_model(&self, id: &str, model: &str) -> Result<Answer, RequestError> {
+    pub async fn set_model(&self, id: &str, model: &str) -> Result<RequestAnswer, RequestError> {
         let model = ("modelId", Json::from_value(&model));
         self.ask("session/set_model", [session(id), model]).await
     }
 
     /// Gives the agent a prompt of these content blocks. The answer comes when the turn is over, however long that takes.
-    pub fn prompt(&self, id: &str, prompt: &[Json]) -> Result<Waiting, RequestError> {
+    pub fn prompt(&self, id: &str, prompt: &[Json]) -> Result<PendingCall, RequestError> {
         let prompt = ("prompt", Json::array(prompt.iter().cloned()));
         let params = Json::object([session(id), prompt]);
         self.connection.ask("session/prompt", Some(&params))
@@ -190,7 +198,7 @@ impl Client {
         &self,
         method: &str,
         members: impl IntoIterator<Item = (&'a str, Json)>,
-    ) -> Result<Answer, RequestError> {
+    ) -> Result<RequestAnswer, RequestError> {
         let params = Json::object(members);
         let time = Some(self.patience);
         self.connection.request(method, Some(&params), time).await
@@ -199,7 +207,7 @@ impl Client {
 
 /// Where a session works, and with what.
 #[derive(Debug, Clone, Copy)]
-pub struct Setting<'a> {
+pub struct SessionParams<'a> {
     /// Its directory, absolute.
     pub cwd: &'a Path,
     /// Other directories that belong to its workspace. For agents that can do with them.
@@ -210,7 +218,7 @@ pub struct Setting<'a> {
     pub meta: Option<&'a Json>,
 }
 
-impl Setting<'_> {
+impl SessionParams<'_> {
     fn members(&self) -> impl Iterator<Item = (&'static str, Json)> {
         let cwd = Json::from_value(&self.cwd.to_string_lossy());
         let servers = Json::array(self.mcp_servers.iter().cloned());

@@ -8,62 +8,66 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::driver::{Over, drive};
+use super::driver::{DriverGuard, drive};
 use super::error::{ConnectionError, RequestError};
-use super::limits::{Limits, Methods};
-use super::log::{Log, Observer};
-use super::message::{Answer, Id};
+use super::limits::{ConnectionLimits, HandledMethods};
+use super::log::{TrafficLog, TrafficObserver};
+use super::message::{RequestAnswer, RequestId};
 use super::outgoing;
-use super::shared::Requests;
-use super::shared::{Shared, Told};
+use super::shared_connection::IncomingRequests;
+use super::shared_connection::{SharedConnection, ToldSender};
 use super::transport::Transport;
 
 /// A connection and what comes out of it.
 #[derive(Debug)]
-pub struct Connected {
+pub struct OpenConnection {
     /// To speak to the agent.
     pub connection: Connection,
     /// What the agent asks.
-    pub requests: Requests,
+    pub requests: IncomingRequests,
     /// All that is said.
-    pub observer: Observer,
+    pub observer: TrafficObserver,
 }
 
 /// Connects. Has to be called on a tokio runtime with time and I/O, which drives the connection until it is over or its last
 /// [`Connection`] is dropped.
-pub fn connect(transport: impl Transport, methods: Methods, limits: Limits) -> Connected {
-    let log = Arc::new(Log::new(limits, None));
+pub fn connect(
+    transport: impl Transport,
+    methods: HandledMethods,
+    limits: ConnectionLimits,
+) -> OpenConnection {
+    let log = Arc::new(TrafficLog::new(limits, None));
     connect_noting(transport, methods, limits, log)
 }
 
 pub(super) fn connect_noting(
     transport: impl Transport,
-    methods: Methods,
-    limits: Limits,
-    log: Arc<Log>,
-) -> Connected {
-    let observer = Observer::of(&log);
+    methods: HandledMethods,
+    limits: ConnectionLimits,
+    log: Arc<TrafficLog>,
+) -> OpenConnection {
+    let observer = TrafficObserver::new(&log);
     let (sender, requests) = mpsc::unbounded_channel(); // as many as may be unanswered
-    let shared = Arc::new(Shared::new(log, methods, limits, sender));
-    let task = tokio::spawn(drive(transport, Over(Arc::clone(&shared))));
-    Connected {
-        connection: Connection(Arc::new(Held { shared, task })),
-        requests: Requests(requests),
+    let shared = Arc::new(SharedConnection::new(log, methods, limits, sender));
+    let task = tokio::spawn(drive(transport, DriverGuard(Arc::clone(&shared))));
+    OpenConnection {
+        connection: Connection(Arc::new(HeldConnection { shared, task })),
+        requests: IncomingRequests(requests),
         observer,
     }
 }
 
 /// Speaks to an agent. Clones speak to the same one; when the last is dropped the connection ends, and with it the agent.
 #[derive(Debug, Clone)]
-pub struct Connection(Arc<Held>);
+pub struct Connection(Arc<HeldConnection>);
 
 #[derive(Debug)]
-struct Held {
-    shared: Arc<Shared>,
+struct HeldConnection {
+    shared: Arc<SharedConnection>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Held {
+impl Drop for HeldConnection {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -77,14 +81,14 @@ impl Connection {
         method: &str,
         params: Option<&Json>,
         time: Option<Duration>,
-    ) -> Result<Answer, RequestError> {
+    ) -> Result<RequestAnswer, RequestError> {
         self.ask(method, params)?.answer(time).await
     }
 
     /// Asks the agent something. The answer can be waited for later.
-    pub fn ask(&self, method: &str, params: Option<&Json>) -> Result<Waiting, RequestError> {
+    pub fn ask(&self, method: &str, params: Option<&Json>) -> Result<PendingCall, RequestError> {
         let (id, told) = self.0.shared.ask(method, params)?;
-        Ok(Waiting {
+        Ok(PendingCall {
             connection: self.clone(),
             method: method.to_owned(),
             id,
@@ -111,21 +115,21 @@ impl Connection {
 
 /// A request that waits for its answer. Dropping it tells the agent that nobody does any more.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct PendingCall {
     connection: Connection,
     method: String,
-    id: Id,
-    told: oneshot::Receiver<Told>,
+    id: RequestId,
+    told: oneshot::Receiver<ToldSender>,
 }
 
-impl Waiting {
+impl PendingCall {
     /// The request's id.
-    pub fn id(&self) -> &Id {
+    pub fn id(&self) -> &RequestId {
         &self.id
     }
 
     /// Waits for the answer, but not longer than this.
-    pub async fn answer(mut self, time: Option<Duration>) -> Result<Answer, RequestError> {
+    pub async fn answer(mut self, time: Option<Duration>) -> Result<RequestAnswer, RequestError> {
         let told = match time {
             None => (&mut self.told).await,
             Some(time) => match timeout(time, &mut self.told).await {
@@ -144,7 +148,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for PendingCall {
     fn drop(&mut self) {
         self.connection.0.shared.give_up(&self.id);
     }

@@ -7,12 +7,12 @@ use tokio::time::timeout;
 use super::error::ConnectionError;
 use super::limits::LAST_WORDS;
 use super::reader::read;
-use super::shared::Shared;
-use super::transport::{Departure, Transport};
+use super::shared_connection::SharedConnection;
+use super::transport::{PeerDeparture, Transport};
 use super::writer::write;
 
 /// Drives a connection to its end. Dropping it ends the connection, and with its transport the agent.
-pub(super) async fn drive(transport: impl Transport, over: Over) {
+pub(super) async fn drive(transport: impl Transport, over: DriverGuard) {
     let shared = &over.0;
     let (reads, writes, gone) = transport.open();
     let has_process = gone.is_some();
@@ -43,7 +43,7 @@ pub(super) async fn drive(transport: impl Transport, over: Over) {
     }
 }
 
-fn reason(departure: Departure) -> ConnectionError {
+fn reason(departure: PeerDeparture) -> ConnectionError {
     departure.sent_away.unwrap_or(ConnectionError::Closed {
         exit: departure.exit,
         stderr_tail: departure.stderr_tail,
@@ -51,9 +51,9 @@ fn reason(departure: Departure) -> ConnectionError {
 }
 
 /// However driving ends, even before it has begun, nobody waits for ever.
-pub(super) struct Over(pub(super) Arc<Shared>);
+pub(super) struct DriverGuard(pub(super) Arc<SharedConnection>);
 
-impl Drop for Over {
+impl Drop for DriverGuard {
     fn drop(&mut self) {
         self.0.close(&ConnectionError::Released);
         self.0.log.finish();

@@ -69,7 +69,7 @@ fn closed(exit: Option<Exit>) -> String {
 pub enum RequestError {
     /// The agent has answered with an error.
     #[error("the agent refuses: {0}")]
-    Refused(Refusal),
+    Refused(RpcError),
     /// The agent has not answered in time, and was told that nobody waits any more.
     #[error("the agent did not answer `{method}` in {} s", time.as_secs_f64())]
     Late {
@@ -91,7 +91,7 @@ pub enum RequestError {
 
 /// An answer that is an error, from either side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RpcError {
     /// What sort of error. 0 if the agent did not say.
     pub code: i64,
     /// In words.
@@ -102,7 +102,7 @@ pub struct Refusal {
     pub number: Option<u64>,
 }
 
-impl Refusal {
+impl RpcError {
     /// The request makes no sense as one.
     pub const BAD_REQUEST: i64 = -32600;
     /// There is no such method.
@@ -153,7 +153,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RpcError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.message, self.code)
     }

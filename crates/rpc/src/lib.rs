@@ -4,13 +4,13 @@
 //! that loses nothing needs the bytes, and because everything an agent prints may be an attack:
 //!
 //! * reading never ends on bad input. Banners, scalars, batches, half lines, invalid UTF-8, lines without end and answers to
-//!   questions that nobody asked are shown to the [`Observer`] as they came, and otherwise ignored. The agent is never told;
+//!   questions that nobody asked are shown to the [`TrafficObserver`] as they came, and otherwise ignored. The agent is never told;
 //! * everything that is said, by both sides, is shown to the observer in the order in which it was said;
-//! * each [`Incoming`] request is answered once: by whoever handles its method, at once with -32601 if nobody does, and with -32603 if
+//! * each [`IncomingRequest`] request is answered once: by whoever handles its method, at once with -32601 if nobody does, and with -32603 if
 //!   whoever does drops it;
 //! * when the agent ends, everybody who waits for it hears so at once, with its exit status and the end of its stderr;
 //! * the agent is never made to wait for us. One task reads what it writes and hands it on to queues that are bounded by what they
-//!   hold, not by making anybody wait: see [`Limits`] for what happens where one is full.
+//!   hold, not by making anybody wait: see [`ConnectionLimits`] for what happens where one is full.
 //!
 //! An agent is a process, whose stdin and stdout are the [`Transport`], or a task of this process ([`LocalAgent`]). HTTP and WebSocket
 //! are drafts of the protocol, and may become others.
@@ -45,38 +45,42 @@
 //! ```
 
 mod agent;
+mod agent_orders;
 mod classify;
 mod client;
 mod connection;
+mod connection_tape;
 mod driver;
 mod error;
 mod limits;
-mod local;
+mod local_agent;
 mod log;
 mod message;
-mod orders;
 mod outgoing;
 mod pipes;
 mod playback;
 mod reader;
-mod shared;
-mod tape;
+mod shared_connection;
 mod traffic;
 mod transport;
 mod truncated;
 mod writer;
 
-pub use agent::{Agent, AgentError, AgentSource, Launch, Process};
+pub use agent::{AgentError, AgentLaunch, AgentProcess, AgentSource, RunningAgent};
 pub use client::VERSION;
 pub use client::{
-    AuthMethod, Client, Initialized, Modes, Offered, OpenedSession, Prompted, Setting,
+    AcpClient, AgentCapabilities, AuthMethod, InitializeAnswer, OpenedSession, PromptAnswer,
+    SessionModes, SessionParams,
 };
-pub use connection::{Connected, Connection, Waiting, connect};
-pub use error::{ConnectionError, Refusal, RequestError};
-pub use limits::{Limits, Methods};
-pub use local::{LocalAgent, LocalTask};
-pub use log::{LineFacts, Observer, Tap};
-pub use message::{Answer, Asked, Id, Line, Noise, Received, What};
-pub use shared::{Incoming, Requests, Responder};
-pub use traffic::{Observed, Traffic};
-pub use transport::{Departure, Gone, Transport};
+pub use connection::{Connection, OpenConnection, PendingCall, connect};
+pub use error::{ConnectionError, RequestError, RpcError};
+pub use limits::{ConnectionLimits, HandledMethods};
+pub use local_agent::{LocalAgent, LocalTask};
+pub use log::{LineFacts, LineTap, TrafficObserver};
+pub use message::{
+    AnswerExpectation, LineNoise, MessageContent, ReceivedLine, ReceivedMessage, RequestAnswer,
+    RequestId,
+};
+pub use shared_connection::{IncomingRequest, IncomingRequests, RequestResponder};
+pub use traffic::{ObservedLine, TrafficLine};
+pub use transport::{GoneFuture, PeerDeparture, Transport};

@@ -11,11 +11,11 @@ pub(super) const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// The methods that are handled here. A request for any other is answered at once with -32601.
 #[derive(Debug, Clone, Default)]
-pub struct Methods(BTreeSet<String>);
+pub struct HandledMethods(BTreeSet<String>);
 
-impl Methods {
+impl HandledMethods {
     /// These and no others.
-    pub fn of<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
+    pub fn from_names<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
         Self(names.into_iter().map(Into::into).collect())
     }
 
@@ -26,7 +26,7 @@ impl Methods {
 
 /// How much of what is kept, and how long is waited for what.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// The longest line that is read. Of a longer one the beginning is kept, and that there was one.
     pub line: usize,
     /// How many of our requests may wait for an answer at a time. One more is an error.
@@ -44,7 +44,7 @@ pub struct Limits {
     pub unseen_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             line: DEFAULT_LIMIT,

@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
+use super::connection_tape::{ConnectionTape, RecordedTraffic};
 use super::error::ConnectionError;
-use super::limits::Limits;
-use super::message::{Asked, Received, What};
-use super::playback::{Passage, Playback, Side};
-use super::tape::{Recorded, Tape};
-use super::traffic::{Observed, Traffic, length};
+use super::limits::ConnectionLimits;
+use super::message::{AnswerExpectation, MessageContent, ReceivedMessage};
+use super::playback::{TrafficPassage, TrafficPlayback, TrafficSide};
+use super::traffic::{ObservedLine, TrafficLine, length};
 use lapidary_recording::Manifest;
 
 /// What an item costs beside its line: so that even a million empty lines cannot be kept for free.
@@ -26,13 +26,13 @@ const ITEM: usize = 256;
 
 /// Sees all that is said, at its own pace. Nobody has to look: what is said is recorded anyway, and a dropped observer costs nothing.
 #[derive(Debug)]
-pub struct Observer {
-    log: Arc<Log>,
-    playback: Option<Playback>,
+pub struct TrafficObserver {
+    log: Arc<TrafficLog>,
+    playback: Option<TrafficPlayback>,
 }
 
-impl Observer {
-    pub(super) fn of(log: &Arc<Log>) -> Self {
+impl TrafficObserver {
+    pub(super) fn new(log: &Arc<TrafficLog>) -> Self {
         log.state().is_watched = true;
         Self {
             log: Arc::clone(log),
@@ -41,31 +41,31 @@ impl Observer {
     }
 
     /// What was said next. None when the connection is over. Can be cancelled.
-    pub async fn next(&mut self) -> Option<Observed> {
+    pub async fn next(&mut self) -> Option<ObservedLine> {
         loop {
-            if let Some(observed) = self.playback.as_mut().and_then(Playback::next) {
+            if let Some(observed) = self.playback.as_mut().and_then(TrafficPlayback::next) {
                 return Some(observed);
             }
             match self.kept() {
-                Next::Observed(observed) => return Some(observed),
-                Next::Passage(passage, recorded) => {
+                NextEntry::Observed(observed) => return Some(observed),
+                NextEntry::Passage(passage, recorded) => {
                     let limit = self.log.longest;
                     let playback = self
                         .playback
-                        .get_or_insert_with(|| Playback::of(recorded, limit));
+                        .get_or_insert_with(|| TrafficPlayback::open(recorded, limit));
                     playback.turn_to(passage);
                 }
-                Next::Nothing => self.log.news.notified().await,
-                Next::Over => return None,
+                NextEntry::Nothing => self.log.news.notified().await,
+                NextEntry::Over => return None,
             }
         }
     }
 
     /// How many bytes were said and not looked at yet, with the ends of their lines.
     pub fn backlog(&self) -> u64 {
-        let (lines, bytes) = self.playback.as_ref().map_or((0, 0), Playback::left);
+        let (lines, bytes) = self.playback.as_ref().map_or((0, 0), TrafficPlayback::left);
         let state = self.log.state();
-        let kept = state.kept.iter().map(Kept::amount);
+        let kept = state.kept.iter().map(KeptTraffic::amount);
         let kept = kept.map(|(lines, bytes)| lines + bytes);
         lines + bytes + kept.sum::<u64>()
     }
@@ -75,7 +75,7 @@ impl Observer {
         let (mut lines, mut bytes) = self.playback.take().map_or((0, 0), |it| it.left());
         loop {
             let (kept, is_over) = self.take_kept();
-            for (more, size) in kept.iter().map(Kept::amount) {
+            for (more, size) in kept.iter().map(KeptTraffic::amount) {
                 lines += more;
                 bytes += size;
             }
@@ -93,40 +93,40 @@ impl Observer {
         }
     }
 
-    fn take_kept(&self) -> (VecDeque<Kept>, bool) {
+    fn take_kept(&self) -> (VecDeque<KeptTraffic>, bool) {
         let mut state = self.log.state();
         state.bytes = 0;
         (std::mem::take(&mut state.kept), state.is_over)
     }
 
-    fn kept(&self) -> Next {
+    fn kept(&self) -> NextEntry {
         let mut state = self.log.state();
         let Some(kept) = state.kept.pop_front() else {
             return if state.is_over {
-                Next::Over
+                NextEntry::Over
             } else {
-                Next::Nothing
+                NextEntry::Nothing
             };
         };
         state.bytes -= kept.size();
         match (kept, &state.recorded) {
-            (Kept::Whole(observed), _) => Next::Observed(observed),
-            (Kept::Passage(passage), Some(recorded)) => {
-                Next::Passage(passage, Arc::clone(recorded))
+            (KeptTraffic::Whole(observed), _) => NextEntry::Observed(observed),
+            (KeptTraffic::Passage(passage), Some(recorded)) => {
+                NextEntry::Passage(passage, Arc::clone(recorded))
             }
-            (Kept::Passage(passage), None) => Next::Observed(passage.skipped()),
+            (KeptTraffic::Passage(passage), None) => NextEntry::Observed(passage.skipped()),
         }
     }
 }
 
-enum Next {
-    Observed(Observed),
-    Passage(Passage, Arc<Recorded>),
+enum NextEntry {
+    Observed(ObservedLine),
+    Passage(TrafficPassage, Arc<RecordedTraffic>),
     Nothing,
     Over,
 }
 
-impl Drop for Observer {
+impl Drop for TrafficObserver {
     fn drop(&mut self) {
         let mut state = self.log.state();
         state.is_watched = false;
@@ -137,15 +137,17 @@ impl Drop for Observer {
 
 /// Sees each line at once, before anybody acts on it: with its number, and while everything else waits. It must be quick.
 ///
-/// What it returns for a request of the agent is handed over with that request ([`Incoming::facts`](crate::Incoming::facts)).
+/// What it returns for a request of the agent is handed over with that request ([`IncomingRequest::facts`](crate::IncomingRequest::facts)).
 #[derive(Clone)]
-pub struct Tap(Arc<See>);
+pub struct LineTap(Arc<TapFunction>);
 
-type See = dyn Fn(u64, &Traffic) -> Option<LineFacts> + Send + Sync;
+type TapFunction = dyn Fn(u64, &TrafficLine) -> Option<LineFacts> + Send + Sync;
 
-impl Tap {
+impl LineTap {
     /// A tap that shows each line to `see`.
-    pub fn new(see: impl Fn(u64, &Traffic) -> Option<LineFacts> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        see: impl Fn(u64, &TrafficLine) -> Option<LineFacts> + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(see))
     }
 }
@@ -166,7 +168,7 @@ impl LineFacts {
     }
 }
 
-impl fmt::Debug for Tap {
+impl fmt::Debug for LineTap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Tap")
     }
@@ -174,10 +176,10 @@ impl fmt::Debug for Tap {
 
 /// What was said so far.
 #[derive(Debug)]
-pub(super) struct Log {
-    state: Mutex<State>,
+pub(super) struct TrafficLog {
+    state: Mutex<LogState>,
     news: Notify,
-    tap: Option<Tap>,
+    tap: Option<LineTap>,
     /// How many bytes are kept for somebody who does not look.
     most: usize,
     /// The longest line that is read.
@@ -186,12 +188,12 @@ pub(super) struct Log {
 
 /// What is kept for the one who watches.
 #[derive(Debug)]
-enum Kept {
-    Whole(Observed),
-    Passage(Passage),
+enum KeptTraffic {
+    Whole(ObservedLine),
+    Passage(TrafficPassage),
 }
 
-impl Kept {
+impl KeptTraffic {
     /// How many lines it is, and how many bytes they have.
     fn amount(&self) -> (u64, u64) {
         match self {
@@ -209,22 +211,22 @@ impl Kept {
 }
 
 #[derive(Debug)]
-struct State {
-    kept: VecDeque<Kept>,
+struct LogState {
+    kept: VecDeque<KeptTraffic>,
     bytes: usize,
     /// The number of what is said next.
     next: u64,
     is_watched: bool,
     is_over: bool,
-    tape: Option<Tape>,
+    tape: Option<ConnectionTape>,
     /// The recording, once something has to be read there again.
-    recorded: Option<Arc<Recorded>>,
+    recorded: Option<Arc<RecordedTraffic>>,
 }
 
-impl Log {
-    pub(super) fn new(limits: Limits, tape: Option<Tape>) -> Self {
+impl TrafficLog {
+    pub(super) fn new(limits: ConnectionLimits, tape: Option<ConnectionTape>) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(LogState {
                 kept: VecDeque::new(),
                 bytes: 0,
                 next: 0,
@@ -241,7 +243,7 @@ impl Log {
     }
 
     /// Shown to this as well.
-    pub(super) fn tapped(self, tap: Option<Tap>) -> Self {
+    pub(super) fn tapped(self, tap: Option<LineTap>) -> Self {
         Self { tap, ..self }
     }
 
@@ -256,14 +258,18 @@ impl Log {
     /// The agent said this, in a line that stands there in all that it said.
     pub(super) fn received(
         &self,
-        received: Received,
+        received: ReceivedMessage,
         place: Range<u64>,
     ) -> (u64, Option<LineFacts>) {
         let mut state = self.state();
         if let Some(tape) = &mut state.tape {
             tape.take_line(place.end);
         }
-        self.add(&mut state, Traffic::Received(received), Some(place.start))
+        self.add(
+            &mut state,
+            TrafficLine::Received(received),
+            Some(place.start),
+        )
     }
 
     /// All lines of what was read last are received.
@@ -282,7 +288,7 @@ impl Log {
         };
         let line = Arc::from(line.trim_end_matches('\n'));
         let start = told.as_ref().ok().copied().flatten();
-        self.add(&mut state, Traffic::Sent(line), start);
+        self.add(&mut state, TrafficLine::Sent(line), start);
         told.map(|_| ())
     }
 
@@ -296,7 +302,10 @@ impl Log {
     /// How long stderr was when the agent last said anything.
     pub(super) fn complained_before(&self) -> u64 {
         let state = self.state();
-        state.tape.as_ref().map_or(0, Tape::complained_before)
+        state
+            .tape
+            .as_ref()
+            .map_or(0, ConnectionTape::complained_before)
     }
 
     /// Notes how far the agent's stderr has grown.
@@ -328,20 +337,22 @@ impl Log {
 
     fn add(
         &self,
-        state: &mut State,
-        traffic: Traffic,
+        state: &mut LogState,
+        traffic: TrafficLine,
         start: Option<u64>,
     ) -> (u64, Option<LineFacts>) {
         let number = state.next;
         state.next += 1;
         let tap = self.tap.as_ref();
-        let facts = tap.and_then(|Tap(see)| see(number, &traffic));
+        let facts = tap.and_then(|LineTap(see)| see(number, &traffic));
         if state.is_watched {
             let time = match &traffic {
-                Traffic::Sent(_) => Tape::time_of_sent,
-                Traffic::Received(_) | Traffic::Skipped { .. } => Tape::time_of_received,
+                TrafficLine::Sent(_) => ConnectionTape::time_of_sent,
+                TrafficLine::Received(_) | TrafficLine::Skipped { .. } => {
+                    ConnectionTape::time_of_received
+                }
             };
-            let observed = Observed {
+            let observed = ObservedLine {
                 number,
                 at: state.tape.as_ref().map_or_else(Timestamp::now, time),
                 traffic,
@@ -349,55 +360,55 @@ impl Log {
             if state.is_behind(size(&observed.traffic), self.most) {
                 state.note(&observed, start);
             } else {
-                state.keep(Kept::Whole(observed));
+                state.keep(KeptTraffic::Whole(observed));
             }
             self.news.notify_one();
         }
         (number, facts)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl LogState {
     /// Whoever has fallen behind catches up first: what they read again stands in one piece, and costs one look.
     fn is_behind(&self, size: usize, most: usize) -> bool {
         match self.kept.back() {
-            Some(Kept::Passage(_)) => true,
-            Some(Kept::Whole(_)) => self.bytes + size > most,
+            Some(KeptTraffic::Passage(_)) => true,
+            Some(KeptTraffic::Whole(_)) => self.bytes + size > most,
             None => false,
         }
     }
 
-    fn keep(&mut self, kept: Kept) {
+    fn keep(&mut self, kept: KeptTraffic) {
         self.bytes += kept.size();
         self.kept.push_back(kept);
     }
 
     /// Keeps only where something stands.
-    fn note(&mut self, observed: &Observed, start: Option<u64>) {
+    fn note(&mut self, observed: &ObservedLine, start: Option<u64>) {
         let next = self.passage(observed, start);
         match self.kept.back_mut() {
-            Some(Kept::Passage(last)) if last.goes_on_in(&next) => last.take_in(&next),
-            _ => self.keep(Kept::Passage(next)),
+            Some(KeptTraffic::Passage(last)) if last.goes_on_in(&next) => last.take_in(&next),
+            _ => self.keep(KeptTraffic::Passage(next)),
         }
     }
 
-    fn passage(&mut self, observed: &Observed, start: Option<u64>) -> Passage {
+    fn passage(&mut self, observed: &ObservedLine, start: Option<u64>) -> TrafficPassage {
         let (side, asked) = match &observed.traffic {
-            Traffic::Sent(_) => (Side::Ours, None),
-            Traffic::Received(received) => (Side::Theirs, asked(received)),
-            Traffic::Skipped { .. } => (Side::Nowhere, None),
+            TrafficLine::Sent(_) => (TrafficSide::Ours, None),
+            TrafficLine::Received(received) => (TrafficSide::Theirs, asked(received)),
+            TrafficLine::Skipped { .. } => (TrafficSide::Nowhere, None),
         };
-        Passage {
+        TrafficPassage {
             number: observed.number,
             at: observed.at,
-            side: if self.can_be_read_again() {
-                start.map_or(Side::Nowhere, |_| side)
+            side: if self.find_recorded() {
+                start.map_or(TrafficSide::Nowhere, |_| side)
             } else {
-                Side::Nowhere
+                TrafficSide::Nowhere
             },
             start: start.unwrap_or_default(),
             lines: 1,
@@ -406,7 +417,7 @@ impl State {
         }
     }
 
-    fn can_be_read_again(&mut self) -> bool {
+    fn find_recorded(&mut self) -> bool {
         let Some(tape) = &self.tape else {
             return false;
         };
@@ -418,18 +429,20 @@ impl State {
 }
 
 /// What a line does not say itself: whether anybody waits for the answer that it is.
-fn asked(received: &Received) -> Option<Asked> {
+fn asked(received: &ReceivedMessage) -> Option<AnswerExpectation> {
     match received.what {
-        What::Answer { asked, .. } => Some(asked),
-        What::Request { .. } | What::Notification { .. } | What::Noise(_) => None,
+        MessageContent::Answer { asked, .. } => Some(asked),
+        MessageContent::Request { .. }
+        | MessageContent::Notification { .. }
+        | MessageContent::Noise(_) => None,
     }
 }
 
 /// What an item takes in memory, about.
-fn size(traffic: &Traffic) -> usize {
+fn size(traffic: &TrafficLine) -> usize {
     let held = match traffic {
-        Traffic::Skipped { .. } => 0,
-        held @ (Traffic::Sent(_) | Traffic::Received(_)) => length(held),
+        TrafficLine::Skipped { .. } => 0,
+        held @ (TrafficLine::Sent(_) | TrafficLine::Received(_)) => length(held),
     };
     ITEM + usize::try_from(held).unwrap_or(usize::MAX / 2)
 }

@@ -7,17 +7,17 @@ use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::{Json, Text};
 use lapidary_wire::acp::envelope;
 
-use super::error::Refusal;
+use super::error::RpcError;
 
 /// A line as it was read, without its end. The bytes stay, whatever we make of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct ReceivedLine {
     text: Arc<str>,
     /// The bytes, if they are no UTF-8 and the text is only what can be read of them.
     bytes: Option<Arc<[u8]>>,
 }
 
-impl Line {
+impl ReceivedLine {
     pub(super) fn new(bytes: &[u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self {
@@ -52,20 +52,20 @@ impl Line {
 
 /// A line from the agent and what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedMessage {
     /// The line. Of one that was too long, its beginning.
-    pub line: Line,
+    pub line: ReceivedLine,
     /// What it is.
-    pub what: What,
+    pub what: MessageContent,
 }
 
 /// What a line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum MessageContent {
     /// A request, which wants an answer.
     Request {
         /// By what the answer is told.
-        id: Id,
+        id: RequestId,
         /// What is wanted.
         method: Text,
         /// With what.
@@ -81,19 +81,19 @@ pub enum What {
     /// An answer.
     Answer {
         /// To which request.
-        id: Id,
+        id: RequestId,
         /// What it says.
-        outcome: Result<Json, Refusal>,
+        outcome: Result<Json, RpcError>,
         /// Whether anybody waits for it.
-        asked: Asked,
+        asked: AnswerExpectation,
     },
     /// No message of the protocol.
-    Noise(Noise),
+    Noise(LineNoise),
 }
 
 /// Whether anybody waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum AnswerExpectation {
     /// Somebody does, and gets it.
     Awaited,
     /// Somebody did: it has been answered before, or was given up.
@@ -104,7 +104,7 @@ pub enum Asked {
 
 /// Why a line is no message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Noise {
+pub enum LineNoise {
     /// There is nothing in it.
     Blank,
     /// It is no JSON: a banner, a log, half a line.
@@ -120,9 +120,9 @@ pub enum Noise {
 /// What tells requests apart: a number, a text or `null`, exactly as its sender wrote it. Each side has its own: that both use the same
 /// means nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Id(SharedToken);
+pub struct RequestId(SharedToken);
 
-impl Id {
+impl RequestId {
     /// What may be an id. It is copied: an id outlives its line.
     pub(super) fn read(token: Token<'_>) -> Option<Self> {
         let may = matches!(
@@ -144,7 +144,7 @@ impl Id {
         }
     }
 
-    pub(super) fn of(number: u64) -> Self {
+    pub(super) fn from_token(number: u64) -> Self {
         let token = SharedToken::parse(&number.to_string());
         Self(token.expect("a whole number is a JSON value"))
     }
@@ -172,10 +172,10 @@ impl Id {
 
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct RequestAnswer {
     /// Which request it answers.
-    pub id: Id,
-    /// The number of its line in what was [observed](super::Observed::number): all that has a lower number was said before.
+    pub id: RequestId,
+    /// The number of its line in what was [observed](super::ObservedLine::number): all that has a lower number was said before.
     pub number: u64,
     /// The result, as it came.
     pub result: Json,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use lapidary_vocab::Json;
 
-use super::error::Refusal;
-use super::message::Id;
+use super::error::RpcError;
+use super::message::RequestId;
 
-pub(super) fn request(id: &Id, method: &str, params: Option<&Json>) -> Arc<str> {
+pub(super) fn request(id: &RequestId, method: &str, params: Option<&Json>) -> Arc<str> {
     let id = format!(r#","id":{}"#, id.as_str());
     call(&id, method, params)
 }
@@ -17,14 +17,14 @@ pub(super) fn notification(method: &str, params: Option<&Json>) -> Arc<str> {
 }
 
 /// Nobody waits for the answer to this request of ours any more.
-pub(super) fn cancel_request(id: &Id) -> Arc<str> {
+pub(super) fn cancel_request(id: &RequestId) -> Arc<str> {
     let id = format!(r#"{{"requestId":{}}}"#, id.as_str());
     Arc::from(format!(
         "{{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{id}}}\n"
     ))
 }
 
-pub(super) fn answer(id: &Id, outcome: Result<&Json, &Refusal>) -> Arc<str> {
+pub(super) fn answer(id: &RequestId, outcome: Result<&Json, &RpcError>) -> Arc<str> {
     let id = id.as_str();
     Arc::from(match outcome {
         Ok(result) => {

@@ -5,12 +5,12 @@ use std::io;
 use lapidary_process::Stdio;
 use lapidary_recording::Recorder;
 
-pub(super) use system::{Reads, Writes};
+pub(super) use system::{PipeReader, PipeWriter};
 
 /// Both ends of what an agent reads and writes.
-pub(super) struct Prepared {
-    pub(super) stdin: Writes,
-    pub(super) stdout: Reads,
+pub(super) struct PreparedPipes {
+    pub(super) stdin: PipeWriter,
+    pub(super) stdout: PipeReader,
     pub(super) stdio: Stdio,
 }
 
@@ -20,19 +20,19 @@ mod system {
 
     use tokio::net::unix::pipe;
 
-    use super::{Prepared, Recorder, Stdio, io};
+    use super::{PreparedPipes, Recorder, Stdio, io};
     use lapidary_recording::STDERR;
 
-    pub(in super::super) type Reads = pipe::Receiver;
-    pub(in super::super) type Writes = pipe::Sender;
+    pub(in super::super) type PipeReader = pipe::Receiver;
+    pub(in super::super) type PipeWriter = pipe::Sender;
 
-    impl Prepared {
+    impl PreparedPipes {
         pub(in super::super) fn new(recorder: &Recorder) -> io::Result<Self> {
             let (theirs, ours) = io::pipe()?;
             let (read, written) = io::pipe()?;
             Ok(Self {
-                stdin: Writes::from_owned_fd(OwnedFd::from(ours))?,
-                stdout: Reads::from_owned_fd(OwnedFd::from(read))?,
+                stdin: PipeWriter::from_owned_fd(OwnedFd::from(ours))?,
+                stdout: PipeReader::from_owned_fd(OwnedFd::from(read))?,
                 stdio: Stdio {
                     stdin: theirs.into(),
                     stdout: written.into(),
@@ -46,12 +46,12 @@ mod system {
 /// Anonymous pipes cannot be waited for there. Nobody has needed it yet.
 #[cfg(windows)]
 mod system {
-    use super::{Prepared, Recorder, io};
+    use super::{PreparedPipes, Recorder, io};
 
-    pub(in super::super) type Reads = tokio::io::DuplexStream;
-    pub(in super::super) type Writes = tokio::io::DuplexStream;
+    pub(in super::super) type PipeReader = tokio::io::DuplexStream;
+    pub(in super::super) type PipeWriter = tokio::io::DuplexStream;
 
-    impl Prepared {
+    impl PreparedPipes {
         pub(in super::super) fn new(_: &Recorder) -> io::Result<Self> {
             let message = "ACP agents are not supported on this system yet";
             Err(io::Error::new(io::ErrorKind::Unsupported, message))

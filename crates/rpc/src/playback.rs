@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use lapidary_wire::lines::{self, LineBuffer};
 
 use super::classify;
-use super::message::{Asked, What};
-use super::tape::Recorded;
-use super::traffic::{Observed, Traffic, length};
+use super::connection_tape::RecordedTraffic;
+use super::message::{AnswerExpectation, MessageContent};
+use super::traffic::{ObservedLine, TrafficLine, length};
 
 /// Who said something, and so in which file it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum TrafficSide {
     Ours,
     Theirs,
     /// It was not recorded.
@@ -23,22 +23,22 @@ pub(super) enum Side {
 
 /// Lines of one side that followed each other in one moment of the recording.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Passage {
+pub(super) struct TrafficPassage {
     /// The number of the first.
     pub(super) number: u64,
     /// When it was said.
     pub(super) at: Timestamp,
-    pub(super) side: Side,
+    pub(super) side: TrafficSide,
     /// Where it begins in all that this side said.
     pub(super) start: u64,
     pub(super) lines: u64,
     /// How many bytes they have without their ends.
     pub(super) bytes: u64,
     /// Whether anybody waits for it, if it is an answer. Then it stands alone.
-    pub(super) asked: Option<Asked>,
+    pub(super) asked: Option<AnswerExpectation>,
 }
 
-impl Passage {
+impl TrafficPassage {
     /// Whether `next`, which follows, can be part of it.
     pub(super) fn goes_on_in(&self, next: &Self) -> bool {
         self.side == next.side && self.asked.is_none() && next.asked.is_none() && self.at == next.at
@@ -50,11 +50,11 @@ impl Passage {
     }
 
     /// What there is to be said of lines that cannot be read.
-    pub(super) fn skipped(&self) -> Observed {
-        Observed {
+    pub(super) fn skipped(&self) -> ObservedLine {
+        ObservedLine {
             number: self.number,
             at: self.at,
-            traffic: Traffic::Skipped {
+            traffic: TrafficLine::Skipped {
                 lines: self.lines,
                 bytes: self.bytes,
             },
@@ -64,30 +64,30 @@ impl Passage {
 
 /// Reads passages, one after the other.
 #[derive(Debug)]
-pub(super) struct Playback {
-    recorded: Arc<Recorded>,
-    ours: Place,
-    theirs: Place,
+pub(super) struct TrafficPlayback {
+    recorded: Arc<RecordedTraffic>,
+    ours: PlaybackPosition,
+    theirs: PlaybackPosition,
     /// What is left of the passage.
-    passage: Option<Passage>,
+    passage: Option<TrafficPassage>,
 }
 
-impl Playback {
+impl TrafficPlayback {
     /// With the limit that the agent's lines were read with.
-    pub(super) fn of(recorded: Arc<Recorded>, limit: usize) -> Self {
+    pub(super) fn open(recorded: Arc<RecordedTraffic>, limit: usize) -> Self {
         Self {
             recorded,
-            ours: Place::new(usize::MAX / 4),
-            theirs: Place::new(limit),
+            ours: PlaybackPosition::new(usize::MAX / 4),
+            theirs: PlaybackPosition::new(limit),
             passage: None,
         }
     }
 
-    pub(super) fn turn_to(&mut self, passage: Passage) {
+    pub(super) fn turn_to(&mut self, passage: TrafficPassage) {
         match passage.side {
-            Side::Ours => self.ours.turn_to(passage.start),
-            Side::Theirs => self.theirs.turn_to(passage.start),
-            Side::Nowhere => {}
+            TrafficSide::Ours => self.ours.turn_to(passage.start),
+            TrafficSide::Theirs => self.theirs.turn_to(passage.start),
+            TrafficSide::Nowhere => {}
         }
         self.passage = Some(passage);
     }
@@ -99,21 +99,21 @@ impl Playback {
     }
 
     /// The next line of the passage. None if there is none left.
-    pub(super) fn next(&mut self) -> Option<Observed> {
+    pub(super) fn next(&mut self) -> Option<ObservedLine> {
         let mut passage = self.passage.take()?;
         let traffic = match passage.side {
-            Side::Ours => self.ours.line(&self.recorded.stdin).map(sent),
-            Side::Theirs => {
+            TrafficSide::Ours => self.ours.line(&self.recorded.stdin).map(sent),
+            TrafficSide::Theirs => {
                 let line = self.theirs.line(&self.recorded.stdout);
                 line.map(|line| received(line, passage.asked))
             }
-            Side::Nowhere => None,
+            TrafficSide::Nowhere => None,
         };
         let Some(traffic) = traffic else {
             // Somebody has cut the files.
             return Some(passage.skipped());
         };
-        let observed = Observed {
+        let observed = ObservedLine {
             number: passage.number,
             at: passage.at,
             traffic,
@@ -128,22 +128,22 @@ impl Playback {
     }
 }
 
-fn sent(line: lines::RawLine<'_>) -> Traffic {
+fn sent(line: lines::RawLine<'_>) -> TrafficLine {
     let (lines::RawLine::Whole(bytes) | lines::RawLine::TooLong { head: bytes, .. }) = line;
-    Traffic::Sent(Arc::from(String::from_utf8_lossy(bytes)))
+    TrafficLine::Sent(Arc::from(String::from_utf8_lossy(bytes)))
 }
 
-fn received(line: lines::RawLine<'_>, known: Option<Asked>) -> Traffic {
+fn received(line: lines::RawLine<'_>, known: Option<AnswerExpectation>) -> TrafficLine {
     let mut received = classify::read(line);
-    if let (What::Answer { asked, .. }, Some(known)) = (&mut received.what, known) {
+    if let (MessageContent::Answer { asked, .. }, Some(known)) = (&mut received.what, known) {
         *asked = known;
     }
-    Traffic::Received(received)
+    TrafficLine::Received(received)
 }
 
 /// How far one file was read.
 #[derive(Debug)]
-struct Place {
+struct PlaybackPosition {
     limit: usize,
     lines: LineBuffer,
     /// Where `lines` began.
@@ -152,7 +152,7 @@ struct Place {
     end: u64,
 }
 
-impl Place {
+impl PlaybackPosition {
     fn new(limit: usize) -> Self {
         Self {
             limit,

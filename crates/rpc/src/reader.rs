@@ -9,14 +9,16 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::oneshot;
 
 use super::classify;
-use super::error::{ConnectionError, Refusal, RequestError};
-use super::message::{Answer, Id, Line, Noise, Received, What};
+use super::error::{ConnectionError, RequestError, RpcError};
+use super::message::{
+    LineNoise, MessageContent, ReceivedLine, ReceivedMessage, RequestAnswer, RequestId,
+};
 use super::outgoing;
-use super::shared::{Asking, Shared, Told};
-use super::truncated::Truncated;
+use super::shared_connection::{RawRequest, SharedConnection, ToldSender};
+use super::truncated::TruncatedEnvelope;
 
 /// Reads until there is nothing more to read.
-pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<Shared>) {
+pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<SharedConnection>) {
     let mut lines = LineBuffer::with_limit(shared.limits.line);
     loop {
         let room = lines.room();
@@ -46,15 +48,15 @@ pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<Shared>) 
 }
 
 /// Takes a line that stands there in what the agent has written.
-fn take(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<Shared>) {
-    let Received { line, what } = classify::read(line);
+fn take(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedConnection>) {
+    let ReceivedMessage { line, what } = classify::read(line);
     match &what {
-        What::Answer { id, outcome, .. } => {
+        MessageContent::Answer { id, outcome, .. } => {
             let (id, outcome) = (id.clone(), outcome.clone());
             take_answer(line, place, (id, outcome), shared);
         }
-        What::Request { id, method, params } => {
-            let asking = Asking {
+        MessageContent::Request { id, method, params } => {
+            let asking = RawRequest {
                 number: 0,
                 facts: None,
                 id: id.clone(),
@@ -62,80 +64,90 @@ fn take(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<Shared>) {
                 params: params.clone(),
                 bytes: line.bytes().len(),
             };
-            let (number, facts) = shared.log.received(Received { line, what }, place);
-            shared.asked(Asking {
+            let (number, facts) = shared.log.received(ReceivedMessage { line, what }, place);
+            shared.asked(RawRequest {
                 number,
                 facts,
                 ..asking
             });
         }
-        What::Notification { method, params } => {
+        MessageContent::Notification { method, params } => {
             let cancelled = cancelled(method, params.as_ref());
-            shared.log.received(Received { line, what }, place);
+            shared.log.received(ReceivedMessage { line, what }, place);
             if let Some(id) = cancelled {
                 shared.cancelled(&id);
             }
         }
-        What::Noise(Noise::TooLong(length)) => {
-            let (length, truncated) = (*length, Truncated::of(line.text()));
-            let (number, _) = shared.log.received(Received { line, what }, place);
+        MessageContent::Noise(LineNoise::TooLong(length)) => {
+            let (length, truncated) = (*length, TruncatedEnvelope::parse(line.text()));
+            let (number, _) = shared.log.received(ReceivedMessage { line, what }, place);
             too_long(truncated, length, number, shared);
         }
-        What::Noise(_) => {
-            shared.log.received(Received { line, what }, place);
+        MessageContent::Noise(_) => {
+            shared.log.received(ReceivedMessage { line, what }, place);
         }
     }
 }
 
 /// A line over the limit is not read: whoever waits for it hears so. If nobody can tell who does, the connection ends: the agent, or we,
 /// would wait for ever.
-fn too_long(truncated: Truncated, length: u64, number: u64, shared: &Arc<Shared>) {
+fn too_long(
+    truncated: TruncatedEnvelope,
+    length: u64,
+    number: u64,
+    shared: &Arc<SharedConnection>,
+) {
     let limit = shared.limits.line;
     let refusal = |code| {
         let message = format!("the message has {length} bytes, and at most {limit} are read");
-        Refusal::new(code, message)
+        RpcError::new(code, message)
     };
     match truncated {
-        Truncated::Request(id) => {
-            let refusal = refusal(Refusal::BAD_REQUEST);
+        TruncatedEnvelope::Request(id) => {
+            let refusal = refusal(RpcError::BAD_REQUEST);
             let _ = shared.tell(outgoing::answer(&id, Err(&refusal)));
         }
-        Truncated::Answer(id) => {
+        TruncatedEnvelope::Answer(id) => {
             if let (_, Some(waiting)) = shared.awaited(&id) {
-                tell(waiting, id, number, Err(refusal(Refusal::INTERNAL)));
+                tell(waiting, id, number, Err(refusal(RpcError::INTERNAL)));
             }
         }
-        Truncated::Method(method) if !shared.handles(&Text::from(method.clone())) => {}
-        Truncated::Method(_) | Truncated::Message => {
+        TruncatedEnvelope::Method(method) if !shared.handles(&Text::from(method.clone())) => {}
+        TruncatedEnvelope::Method(_) | TruncatedEnvelope::Message => {
             shared.close(&ConnectionError::TooLong { length, limit });
         }
-        Truncated::Noise => {}
+        TruncatedEnvelope::Noise => {}
     }
 }
 
 /// Whoever waits hears of it after it was noted, so that they find it among what was said.
 fn take_answer(
-    line: Line,
+    line: ReceivedLine,
     place: Range<u64>,
-    (id, outcome): (Id, Result<Json, Refusal>),
-    shared: &Shared,
+    (id, outcome): (RequestId, Result<Json, RpcError>),
+    shared: &SharedConnection,
 ) {
     let (asked, waiting) = shared.awaited(&id);
-    let what = What::Answer {
+    let what = MessageContent::Answer {
         id: id.clone(),
         outcome: outcome.clone(),
         asked,
     };
-    let (number, _) = shared.log.received(Received { line, what }, place);
+    let (number, _) = shared.log.received(ReceivedMessage { line, what }, place);
     if let Some(waiting) = waiting {
         tell(waiting, id, number, outcome);
     }
 }
 
-fn tell(waiting: oneshot::Sender<Told>, id: Id, number: u64, outcome: Result<Json, Refusal>) {
+fn tell(
+    waiting: oneshot::Sender<ToldSender>,
+    id: RequestId,
+    number: u64,
+    outcome: Result<Json, RpcError>,
+) {
     let told = match outcome {
-        Ok(result) => Ok(Answer { id, number, result }),
-        Err(refusal) => Err(RequestError::Refused(Refusal {
+        Ok(result) => Ok(RequestAnswer { id, number, result }),
+        Err(refusal) => Err(RequestError::Refused(RpcError {
             number: Some(number),
             ..refusal
         })),
@@ -144,9 +156,9 @@ fn tell(waiting: oneshot::Sender<Told>, id: Id, number: u64, outcome: Result<Jso
 }
 
 /// The request that the agent does not want answered any more.
-fn cancelled(method: &Text, params: Option<&Json>) -> Option<Id> {
+fn cancelled(method: &Text, params: Option<&Json>) -> Option<RequestId> {
     if *method != *"$/cancel_request" {
         return None;
     }
-    Id::read(params?.token().get("requestId")?)
+    RequestId::read(params?.token().get("requestId")?)
 }

@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::message::Received;
+use super::message::ReceivedMessage;
 
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Observed {
+pub struct ObservedLine {
     /// Its place among all that was said, from 0.
     pub number: u64,
     /// When it was read, or handed to the agent.
     pub at: Timestamp,
     /// What it was.
-    pub traffic: Traffic,
+    pub traffic: TrafficLine,
 }
 
 /// Something that was said, and by whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Traffic {
+pub enum TrafficLine {
     /// By us: the line, without its end.
     Sent(Arc<str>),
     /// By the agent.
-    Received(Received),
+    Received(ReceivedMessage),
     /// By either, but more than is kept for somebody who does not look, and not recorded so that it could be read again.
     Skipped {
         /// How many lines.
@@ -34,10 +34,10 @@ pub enum Traffic {
 }
 
 /// How many bytes its line has.
-pub(super) fn length(traffic: &Traffic) -> u64 {
+pub(super) fn length(traffic: &TrafficLine) -> u64 {
     match traffic {
-        Traffic::Sent(line) => line.len() as u64,
-        Traffic::Received(received) => received.line.bytes().len() as u64,
-        Traffic::Skipped { bytes, .. } => *bytes,
+        TrafficLine::Sent(line) => line.len() as u64,
+        TrafficLine::Received(received) => received.line.bytes().len() as u64,
+        TrafficLine::Skipped { bytes, .. } => *bytes,
     }
 }

@@ -9,7 +9,7 @@ use lapidary_process::Exit;
 
 /// How the other side went.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Departure {
+pub struct PeerDeparture {
     /// How it ended, if it is a process and that is known.
     pub exit: Option<Exit>,
     /// The last of what it complained about.
@@ -19,7 +19,7 @@ pub struct Departure {
 }
 
 /// Resolves when the other side is gone.
-pub type Gone = Pin<Box<dyn Future<Output = Departure> + Send>>;
+pub type GoneFuture = Pin<Box<dyn Future<Output = PeerDeparture> + Send>>;
 
 /// Two directions, and a way to hear that nobody is at the other end.
 ///
@@ -33,7 +33,7 @@ pub trait Transport: Send + 'static {
 
     /// Its parts. All of them are dropped when the connection is. Where nothing tells that the other side is gone, it is when there is
     /// nothing more to read.
-    fn open(self) -> (Self::Reads, Self::Writes, Option<Gone>);
+    fn open(self) -> (Self::Reads, Self::Writes, Option<GoneFuture>);
 }
 
 /// A reader and a writer, and no process behind them.
@@ -45,7 +45,7 @@ where
     type Reads = R;
     type Writes = W;
 
-    fn open(self) -> (R, W, Option<Gone>) {
+    fn open(self) -> (R, W, Option<GoneFuture>) {
         (self.0, self.1, None)
     }
 }

@@ -2,18 +2,18 @@
 
 use lapidary_json::Token;
 
-use super::message::Id;
+use super::message::RequestId;
 
 /// The members of a message.
 const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 /// What the beginning of a message shows of its envelope.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Truncated {
+pub(super) enum TruncatedEnvelope {
     /// The agent waits for an answer to this.
-    Request(Id),
+    Request(RequestId),
     /// We wait for this.
-    Answer(Id),
+    Answer(RequestId),
     /// A method, which is a notification unless an id follows where nobody sees it.
     Method(String),
     /// A message, but nothing shows what it wants.
@@ -22,18 +22,18 @@ pub(super) enum Truncated {
     Noise,
 }
 
-impl Truncated {
-    pub(super) fn of(head: &str) -> Self {
+impl TruncatedEnvelope {
+    pub(super) fn parse(head: &str) -> Self {
         let Some(rest) = head.trim_start().strip_prefix('{') else {
             return Self::Noise;
         };
-        let mut members = Members(rest);
+        let mut members = PartialMembers(rest);
         let (mut id, mut method, mut is_answer, mut is_request) = (None, None, false, false);
         let mut is_message = false;
         while let Some((name, value)) = members.next() {
             is_message |= ENVELOPE.contains(&name.as_str());
             match name.as_str() {
-                "id" => id = value.and_then(Id::read),
+                "id" => id = value.and_then(RequestId::read),
                 "method" => method = value.and_then(Token::string),
                 "result" | "error" => is_answer = true,
                 "params" => is_request = true,
@@ -51,9 +51,9 @@ impl Truncated {
 }
 
 /// The members of an object that breaks off. The last one may have no value, and ends it.
-struct Members<'a>(&'a str);
+struct PartialMembers<'a>(&'a str);
 
-impl<'a> Members<'a> {
+impl<'a> PartialMembers<'a> {
     fn next(&mut self) -> Option<(String, Option<Token<'a>>)> {
         let text = self.0.trim_start_matches([',', ' ', '\t', '\r']);
         let name = scalar(text)?;
@@ -88,10 +88,10 @@ mod tests {
 
     #[track_caller]
     fn check(head: &str, expected: &str) {
-        let seen = match Truncated::of(head) {
-            Truncated::Request(id) => format!("request {}", id.as_str()),
-            Truncated::Answer(id) => format!("answer {}", id.as_str()),
-            Truncated::Method(method) => format!("method {method}"),
+        let seen = match TruncatedEnvelope::parse(head) {
+            TruncatedEnvelope::Request(id) => format!("request {}", id.as_str()),
+            TruncatedEnvelope::Answer(id) => format!("answer {}", id.as_str()),
+            TruncatedEnvelope::Method(method) => format!("method {method}"),
             other => format!("{other:?}"),
         };
         assert_eq!(seen, expected, "{head}");

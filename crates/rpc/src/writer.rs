@@ -9,10 +9,10 @@ use tokio::time::{sleep, timeout};
 
 use super::error::ConnectionError;
 use super::limits::LAST_WORDS;
-use super::shared::Shared;
+use super::shared_connection::SharedConnection;
 
 /// Writes until there is nothing more to say, or nobody who reads it. Then the agent's stdin is closed.
-pub(super) async fn write(mut to: impl AsyncWrite + Unpin, shared: Arc<Shared>) {
+pub(super) async fn write(mut to: impl AsyncWrite + Unpin, shared: Arc<SharedConnection>) {
     while let Some(line) = shared.next_line().await {
         if let Err(error) = shared.log.sent(&line) {
             shared.close(&error);
@@ -20,12 +20,12 @@ pub(super) async fn write(mut to: impl AsyncWrite + Unpin, shared: Arc<Shared>) 
         }
         match say(&mut to, line.as_bytes(), shared.limits.patience).await {
             Ok(()) => {}
-            Err(Failed::Late { left }) => {
+            Err(WriteFailure::Late { left }) => {
                 let unread = left + shared.unsaid();
                 shared.close(&ConnectionError::NotReading { unread });
                 return;
             }
-            Err(Failed::Io(_)) => {
+            Err(WriteFailure::Io(_)) => {
                 // Most often because the agent has ended, and how it did is better to know: then this is cancelled.
                 sleep(LAST_WORDS).await;
                 shared.close(&ConnectionError::Deaf);
@@ -37,7 +37,7 @@ pub(super) async fn write(mut to: impl AsyncWrite + Unpin, shared: Arc<Shared>) 
     let _ = to.shutdown().await; // it is dropped next
 }
 
-enum Failed {
+enum WriteFailure {
     Late { left: usize },
     Io(#[expect(dead_code, reason = "whatever it is, nobody reads")] io::Error),
 }
@@ -47,17 +47,17 @@ async fn say(
     to: &mut (impl AsyncWrite + Unpin),
     mut bytes: &[u8],
     patience: Duration,
-) -> Result<(), Failed> {
+) -> Result<(), WriteFailure> {
     while !bytes.is_empty() {
         let written = timeout(patience, to.write(bytes)).await;
-        let written = written.map_err(|_| Failed::Late { left: bytes.len() })?;
-        match written.map_err(Failed::Io)? {
-            0 => return Err(Failed::Io(io::ErrorKind::WriteZero.into())),
+        let written = written.map_err(|_| WriteFailure::Late { left: bytes.len() })?;
+        match written.map_err(WriteFailure::Io)? {
+            0 => return Err(WriteFailure::Io(io::ErrorKind::WriteZero.into())),
             count => bytes = &bytes[count..],
         }
     }
     let flushed = timeout(patience, to.flush()).await;
     flushed
-        .map_err(|_| Failed::Late { left: 0 })?
-        .map_err(Failed::Io)
+        .map_err(|_| WriteFailure::Late { left: 0 })?
+        .map_err(WriteFailure::Io)
 }

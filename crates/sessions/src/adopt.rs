@@ -5,17 +5,21 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use super::listing::{Listed, Listing};
-use super::projects::Project;
+use super::listing::{ListedSession, SessionListing};
+use super::projects::SessionProject;
 
 /// Copies the file of a session, named by its whole id, into the directory that the CLI uses, and returns the copy. None if the
 /// CLI lists the session, or if there is no such session.
-pub fn adopt(projects: &[Project], id: &str, now: SystemTime) -> io::Result<Option<PathBuf>> {
+pub fn adopt(
+    projects: &[SessionProject],
+    id: &str,
+    now: SystemTime,
+) -> io::Result<Option<PathBuf>> {
     if projects.iter().all(|project| project.directories.len() < 2) {
         return Ok(None);
     }
-    let listing = Listing::of(projects, now);
-    let is_meant = |it: &&Listed| it.id() == id && !it.is_cli_listed();
+    let listing = SessionListing::read(projects, now);
+    let is_meant = |it: &&ListedSession| it.id() == id && !it.is_cli_listed();
     let Some(session) = listing.sessions.iter().find(is_meant) else {
         return Ok(None);
     };

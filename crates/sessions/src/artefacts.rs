@@ -23,7 +23,7 @@ const RESERVED: [&str; 11] = [
 
 /// Something that belongs to a session beside its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Artefact {
+pub struct SessionArtefact {
     /// Where it is.
     pub path: PathBuf,
     /// What it is.
@@ -47,9 +47,9 @@ pub enum ArtefactKind {
 
 /// What was found, and what was left alone.
 #[derive(Debug, Default)]
-pub struct Artefacts {
+pub struct ArtefactList {
     /// What belongs to the session.
-    pub found: Vec<Artefact>,
+    pub found: Vec<SessionArtefact>,
     /// What does not go although it is called as if it did, a sentence each.
     pub spared: Vec<String>,
 }
@@ -71,9 +71,9 @@ pub(super) fn file_name_of(id: &str) -> Option<String> {
     Some(name)
 }
 
-impl Artefacts {
+impl ArtefactList {
     /// Looks for what belongs to a session in a project's directory. `is_anothers` tells the names that belong to sessions which stay.
-    pub fn of(directory: &Path, id: &str, is_anothers: &dyn Fn(&str) -> bool) -> Self {
+    pub fn find(directory: &Path, id: &str, is_anothers: &dyn Fn(&str) -> bool) -> Self {
         let mut artefacts = Self::default();
         let Some(name) = file_name_of(id) else {
             return artefacts;
@@ -143,7 +143,7 @@ impl Artefacts {
             ArtefactKind::Directory => measured(&path),
             ArtefactKind::File | ArtefactKind::Link => (about.len(), Vec::new()),
         };
-        self.found.push(Artefact {
+        self.found.push(SessionArtefact {
             path,
             kind,
             bytes,

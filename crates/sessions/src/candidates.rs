@@ -12,8 +12,8 @@ use std::time::SystemTime;
 
 use lapidary_vocab::session::HiddenReason;
 
-use super::projects::{Project, directories_in};
-use super::scan::Scanner;
+use super::projects::{SessionProject, directories_in};
+use super::scan::FileScanner;
 use entries::{DirectoryEntry, FileFacts};
 
 /// How many bytes of its session's id Gemini CLI puts into the name of a file.
@@ -21,7 +21,7 @@ const SHORT_ID: usize = 8;
 
 /// A file that is called like a session.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct SessionCandidate {
     /// Where it is.
     pub path: PathBuf,
     /// Its name.
@@ -38,7 +38,7 @@ pub struct Candidate {
     pub refused: Option<Box<(HiddenReason, String)>>,
 }
 
-/// Where the name of a [`Candidate`] stands. Most often behind the last separator of its path: of tens of thousands of files a copy of
+/// Where the name of a [`SessionCandidate`] stands. Most often behind the last separator of its path: of tens of thousands of files a copy of
 /// each name takes megabytes.
 #[derive(Debug, Clone)]
 pub(super) enum CandidateName {
@@ -48,7 +48,7 @@ pub(super) enum CandidateName {
     Other(Box<str>),
 }
 
-impl Candidate {
+impl SessionCandidate {
     /// Its name.
     pub fn file_name(&self) -> &str {
         self.name.in_path(&self.path)
@@ -75,26 +75,26 @@ impl CandidateName {
 }
 
 /// The files that are called like sessions, directory by directory, by name. What could not be looked into is said in a sentence each.
-pub fn candidates(projects: &[Project]) -> (Vec<Candidate>, Vec<String>) {
+pub fn candidates(projects: &[SessionProject]) -> (Vec<SessionCandidate>, Vec<String>) {
     let (seen, warnings) = sightings(projects);
     (in_order(seen), warnings)
 }
 
 /// The same as candidates.
-pub(super) fn in_order(seen: Vec<Sightings>) -> Vec<Candidate> {
+pub(super) fn in_order(seen: Vec<FileSightings>) -> Vec<SessionCandidate> {
     seen.into_iter()
-        .flat_map(Sightings::into_candidates)
+        .flat_map(FileSightings::into_candidates)
         .collect()
 }
 
 /// The files that are called like sessions, directory by directory, and what could not be looked into.
-pub(super) fn sightings(projects: &[Project]) -> (Vec<Sightings>, Vec<String>) {
+pub(super) fn sightings(projects: &[SessionProject]) -> (Vec<FileSightings>, Vec<String>) {
     let mut found = Vec::new();
     let mut warnings = Vec::new();
     for (place, project) in projects.iter().enumerate() {
         warnings.extend(project.warnings.iter().cloned());
         for directory in project.chats() {
-            match Sightings::of(&directory, place, is_called_like_a_session) {
+            match FileSightings::read(&directory, place, is_called_like_a_session) {
                 Ok(seen) => found.push(seen),
                 Err(error) if is_absent(&error) => {}
                 Err(error) => warnings.push(format!(
@@ -109,15 +109,15 @@ pub(super) fn sightings(projects: &[Project]) -> (Vec<Sightings>, Vec<String>) {
 
 /// The file in which Gemini CLI keeps a session, if it has made one; of several the one that was written last. Only files that are
 /// named for the id (its first eight characters) are read.
-pub fn session_file(project: &Project, id: &str) -> Option<PathBuf> {
+pub fn session_file(project: &SessionProject, id: &str) -> Option<PathBuf> {
     let (mut files, _) = candidates(std::slice::from_ref(project));
     let short = &id[..id.floor_char_boundary(SHORT_ID)];
     let ends = [format!("-{short}.jsonl"), format!("-{short}.json")];
-    let is_named = |file: &Candidate| ends.iter().any(|end| file.file_name().ends_with(end));
+    let is_named = |file: &SessionCandidate| ends.iter().any(|end| file.file_name().ends_with(end));
     files.retain(|file| file.refused.is_none() && is_named(file));
     files.sort_by_key(|file| Reverse(file.modified));
-    let mut scanner = Scanner::default();
-    let is_of_session = |file: &Candidate| {
+    let mut scanner = FileScanner::default();
+    let is_of_session = |file: &SessionCandidate| {
         let summary = scanner.file(&file.path);
         summary.is_ok_and(|summary| summary.id == id)
     };
@@ -125,14 +125,14 @@ pub fn session_file(project: &Project, id: &str) -> Option<PathBuf> {
 }
 
 /// The files of sub-agents: beside the sessions, in directories that are called like their parents' ids.
-pub(super) fn subagents(projects: &[Project]) -> Vec<Candidate> {
+pub(super) fn subagents(projects: &[SessionProject]) -> Vec<SessionCandidate> {
     let mut found = Vec::new();
     for (place, project) in projects.iter().enumerate() {
         for directory in &project.directories {
             let chats = directory.join("chats");
             for parent in directories_in(&chats) {
                 let parent = chats.join(parent);
-                if let Ok(seen) = Sightings::of(&parent, place, has_its_ending) {
+                if let Ok(seen) = FileSightings::read(&parent, place, has_its_ending) {
                     found.extend(seen.into_candidates());
                 }
             }
@@ -144,29 +144,29 @@ pub(super) fn subagents(projects: &[Project]) -> Vec<Candidate> {
 /// The files of a directory that are called as wished. Of tens of thousands most are only compared with what an index knows: all that
 /// tells one state of a file from another is here, and nothing is allocated for each.
 #[derive(Debug)]
-pub(super) struct Sightings {
+pub(super) struct FileSightings {
     pub(super) directory: PathBuf,
     /// The directory with the separator behind it: how the path of each file begins.
     prefix: OsString,
     /// Which of the projects that were asked about they belong to.
     project: usize,
     names: String,
-    plain: Vec<Sighting>,
+    plain: Vec<FileSighting>,
     /// Links and what else is no plain file.
-    odd: Vec<Candidate>,
+    odd: Vec<SessionCandidate>,
 }
 
 /// A plain file.
 #[derive(Debug, Clone)]
-pub(super) struct Sighting {
+pub(super) struct FileSighting {
     name: Range<usize>,
     pub(super) size: u64,
     pub(super) modified: SystemTime,
     pub(super) inode: u64,
 }
 
-impl Sightings {
-    fn of(directory: &Path, project: usize, is_like: fn(&str) -> bool) -> io::Result<Self> {
+impl FileSightings {
+    fn read(directory: &Path, project: usize, is_like: fn(&str) -> bool) -> io::Result<Self> {
         let mut seen = Self {
             directory: directory.to_owned(),
             prefix: directory.join("").into_os_string(),
@@ -188,7 +188,7 @@ impl Sightings {
             }) => {
                 let from = self.names.len();
                 self.names.push_str(name);
-                self.plain.push(Sighting {
+                self.plain.push(FileSighting {
                     name: from..self.names.len(),
                     size,
                     modified,
@@ -204,34 +204,34 @@ impl Sightings {
 
     /// The plain files, and what each is called.
     #[cfg(feature = "index")]
-    pub(super) fn plain(&self) -> impl ExactSizeIterator<Item = (&str, &Sighting)> {
+    pub(super) fn plain(&self) -> impl ExactSizeIterator<Item = (&str, &FileSighting)> {
         self.plain.iter().map(|file| (self.name(file), file))
     }
 
     /// What else can be opened: links that stay in the directory.
     #[cfg(feature = "index")]
-    pub(super) fn linked(&self) -> impl Iterator<Item = &Candidate> {
+    pub(super) fn linked(&self) -> impl Iterator<Item = &SessionCandidate> {
         self.odd.iter().filter(|file| file.refused.is_none())
     }
 
-    fn name(&self, file: &Sighting) -> &str {
+    fn name(&self, file: &FileSighting) -> &str {
         &self.names[file.name.clone()]
     }
 
     /// One of the plain files, by its place.
     #[cfg(feature = "index")]
-    pub(super) fn candidate_at(&self, place: usize) -> Candidate {
+    pub(super) fn candidate_at(&self, place: usize) -> SessionCandidate {
         self.candidate(&self.plain[place])
     }
 
-    fn candidate(&self, file: &Sighting) -> Candidate {
+    fn candidate(&self, file: &FileSighting) -> SessionCandidate {
         let name = self.name(file);
         // With room for all of it: `join` allocates twice.
         let before = self.prefix.len();
         let mut path = OsString::with_capacity(before + name.len());
         path.push(&self.prefix);
         path.push(name);
-        Candidate {
+        SessionCandidate {
             path: path.into(),
             name: CandidateName::InPath(before),
             project: self.project,
@@ -256,11 +256,11 @@ impl Sightings {
 
     /// The plain files by name. Sorted before they are candidates, which are large to move, and by numbers, which are compared faster
     /// than texts: two names of sessions seldom agree in their date and time.
-    fn by_name(&self) -> impl Iterator<Item = &Sighting> {
+    fn by_name(&self) -> impl Iterator<Item = &FileSighting> {
         let names = || self.plain.iter().map(|file| self.name(file).as_bytes());
         let shared = shared_start(names());
         let starts = names().map(|name| number_at(name, shared));
-        let mut order: Vec<(u128, &Sighting)> = starts.zip(&self.plain).collect();
+        let mut order: Vec<(u128, &FileSighting)> = starts.zip(&self.plain).collect();
         order.sort_unstable_by(|(start, file), (other_start, other)| {
             let names = || self.name(file).cmp(self.name(other));
             start.cmp(other_start).then_with(names)
@@ -269,7 +269,7 @@ impl Sightings {
     }
 
     /// All of them, by name.
-    fn into_candidates(mut self) -> Vec<Candidate> {
+    fn into_candidates(mut self) -> Vec<SessionCandidate> {
         let odd = std::mem::take(&mut self.odd);
         let by_name = self.by_name();
         let mut all: Vec<_> = by_name.map(|file| self.candidate(file)).collect();
@@ -318,12 +318,12 @@ fn odd(
     file_name: &str,
     project: usize,
     about: io::Result<Metadata>,
-) -> Candidate {
+) -> SessionCandidate {
     let path = directory.join(file_name);
     let before = path.as_os_str().len() - file_name.len();
     let (about, refused) = look(directory, &path, about);
     let about = about.as_ref();
-    Candidate {
+    SessionCandidate {
         name: CandidateName::InPath(before),
         project,
         size: about.map_or(0, Metadata::len),
@@ -346,13 +346,13 @@ fn inode(_: &Metadata) -> u64 {
     0
 }
 
-type Refusal = (HiddenReason, String);
+type CandidateRefusal = (HiddenReason, String);
 
 fn look(
     directory: &Path,
     path: &Path,
     about: io::Result<Metadata>,
-) -> (Option<Metadata>, Option<Refusal>) {
+) -> (Option<Metadata>, Option<CandidateRefusal>) {
     let about = match about {
         Ok(about) => about,
         Err(error) => return (None, Some(unreadable(&error))),
@@ -369,7 +369,7 @@ fn look(
 }
 
 /// A link may stay among the files of its own directory; it may not lead out.
-fn linked(directory: &Path, path: &Path) -> (Option<Metadata>, Option<Refusal>) {
+fn linked(directory: &Path, path: &Path) -> (Option<Metadata>, Option<CandidateRefusal>) {
     let (Ok(inside), Ok(target)) = (directory.canonicalize(), path.canonicalize()) else {
         let why = "it is a link to nowhere".to_owned();
         return (None, Some((HiddenReason::LinkOutside, why)));
@@ -385,12 +385,12 @@ fn linked(directory: &Path, path: &Path) -> (Option<Metadata>, Option<Refusal>) 
     }
 }
 
-fn no_file() -> Refusal {
+fn no_file() -> CandidateRefusal {
     let why = "it is named like a session but is not a file".to_owned();
     (HiddenReason::NotAFile, why)
 }
 
-fn unreadable(error: &io::Error) -> Refusal {
+fn unreadable(error: &io::Error) -> CandidateRefusal {
     (
         HiddenReason::Unreadable,
         format!("it cannot be read: {error}"),

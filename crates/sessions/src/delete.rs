@@ -1,6 +1,6 @@
 //! Removing a session: every file that names its whole id, what belongs to it, and nothing else.
 //!
-//! First a [`Deletion`] says what would go. Carrying it out looks again: what has changed meanwhile stays. What goes is kept elsewhere
+//! First a [`SessionDeletion`] says what would go. Carrying it out looks again: what has changed meanwhile stays. What goes is kept elsewhere
 //! first, if the caller has such a place; what cannot be kept is not removed.
 
 use std::collections::HashSet;
@@ -8,23 +8,23 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::artefacts::{Artefact, ArtefactKind, Artefacts, file_name_of, stays_inside};
-use super::inventory::{Content, Held, Inventory};
-use super::projects::Project;
-use super::scan::Scanner;
+use super::artefacts::{ArtefactKind, ArtefactList, SessionArtefact, file_name_of, stays_inside};
+use super::inventory::{FileContent, InventoriedFile, SessionInventory};
+use super::projects::SessionProject;
+use super::scan::FileScanner;
 use super::select::SelectError;
 
 /// What would go.
 #[derive(Debug)]
-pub struct Deletion {
+pub struct SessionDeletion {
     /// The session's id, whole. None for a file that names no session.
     pub id: Option<String>,
     /// Which of the projects it belongs to.
     pub project: usize,
     /// Its files.
-    pub files: Vec<Held>,
+    pub files: Vec<InventoriedFile>,
     /// What else belongs to it.
-    pub artefacts: Vec<Artefact>,
+    pub artefacts: Vec<SessionArtefact>,
     /// What stays although it is called as if it belonged to it, a sentence each.
     pub spared: Vec<String>,
 }
@@ -58,9 +58,9 @@ pub enum DeleteError {
 }
 
 /// Where files go before they go: called with each session's file, those of sub-agents included.
-pub type Keep<'k> = dyn FnMut(&Path) -> io::Result<()> + 'k;
+pub type KeepBefore<'k> = dyn FnMut(&Path) -> io::Result<()> + 'k;
 
-impl Inventory {
+impl SessionInventory {
     /// The whole id of the session that somebody means to remove: by its id, or by its number in the list. Nothing is guessed:
     /// `1x`, `01`, `latest` and the beginning of an id name nothing here.
     pub fn named(&self, identifier: &str) -> Result<(usize, String), SelectError> {
@@ -83,7 +83,7 @@ impl Inventory {
         if self.listing.sessions.is_empty() {
             return Err(SelectError::NoSessions);
         }
-        let directories = self.projects.iter().flat_map(Project::chats);
+        let directories = self.projects.iter().flat_map(SessionProject::chats);
         Err(SelectError::Invalid {
             identifier: identifier.to_owned(),
             searched: directories.filter(|path| path.is_dir()).collect(),
@@ -91,7 +91,7 @@ impl Inventory {
     }
 
     /// What goes with these sessions, each named by its project and its whole id.
-    pub fn deletions(&self, going: &HashSet<(usize, String)>) -> Vec<Deletion> {
+    pub fn deletions(&self, going: &HashSet<(usize, String)>) -> Vec<SessionDeletion> {
         let mut ids: Vec<_> = going.iter().collect();
         ids.sort();
         let mut staying = vec![HashSet::new(); self.projects.len()];
@@ -108,11 +108,11 @@ impl Inventory {
             .collect()
     }
 
-    fn deletion(&self, project: usize, id: &str, staying: &HashSet<String>) -> Deletion {
-        let mut deletion = Deletion::of(project, self.files_of(project, id), self);
+    fn deletion(&self, project: usize, id: &str, staying: &HashSet<String>) -> SessionDeletion {
+        let mut deletion = SessionDeletion::plan(project, self.files_of(project, id), self);
         deletion.id = Some(id.to_owned());
         for directory in &self.projects[project].directories {
-            let artefacts = Artefacts::of(directory, id, &|name| staying.contains(name));
+            let artefacts = ArtefactList::find(directory, id, &|name| staying.contains(name));
             deletion.artefacts.extend(artefacts.found);
             deletion.spared.extend(artefacts.spared);
         }
@@ -120,16 +120,16 @@ impl Inventory {
     }
 
     /// What goes with a file that names no session: itself.
-    pub fn deletion_of_file(&self, file: &Held) -> Deletion {
-        Deletion::of(file.project, std::iter::once(file), self)
+    pub fn deletion_of_file(&self, file: &InventoriedFile) -> SessionDeletion {
+        SessionDeletion::plan(file.project, std::iter::once(file), self)
     }
 }
 
-impl Deletion {
-    fn of<'h>(
+impl SessionDeletion {
+    fn plan<'h>(
         project: usize,
-        files: impl Iterator<Item = &'h Held>,
-        inventory: &Inventory,
+        files: impl Iterator<Item = &'h InventoriedFile>,
+        inventory: &SessionInventory,
     ) -> Self {
         let directories = &inventory.projects[project].directories;
         let (ours, others): (Vec<_>, Vec<_>) = files.cloned().partition(|file| {
@@ -166,7 +166,7 @@ impl Deletion {
     }
 
     /// Removes it. The session's own files go last, so that a session of which something could not be removed can still be found.
-    pub fn carry_out(&self, keep: &mut Keep<'_>) -> Result<(), Vec<DeleteError>> {
+    pub fn carry_out(&self, keep: &mut KeepBefore<'_>) -> Result<(), Vec<DeleteError>> {
         self.look_again().map_err(|error| vec![error])?;
         self.keep_all(keep).map_err(|error| vec![error])?;
         let gone = self.artefacts.iter().map(|artefact| {
@@ -185,7 +185,7 @@ impl Deletion {
 
     /// Files are as they were, and still of this session: what was written meanwhile is worth more than an order given before.
     fn look_again(&self) -> Result<(), DeleteError> {
-        let mut scanner = Scanner::default();
+        let mut scanner = FileScanner::default();
         for file in &self.files {
             let is_same = match fs::metadata(&file.path) {
                 Ok(about) => {
@@ -194,7 +194,9 @@ impl Deletion {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(_) => false,
             };
-            if !is_same || Content::of(&scanner.file(&file.path).map(Into::into)) != file.content {
+            if !is_same
+                || FileContent::classify(&scanner.file(&file.path).map(Into::into)) != file.content
+            {
                 let path = file.path.clone();
                 return Err(DeleteError::Changed { path });
             }
@@ -202,7 +204,7 @@ impl Deletion {
         Ok(())
     }
 
-    fn keep_all(&self, keep: &mut Keep<'_>) -> Result<(), DeleteError> {
+    fn keep_all(&self, keep: &mut KeepBefore<'_>) -> Result<(), DeleteError> {
         for path in self.sessions() {
             match keep(path) {
                 Ok(()) => {}

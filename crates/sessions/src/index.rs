@@ -23,11 +23,11 @@ use std::time::{Duration, SystemTime};
 use rusqlite::{Connection, ErrorCode};
 use sha2::{Digest as _, Sha256};
 
-pub use update::{Progress, Updated};
+pub use update::{UpdateProgress, UpdateResult};
 
-use super::candidates::Candidate;
-use super::listing::{FromFiles, Summaries};
-use super::scan::{CompactSummary, Unreadable};
+use super::candidates::SessionCandidate;
+use super::listing::{FromFiles, SummarySource};
+use super::scan::{CompactSummary, UnreadableFile};
 use lapidary_gemini::GeminiHome;
 
 /// How long another process may keep us waiting.
@@ -38,7 +38,7 @@ const ON_THE_WAY: u64 = 32 << 20;
 
 /// The index of a home, where there is one.
 #[derive(Debug)]
-pub struct Index {
+pub struct SessionIndex {
     path: PathBuf,
     now: SystemTime,
     connection: Option<Connection>,
@@ -99,7 +99,7 @@ impl IndexError {
     }
 }
 
-impl Index {
+impl SessionIndex {
     /// Where the index of a home is, in a cache directory.
     pub fn path(cache: &Path, home: &GeminiHome) -> PathBuf {
         let folder = home.folder();
@@ -158,7 +158,7 @@ impl Index {
     }
 
     /// How many of these files are known as they are now.
-    pub fn count_known(&mut self, files: &[Candidate]) -> usize {
+    pub fn count_known(&mut self, files: &[SessionCandidate]) -> usize {
         let files: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
         let ids = |connection| states::ids(connection, &files);
         match self.connection.as_ref().map(ids) {
@@ -251,11 +251,11 @@ impl Index {
     }
 
     /// Reads a few changed files into the index, if nobody else does.
-    fn update_on_the_way(&mut self, files: &[&Candidate]) {
+    fn update_on_the_way(&mut self, files: &[&SessionCandidate]) {
         if self.connection.is_none() {
             return;
         }
-        match self.update(files, update::Budget::Bytes(ON_THE_WAY), &mut |_| {}) {
+        match self.update(files, update::UpdateBudget::Bytes(ON_THE_WAY), &mut |_| {}) {
             Ok(_) | Err(IndexError::Busy) => {}
             Err(error) => self.give_up(&error),
         }
@@ -263,10 +263,13 @@ impl Index {
 }
 
 /// Summaries from the index, and from the files where it does not know them.
-impl Summaries for Index {
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>> {
+impl SummarySource for SessionIndex {
+    fn read_all(
+        &mut self,
+        files: &[&SessionCandidate],
+    ) -> Vec<Result<CompactSummary, UnreadableFile>> {
         let mut known = self.known(files);
-        let unknown: Vec<&Candidate> = missing(files, &known);
+        let unknown: Vec<&SessionCandidate> = missing(files, &known);
         if !unknown.is_empty() && self.connection.is_some() {
             self.update_on_the_way(&unknown);
             let mut now_known = self.known(&unknown).into_iter();
@@ -276,22 +279,25 @@ impl Summaries for Index {
             }
         }
         let unknown = missing(files, &known);
-        let mut read = FromFiles.of(&unknown).into_iter();
+        let mut read = FromFiles.read_all(&unknown).into_iter();
         let summaries = known.into_iter().map(|row| match row {
             Some(summary) => summary,
-            None => read.next().unwrap_or(Err(Unreadable::NotASession)),
+            None => read.next().unwrap_or(Err(UnreadableFile::NotASession)),
         });
         summaries.collect()
     }
 }
 
-impl Index {
+impl SessionIndex {
     /// What the index knows of these files, each as it is now.
-    fn known(&mut self, files: &[&Candidate]) -> Vec<Option<Result<CompactSummary, Unreadable>>> {
+    fn known(
+        &mut self,
+        files: &[&SessionCandidate],
+    ) -> Vec<Option<Result<CompactSummary, UnreadableFile>>> {
         let Some(connection) = &self.connection else {
             return files.iter().map(|_| None).collect();
         };
-        match rows::of(connection, files) {
+        match rows::known(connection, files) {
             Ok(rows) => rows,
             Err(error) => {
                 self.give_up(&error.into());
@@ -301,7 +307,10 @@ impl Index {
     }
 }
 
-fn missing<'f, T>(files: &[&'f Candidate], known: &[Option<T>]) -> Vec<&'f Candidate> {
+fn missing<'f, T>(
+    files: &[&'f SessionCandidate],
+    known: &[Option<T>],
+) -> Vec<&'f SessionCandidate> {
     let missing = files.iter().zip(known).filter(|(_, row)| row.is_none());
     missing.map(|(file, _)| *file).collect()
 }

@@ -3,25 +3,25 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use super::candidates::Candidate;
-use super::listing::{FromFiles, Listing, Summaries};
-use super::projects::Project;
-use super::scan::{CompactSummary, Unreadable};
+use super::candidates::SessionCandidate;
+use super::listing::{FromFiles, SessionListing, SummarySource};
+use super::projects::SessionProject;
+use super::scan::{CompactSummary, UnreadableFile};
 
 /// The sessions of some projects, and all their files.
 #[derive(Debug)]
-pub struct Inventory {
+pub struct SessionInventory {
     /// The projects.
-    pub projects: Vec<Project>,
+    pub projects: Vec<SessionProject>,
     /// What a list of them shows.
-    pub listing: Listing,
+    pub listing: SessionListing,
     /// Every file that could be opened, in the list or not.
-    pub files: Vec<Held>,
+    pub files: Vec<InventoriedFile>,
 }
 
 /// A file among the sessions.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct InventoriedFile {
     /// Where it is.
     pub path: PathBuf,
     /// Which of the projects it belongs to.
@@ -31,14 +31,14 @@ pub struct Held {
     /// When it was last written.
     pub modified: SystemTime,
     /// What is in it.
-    pub content: Content,
+    pub content: FileContent,
     /// Whether there is more in it than the CLI shows, which can be recovered.
     pub hides_content: bool,
 }
 
 /// What is in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum FileContent {
     /// A session that can be resumed.
     Session(String),
     /// A session in which nobody said anything that could be resumed.
@@ -53,7 +53,7 @@ pub enum Content {
     Unreadable,
 }
 
-impl Content {
+impl FileContent {
     /// The id that is in the file, whole.
     pub fn id(&self) -> Option<&str> {
         match self {
@@ -62,23 +62,23 @@ impl Content {
         }
     }
 
-    pub(super) fn of(read: &Result<CompactSummary, Unreadable>) -> Self {
+    pub(super) fn classify(read: &Result<CompactSummary, UnreadableFile>) -> Self {
         match read {
             Ok(summary) if summary.is_subagent() => Self::Subagent(summary.id().to_owned()),
             Ok(summary) if summary.is_resumable() => Self::Session(summary.id().to_owned()),
             Ok(summary) => Self::Stub(summary.id().to_owned()),
-            Err(Unreadable::Empty) => Self::Nothing,
-            Err(Unreadable::NotASession) => Self::NoSession,
+            Err(UnreadableFile::Empty) => Self::Nothing,
+            Err(UnreadableFile::NotASession) => Self::NoSession,
             Err(_) => Self::Unreadable,
         }
     }
 }
 
-impl Inventory {
+impl SessionInventory {
     /// Reads the files of these projects, each once.
-    pub fn read(projects: Vec<Project>, now: SystemTime) -> Self {
-        let mut noting = Noting::default();
-        let listing = Listing::with(&projects, now, &mut noting);
+    pub fn read(projects: Vec<SessionProject>, now: SystemTime) -> Self {
+        let mut noting = NotingSource::default();
+        let listing = SessionListing::with(&projects, now, &mut noting);
         Self {
             projects,
             listing,
@@ -91,7 +91,7 @@ impl Inventory {
         &'i self,
         project: usize,
         id: &'i str,
-    ) -> impl Iterator<Item = &'i Held> + 'i {
+    ) -> impl Iterator<Item = &'i InventoriedFile> + 'i {
         self.files
             .iter()
             .filter(move |file| file.project == project && file.content.id() == Some(id))
@@ -100,19 +100,22 @@ impl Inventory {
 
 /// Reads summaries for a list, and notes what passes by.
 #[derive(Debug, Default)]
-struct Noting {
-    files: Vec<Held>,
+struct NotingSource {
+    files: Vec<InventoriedFile>,
 }
 
-impl Summaries for Noting {
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>> {
-        let read = FromFiles.of(files);
-        let held = files.iter().zip(&read).map(|(file, read)| Held {
+impl SummarySource for NotingSource {
+    fn read_all(
+        &mut self,
+        files: &[&SessionCandidate],
+    ) -> Vec<Result<CompactSummary, UnreadableFile>> {
+        let read = FromFiles.read_all(files);
+        let held = files.iter().zip(&read).map(|(file, read)| InventoriedFile {
             path: file.path.clone(),
             project: file.project,
             size: file.size,
             modified: file.modified,
-            content: Content::of(read),
+            content: FileContent::classify(read),
             hides_content: read.as_ref().is_ok_and(CompactSummary::hides_content),
         });
         self.files.extend(held);

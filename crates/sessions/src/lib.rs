@@ -9,7 +9,7 @@
 //!
 //! let store = Store::new(GeminiHome::at("/home/somebody"));
 //! let project = store.project("/home/somebody/work".as_ref());
-//! let listing = Listing::of(&[project], std::time::SystemTime::now());
+//! let listing = Listing::read(&[project], std::time::SystemTime::now());
 //! for session in &listing.sessions {
 //!     println!("{}. {}", session.index(), session.info().display_name);
 //! }
@@ -26,6 +26,7 @@ mod delete;
 mod index;
 mod inventory;
 mod listing;
+mod message_text;
 mod names;
 mod only_in_vault;
 mod prices;
@@ -35,32 +36,34 @@ mod retention;
 mod scan;
 pub mod search;
 mod select;
-mod speech;
 mod stats;
 pub mod vault;
 
 pub use adopt::adopt;
 pub use age::age;
-pub use artefacts::{Artefact, ArtefactKind, Artefacts};
-pub use candidates::{Candidate, candidates, session_file};
-pub use delete::{DeleteError, Deletion, Keep};
+pub use artefacts::{ArtefactKind, ArtefactList, SessionArtefact};
+pub use candidates::{SessionCandidate, candidates, session_file};
+pub use delete::{DeleteError, KeepBefore, SessionDeletion};
 #[cfg(feature = "index")]
-pub use index::{Index, IndexError, Progress, Updated};
-pub use inventory::{Content, Held, Inventory};
+pub use index::{IndexError, SessionIndex, UpdateProgress, UpdateResult};
+pub use inventory::{FileContent, InventoriedFile, SessionInventory};
 pub use lapidary_vocab::session::{
     HiddenFile, HiddenReason, SessionInfo, TextMatch, UnlistedPlace,
 };
-pub use listing::{FromFiles, Listed, Listing, Summaries};
+pub use listing::{FromFiles, ListedSession, SessionListing, SummarySource};
+pub use message_text::{headline, is_resumable, says, title};
 pub use only_in_vault::OnlyInVault;
-pub use prices::{Price, PriceError, Prices, price};
-pub use projects::{Project, Store, project_hash, slug};
+pub use prices::{ModelPrice, PriceError, PriceTable, price};
+pub use projects::{SessionProject, SessionStore, project_hash, slug};
 pub use provider::{
     GeminiSessions, OtherSession, OtherSessions, ProjectPlaces, ProjectReach, ProviderCapabilities,
     ProviderScope, ReplaySessionError, SessionAbility, SessionProvider, SessionProviders,
     UnsupportedOperation,
 };
-pub use retention::{Expired, Expiring, Limits, Period, Retention, RetentionError, Why};
-pub use scan::{CompactSummary, Scanner, Summary, Unreadable};
-pub use select::{SelectError, Selection, is_id_prefix, select};
-pub use speech::{headline, is_resumable, says, title};
+pub use retention::{
+    ExpiredSession, ExpiringItem, ExpiryReason, RetentionError, RetentionLimits, RetentionPeriod,
+    RetentionRules,
+};
+pub use scan::{CompactSummary, FileScanner, FileSummary, UnreadableFile};
+pub use select::{SelectError, SelectionMode, is_id_prefix, select};
 pub use stats::{StatsRequest, stats, stats_with};

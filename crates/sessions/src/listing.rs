@@ -14,19 +14,19 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use lapidary_vocab::session::{HiddenFile, HiddenReason};
 
-use super::candidates::{Candidate, candidates};
-use super::projects::Project;
-use super::scan::{AsIs, CompactSummary, Scanner, Unreadable};
+use super::candidates::{SessionCandidate, candidates};
+use super::projects::SessionProject;
+use super::scan::{AsIs, CompactSummary, FileScanner, UnreadableFile};
 use crate::names;
 use listed::SharedByProject;
 
-pub use listed::Listed;
+pub use listed::ListedSession;
 
 /// The sessions of some projects.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub struct SessionListing {
     /// Those that can be resumed: project by project, the oldest first, numbered as the CLI numbers them.
-    pub sessions: Vec<Listed>,
+    pub sessions: Vec<ListedSession>,
     /// The files that are not among them.
     pub hidden: Vec<HiddenFile>,
     /// What was wrong beside that, a sentence each.
@@ -34,31 +34,41 @@ pub struct Listing {
 }
 
 /// Where summaries of files come from: the files, or somewhere that remembers them.
-pub trait Summaries {
+pub trait SummarySource {
     /// A summary of each file, in their order.
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>>;
+    fn read_all(
+        &mut self,
+        files: &[&SessionCandidate],
+    ) -> Vec<Result<CompactSummary, UnreadableFile>>;
 }
 
 /// Summaries from the files themselves, several at a time.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct FromFiles;
 
-impl Summaries for FromFiles {
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>> {
-        each_file(files, Scanner::default, |scanner, file| {
+impl SummarySource for FromFiles {
+    fn read_all(
+        &mut self,
+        files: &[&SessionCandidate],
+    ) -> Vec<Result<CompactSummary, UnreadableFile>> {
+        each_file(files, FileScanner::default, |scanner, file| {
             scanner.file(&file.path).map(CompactSummary::from)
         })
     }
 }
 
-impl Listing {
+impl SessionListing {
     /// Reads the files of these projects.
-    pub fn of(projects: &[Project], now: SystemTime) -> Self {
+    pub fn read(projects: &[SessionProject], now: SystemTime) -> Self {
         Self::with(projects, now, &mut FromFiles)
     }
 
     /// The same, with summaries from elsewhere.
-    pub fn with(projects: &[Project], now: SystemTime, summaries: &mut dyn Summaries) -> Self {
+    pub fn with(
+        projects: &[SessionProject],
+        now: SystemTime,
+        summaries: &mut dyn SummarySource,
+    ) -> Self {
         let (files, warnings) = candidates(projects);
         let mut listing = Self::of_files(files, projects, now, summaries);
         listing.warnings = warnings;
@@ -75,10 +85,10 @@ impl Listing {
     /// The same, of files that were found already. They are taken and not copied: of tens of thousands, their paths and names take
     /// most of the memory.
     pub(super) fn of_files(
-        files: Vec<Candidate>,
-        projects: &[Project],
+        files: Vec<SessionCandidate>,
+        projects: &[SessionProject],
         now: SystemTime,
-        summaries: &mut dyn Summaries,
+        summaries: &mut dyn SummarySource,
     ) -> Self {
         let mut listing = Self::default();
         for file in &files {
@@ -86,18 +96,18 @@ impl Listing {
                 listing.hide(file, projects, reason.clone(), why.clone(), None);
             }
         }
-        let is_opened = |file: &&Candidate| file.refused.is_none();
-        let opened: Vec<&Candidate> = files.iter().filter(is_opened).collect();
-        let read = summaries.of(&opened);
+        let is_opened = |file: &&SessionCandidate| file.refused.is_none();
+        let opened: Vec<&SessionCandidate> = files.iter().filter(is_opened).collect();
+        let read = summaries.read_all(&opened);
         listing.sessions.reserve_exact(opened.len());
         let now = now_text(now);
-        let shared = projects.iter().map(|it| SharedByProject::of(it, &now));
+        let shared = projects.iter().map(|it| SharedByProject::new(it, &now));
         let shared: Vec<_> = shared.collect();
         let opened = files.into_iter().filter(|file| file.refused.is_none());
         for (file, summary) in opened.zip(read) {
             if let Some(summary) = listing.take(&file, summary, projects) {
                 let project = &shared[file.project];
-                let session = Listed::of_file(file, summary, project);
+                let session = ListedSession::of_file(file, summary, project);
                 listing.sessions.push(session);
             }
         }
@@ -108,17 +118,17 @@ impl Listing {
     }
 
     /// The same session twice: the later of both counts, or the earlier name.
-    fn keep_the_newest(&mut self, projects: &[Project]) {
+    fn keep_the_newest(&mut self, projects: &[SessionProject]) {
         let count = self.sessions.len();
         // Most lists have no session twice, which is told faster by numbers than by ids.
         let mut hashes =
             HashSet::with_capacity_and_hasher(count, BuildHasherDefault::<AsIs>::new());
-        let mut is_new = |session: &Listed| hashes.insert(id_hash(session));
+        let mut is_new = |session: &ListedSession| hashes.insert(id_hash(session));
         if self.sessions.iter().all(&mut is_new) {
             return;
         }
         let mut places: HashMap<(usize, String), usize> = HashMap::with_capacity(count);
-        let mut kept: Vec<Listed> = Vec::with_capacity(count);
+        let mut kept: Vec<ListedSession> = Vec::with_capacity(count);
         for session in std::mem::take(&mut self.sessions) {
             let key = (session.project, session.id().to_owned());
             match places.get(&key) {
@@ -149,7 +159,7 @@ impl Listing {
     }
 
     /// The CLI deletes what has no content at its next start, and with it whatever ends in the same eight characters.
-    fn mark_endangered(&mut self, projects: &[Project]) {
+    fn mark_endangered(&mut self, projects: &[SessionProject]) {
         let mut dangers: HashMap<(&str, &str), &str> = HashMap::new();
         for file in &self.hidden {
             let name = file.path.rsplit(std::path::is_separator).next();
@@ -173,7 +183,7 @@ impl Listing {
 
     fn number(&mut self) {
         // What the CLI does not list comes last, so that the others have its numbers. Keys are cached: sessions are large to move.
-        let key = |session: &Listed| {
+        let key = |session: &ListedSession| {
             let is_last = !session.is_cli_listed();
             (session.project, is_last, session.started_ms)
         };
@@ -196,18 +206,18 @@ impl Listing {
     /// The summary of a file that counts. Any other is hidden.
     fn take(
         &mut self,
-        file: &Candidate,
-        read: Result<CompactSummary, Unreadable>,
-        projects: &[Project],
+        file: &SessionCandidate,
+        read: Result<CompactSummary, UnreadableFile>,
+        projects: &[SessionProject],
     ) -> Option<CompactSummary> {
         let summary = match read {
             Ok(summary) => summary,
             Err(error) => {
                 let reason = match error {
-                    Unreadable::Io(_) => HiddenReason::Unreadable,
-                    Unreadable::Empty => HiddenReason::Empty,
-                    Unreadable::NotASession => HiddenReason::NotASession,
-                    Unreadable::TooLarge => HiddenReason::TooLarge,
+                    UnreadableFile::Io(_) => HiddenReason::Unreadable,
+                    UnreadableFile::Empty => HiddenReason::Empty,
+                    UnreadableFile::NotASession => HiddenReason::NotASession,
+                    UnreadableFile::TooLarge => HiddenReason::TooLarge,
                 };
                 self.hide(file, projects, reason, error.to_string(), None);
                 return None;
@@ -234,8 +244,8 @@ impl Listing {
 
     fn hide(
         &mut self,
-        file: &Candidate,
-        projects: &[Project],
+        file: &SessionCandidate,
+        projects: &[SessionProject],
         reason: HiddenReason,
         explanation: String,
         session_id: Option<String>,
@@ -252,7 +262,7 @@ impl Listing {
 }
 
 /// A number for a session's id and project. Two that are equal have the same, and others seldom.
-fn id_hash(session: &Listed) -> u64 {
+fn id_hash(session: &ListedSession) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let start = session.project as u64;
     let chunks = session.id().as_bytes().chunks(8);
@@ -269,7 +279,11 @@ fn is_deleted(reason: &HiddenReason) -> bool {
     !matches!(reason, HiddenReason::Duplicate | HiddenReason::NotAFile)
 }
 
-fn duplicate(older: &Listed, newer: &Listed, projects: &[Project]) -> HiddenFile {
+fn duplicate(
+    older: &ListedSession,
+    newer: &ListedSession,
+    projects: &[SessionProject],
+) -> HiddenFile {
     let when = if older.updated_ms == newer.updated_ms {
         "was updated at the same time"
     } else {

@@ -6,22 +6,22 @@ use std::time::SystemTime;
 
 use lapidary_vocab::session::UnlistedPlace;
 
-use super::candidates::{Candidate, CandidateName};
-use super::listing::{FromFiles, Listed, Listing};
-use super::projects::Project;
-use super::search::{Found, Search};
-use crate::vault::{Entry, Vault, project_of};
+use super::candidates::{CandidateName, SessionCandidate};
+use super::listing::{FromFiles, ListedSession, SessionListing};
+use super::projects::SessionProject;
+use super::search::{SearchHits, SessionSearch};
+use crate::vault::{SnapshotEntry, Vault, project_of};
 
 /// Such sessions of some projects, as files of the vault.
 #[derive(Debug, Default)]
 pub struct OnlyInVault {
     ids: Vec<String>,
-    files: Vec<Candidate>,
+    files: Vec<SessionCandidate>,
 }
 
 impl OnlyInVault {
     /// Those whose file is not where it was. Nothing is written.
-    pub fn of(vault: &Vault, projects: &[Project]) -> Self {
+    pub fn find(vault: &Vault, projects: &[SessionProject]) -> Self {
         let mut found = Self::default();
         let mut known = HashSet::new();
         for (place, project) in projects.iter().enumerate() {
@@ -49,11 +49,11 @@ impl OnlyInVault {
 
     /// The same without those that a list has, under another name.
     #[must_use]
-    pub fn without(self, listing: &Listing) -> Self {
+    pub fn without(self, listing: &SessionListing) -> Self {
         if self.is_empty() {
             return self;
         }
-        let listed = listing.sessions.iter().map(Listed::id);
+        let listed = listing.sessions.iter().map(ListedSession::id);
         let listed: HashSet<&str> = listed.collect();
         let all = self.ids.into_iter().zip(self.files);
         let (ids, files) = all.filter(|(id, _)| !listed.contains(&**id)).unzip();
@@ -71,8 +71,9 @@ impl OnlyInVault {
     }
 
     /// What a list says about them, project by project, the oldest first. They have no numbers.
-    pub fn listed(&self, projects: &[Project], now: SystemTime) -> Vec<Listed> {
-        let mut listing = Listing::of_files(self.files.clone(), projects, now, &mut FromFiles);
+    pub fn listed(&self, projects: &[SessionProject], now: SystemTime) -> Vec<ListedSession> {
+        let mut listing =
+            SessionListing::of_files(self.files.clone(), projects, now, &mut FromFiles);
         for session in &mut listing.sessions {
             mark(session);
         }
@@ -83,7 +84,12 @@ impl OnlyInVault {
     }
 
     /// Looks through them.
-    pub fn search(&self, search: &Search, projects: &[Project], now: SystemTime) -> Found {
+    pub fn search(
+        &self,
+        search: &SessionSearch,
+        projects: &[SessionProject],
+        now: SystemTime,
+    ) -> SearchHits {
         let mut found = search.of_candidates(&self.files, projects, now);
         for hit in &mut found.hits {
             mark(&mut hit.session);
@@ -92,18 +98,18 @@ impl OnlyInVault {
     }
 }
 
-fn mark(session: &mut Listed) {
+fn mark(session: &mut ListedSession) {
     session.info_mut().index = 0;
     session.info_mut().unlisted = Some(UnlistedPlace::Vault);
     session.info_mut().endangered_by = None;
 }
 
 /// None if its content is damaged or gone, or only part of another one.
-fn candidate(vault: &Vault, entry: &Entry, project: usize) -> Option<Candidate> {
+fn candidate(vault: &Vault, entry: &SnapshotEntry, project: usize) -> Option<SessionCandidate> {
     let path = vault.content_path(entry)?;
     let about = path.metadata().ok()?;
     let name = Path::new(&entry.path).file_name()?.to_string_lossy();
-    Some(Candidate {
+    Some(SessionCandidate {
         path,
         name: CandidateName::Other(name.into()),
         project,

@@ -12,23 +12,23 @@ const UNIT: f64 = 1e6;
 
 /// Models and their prices.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prices {
+pub struct PriceTable {
     /// The day of which they are.
     pub as_of: String,
-    models: BTreeMap<String, Price>,
+    models: BTreeMap<String, ModelPrice>,
 }
 
 /// What a model costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Price {
-    usual: Rate,
+pub struct ModelPrice {
+    usual: TokenRate,
     /// From more than so many tokens read at once.
-    long: Option<(u64, Rate)>,
+    long: Option<(u64, TokenRate)>,
 }
 
 /// US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Rate {
+struct TokenRate {
     input: f64,
     cached: f64,
     output: f64,
@@ -46,13 +46,13 @@ pub enum PriceError {
     Odd(String, &'static str),
 }
 
-impl Price {
+impl ModelPrice {
     /// A price for each token read and each token written, however many there are.
     pub fn per_token(input: f64, output: f64) -> Self {
         let (input, output) = (input * UNIT, output * UNIT);
         let cached = input;
         Self {
-            usual: Rate {
+            usual: TokenRate {
                 input,
                 cached,
                 output,
@@ -75,7 +75,7 @@ impl Price {
     clippy::cast_precision_loss,
     reason = "nobody uses that many tokens at once"
 )]
-pub fn price(used: &TokenCounts, price: &Price) -> f64 {
+pub fn price(used: &TokenCounts, price: &ModelPrice) -> f64 {
     let rate = match price.long {
         Some((above, long)) if used.input > above => long,
         _ => price.usual,
@@ -88,7 +88,7 @@ pub fn price(used: &TokenCounts, price: &Price) -> f64 {
     cost / UNIT
 }
 
-impl Prices {
+impl PriceTable {
     /// The table that comes with the program.
     pub fn shipped() -> Self {
         let models = shipped::MODELS.into_iter();
@@ -135,13 +135,13 @@ impl Prices {
     }
 
     /// What a model costs, if that is known.
-    pub fn of(&self, model: &str) -> Option<&Price> {
+    pub fn price_for(&self, model: &str) -> Option<&ModelPrice> {
         let name = model.strip_prefix("models/").unwrap_or(model);
         self.models.get(name)
     }
 }
 
-fn read(name: &str, table: &Table) -> Result<Price, PriceError> {
+fn read(name: &str, table: &Table) -> Result<ModelPrice, PriceError> {
     let long = match table.get("long") {
         None => None,
         Some(long) => {
@@ -155,10 +155,10 @@ fn read(name: &str, table: &Table) -> Result<Price, PriceError> {
         }
     };
     let usual = rate(name, table)?;
-    Ok(Price { usual, long })
+    Ok(ModelPrice { usual, long })
 }
 
-fn rate(name: &str, table: &Table) -> Result<Rate, PriceError> {
+fn rate(name: &str, table: &Table) -> Result<TokenRate, PriceError> {
     let amount = |key: &str| {
         let value = table.get(key)?;
         #[expect(clippy::cast_precision_loss, reason = "it is a price")]
@@ -175,7 +175,7 @@ fn rate(name: &str, table: &Table) -> Result<Rate, PriceError> {
         amount(key).unwrap_or_else(|| Err(odd()))
     };
     let input = needed("input")?;
-    Ok(Rate {
+    Ok(TokenRate {
         input,
         // Whoever does not say that it is cheaper gets no discount.
         cached: amount("cached").unwrap_or(Ok(input))?,
@@ -201,24 +201,27 @@ mod tests {
 
     #[test]
     fn o28_a_configured_price_gives_the_cost_and_none_gives_none() {
-        close(price(&used(120, 35), &Price::per_token(0.001, 0.002)), 0.19);
-        assert_eq!(Prices::shipped().of("no-such-model"), None);
+        close(
+            price(&used(120, 35), &ModelPrice::per_token(0.001, 0.002)),
+            0.19,
+        );
+        assert_eq!(PriceTable::shipped().price_for("no-such-model"), None);
     }
 
     #[test]
     fn the_shipped_table_has_a_date_and_each_model_once() {
-        let prices = Prices::shipped();
+        let prices = PriceTable::shipped();
         assert_eq!(prices.models.len(), shipped::MODELS.len());
         assert_eq!(prices.as_of, "2026-07-04");
         assert!(prices.as_of.parse::<jiff::civil::Date>().is_ok());
-        assert!(prices.of("gemini-2.5-pro").is_some());
-        assert!(prices.of("models/gemini-2.5-flash").is_some());
+        assert!(prices.price_for("gemini-2.5-pro").is_some());
+        assert!(prices.price_for("models/gemini-2.5-flash").is_some());
     }
 
     #[test]
     fn long_requests_cost_more_and_cached_tokens_less_and_thoughts_are_written() {
-        let prices = Prices::shipped();
-        let pro = prices.of("gemini-2.5-pro").unwrap();
+        let prices = PriceTable::shipped();
+        let pro = prices.price_for("gemini-2.5-pro").unwrap();
         close(price(&used(200_000, 1000), pro), 0.25 + 0.01);
         close(price(&used(200_001, 1000), pro), 200_001.0 * 2.5e-6 + 0.015);
         let cached = TokenCounts {
@@ -238,20 +241,26 @@ mod tests {
 
     #[test]
     fn ones_own_prices_count_first_and_nonsense_is_refused() {
-        let own = Prices::from_toml(
+        let own = PriceTable::from_toml(
             "model = \"x\"\n[prices.\"gemini-2.5-pro\"]\ninput = 1\noutput = 2\n[prices.mine]\ninput = 0\noutput = 0\n",
         );
-        let all = own.unwrap().over(Prices::shipped());
+        let all = own.unwrap().over(PriceTable::shipped());
         assert_eq!(all.as_of, "2026-07-04");
         close(
-            price(&used(1_000_000, 0), all.of("gemini-2.5-pro").unwrap()),
+            price(
+                &used(1_000_000, 0),
+                all.price_for("gemini-2.5-pro").unwrap(),
+            ),
             1.0,
         );
         close(
-            price(&used(1_000_000, 0), all.of("gemini-2.5-flash").unwrap()),
+            price(
+                &used(1_000_000, 0),
+                all.price_for("gemini-2.5-flash").unwrap(),
+            ),
             0.3,
         );
-        assert!(all.of("mine").is_some());
+        assert!(all.price_for("mine").is_some());
         for (bad, complaint) in [
             ("[prices", "it is not TOML"),
             ("prices = 1", "`prices` has to be a table"),
@@ -273,7 +282,7 @@ mod tests {
                 "`prices.\"x\".long` has to be a table with",
             ),
         ] {
-            let told = Prices::from_toml(bad).unwrap_err().to_string();
+            let told = PriceTable::from_toml(bad).unwrap_err().to_string();
             assert!(told.starts_with(complaint), "{bad}: {told}");
         }
     }

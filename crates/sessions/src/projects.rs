@@ -19,14 +19,14 @@ const MARKER: &str = ".project_root";
 
 /// The sessions of a home.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct SessionStore {
     /// The home.
     pub home: GeminiHome,
 }
 
 /// A project, and where its sessions lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Project {
+pub struct SessionProject {
     /// Its directory, if anything says so.
     pub root: Option<PathBuf>,
     /// The name of its directory in `.gemini/tmp`: what the CLI would use now.
@@ -39,7 +39,7 @@ pub struct Project {
     pub warnings: Vec<String>,
 }
 
-impl Project {
+impl SessionProject {
     /// Where session files may lie, in the order in which they count.
     pub fn chats(&self) -> impl Iterator<Item = PathBuf> + '_ {
         self.directories
@@ -48,7 +48,7 @@ impl Project {
     }
 }
 
-impl Store {
+impl SessionStore {
     /// The sessions of this home.
     pub fn new(home: GeminiHome) -> Self {
         Self { home }
@@ -60,7 +60,7 @@ impl Store {
     }
 
     /// The project in a directory, which should be absolute. Whether anything was ever recorded for it is another question.
-    pub fn project(&self, root: &Path) -> Project {
+    pub fn project(&self, root: &Path) -> SessionProject {
         let root = normal(root);
         let registry = self.registry();
         let mut warnings: Vec<_> = registry.warning.iter().cloned().collect();
@@ -90,7 +90,7 @@ impl Store {
         directories.push(self.base().join(&hash));
         directories.push(self.home.folder().join("projects").join(&hash));
         directories.retain(|directory| directory.is_dir());
-        Project {
+        SessionProject {
             root: Some(root),
             directory: self.base().join(&id),
             id,
@@ -100,7 +100,7 @@ impl Store {
     }
 
     /// Every project that anything was recorded for, by the names of their directories.
-    pub fn projects(&self) -> Vec<Project> {
+    pub fn projects(&self) -> Vec<SessionProject> {
         let registry = self.registry();
         let marked: BTreeMap<_, _> = self.marked().into_iter().collect();
         let mut roots: BTreeMap<String, PathBuf> = BTreeMap::new();
@@ -113,12 +113,12 @@ impl Store {
             .values()
             .map(|root| (project_hash(root), root.clone()))
             .collect();
-        let mut projects: BTreeMap<PathBuf, Project> = BTreeMap::new();
+        let mut projects: BTreeMap<PathBuf, SessionProject> = BTreeMap::new();
         for base in [self.base(), self.home.folder().join("projects")] {
             for name in directories_in(&base) {
                 let root = roots.get(&name).or_else(|| hashes.get(&name)).cloned();
                 let key = root.clone().unwrap_or_else(|| base.join(&name));
-                let project = projects.entry(key).or_insert_with(|| Project {
+                let project = projects.entry(key).or_insert_with(|| SessionProject {
                     root,
                     id: name.clone(),
                     directory: base.join(&name),
@@ -135,7 +135,7 @@ impl Store {
         match projects.first_mut() {
             Some(first) => first.warnings.append(&mut warnings),
             // Where nothing can be seen, somebody has to say why.
-            None if !warnings.is_empty() => projects.push(Project {
+            None if !warnings.is_empty() => projects.push(SessionProject {
                 root: None,
                 id: String::new(),
                 directory: PathBuf::new(),
@@ -170,22 +170,22 @@ impl Store {
     }
 
     /// What `projects.json` says. A file that says nothing sensible counts as empty, as for the CLI: markers tell the same.
-    fn registry(&self) -> Registry {
+    fn registry(&self) -> ProjectRegistry {
         let path = self.home.folder().join("projects.json");
         let read = match file::object(&path) {
-            Ok(None) => return Registry::default(),
+            Ok(None) => return ProjectRegistry::default(),
             Ok(Some(object)) => object,
             Err(error) => {
-                return Registry {
+                return ProjectRegistry {
                     warning: Some(format!("`{}` {error}", path.display())),
-                    ..Registry::default()
+                    ..ProjectRegistry::default()
                 };
             }
         };
         let Some(Value::Object(projects)) = read.get("projects") else {
-            return Registry {
+            return ProjectRegistry {
                 warning: Some(format!("`{}` names no projects", path.display())),
-                ..Registry::default()
+                ..ProjectRegistry::default()
             };
         };
         let sound = projects.iter().filter_map(|(root, name)| {
@@ -202,7 +202,7 @@ impl Store {
             };
             format!("`{}` has {entries}", path.display())
         });
-        Registry { names, warning }
+        ProjectRegistry { names, warning }
     }
 
     /// The directories that markers give to a project, here or among the histories, which have markers of their own.
@@ -219,7 +219,7 @@ impl Store {
     }
 
     /// The name that the CLI would give a project that has none: the first that is nobody else's.
-    fn free_name(&self, root: &Path, registry: &Registry) -> String {
+    fn free_name(&self, root: &Path, registry: &ProjectRegistry) -> String {
         let slug = slug(root);
         let is_free = |name: &String| {
             !registry.names.values().any(|taken| taken == name)
@@ -251,7 +251,7 @@ impl Store {
     }
 }
 
-impl Project {
+impl SessionProject {
     /// A directory of the project's. That with a readable name is the one in use.
     fn add(&mut self, directory: PathBuf, name: &str, hashes: &BTreeMap<String, PathBuf>) {
         if hashes.contains_key(name) {
@@ -265,7 +265,7 @@ impl Project {
 }
 
 #[derive(Debug, Default)]
-struct Registry {
+struct ProjectRegistry {
     names: BTreeMap<PathBuf, String>,
     warning: Option<String>,
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`SessionProvider`] finds sessions, summarises each for a list, and replays one as events. Gemini CLI's session files are the
 //! first provider ([`GeminiSessions`]). Recordings are the second; they are in `lapidary-engine`, which knows how to read them. A list
-//! takes Gemini's sessions first, and from another provider only those that it does not have yet ([`Listing::add_others`]): a run
+//! takes Gemini's sessions first, and from another provider only those that it does not have yet ([`SessionListing::add_others`]): a run
 //! whose agent left a session file is one session.
 //!
 //! [`SessionProviders`] holds the providers beside Gemini CLI's own files. Commands ask it, and not a provider by its name; they answer
@@ -19,8 +19,8 @@ use std::time::SystemTime;
 
 use lapidary_vocab::Event;
 
-use crate::listing::{Listed, Listing};
-use crate::projects::Project;
+use crate::listing::{ListedSession, SessionListing};
+use crate::projects::SessionProject;
 
 pub use capabilities::{ProviderCapabilities, SessionAbility, UnsupportedOperation};
 pub use gemini::GeminiSessions;
@@ -35,12 +35,12 @@ pub trait SessionProvider {
     fn capabilities(&self) -> ProviderCapabilities;
 
     /// Finds the sessions of a scope, and summarises each. No transcript is kept of it.
-    fn list(&mut self, scope: &ProviderScope<'_>) -> Listing;
+    fn list(&mut self, scope: &ProviderScope<'_>) -> SessionListing;
 
     /// Passes on the events of a session that [`SessionProvider::list`] has returned, in order, text in whole pieces.
     fn replay(
         &self,
-        session: &Listed,
+        session: &ListedSession,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError>;
 }
@@ -49,7 +49,7 @@ pub trait SessionProvider {
 #[derive(Debug, Clone, Copy)]
 pub struct ProviderScope<'s> {
     /// The projects that Gemini CLI knows or would make.
-    pub projects: &'s [Project],
+    pub projects: &'s [SessionProject],
     /// Whether other directories count.
     pub reach: ProjectReach,
     /// The time of the list.
@@ -87,7 +87,7 @@ impl<'s> ProjectPlaces<'s> {
     }
 
     /// The place of a directory. One beyond the projects gets the next place, if it counts.
-    pub fn of(&mut self, directory: &str) -> Option<usize> {
+    pub fn place_for(&mut self, directory: &str) -> Option<usize> {
         if let Some(place) = self.places.get(Path::new(directory)) {
             return Some(*place);
         }
@@ -118,7 +118,7 @@ pub struct ReplaySessionError {
     pub source: Box<dyn Error + Send + Sync>,
 }
 
-impl Listing {
+impl SessionListing {
     /// Adds the sessions of another provider that are not in this list. The sessions of a project stay together, the others last.
     pub fn add_others(&mut self, others: Self) {
         self.warnings.extend(others.warnings);
@@ -126,10 +126,10 @@ impl Listing {
         if others.sessions.is_empty() {
             return;
         }
-        let known = self.sessions.iter().map(Listed::id);
+        let known = self.sessions.iter().map(ListedSession::id);
         let known: HashSet<&str> = known.collect();
-        let is_new = |session: &Listed| !known.contains(session.id());
-        let new: Vec<Listed> = others.sessions.into_iter().filter(is_new).collect();
+        let is_new = |session: &ListedSession| !known.contains(session.id());
+        let new: Vec<ListedSession> = others.sessions.into_iter().filter(is_new).collect();
         self.sessions.extend(new);
         self.sessions.sort_by_key(|session| session.project);
     }

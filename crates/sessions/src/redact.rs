@@ -18,30 +18,30 @@
 //! assert_eq!(report.findings[0].sample, "ghp_…45");
 //! ```
 
-mod assigned;
-mod judge;
-mod known;
+mod assigned_secrets;
+mod issuer_patterns;
+mod message_places;
 mod paths;
-mod places;
 mod report;
+mod secret_tally;
 mod strings;
-mod tally;
 mod value;
+mod value_verdict;
 mod variables;
 
-pub use report::{Finding, Report, SecretKind};
+pub use report::{RedactedSecret, RedactionReport, SecretKind};
 
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::PathBuf;
 
-use places::Places;
-use strings::{Piece, pieces};
-use tally::Tally;
+use message_places::MessagePlaces;
+use secret_tally::SecretTally;
+use strings::{StringPiece, pieces};
 
 /// Whose session it is, as far as that is known.
 #[derive(Debug, Clone, Default)]
-pub struct Whose {
+pub struct SessionOwner {
     /// The home directory. Those of others are recognised by where they are (`/home/…`, `/Users/…`, `C:\Users\…`).
     pub home: Option<PathBuf>,
 }
@@ -49,10 +49,10 @@ pub struct Whose {
 /// Finds secrets and takes them out.
 #[derive(Debug)]
 pub struct Redactor {
-    known: known::Detector,
-    assigned: assigned::Detector,
-    variables: variables::Detector,
-    paths: paths::Detector,
+    known: issuer_patterns::PatternDetector,
+    assigned: assigned_secrets::AssignedDetector,
+    variables: variables::VariableDetector,
+    paths: paths::HomeDetector,
 }
 
 /// Nothing shorter is a secret, and most of what stands between strings is.
@@ -60,30 +60,30 @@ const SHORTEST: usize = 4;
 
 /// Something that has to go: where it stands in a text, and what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Hit {
+struct SecretHit {
     range: Range<usize>,
     kind: SecretKind,
 }
 
 impl Redactor {
     /// A redactor for sessions of that person.
-    pub fn new(whose: &Whose) -> Self {
+    pub fn new(whose: &SessionOwner) -> Self {
         Self {
-            known: known::Detector::new(),
-            assigned: assigned::Detector::new(),
-            variables: variables::Detector::new(),
-            paths: paths::Detector::new(whose.home.as_deref()),
+            known: issuer_patterns::PatternDetector::new(),
+            assigned: assigned_secrets::AssignedDetector::new(),
+            variables: variables::VariableDetector::new(),
+            paths: paths::HomeDetector::new(whose.home.as_deref()),
         }
     }
 
     /// Only looks: what would be removed.
-    pub fn look(&self, file: &[u8]) -> Report {
+    pub fn look(&self, file: &[u8]) -> RedactionReport {
         self.file(file, &mut io::sink()).unwrap_or_default()
     }
 
     /// Writes the file without its secrets. It is read twice, and held once: what is written is never held whole.
-    pub fn file(&self, file: &[u8], out: &mut impl Write) -> io::Result<Report> {
-        let places = Places::of(file);
+    pub fn file(&self, file: &[u8], out: &mut impl Write) -> io::Result<RedactionReport> {
+        let places = MessagePlaces::find(file);
         let mut tally = self.survey(file);
         let again = tally.again();
         for piece in pieces(file) {
@@ -92,15 +92,16 @@ impl Redactor {
             hits.extend(again.hits(&text));
             hits.extend(paths::slugs(&text, tally.names()));
             let message = places.message_at(piece.start());
-            let instead = |hit: &Hit| tally.count(hit.kind, &text[hit.range.clone()], message);
+            let instead =
+                |hit: &SecretHit| tally.count(hit.kind, &text[hit.range.clone()], message);
             piece.write(&in_order(hits), instead, out)?;
         }
         Ok(tally.into_report())
     }
 
     /// Finds every secret, so that those can be recognised that stand where nothing gives them away.
-    fn survey(&self, file: &[u8]) -> Tally {
-        let mut tally = Tally::default();
+    fn survey(&self, file: &[u8]) -> SecretTally {
+        let mut tally = SecretTally::default();
         for piece in pieces(file) {
             let text = piece.text();
             for hit in in_order(self.hits(&piece, &text)) {
@@ -110,7 +111,7 @@ impl Redactor {
         tally
     }
 
-    fn hits(&self, piece: &Piece<'_>, text: &[u8]) -> Vec<Hit> {
+    fn hits(&self, piece: &StringPiece<'_>, text: &[u8]) -> Vec<SecretHit> {
         if text.len() < SHORTEST {
             return Vec::new();
         }
@@ -124,9 +125,9 @@ impl Redactor {
 }
 
 /// In order, and none within another: two that overlap become one, of the kind that begins first.
-fn in_order(mut hits: Vec<Hit>) -> Vec<Hit> {
+fn in_order(mut hits: Vec<SecretHit>) -> Vec<SecretHit> {
     hits.sort_by_key(|hit| (hit.range.start, hit.kind));
-    let mut apart: Vec<Hit> = Vec::with_capacity(hits.len());
+    let mut apart: Vec<SecretHit> = Vec::with_capacity(hits.len());
     for hit in hits {
         match apart.last_mut() {
             Some(last) if hit.range.start < last.range.end => {

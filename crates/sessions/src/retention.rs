@@ -8,35 +8,35 @@ use std::time::{Duration, SystemTime};
 
 use lapidary_vocab::removal::RemovalReason;
 
-use super::inventory::{Content, Held, Inventory};
+use super::inventory::{FileContent, InventoriedFile, SessionInventory};
 
 mod limits;
 
-pub use limits::{Limits, Period, Retention, RetentionError};
+pub use limits::{RetentionError, RetentionLimits, RetentionPeriod, RetentionRules};
 
 /// What a rule lets go, and why.
 #[derive(Debug, Clone, Copy)]
-pub struct Expired<'i> {
+pub struct ExpiredSession<'i> {
     /// What goes.
-    pub what: Expiring<'i>,
+    pub what: ExpiringItem<'i>,
     /// Which of the projects it belongs to.
     pub project: usize,
     /// Why.
-    pub reason: Why,
+    pub reason: ExpiryReason,
 }
 
 /// What goes: a session with all its files, or a file that names none.
 #[derive(Debug, Clone, Copy)]
-pub enum Expiring<'i> {
+pub enum ExpiringItem<'i> {
     /// A session, by its whole id.
     Session(&'i str),
     /// A file.
-    File(&'i Held),
+    File(&'i InventoriedFile),
 }
 
 /// Why something goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum ExpiryReason {
     /// Nothing was added to it for too long.
     TooOld,
     /// There are enough newer ones.
@@ -51,35 +51,35 @@ pub enum Why {
     Subagent,
 }
 
-impl From<Why> for RemovalReason {
-    fn from(why: Why) -> Self {
+impl From<ExpiryReason> for RemovalReason {
+    fn from(why: ExpiryReason) -> Self {
         match why {
-            Why::TooOld => Self::TooOld,
-            Why::TooMany => Self::TooMany,
-            Why::NoContent => Self::NoContent,
-            Why::NotASession => Self::NotASession,
-            Why::Empty => Self::Empty,
-            Why::Subagent => Self::Subagent,
+            ExpiryReason::TooOld => Self::TooOld,
+            ExpiryReason::TooMany => Self::TooMany,
+            ExpiryReason::NoContent => Self::NoContent,
+            ExpiryReason::NotASession => Self::NotASession,
+            ExpiryReason::Empty => Self::Empty,
+            ExpiryReason::Subagent => Self::Subagent,
         }
     }
 }
 
 /// A session of one project: all files that name its id.
-struct Group<'i> {
+struct SessionGroup<'i> {
     id: &'i str,
     newest: SystemTime,
     is_subagents: bool,
     hides_content: bool,
 }
 
-impl Retention {
+impl RetentionRules {
     /// What goes of a project by these limits.
     pub fn expired<'i>(
         &self,
-        inventory: &'i Inventory,
+        inventory: &'i SessionInventory,
         project: usize,
         now: SystemTime,
-    ) -> Vec<Expired<'i>> {
+    ) -> Vec<ExpiredSession<'i>> {
         let groups = groups(inventory, project);
         let mut expired = self.sessions(inventory, project, &groups, now);
         let listed: HashMap<_, _> = listed(inventory, project).collect();
@@ -88,8 +88,8 @@ impl Retention {
                 continue;
             };
             if !listed.contains_key(group.id) && self.is_past_minimum(group.newest, now) {
-                let what = Expiring::Session(group.id);
-                expired.push(Expired {
+                let what = ExpiringItem::Session(group.id);
+                expired.push(ExpiredSession {
                     what,
                     project,
                     reason,
@@ -102,8 +102,8 @@ impl Retention {
             .filter(|file| file.project == project);
         expired.extend(files.filter_map(|file| {
             let reason = self.unnamed(file, now)?;
-            let what = Expiring::File(file);
-            Some(Expired {
+            let what = ExpiringItem::File(file);
+            Some(ExpiredSession {
                 what,
                 project,
                 reason,
@@ -115,11 +115,11 @@ impl Retention {
     /// The sessions that are in the list, the newest first: too old, or one too many.
     fn sessions<'i>(
         &self,
-        inventory: &'i Inventory,
+        inventory: &'i SessionInventory,
         project: usize,
-        groups: &BTreeMap<&str, Group<'i>>,
+        groups: &BTreeMap<&str, SessionGroup<'i>>,
         now: SystemTime,
-    ) -> Vec<Expired<'i>> {
+    ) -> Vec<ExpiredSession<'i>> {
         let mut newest_first: Vec<_> = listed(inventory, project).collect();
         // A time that nobody can read is no reason to let go: such a session counts as new.
         newest_first.sort_by_key(|(_, updated)| std::cmp::Reverse(updated.unwrap_or(i64::MAX)));
@@ -131,17 +131,17 @@ impl Retention {
                 let is_old =
                     |limit: Duration| updated.is_some_and(|then| is_older(then, limit, now));
                 let reason = if self.max_age.is_some_and(|age| is_old(age.duration())) {
-                    Why::TooOld
+                    ExpiryReason::TooOld
                 } else if self.max_count.is_some_and(|most| place as u64 >= most) {
-                    Why::TooMany
+                    ExpiryReason::TooMany
                 } else {
                     return None;
                 };
                 let written = groups
                     .get(id)
                     .is_none_or(|group| self.is_past_minimum(group.newest, now));
-                let what = Expiring::Session(id);
-                (written && is_old(self.min_retention.duration())).then_some(Expired {
+                let what = ExpiringItem::Session(id);
+                (written && is_old(self.min_retention.duration())).then_some(ExpiredSession {
                     what,
                     project,
                     reason,
@@ -151,22 +151,27 @@ impl Retention {
     }
 
     /// Why a session goes that is not in the list. What can be recovered from it is kept as long as a session would be.
-    fn unlisted(&self, group: &Group<'_>, now: SystemTime) -> Option<Why> {
+    fn unlisted(&self, group: &SessionGroup<'_>, now: SystemTime) -> Option<ExpiryReason> {
         if group.is_subagents {
-            return Some(Why::Subagent);
+            return Some(ExpiryReason::Subagent);
         }
         if !group.hides_content {
-            return Some(Why::NoContent);
+            return Some(ExpiryReason::NoContent);
         }
-        let is_old = |age: Period| is_older(group.newest, age.duration(), now);
-        self.max_age.is_some_and(is_old).then_some(Why::TooOld)
+        let is_old = |age: RetentionPeriod| is_older(group.newest, age.duration(), now);
+        self.max_age
+            .is_some_and(is_old)
+            .then_some(ExpiryReason::TooOld)
     }
 
     /// Why a file that names no session goes. What is in it may still be recovered, so it is kept as long as a session would be.
-    fn unnamed(&self, file: &Held, now: SystemTime) -> Option<Why> {
+    fn unnamed(&self, file: &InventoriedFile, now: SystemTime) -> Option<ExpiryReason> {
         let (reason, age) = match file.content {
-            Content::Nothing => (Why::Empty, self.min_retention),
-            Content::NoSession => (Why::NotASession, self.max_age.unwrap_or(self.min_retention)),
+            FileContent::Nothing => (ExpiryReason::Empty, self.min_retention),
+            FileContent::NoSession => (
+                ExpiryReason::NotASession,
+                self.max_age.unwrap_or(self.min_retention),
+            ),
             _ => return None,
         };
         let is_due = is_older(file.modified, age.duration(), now);
@@ -194,14 +199,17 @@ fn time(ms: i64) -> SystemTime {
     time.unwrap_or(epoch)
 }
 
-fn listed(inventory: &Inventory, project: usize) -> impl Iterator<Item = (&str, Option<i64>)> {
+fn listed(
+    inventory: &SessionInventory,
+    project: usize,
+) -> impl Iterator<Item = (&str, Option<i64>)> {
     let sessions = inventory.listing.sessions.iter();
     sessions
         .filter(move |session| session.project == project)
         .map(|session| (session.id(), session.updated_ms))
 }
 
-fn groups(inventory: &Inventory, project: usize) -> BTreeMap<&str, Group<'_>> {
+fn groups(inventory: &SessionInventory, project: usize) -> BTreeMap<&str, SessionGroup<'_>> {
     let mut groups = BTreeMap::new();
     for file in inventory
         .files
@@ -211,7 +219,7 @@ fn groups(inventory: &Inventory, project: usize) -> BTreeMap<&str, Group<'_>> {
         let Some(id) = file.content.id() else {
             continue;
         };
-        let group = groups.entry(id).or_insert(Group {
+        let group = groups.entry(id).or_insert(SessionGroup {
             id,
             newest: file.modified,
             is_subagents: false,
@@ -219,7 +227,7 @@ fn groups(inventory: &Inventory, project: usize) -> BTreeMap<&str, Group<'_>> {
         });
         group.hides_content |= file.hides_content;
         group.newest = group.newest.max(file.modified);
-        group.is_subagents |= matches!(file.content, Content::Subagent(_));
+        group.is_subagents |= matches!(file.content, FileContent::Subagent(_));
     }
     groups
 }

@@ -17,11 +17,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use lapidary_json::Token;
 
 use self::document::document;
-use self::log::Reading;
+use self::log::LogReading;
 pub use compact::CompactSummary;
 #[cfg(feature = "index")]
 pub(super) use compact::{SummaryFacts, TEXTS};
-pub(super) use glance::{Glance, time_of_touch};
+pub(super) use glance::{RecordGlance, time_of_touch};
 pub(super) use log::AsIs;
 
 /// How much of a file is read at once.
@@ -38,7 +38,7 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// What a list says about a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct FileSummary {
     /// The session's id.
     pub id: String,
     /// Whether it names the hash of its project. Documents of early versions do not.
@@ -63,7 +63,7 @@ pub struct Summary {
     pub unreadable_lines: u64,
 }
 
-impl Summary {
+impl FileSummary {
     /// True if nothing can be resumed although something was said: a checkpoint or a rewind hides it, or a line is torn. Such a
     /// conversation can be recovered.
     pub fn hides_content(&self) -> bool {
@@ -71,10 +71,10 @@ impl Summary {
     }
 }
 
-/// Why a file has no [`Summary`].
+/// Why a file has no [`FileSummary`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unreadable {
+pub enum UnreadableFile {
     /// The system does not let us read it.
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
@@ -91,15 +91,15 @@ pub enum Unreadable {
 
 /// Reads files one after the other, with the same memory.
 #[derive(Debug, Default)]
-pub struct Scanner {
+pub struct FileScanner {
     buffer: Vec<u8>,
     filled: usize,
     turn: Option<MutexGuard<'static, ()>>,
 }
 
-impl Scanner {
+impl FileScanner {
     /// Reads a file.
-    pub fn file(&mut self, path: &Path) -> Result<Summary, Unreadable> {
+    pub fn file(&mut self, path: &Path) -> Result<FileSummary, UnreadableFile> {
         let summary = self.read(&mut open(path)?);
         if self.turn.take().is_some() {
             self.buffer = Vec::new();
@@ -107,17 +107,17 @@ impl Scanner {
         summary
     }
 
-    fn read(&mut self, file: &mut File) -> Result<Summary, Unreadable> {
+    fn read(&mut self, file: &mut File) -> Result<FileSummary, UnreadableFile> {
         self.filled = 0;
         if !self.more(file)? {
-            return Err(Unreadable::Empty);
+            return Err(UnreadableFile::Empty);
         }
         if !self.begins_with_an_object(file)? {
             // Records may follow on a line that was torn. A disk that was full leaves other things, and much of them.
             return if memchr::memmem::find(&self.buffer[..self.filled], b"\n{").is_some() {
                 self.log(file)
             } else {
-                Err(Unreadable::NotASession)
+                Err(UnreadableFile::NotASession)
             };
         }
         if self.begins_with_a_record() {
@@ -128,7 +128,7 @@ impl Scanner {
     }
 
     /// Skips what is blank, however much that is, and reads on until there is a line or a piece.
-    fn begins_with_an_object(&mut self, file: &mut File) -> Result<bool, Unreadable> {
+    fn begins_with_an_object(&mut self, file: &mut File) -> Result<bool, UnreadableFile> {
         loop {
             let bytes = &self.buffer[..self.filled];
             let begun = without_mark(bytes).trim_ascii_start();
@@ -146,17 +146,17 @@ impl Scanner {
     }
 
     /// Reads what is in memory already.
-    pub fn bytes(bytes: &[u8]) -> Result<Summary, Unreadable> {
+    pub fn bytes(bytes: &[u8]) -> Result<FileSummary, UnreadableFile> {
         if bytes.is_empty() {
-            return Err(Unreadable::Empty);
+            return Err(UnreadableFile::Empty);
         }
         whole(bytes)
     }
 
     /// Reads on. False at the end.
-    fn more(&mut self, file: &mut File) -> Result<bool, Unreadable> {
+    fn more(&mut self, file: &mut File) -> Result<bool, UnreadableFile> {
         if self.filled >= LONGEST {
-            return Err(Unreadable::TooLarge);
+            return Err(UnreadableFile::TooLarge);
         }
         if self.buffer.len() - self.filled < PIECE {
             let len = self.buffer.len();
@@ -187,8 +187,8 @@ impl Scanner {
         }
     }
 
-    fn log(&mut self, file: &mut File) -> Result<Summary, Unreadable> {
-        let mut reading = Reading::default();
+    fn log(&mut self, file: &mut File) -> Result<FileSummary, UnreadableFile> {
+        let mut reading = LogReading::default();
         let mut is_first = true;
         let mut searched = 0;
         loop {
@@ -212,24 +212,24 @@ impl Scanner {
         let is_alone = reading.count == 1;
         match reading.finish() {
             // One line may be a document that names no project: then it is no record.
-            Err(Unreadable::NotASession) if is_alone => self.again(file),
+            Err(UnreadableFile::NotASession) if is_alone => self.again(file),
             read => read,
         }
     }
 
-    fn again(&mut self, file: &mut File) -> Result<Summary, Unreadable> {
+    fn again(&mut self, file: &mut File) -> Result<FileSummary, UnreadableFile> {
         file.rewind()?;
         self.filled = 0;
         while self.more(file)? {}
         let bytes = without_mark(&self.buffer[..self.filled]);
-        document(&text(bytes)).ok_or(Unreadable::NotASession)
+        document(&text(bytes)).ok_or(UnreadableFile::NotASession)
     }
 }
 
 /// A file that is here whole: a document if it is one, else a log.
-fn whole(bytes: &[u8]) -> Result<Summary, Unreadable> {
+fn whole(bytes: &[u8]) -> Result<FileSummary, UnreadableFile> {
     let bytes = without_mark(bytes);
-    let mut reading = Reading::default();
+    let mut reading = LogReading::default();
     let is_line = memchr::memchr(b'\n', bytes.trim_ascii()).is_none();
     // One line with a hash in it is a record for the CLI, too.
     if is_line {
@@ -237,7 +237,7 @@ fn whole(bytes: &[u8]) -> Result<Summary, Unreadable> {
         if let Ok(summary) = reading.finish() {
             return Ok(summary);
         }
-        reading = Reading::default();
+        reading = LogReading::default();
     }
     if let Some(summary) = document(&text(bytes)) {
         return Ok(summary);
@@ -282,8 +282,11 @@ mod tests {
         let file = File::create(&path).unwrap();
         // Sparse: read whole it would be too large for any list.
         file.set_len(3 << 30).unwrap();
-        let mut scanner = Scanner::default();
-        assert!(matches!(scanner.file(&path), Err(Unreadable::NotASession)));
+        let mut scanner = FileScanner::default();
+        assert!(matches!(
+            scanner.file(&path),
+            Err(UnreadableFile::NotASession)
+        ));
         assert!(scanner.buffer.len() < 8 * PIECE);
         // A torn line, a mark and blanks in front hide nothing.
         let record = "{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n";
@@ -310,8 +313,8 @@ mod tests {
             .unwrap()
             .set_len((1 << 30) + 9)
             .unwrap();
-        let mut scanner = Scanner::default();
-        assert!(matches!(scanner.file(&path), Err(Unreadable::TooLarge)));
+        let mut scanner = FileScanner::default();
+        assert!(matches!(scanner.file(&path), Err(UnreadableFile::TooLarge)));
         assert_eq!(
             (scanner.buffer.capacity(), scanner.turn.is_none()),
             (0, true)

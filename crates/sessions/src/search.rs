@@ -25,32 +25,32 @@ use std::time::SystemTime;
 use lapidary_vocab::session::TextMatch;
 
 pub use comparable::{exact, folded};
-pub use entries::Role;
-pub use filters::Filters;
-pub use query::{Query, QueryError};
+pub use entries::EntryRole;
+pub use filters::SearchFilters;
+pub use query::{QueryError, SearchQuery};
 
-use self::filters::Score;
-use super::candidates::{Candidate, Sightings, in_order, sightings};
-use super::listing::{Listed, Listing};
-use super::projects::Project;
-use super::scan::Scanner;
+use self::filters::SearchScore;
+use super::candidates::{FileSightings, SessionCandidate, in_order, sightings};
+use super::listing::{ListedSession, SessionListing};
+use super::projects::SessionProject;
+use super::scan::FileScanner;
 
 /// What to look for, and where.
 #[derive(Debug, Clone)]
-pub struct Search {
+pub struct SessionSearch {
     /// What.
-    pub query: Query,
+    pub query: SearchQuery,
     /// Where.
-    pub filters: Filters,
+    pub filters: SearchFilters,
     /// How many sessions at most, the best first.
     pub limit: usize,
 }
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct SearchHits {
     /// The best sessions, the best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<SessionHit>,
     /// How many sessions there are in which everything was found.
     pub total: usize,
     /// How many bytes there were to look through.
@@ -61,9 +61,9 @@ pub struct Found {
 
 /// A session in which everything was found.
 #[derive(Debug, Clone)]
-pub struct Hit {
+pub struct SessionHit {
     /// The session. It has no number: that takes a list of them all.
-    pub session: Listed,
+    pub session: ListedSession,
     /// Whether everything is in its title.
     pub in_title: bool,
     /// How many of its texts have something of it.
@@ -73,17 +73,17 @@ pub struct Hit {
 }
 
 /// Is told how many files of how many were looked through, from several threads; says whether to go on.
-pub type Watch<'w> = dyn Fn(usize, usize) -> bool + Sync + 'w;
+pub type SearchProgress<'w> = dyn Fn(usize, usize) -> bool + Sync + 'w;
 
 /// How well a file fits, and where, if that is known already.
-type Fit = (Score, Option<Vec<TextMatch>>);
+type FileFit = (SearchScore, Option<Vec<TextMatch>>);
 
 /// A session and how well it fits.
-type Matched = (Listed, Fit);
+type MatchedSession = (ListedSession, FileFit);
 
-impl Search {
+impl SessionSearch {
     /// Looks through the files of these projects.
-    pub fn of(&self, projects: &[Project], now: SystemTime) -> Found {
+    pub fn run(&self, projects: &[SessionProject], now: SystemTime) -> SearchHits {
         let (seen, warnings) = sightings(projects);
         let bytes = bytes_of(&seen);
         let matched = self.in_files(seen, projects, now, &|_, _| true);
@@ -93,10 +93,10 @@ impl Search {
     /// Looks through these files.
     pub(super) fn of_candidates(
         &self,
-        files: &[Candidate],
-        projects: &[Project],
+        files: &[SessionCandidate],
+        projects: &[SessionProject],
         now: SystemTime,
-    ) -> Found {
+    ) -> SearchHits {
         let bytes = files.iter().map(|file| file.size).sum();
         let matched = self.in_candidates(files, projects, now, &|_, _| true);
         self.best(matched.unwrap_or_default(), bytes, Vec::new())
@@ -104,7 +104,12 @@ impl Search {
 
     /// The same, with the help of an index.
     #[cfg(feature = "index")]
-    pub fn with(&self, index: &mut super::Index, projects: &[Project], now: SystemTime) -> Found {
+    pub fn with(
+        &self,
+        index: &mut super::SessionIndex,
+        projects: &[SessionProject],
+        now: SystemTime,
+    ) -> SearchHits {
         let (seen, mut warnings) = sightings(projects);
         let bytes = bytes_of(&seen);
         let matched = self.in_index(index, seen, projects, now, &|_, _| true);
@@ -117,22 +122,22 @@ impl Search {
     #[cfg(feature = "index")]
     pub fn watched(
         &self,
-        index: &mut super::Index,
-        projects: &[Project],
+        index: &mut super::SessionIndex,
+        projects: &[SessionProject],
         now: SystemTime,
-        watch: &Watch<'_>,
-    ) -> Option<Found> {
+        watch: &SearchProgress<'_>,
+    ) -> Option<SearchHits> {
         let (seen, mut warnings) = sightings(projects);
         let searched_bytes = bytes_of(&seen);
-        let count = seen.iter().map(Sightings::len).sum();
+        let count = seen.iter().map(FileSightings::len).sum();
         let matched = self.in_index(index, seen, projects, now, watch)?;
         warnings.append(&mut index.warnings);
         let matched = self.ranked(matched);
-        let mut found = Found {
+        let mut found = SearchHits {
             total: matched.len(),
             searched_bytes,
             warnings,
-            ..Found::default()
+            ..SearchHits::default()
         };
         for (rank, mut one) in matched.into_iter().enumerate() {
             if !watch(count, count) {
@@ -148,21 +153,21 @@ impl Search {
 
     fn in_files(
         &self,
-        seen: Vec<Sightings>,
-        projects: &[Project],
+        seen: Vec<FileSightings>,
+        projects: &[SessionProject],
         now: SystemTime,
-        watch: &Watch<'_>,
-    ) -> Option<Vec<Matched>> {
+        watch: &SearchProgress<'_>,
+    ) -> Option<Vec<MatchedSession>> {
         self.in_candidates(&in_order(seen), projects, now, watch)
     }
 
     fn in_candidates(
         &self,
-        files: &[Candidate],
-        projects: &[Project],
+        files: &[SessionCandidate],
+        projects: &[SessionProject],
         now: SystemTime,
-        watch: &Watch<'_>,
-    ) -> Option<Vec<Matched>> {
+        watch: &SearchProgress<'_>,
+    ) -> Option<Vec<MatchedSession>> {
         direct::search(files, projects, now, &self.query, &self.filters, watch)
     }
 
@@ -170,12 +175,12 @@ impl Search {
     #[cfg(feature = "index")]
     fn in_index(
         &self,
-        index: &mut super::Index,
-        seen: Vec<Sightings>,
-        projects: &[Project],
+        index: &mut super::SessionIndex,
+        seen: Vec<FileSightings>,
+        projects: &[SessionProject],
         now: SystemTime,
-        watch: &Watch<'_>,
-    ) -> Option<Vec<Matched>> {
+        watch: &SearchProgress<'_>,
+    ) -> Option<Vec<MatchedSession>> {
         let Some(looked) = index.look(&seen, &self.query, &self.filters, watch) else {
             return self.in_files(seen, projects, now, watch);
         };
@@ -187,16 +192,22 @@ impl Search {
             summaries.push(one.summary);
             fits.push(one.score.map(|score| (score, None)));
         }
-        let listing = Listing::of_files(files.clone(), projects, now, &mut Given(summaries));
+        let listing =
+            SessionListing::of_files(files.clone(), projects, now, &mut GivenSummaries(summaries));
         Some(matched(listing, &files, fits))
     }
 
     /// The best of them, in order, with the places where it is.
-    fn best(&self, matched: Vec<Matched>, searched_bytes: u64, warnings: Vec<String>) -> Found {
+    fn best(
+        &self,
+        matched: Vec<MatchedSession>,
+        searched_bytes: u64,
+        warnings: Vec<String>,
+    ) -> SearchHits {
         let mut matched = self.ranked(matched);
         let total = matched.len();
         matched.truncate(self.limit);
-        Found {
+        SearchHits {
             hits: matched.into_iter().map(|one| self.hit(one)).collect(),
             total,
             searched_bytes,
@@ -205,11 +216,12 @@ impl Search {
     }
 
     /// Those of the time that is meant, the best first.
-    fn ranked(&self, mut matched: Vec<Matched>) -> Vec<Matched> {
+    fn ranked(&self, mut matched: Vec<MatchedSession>) -> Vec<MatchedSession> {
         matched.retain(|(session, _)| self.filters.take_time(session));
         matched.sort_by(|(one, (score, _)), (other, (other_score, _))| {
-            let key =
-                |session: &Listed, score: Score| (Reverse(score), Reverse(session.updated_ms));
+            let key = |session: &ListedSession, score: SearchScore| {
+                (Reverse(score), Reverse(session.updated_ms))
+            };
             key(one, *score)
                 .cmp(&key(other, *other_score))
                 .then_with(|| one.id().cmp(other.id()))
@@ -218,8 +230,8 @@ impl Search {
         matched
     }
 
-    fn hit(&self, (session, (score, snippets)): Matched) -> Hit {
-        Hit {
+    fn hit(&self, (session, (score, snippets)): MatchedSession) -> SessionHit {
+        SessionHit {
             snippets: snippets.unwrap_or_else(|| self.snippets(&session.path, session.info().size)),
             session,
             in_title: score.in_title,
@@ -233,8 +245,8 @@ impl Search {
         let Ok(bytes) = direct::read(path, size, &mut buffer) else {
             return Vec::new();
         };
-        match Scanner::bytes(bytes) {
-            Ok(summary) => snippet::of(&self.query, &self.filters, &summary, bytes)
+        match FileScanner::bytes(bytes) {
+            Ok(summary) => snippet::cut(&self.query, &self.filters, &summary, bytes)
                 .map(|(_, snippets)| snippets)
                 .unwrap_or_default(),
             Err(_) => Vec::new(),
@@ -242,27 +254,31 @@ impl Search {
     }
 }
 
-fn bytes_of(seen: &[Sightings]) -> u64 {
-    seen.iter().map(Sightings::bytes).sum()
+fn bytes_of(seen: &[FileSightings]) -> u64 {
+    seen.iter().map(FileSightings::bytes).sum()
 }
 
 /// Summaries that are there already.
 #[cfg(feature = "index")]
-struct Given(Vec<Result<super::scan::CompactSummary, super::scan::Unreadable>>);
+struct GivenSummaries(Vec<Result<super::scan::CompactSummary, super::scan::UnreadableFile>>);
 
 #[cfg(feature = "index")]
-impl super::listing::Summaries for Given {
-    fn of(
+impl super::listing::SummarySource for GivenSummaries {
+    fn read_all(
         &mut self,
-        _: &[&Candidate],
-    ) -> Vec<Result<super::scan::CompactSummary, super::scan::Unreadable>> {
+        _: &[&SessionCandidate],
+    ) -> Vec<Result<super::scan::CompactSummary, super::scan::UnreadableFile>> {
         std::mem::take(&mut self.0)
     }
 }
 
 /// Those sessions of a list whose file has a score.
-fn matched(listing: Listing, files: &[Candidate], fits: Vec<Option<Fit>>) -> Vec<Matched> {
-    let mut fits: HashMap<&Path, Fit> = files
+fn matched(
+    listing: SessionListing,
+    files: &[SessionCandidate],
+    fits: Vec<Option<FileFit>>,
+) -> Vec<MatchedSession> {
+    let mut fits: HashMap<&Path, FileFit> = files
         .iter()
         .zip(fits)
         .filter_map(|(file, fit)| Some((file.path.as_path(), fit?)))

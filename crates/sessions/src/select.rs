@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::listing::{Listed, Listing};
+use super::listing::{ListedSession, SessionListing};
 
 /// How generously a session may be named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Selection {
+pub enum SelectionMode {
     /// As the CLI has it: `latest`, a whole id, or a number that is written as one.
     Strict,
     /// Also the beginning of an id, if only one session's begins so.
@@ -79,10 +79,10 @@ impl SelectError {
 /// Finds a session: `latest` is the one that began last, as `--resume latest` has it; then whole ids, then numbers, then
 /// beginnings of ids. A number that several projects have names none of them.
 pub fn select<'l>(
-    listing: &'l Listing,
+    listing: &'l SessionListing,
     identifier: &str,
-    selection: Selection,
-) -> Result<&'l Listed, SelectError> {
+    selection: SelectionMode,
+) -> Result<&'l ListedSession, SelectError> {
     let identifier = identifier.trim();
     let sessions = &listing.sessions;
     if sessions.is_empty() {
@@ -108,7 +108,7 @@ pub fn select<'l>(
             .collect();
         match begins[..] {
             [] => {}
-            [only] if selection == Selection::Generous => return Ok(only),
+            [only] if selection == SelectionMode::Generous => return Ok(only),
             [only] => {
                 return Err(SelectError::NotWhole {
                     identifier: identifier.to_owned(),
@@ -140,9 +140,9 @@ pub fn select<'l>(
 
 /// The session with that number in the list, if it is written as one.
 fn by_number<'l>(
-    sessions: &'l [Listed],
+    sessions: &'l [ListedSession],
     identifier: &str,
-) -> Result<Option<&'l Listed>, SelectError> {
+) -> Result<Option<&'l ListedSession>, SelectError> {
     let number = identifier.parse::<u64>().ok();
     let Some(number) = number.filter(|number| number.to_string() == identifier) else {
         return Ok(None);
@@ -164,9 +164,9 @@ fn by_number<'l>(
     }
 }
 
-impl Listing {
+impl SessionListing {
     /// The session to which something was added last.
-    pub fn most_recent(&self) -> Option<&Listed> {
+    pub fn most_recent(&self) -> Option<&ListedSession> {
         self.sessions
             .iter()
             .max_by_key(|session| session.updated_ms)

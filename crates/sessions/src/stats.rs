@@ -11,15 +11,15 @@ use std::collections::HashMap;
 
 use lapidary_vocab::stats::Stats;
 
-use super::candidates::{Candidate, candidates, subagents};
+use super::candidates::{SessionCandidate, candidates, subagents};
 use super::listing::each_file;
-use super::prices::Prices;
-use super::projects::Project;
+use super::prices::PriceTable;
+use super::projects::SessionProject;
 use super::provider::{OtherSession, OtherSessions, ReplaySessionError};
 
 use event_notes::EventNotes;
-use fold::Fold;
-use notes::{Notes, Reader};
+use fold::StatsFold;
+use notes::{NotesReader, UsageNotes};
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
@@ -33,35 +33,35 @@ pub struct StatsRequest {
 }
 
 /// Counts what is in the files of these projects.
-pub fn stats(projects: &[Project], request: &StatsRequest, prices: &Prices) -> Stats {
+pub fn stats(projects: &[SessionProject], request: &StatsRequest, prices: &PriceTable) -> Stats {
     count(projects, None, request, prices)
 }
 
 /// The same, with sessions of other providers. One that is also in a file counts once, as the file has it.
 pub fn stats_with(
-    projects: &[Project],
+    projects: &[SessionProject],
     others: &OtherSessions,
     request: &StatsRequest,
-    prices: &Prices,
+    prices: &PriceTable,
 ) -> Stats {
     count(projects, Some(others), request, prices)
 }
 
 fn count(
-    projects: &[Project],
+    projects: &[SessionProject],
     others: Option<&OtherSessions>,
     request: &StatsRequest,
-    prices: &Prices,
+    prices: &PriceTable,
 ) -> Stats {
     let (mut files, warnings) = candidates(projects);
     files.extend(subagents(projects));
-    let mut fold = Fold::new(request, prices);
+    let mut fold = StatsFold::new(request, prices);
     fold.warnings = warnings;
     let readable: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
-    let read = each_file(&readable, Reader::default, |reader, file| {
+    let read = each_file(&readable, NotesReader::default, |reader, file| {
         reader.file(&file.path)
     });
-    let mut sessions: HashMap<String, Notes> = HashMap::new();
+    let mut sessions: HashMap<String, UsageNotes> = HashMap::new();
     for (file, notes) in readable.iter().zip(read) {
         match notes {
             Ok(Some(notes)) => put(&mut sessions, notes),
@@ -81,7 +81,7 @@ fn count(
 
 fn add_others(
     others: &OtherSessions,
-    sessions: &mut HashMap<String, Notes>,
+    sessions: &mut HashMap<String, UsageNotes>,
     warnings: &mut Vec<String>,
 ) {
     let is_new = |session: &OtherSession<'_>| !sessions.contains_key(session.listed.id());
@@ -99,14 +99,14 @@ fn add_others(
     }
 }
 
-fn replayed(session: &OtherSession<'_>) -> Result<Notes, ReplaySessionError> {
+fn replayed(session: &OtherSession<'_>) -> Result<UsageNotes, ReplaySessionError> {
     let mut notes = EventNotes::new(session.listed);
     session.replay(&mut |event| notes.read(&event))?;
     Ok(notes.finish())
 }
 
 /// The same session in another file: what is the same message counts once.
-fn put(sessions: &mut HashMap<String, Notes>, notes: Notes) {
+fn put(sessions: &mut HashMap<String, UsageNotes>, notes: UsageNotes) {
     match sessions.get_mut(&notes.session) {
         Some(known) => known.merge(notes),
         None => {
@@ -115,6 +115,6 @@ fn put(sessions: &mut HashMap<String, Notes>, notes: Notes) {
     }
 }
 
-fn unread(file: &Candidate, error: &std::io::Error) -> String {
+fn unread(file: &SessionCandidate, error: &std::io::Error) -> String {
     format!("`{}` is not counted: {error}", file.path.display())
 }

@@ -2,7 +2,7 @@
 //!
 //! Gemini CLI 0.61 destroys conversations: a session resumed in a later minute leaves a content-free stub with the same short id,
 //! and the next start deletes every file of that short id; one loaded in the minute in which it was made is cut down to its
-//! context. So the files are copied before an agent starts ([`Guard::before`]), held by a second name while it runs ([`Holding`]),
+//! context. So the files are copied before an agent starts ([`Guard::before`]), held by a second name while it runs ([`SessionHolding`]),
 //! and what is missing afterwards is put back ([`Guard::after`]).
 //!
 //! ```text
@@ -25,11 +25,11 @@ mod add;
 mod blobs;
 mod cache;
 mod content;
+mod content_prefix;
 mod error;
-mod gather;
-mod gone;
 mod guard;
 mod held;
+mod lost_sessions;
 mod open;
 mod prune;
 mod rebuild;
@@ -37,31 +37,33 @@ pub mod recover;
 mod replay;
 mod restore;
 mod runs;
+mod session_files;
 mod snapshot;
 mod stat;
 mod tombstones;
 mod verify;
-mod within;
 
-pub use add::{AddRequest, Added};
-pub use content::Facts;
+pub use add::{AddRequest, AddedFiles};
+pub use content::ContentFacts;
 pub use error::VaultError;
-pub use gather::{Flaw, FlawKind, files_of, session_files};
 pub(crate) use guard::project_of;
-pub use guard::{Action, Did, Guard, GuardRequest, Repair, Retention, summary};
-pub use held::Holding;
-pub use prune::{PruneRequest, Pruned};
-pub use restore::{Chosen, How, Restored, What};
-pub use runs::Claim;
-pub use snapshot::{Entry, History, SCHEMA, Snapshot};
-pub use tombstones::Removed;
-pub use verify::Verdict;
+pub use guard::{
+    Guard, GuardAction, GuardRequest, RepairKind, RetentionSettings, SessionRepair, summary,
+};
+pub use held::SessionHolding;
+pub use prune::{PruneRequest, PruneResult};
+pub use restore::{BroughtBack, ChosenFiles, RestoreMethod, RestoreTarget};
+pub use runs::SessionClaim;
+pub use session_files::{FlawKind, GatherFlaw, files_of, session_files};
+pub use snapshot::{SCHEMA, Snapshot, SnapshotEntry, SnapshotHistory};
+pub use tombstones::RemovedItem;
+pub use verify::VaultVerdict;
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use error::At as _;
+use error::ErrorContext as _;
 
 /// A vault in a directory, which is made when something is first added.
 #[derive(Debug, Clone)]
@@ -136,7 +138,7 @@ impl Vault {
     }
 
     /// Held by who adds: nothing is pruned meanwhile. The flaw says that somebody prunes for too long to be waited for.
-    fn share(&self) -> Result<(File, Option<Flaw>), VaultError> {
+    fn share(&self) -> Result<(File, Option<GatherFlaw>), VaultError> {
         let lock = self.lock_file()?;
         if guard::lock::wait(self.patience, || lock.try_lock_shared()).at("lock", &self.dir)? {
             return Ok((lock, None));
@@ -147,7 +149,7 @@ impl Vault {
         fs::write(&path, "").at("write", &path)?;
         let path = self.dir.join("lock");
         let kind = FlawKind::Held;
-        Ok((lock, Some(Flaw { path, kind })))
+        Ok((lock, Some(GatherFlaw { path, kind })))
     }
 
     /// The same for who only reads, in a vault that may not be there or not be ours to write.

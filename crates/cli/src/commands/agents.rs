@@ -13,7 +13,7 @@ mod show;
 
 pub(super) use common::definition_names;
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -45,7 +45,7 @@ enum Verb {
     Import(import::Args),
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     match &args.verb {
         Verb::List(args) => list::run(args, out),
         Verb::Show(args) => show::run(args, out),

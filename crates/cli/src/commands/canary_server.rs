@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use lapidary_standin::attempt::{serve_vault, trace_of};
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -17,9 +17,9 @@ pub(crate) struct Args {
     directory: PathBuf,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     serve_vault(io::stdin().lock(), out, |request| {
         fs::write(args.directory.join(trace_of(request)), "")
     })?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

@@ -4,14 +4,14 @@ use std::io::{self, Write as _};
 
 use clap::builder::PossibleValuesParser;
 use lapidary::engine::agents::own_policy::denial_words;
-use lapidary::engine::agents::{KNOWN, Known};
-use lapidary::engine::detect::Refusal;
+use lapidary::engine::agents::{AgentSpec, KNOWN};
+use lapidary::engine::detect::PlaceRefusal;
 use lapidary::engine::gemini_cli;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::capabilities::{FoundBy, TriedPlace};
 use lapidary::vocab::{Capabilities, line};
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use lapidary::directories;
@@ -30,11 +30,11 @@ pub(crate) struct Args {
     agent: Option<String>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<CapabilitiesFormat>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum CapabilitiesFormat {
     /// For reading on a terminal
     Text,
     /// One object a line, as `lapidary schema capabilities` describes it
@@ -44,7 +44,7 @@ enum Format {
 /// How wide the first column is.
 const INDENT: usize = 13;
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = std::env::current_dir().unwrap_or_default();
     let environment = directories::surroundings(std::env::vars_os(), here);
     let is_meant = |name: &str| args.agent.as_deref().is_none_or(|agent| agent == name);
@@ -53,19 +53,19 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         .map(|known| known.capabilities(&environment))
         .collect();
     let usual = if out.is_terminal {
-        Format::Text
+        CapabilitiesFormat::Text
     } else {
-        Format::Json
+        CapabilitiesFormat::Json
     };
     match args.format.unwrap_or(usual) {
-        Format::Json => {
+        CapabilitiesFormat::Json => {
             for agent in &agents {
                 line::write(out, agent)?;
             }
         }
-        Format::Text => text(&agents, out)?,
+        CapabilitiesFormat::Text => text(&agents, out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 fn names() -> PossibleValuesParser {
@@ -178,7 +178,7 @@ fn tried(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
 }
 
 fn how_to_install(agent: &Capabilities) -> String {
-    let known = Known::named(&agent.agent);
+    let known = AgentSpec::named(&agent.agent);
     if known.is_some_and(|known| known.adapter.is_some()) {
         return format!("lapidary doctor --agent {} --install", agent.agent);
     }
@@ -187,7 +187,7 @@ fn how_to_install(agent: &Capabilities) -> String {
 
 /// Where it was looked for counts if a variable names the place, or something is there that cannot be used.
 fn is_news(tried: &TriedPlace) -> bool {
-    let nothing_there = tried.refused == Refusal::Missing.to_string();
+    let nothing_there = tried.refused == PlaceRefusal::Missing.to_string();
     tried.place == FoundBy::Variable || !nothing_there
 }
 

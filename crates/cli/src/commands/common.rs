@@ -17,7 +17,7 @@ const RARE: &str = "Rarely needed";
 
 /// What an agent is started with, and within which bounds.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Common {
+pub(crate) struct CommonOptions {
     /// gemini (default), claude, codex, qwen, opencode, goose, demo or an ACP command
     #[arg(long, value_name = "NAME|COMMAND", help_heading = AGENT)]
     pub(in crate::commands) agent: Option<String>,

@@ -10,7 +10,7 @@ use lapidary::sessions::age;
 use super::command_line;
 use super::runs::common::RunStore;
 use super::sessions::newest_sessions;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -34,7 +34,7 @@ enum IdKind {
 }
 
 /// Prints an id and a description a line, with a tab between them. A failure prints nothing: it would stand in the user's line.
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let ids = match wanted(&args.words) {
         Some(IdKind::Agent) => super::agents::definition_names().unwrap_or_default(),
         Some(IdKind::Run) => runs().unwrap_or_default(),
@@ -45,12 +45,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         let description = sanitize(&description).replace(['\n', '\t'], " ");
         writeln!(out, "{}\t{description}", sanitize(&id))?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Whose ids come next. None where something else does: an option's value, another word, a file.
 fn wanted(words: &[String]) -> Option<IdKind> {
-    let typed = Typed::of(words);
+    let typed = TypedWords::parse(words);
     let verbs: Vec<_> = typed.verbs.iter().map(String::as_str).collect();
     match typed.open_option.as_deref() {
         None => {}
@@ -71,15 +71,15 @@ fn wanted(words: &[String]) -> Option<IdKind> {
 
 /// What was typed, by the parser's own table of commands.
 #[derive(Debug, Default)]
-struct Typed {
+struct TypedWords {
     /// Commands and arguments, without options and their values.
     verbs: Vec<String>,
     /// The option whose value comes next.
     open_option: Option<String>,
 }
 
-impl Typed {
-    fn of(words: &[String]) -> Self {
+impl TypedWords {
+    fn parse(words: &[String]) -> Self {
         let mut typed = Self::default();
         let mut command = command_line();
         for word in words {

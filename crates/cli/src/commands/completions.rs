@@ -10,7 +10,7 @@ use lapidary::gemini::hooks::HookEvent;
 use lapidary::vocab::schema::PUBLISHED;
 
 use super::command_line;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -23,14 +23,14 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     // By way of memory: the generator panics if it cannot write.
     let mut script = Vec::new();
     let mut command = with_names(command_line());
     clap_complete::generate(args.shell, &mut command, "lapidary", &mut script);
     let script = with_ids(args.shell, String::from_utf8_lossy(&script).into_owned());
     out.write_all(script.as_bytes())?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Ids of runs and sessions are not known when the script is made: it asks `lapidary complete-ids` for them.

@@ -6,7 +6,7 @@ mod init;
 mod show;
 mod template;
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -19,33 +19,33 @@ Examples:
   lapidary config check --json | jq '.findings[]'")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: ConfigCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum ConfigCommand {
     Init(init::Args),
     Show(show::Args),
     Check(check::Args),
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     match &args.command {
-        Command::Init(args) => init::run(args, out),
-        Command::Show(args) => show::run(args, out),
-        Command::Check(args) => check::run(args, out),
+        ConfigCommand::Init(args) => init::run(args, out),
+        ConfigCommand::Show(args) => show::run(args, out),
+        ConfigCommand::Check(args) => check::run(args, out),
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum ConfigFormat {
     /// For reading on a terminal
     Text,
     /// One object, as `lapidary schema config` or `lapidary schema config-check` describes it
     Json,
 }
 
-impl Format {
+impl ConfigFormat {
     fn or_usual(given: Option<Self>, out: &Printer) -> Self {
         let usual = if out.is_terminal {
             Self::Text

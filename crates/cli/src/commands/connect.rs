@@ -4,18 +4,18 @@ use std::io::{self, BufRead, Read as _, Write as _};
 
 use anyhow::anyhow;
 use lapidary::engine::config::TransportChoice;
+use lapidary::engine::conversation::{ClientCommand, CommandSender};
 use lapidary::engine::run::Run;
-use lapidary::engine::talk::{Order, Orders};
 use lapidary::normalize::NormalizeOptions;
 use lapidary::vocab::event::RunEnd;
 use lapidary::vocab::{Body, Cause, Event};
 
-use super::common::Common;
+use super::common::CommonOptions;
 use super::job;
-use super::run::signals::Listener;
+use super::run::signals::SignalListener;
 use super::run::{explain, refusal};
-use super::sink::{self, Format};
-use crate::exit::Exit;
+use super::sink::{self, OutputFormat};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -56,22 +56,22 @@ What the rules and the mode leave open is asked: `permission_request` comes out,
 Exit codes are those of `run`.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    common: CommonOptions,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let listener = Listener::register();
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let listener = SignalListener::register();
     let common = &args.common;
     let id = common.run_id.clone();
     let id = id.unwrap_or_else(lapidary::engine::fresh_run);
-    let mut options = sink::options(&id, Format::Events, common.no_raw, common.deltas);
+    let mut options = sink::options(&id, OutputFormat::Events, common.no_raw, common.deltas);
     options.show_files = common.show_files;
     let run = match started(common, &options) {
         Ok((run, orders)) => {
             read_orders(orders)?;
             run
         }
-        Err(failure) if failure.exit == Exit::Usage => return Err(failure),
+        Err(failure) if failure.exit == CommandExit::Usage => return Err(failure),
         Err(failure) => {
             let refused = job::refused(common, &options, None);
             let family = job::family(common, &options);
@@ -83,20 +83,23 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     if end.cause != Cause::EndTurn {
         explain(&end);
     }
-    Ok(Exit::of(&end.cause))
+    Ok(CommandExit::from_outcome(&end.cause))
 }
 
-fn started(common: &Common, options: &NormalizeOptions) -> Result<(Run, Orders), Failure> {
-    let job = job::of(common, options.clone())?;
+fn started(
+    common: &CommonOptions,
+    options: &NormalizeOptions,
+) -> Result<(Run, CommandSender), Failure> {
+    let job = job::prepare_job(common, options.clone())?;
     check_transport(common, job.config.transport)?;
     match job.connect() {
         Ok(conversation) => Ok((conversation.run, conversation.orders)),
-        Err(error) => Ok((job.refused(&error), Orders::to_nobody())),
+        Err(error) => Ok((job.refused(&error), CommandSender::to_nobody())),
     }
 }
 
 /// An agent that gets its prompt once and then only writes cannot be kept.
-fn check_transport(common: &Common, chosen: Option<TransportChoice>) -> Result<(), Failure> {
+fn check_transport(common: &CommonOptions, chosen: Option<TransportChoice>) -> Result<(), Failure> {
     let chosen = chosen.unwrap_or_default();
     if matches!(chosen, TransportChoice::Auto | TransportChoice::Acp) {
         return Ok(());
@@ -110,7 +113,7 @@ fn check_transport(common: &Common, chosen: Option<TransportChoice>) -> Result<(
 }
 
 /// Reads orders on a thread of their own, which ends with us: a read of stdin cannot be given up.
-fn read_orders(orders: Orders) -> Result<(), Failure> {
+fn read_orders(orders: CommandSender) -> Result<(), Failure> {
     let thread = std::thread::Builder::new().name("lapidary-orders".to_owned());
     let body = move || {
         let mut stdin = io::stdin().lock();
@@ -123,7 +126,7 @@ fn read_orders(orders: Orders) -> Result<(), Failure> {
 }
 
 /// The next order. Blank lines are none.
-fn next_order(stdin: &mut impl BufRead) -> Option<Order> {
+fn next_order(stdin: &mut impl BufRead) -> Option<ClientCommand> {
     loop {
         let mut line = Vec::new();
         let read = stdin
@@ -135,14 +138,14 @@ fn next_order(stdin: &mut impl BufRead) -> Option<Order> {
         }
         if line.len() as u64 > LONGEST {
             skip_line(stdin);
-            return Some(Order::unreadable(&format!(
+            return Some(ClientCommand::unreadable(&format!(
                 "a command has more than {LONGEST} bytes"
             )));
         }
         match std::str::from_utf8(&line) {
             Ok(text) if text.trim().is_empty() => {}
-            Ok(text) => return Some(Order::read(text)),
-            Err(_) => return Some(Order::unreadable("a command is not UTF-8")),
+            Ok(text) => return Some(ClientCommand::read(text)),
+            Err(_) => return Some(ClientCommand::unreadable("a command is not UTF-8")),
         }
     }
 }

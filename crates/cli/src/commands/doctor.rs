@@ -3,28 +3,28 @@
 mod card;
 mod denials;
 mod install;
+mod observed_run;
+mod proof_sandbox;
 mod prove;
 mod report;
-mod seen;
 mod subject;
-mod world;
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::engine::detect::Environment;
-use lapidary::engine::doctor::{Patient, examine, examine_acp, known_agents};
+use lapidary::engine::detect::SearchEnvironment;
+use lapidary::engine::doctor::{DoctorTarget, examine, examine_acp, known_agents};
 use lapidary::engine::process::Supervisor;
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use crate::system::Interruptions;
 use lapidary::directories;
-use report::{Format, Report};
-use subject::{Files, Subject};
+use report::{DoctorFormat, DoctorReport};
+use subject::{DoctorSubject, OwnConfig};
 
 /// Say what is installed, what works, and what to do about the rest
 ///
@@ -89,10 +89,10 @@ pub(crate) struct Args {
     timeout: Duration,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<DoctorFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = std::env::current_dir().context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
     let environment = directories::surroundings(std::env::vars_os(), &here);
@@ -106,17 +106,17 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     }
     let program = std::env::current_exe().context("cannot tell where this program is");
     let program = program.map_err(Failure::internal)?;
-    let files = Files::of(&environment, &directory);
+    let files = OwnConfig::new(&environment, &directory);
     if args.install {
         install::run(args, &program, &environment, out)?;
     }
-    let subject = Subject::of(args, &files.config, &program, &environment)?;
+    let subject = DoctorSubject::parse(args, &files.config, &program, &environment)?;
     let usual = if out.is_terminal {
-        Format::Text
+        DoctorFormat::Text
     } else {
-        Format::Json
+        DoctorFormat::Json
     };
-    let mut report = Report::new(
+    let mut report = DoctorReport::new(
         args.format.unwrap_or(usual),
         std::io::stderr().is_terminal(),
         out,
@@ -133,7 +133,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let scratch = scratch
         .context("cannot make a temporary directory")
         .map_err(Failure::internal)?;
-    let visit = Visit {
+    let visit = DoctorVisit {
         args,
         environment: &environment,
         directory: &directory,
@@ -150,38 +150,42 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     })?;
     if !finished {
         complain("error: interrupted");
-        return Ok(Exit::Cancelled);
+        return Ok(CommandExit::Cancelled);
     }
     let is_healthy = report.finish(subject.name())?;
     Ok(if is_healthy {
-        Exit::Success
+        CommandExit::Success
     } else {
-        Exit::Internal
+        CommandExit::Internal
     })
 }
 
-struct Visit<'a> {
+struct DoctorVisit<'a> {
     args: &'a Args,
-    environment: &'a Environment,
+    environment: &'a SearchEnvironment,
     directory: &'a Path,
     supervisor: &'a Supervisor,
-    files: &'a Files,
+    files: &'a OwnConfig,
     scratch: &'a Path,
 }
 
-impl Visit<'_> {
-    async fn look(&self, subject: &Subject, report: &mut Report<'_>) -> Result<(), Failure> {
+impl DoctorVisit<'_> {
+    async fn look(
+        &self,
+        subject: &DoctorSubject,
+        report: &mut DoctorReport<'_>,
+    ) -> Result<(), Failure> {
         self.examine(subject, report).await;
         match subject {
             _ if !self.args.prove => Ok(()),
-            Subject::Acp { agent, .. } => {
+            DoctorSubject::Acp { agent, .. } => {
                 let around = self.surroundings(report);
                 let called = card::prove(agent, &around, report).await?;
                 let check = denials::prove_over_acp(agent, called, &around).await?;
                 report.tell(check);
                 Ok(())
             }
-            Subject::Gemini => {
+            DoctorSubject::Gemini => {
                 report.announce("proving: Gemini CLI is run seven times against a mock model, about twenty seconds");
                 prove::prove(self.environment, self.supervisor, self.scratch, report).await?;
                 match subject::gemini_over_acp(self.environment) {
@@ -195,9 +199,9 @@ impl Visit<'_> {
         }
     }
 
-    async fn examine(&self, subject: &Subject, report: &mut Report<'_>) {
+    async fn examine(&self, subject: &DoctorSubject, report: &mut DoctorReport<'_>) {
         let environment = self.environment;
-        let patient = Patient {
+        let patient = DoctorTarget {
             environment,
             directory: self.directory,
             supervisor: self.supervisor,
@@ -208,8 +212,10 @@ impl Visit<'_> {
             scratch: self.scratch,
         };
         match subject {
-            Subject::Gemini => examine(&patient, |check| report.tell(check)).await,
-            Subject::Acp { agent, .. } => examine_acp(&patient, agent, |check| report.tell(check)),
+            DoctorSubject::Gemini => examine(&patient, |check| report.tell(check)).await,
+            DoctorSubject::Acp { agent, .. } => {
+                examine_acp(&patient, agent, |check| report.tell(check))
+            }
         }
         if self.args.agent.is_none() {
             report.tell(known_agents(environment));
@@ -217,9 +223,9 @@ impl Visit<'_> {
     }
 
     /// Where an agent is tested over ACP, which is announced.
-    fn surroundings(&self, report: &mut Report<'_>) -> card::Surroundings<'_> {
+    fn surroundings(&self, report: &mut DoctorReport<'_>) -> card::ProofSurroundings<'_> {
         report.announce("testing the agent over ACP with a mock model, about ten seconds");
-        card::Surroundings {
+        card::ProofSurroundings {
             environment: self.environment,
             supervisor: self.supervisor,
             scratch: self.scratch,

@@ -9,7 +9,7 @@ mod list;
 mod migrate;
 mod test;
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -27,11 +27,11 @@ Examples:
   lapidary hooks migrate --from-claude --dry-run")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: HooksVerb,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Verb {
+enum HooksVerb {
     List(list::Args),
     Check(check::Args),
     Test(test::Args),
@@ -40,13 +40,13 @@ enum Verb {
     Migrate(migrate::Args),
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     match &args.verb {
-        Verb::List(args) => list::run(args, out),
-        Verb::Check(args) => check::run(args, out),
-        Verb::Test(args) => test::run(args, out),
-        Verb::Enable(args) => enable::run(args, out),
-        Verb::Disable(args) => disable::run(args, out),
-        Verb::Migrate(args) => migrate::run(args, out),
+        HooksVerb::List(args) => list::run(args, out),
+        HooksVerb::Check(args) => check::run(args, out),
+        HooksVerb::Test(args) => test::run(args, out),
+        HooksVerb::Enable(args) => enable::run(args, out),
+        HooksVerb::Disable(args) => disable::run(args, out),
+        HooksVerb::Migrate(args) => migrate::run(args, out),
     }
 }

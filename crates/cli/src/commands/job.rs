@@ -4,27 +4,30 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::directories;
-use lapidary::engine::config::{Config, ConfigError, Value};
-use lapidary::engine::detect::Environment;
+use lapidary::engine::config::{Config, ConfigError, ConfigValue};
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::headless::Job;
-use lapidary::engine::policy::Effect;
+use lapidary::engine::policy::PermissionEffect;
 use lapidary::engine::run::RefusedRun;
 use lapidary::normalize::NormalizeOptions;
-use lapidary::prepare::{ConfigFiles, RunOptions, Surroundings, VaultUse};
+use lapidary::prepare::{ConfigFiles, RunOptions, RunSurroundings, VaultUse};
 use lapidary::vocab::event::Provider;
 
-use super::common::Common;
+use super::common::CommonOptions;
 use crate::failure::Failure;
 use crate::printer::complain;
 
 /// An agent, started with what every command can be told. What the command has of its own is for it to fill in.
-pub(in crate::commands) fn of(common: &Common, options: NormalizeOptions) -> Result<Job, Failure> {
+pub(in crate::commands) fn prepare_job(
+    common: &CommonOptions,
+    options: NormalizeOptions,
+) -> Result<Job, Failure> {
     attaching(common, options, &[])
 }
 
 /// The same, with files that go with the prompt.
 pub(in crate::commands) fn attaching(
-    common: &Common,
+    common: &CommonOptions,
     options: NormalizeOptions,
     files: &[PathBuf],
 ) -> Result<Job, Failure> {
@@ -32,7 +35,7 @@ pub(in crate::commands) fn attaching(
     let mut wanted = run_options(common, options)?;
     wanted.attachments = files.to_vec();
     let program = std::env::current_exe().context("cannot tell where this program is");
-    let surroundings = Surroundings {
+    let surroundings = RunSurroundings {
         environment,
         program: program.map_err(Failure::internal)?,
     };
@@ -43,7 +46,7 @@ pub(in crate::commands) fn attaching(
 }
 
 /// The family of the agent that was asked for, for a run that could not be made. It may have been the configuration that was wrong.
-pub(in crate::commands) fn family(common: &Common, options: &NormalizeOptions) -> Provider {
+pub(in crate::commands) fn family(common: &CommonOptions, options: &NormalizeOptions) -> Provider {
     match unmade(common, options) {
         Some((wanted, environment)) => wanted.family(&environment),
         None => Provider::Gemini,
@@ -52,7 +55,7 @@ pub(in crate::commands) fn family(common: &Common, options: &NormalizeOptions) -
 
 /// What is recorded of a run that could not be made, where that is known and wanted.
 pub(in crate::commands) fn refused(
-    common: &Common,
+    common: &CommonOptions,
     options: &NormalizeOptions,
     prompt: Option<&str>,
 ) -> Option<RefusedRun> {
@@ -61,17 +64,20 @@ pub(in crate::commands) fn refused(
 }
 
 /// What was asked for, as far as that can be told: flags may be what is wrong.
-fn unmade(common: &Common, options: &NormalizeOptions) -> Option<(RunOptions, Environment)> {
+fn unmade(
+    common: &CommonOptions,
+    options: &NormalizeOptions,
+) -> Option<(RunOptions, SearchEnvironment)> {
     let wanted = run_options(common, options.clone()).ok()?;
-    let environment = Environment::from_vars(std::env::vars_os(), here(common).ok()?);
+    let environment = SearchEnvironment::from_vars(std::env::vars_os(), here(common).ok()?);
     Some((wanted, environment))
 }
 
-fn run_options(common: &Common, options: NormalizeOptions) -> Result<RunOptions, Failure> {
+fn run_options(common: &CommonOptions, options: NormalizeOptions) -> Result<RunOptions, Failure> {
     let rules = [
-        (Effect::Deny, &common.deny),
-        (Effect::Ask, &common.ask),
-        (Effect::Allow, &common.allow),
+        (PermissionEffect::Deny, &common.deny),
+        (PermissionEffect::Ask, &common.ask),
+        (PermissionEffect::Allow, &common.allow),
     ];
     let rules = rules
         .into_iter()
@@ -101,7 +107,7 @@ fn run_options(common: &Common, options: NormalizeOptions) -> Result<RunOptions,
 }
 
 /// Where we are. Somebody may have deleted it, which does not matter to who says where the agent is to work.
-fn here(args: &Common) -> Result<PathBuf, Failure> {
+fn here(args: &CommonOptions) -> Result<PathBuf, Failure> {
     match (std::env::current_dir(), &args.working_dir) {
         (Ok(here), _) => Ok(here),
         (Err(_), Some(wanted)) if wanted.is_absolute() => Ok(wanted.clone()),
@@ -113,7 +119,7 @@ fn here(args: &Common) -> Result<PathBuf, Failure> {
 }
 
 /// Flags go through the same table as files, so a mistake has the same words.
-fn flags(args: &Common) -> Result<Config, ConfigError> {
+fn flags(args: &CommonOptions) -> Result<Config, ConfigError> {
     let mut builder = Config::builder();
     let mode = args.yolo.then_some("bypassPermissions");
     let texts = [
@@ -177,9 +183,9 @@ fn flags(args: &Common) -> Result<Config, ConfigError> {
 }
 
 /// A time as a flag has it: a number is seconds, as in a file; anything else has units.
-fn time(text: &str) -> Value {
+fn time(text: &str) -> ConfigValue {
     match text.trim().parse::<f64>() {
-        Ok(seconds) => Value::from(seconds),
-        Err(_) => Value::from(text),
+        Ok(seconds) => ConfigValue::from(seconds),
+        Err(_) => ConfigValue::from(text),
     }
 }

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::Command;
 
 use super::command_line;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     command: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let mut root = command_line();
     root.build();
     let mut command = &root;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         command = below(command, name)?;
     }
     out.write_all(page(command)?.as_bytes())?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// The command that a name leads to, which may be that of its page: pages of commands in commands have dashes in theirs.
@@ -67,5 +67,5 @@ fn page(command: &Command) -> io::Result<String> {
     let version = concat!("lapidary ", env!("CARGO_PKG_VERSION"));
     let man = clap_mangen::Man::new(command.clone()).source(version);
     man.render(&mut page)?;
-    Ok(sections::of(&String::from_utf8_lossy(&page)))
+    Ok(sections::section_pages(&String::from_utf8_lossy(&page)))
 }

@@ -3,14 +3,14 @@
 use std::io::{self, Write as _};
 use std::time::SystemTime;
 
-use lapidary::engine::agents::{KNOWN, Known};
-use lapidary::engine::detect::Environment;
+use lapidary::engine::agents::{AgentSpec, KNOWN};
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::recording::ListedRun;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::age;
 
 use super::runs::common::RunStore;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use lapidary::directories;
@@ -21,10 +21,10 @@ const RECENT: usize = 3;
 /// Where the second column begins.
 const INDENT: usize = 9;
 
-pub(super) fn run(out: &mut Printer) -> Result<Exit, Failure> {
+pub(super) fn run(out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = std::env::current_dir().unwrap_or_default();
     let environment = directories::surroundings(std::env::vars_os(), here);
-    let agents = Agents::find(&environment);
+    let agents = KnownAgents::find(&environment);
     writeln!(
         out,
         "Lapidary runs coding agents and keeps what they did.\n"
@@ -36,7 +36,7 @@ pub(super) fn run(out: &mut Printer) -> Result<Exit, Failure> {
     }
     section("Next", &next_steps(&agents), out)?;
     writeln!(out, "`lapidary --help` lists all commands.")?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// The newest runs, a line each. A directory that cannot be read has none.
@@ -55,14 +55,14 @@ fn recent_runs() -> Vec<String> {
 }
 
 /// The known agents, by whether their program is there. Nothing is started to find out.
-struct Agents {
+struct KnownAgents {
     installed: Vec<String>,
     first: Option<&'static str>,
     missing: Vec<&'static str>,
 }
 
-impl Agents {
-    fn find(environment: &Environment) -> Self {
+impl KnownAgents {
+    fn find(environment: &SearchEnvironment) -> Self {
         let mut found = Self {
             installed: Vec::new(),
             first: None,
@@ -93,7 +93,7 @@ impl Agents {
 }
 
 /// The agent's name and version, if it is installed.
-fn installed(known: &Known, environment: &Environment) -> Option<String> {
+fn installed(known: &AgentSpec, environment: &SearchEnvironment) -> Option<String> {
     let found = known.capabilities(environment);
     let version = found
         .version
@@ -102,7 +102,7 @@ fn installed(known: &Known, environment: &Environment) -> Option<String> {
     found.installed.then_some(name)
 }
 
-fn next_steps(agents: &Agents) -> [String; 3] {
+fn next_steps(agents: &KnownAgents) -> [String; 3] {
     let run = match agents.first {
         Some("gemini") => "lapidary run 'explain this project'".to_owned(),
         Some(agent) => format!("lapidary run --agent {agent} 'explain this project'"),

@@ -13,11 +13,11 @@ use lapidary::engine::config::PermissionMode;
 use lapidary::engine::policy::Policy;
 
 use super::runs::common::run_or_path;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
-use past::Recorded;
-use report::{CountingRules, Format, Report};
+use past::RecordedPermissions;
+use report::{CountingRules, PolicyFormat, PolicyOutput};
 
 /// See what permission rules do
 #[derive(Debug, clap::Args)]
@@ -28,11 +28,11 @@ Examples:
   lapidary policy test --help")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: PolicyCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum PolicyCommand {
     Test(TestArgs),
     Compile(compile::CompileArgs),
 }
@@ -77,17 +77,17 @@ struct TestArgs {
     working_dir: Option<PathBuf>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<PolicyFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     match &args.command {
-        Command::Test(args) => test(args, out),
-        Command::Compile(args) => compile::run(args, out),
+        PolicyCommand::Test(args) => test(args, out),
+        PolicyCommand::Compile(args) => compile::run(args, out),
     }
 }
 
-fn test(args: &TestArgs, out: &mut Printer) -> Result<Exit, Failure> {
+fn test(args: &TestArgs, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = std::env::current_dir().context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
     let written = rules::read(&args.rules, &here, out)?;
@@ -96,8 +96,8 @@ fn test(args: &TestArgs, out: &mut Printer) -> Result<Exit, Failure> {
     let asked = args.agent.as_deref();
     let names = asked.map(|agent| written.names_of(agent));
     let policy = Policy::new(written.rules, mode.unwrap_or(written.mode));
-    let mut report = Report::new(
-        Format::or_usual(args.format, out),
+    let mut report = PolicyOutput::new(
+        PolicyFormat::or_usual(args.format, out),
         args.agent.clone(),
         &policy,
     );
@@ -106,7 +106,7 @@ fn test(args: &TestArgs, out: &mut Printer) -> Result<Exit, Failure> {
     for recording in &args.against {
         let found = run_or_path(recording, None)?;
         let recording = found.as_ref().unwrap_or(recording);
-        match Recorded::read(recording, given.as_deref(), &here) {
+        match RecordedPermissions::read(recording, given.as_deref(), &here) {
             Ok(past) => {
                 let names = names.as_ref().unwrap_or(&past.agents);
                 let counting = CountingRules::new(&policy, names);
@@ -126,5 +126,5 @@ fn test(args: &TestArgs, out: &mut Printer) -> Result<Exit, Failure> {
         )));
     }
     report.finish(out)?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

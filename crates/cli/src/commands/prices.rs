@@ -7,9 +7,9 @@ use std::path::Path;
 use anyhow::Context as _;
 use lapidary::engine::budget::{step_cost, turn_cost};
 use lapidary::engine::config::FILE_NAME;
-use lapidary::engine::detect::Environment;
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::render::COMPUTED_COST;
-use lapidary::sessions::Prices;
+use lapidary::sessions::PriceTable;
 use lapidary::vocab::{Body, Event, Json};
 
 use crate::failure::Failure;
@@ -17,8 +17,8 @@ use crate::printer::complain;
 use lapidary::directories;
 
 /// The program's prices, and the user's over them.
-pub(super) fn known(environment: &Environment) -> Result<Prices, Failure> {
-    let shipped = Prices::shipped();
+pub(super) fn known(environment: &SearchEnvironment) -> Result<PriceTable, Failure> {
+    let shipped = PriceTable::shipped();
     let own = directories::config(environment).map(|folder| folder.join(FILE_NAME));
     match own.filter(|path| path.is_file()) {
         Some(own) => Ok(read(&own)?.over(shipped)),
@@ -26,11 +26,11 @@ pub(super) fn known(environment: &Environment) -> Result<Prices, Failure> {
     }
 }
 
-pub(super) fn read(path: &Path) -> Result<Prices, Failure> {
+pub(super) fn read(path: &Path) -> Result<PriceTable, Failure> {
     let named = || format!("the prices in `{}` cannot be used", path.display());
     let text = std::fs::read_to_string(path).with_context(named);
     let text = text.map_err(Failure::bad_config)?;
-    let prices = Prices::from_toml(&text).with_context(named);
+    let prices = PriceTable::from_toml(&text).with_context(named);
     prices.map_err(Failure::bad_config)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn read(path: &Path) -> Result<Prices, Failure> {
 #[derive(Debug, Default)]
 pub(super) struct TranscriptPrices {
     /// Read for the first event that needs them.
-    prices: OnceCell<Prices>,
+    prices: OnceCell<PriceTable>,
 }
 
 impl TranscriptPrices {
@@ -58,13 +58,13 @@ impl TranscriptPrices {
         Cow::Owned(priced)
     }
 
-    fn prices(&self) -> &Prices {
+    fn prices(&self) -> &PriceTable {
         self.prices.get_or_init(|| {
             let here = std::env::current_dir().unwrap_or_default();
-            let environment = Environment::from_vars(std::env::vars_os(), here);
+            let environment = SearchEnvironment::from_vars(std::env::vars_os(), here);
             known(&environment).unwrap_or_else(|failure| {
                 complain(&format!("warning: {:#}", failure.error));
-                Prices::shipped()
+                PriceTable::shipped()
             })
         })
     }

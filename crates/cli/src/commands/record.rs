@@ -8,22 +8,26 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::config::Config;
-use lapidary::engine::detect::Environment;
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::process::{Command, Exit as Ending, StartError, Stdio, Supervisor};
-use lapidary::engine::record::{Piece, Request, Take, TakeError, Taken};
+use lapidary::engine::record::{
+    CaptureRequest, CaptureResult, CapturedPiece, RunningCapture, TakeError,
+};
 use lapidary::engine::recording::{KeepLimits, RecordError};
-use lapidary::engine::safekeeping::{Claiming, Kept, Resume, Safekeeping, SessionClaims};
+use lapidary::engine::session_guard::{
+    ClaimOutcome, GuardedSessions, ResumeTarget, SessionClaims, SessionGuard,
+};
 use lapidary::gemini::Vars;
-use lapidary::sessions::vault::Retention;
-use lapidary::sessions::{Listing, Project, Selection, select};
+use lapidary::sessions::vault::RetentionSettings;
+use lapidary::sessions::{SelectionMode, SessionListing, SessionProject, select};
 
-use super::run::signals::Listener;
-use super::sessions::Place;
-use crate::exit::Exit;
+use super::run::signals::SignalListener;
+use super::sessions::SessionsContext;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::harmless::Harmless;
 use crate::printer::{Printer, complain};
 use crate::system;
+use crate::terminal_filter::TerminalFilter;
 use lapidary::prepare::{recorded_in, retention, vault_in};
 
 /// Record any program: what it reads, what it writes, when, and how it ends
@@ -61,18 +65,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
-    let listener = Listener::register();
+    let listener = SignalListener::register();
     let request = request(args)?;
     let kept = kept_safe(args)?;
     let stdin = system::stdin();
     let stdin = stdin.or_else(|_| Stdio::null().map(|null| null.stdin.into())); // a closed one is an empty one
     let stdin = stdin.context("cannot read stdin");
-    let mut take = Take::start(request, stdin.map_err(Failure::internal)?);
+    let mut take = RunningCapture::start(request, stdin.map_err(Failure::internal)?);
     listener.ends(take.stopper());
     pass_on(&mut take, out);
     let taken = take.finish();
     // Whatever became of it: what it has destroyed is put back.
-    for sentence in kept.map(Kept::after).unwrap_or_default().notices {
+    for sentence in kept.map(GuardedSessions::after).unwrap_or_default().notices {
         complain(&format!("note: {sentence}"));
     }
     let taken = taken.map_err(refused)?;
@@ -81,7 +85,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
 }
 
 /// What the program may destroy, if it is Gemini CLI. Over ACP its client says in which projects it works, and we do not know yet which.
-fn kept_safe(args: &Args) -> Result<Option<Kept>, Failure> {
+fn kept_safe(args: &Args) -> Result<Option<GuardedSessions>, Failure> {
     let says = |word: &str| {
         let words = args.command.iter().map(|arg| arg.to_string_lossy());
         words.into_iter().any(|arg| arg.contains(word))
@@ -89,22 +93,22 @@ fn kept_safe(args: &Args) -> Result<Option<Kept>, Failure> {
     if args.no_vault || !says("gemini") {
         return Ok(None);
     }
-    let place = Place::seen_with(&assigned(&args.command))?;
+    let place = SessionsContext::seen_with(&assigned(&args.command))?;
     let projects = if says("acp") {
         place.store.projects()
     } else {
         vec![place.store.project(&place.root(None)?)]
     };
-    let safekeeping = Safekeeping {
+    let safekeeping = SessionGuard {
         vault: vault_in(&place.environment)?,
         retention: agreed(&projects, &place),
         resume: resumed(&args.command, &projects, SystemTime::now()),
         projects,
         claims: SessionClaims::default(),
     };
-    if let Ok(Claiming::Taken(why)) = safekeeping.claim() {
+    if let Ok(ClaimOutcome::Taken(why)) = safekeeping.claim() {
         let failure = Failure {
-            exit: Exit::Timeout,
+            exit: CommandExit::Timeout,
             ..Failure::internal(anyhow!(why))
         };
         let hint = "try again when it has ended, or go without protection: --no-vault";
@@ -119,7 +123,7 @@ fn kept_safe(args: &Args) -> Result<Option<Kept>, Failure> {
 }
 
 /// The session that `-r` or `--resume` names, if the program is told to resume one.
-fn resumed(command: &[OsString], projects: &[Project], now: SystemTime) -> Resume {
+fn resumed(command: &[OsString], projects: &[SessionProject], now: SystemTime) -> ResumeTarget {
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     let named = words.iter().enumerate().find_map(|(at, word)| {
         let next = || words.get(at + 1).map(ToString::to_string);
@@ -130,12 +134,12 @@ fn resumed(command: &[OsString], projects: &[Project], now: SystemTime) -> Resum
         }
     });
     let Some(named) = named else {
-        return Resume::Nothing;
+        return ResumeTarget::Nothing;
     };
-    let listing = Listing::of(projects, now);
-    match select(&listing, &named, Selection::Strict) {
-        Ok(found) => Resume::One(found.id().to_owned()),
-        Err(_) => Resume::Nothing,
+    let listing = SessionListing::read(projects, now);
+    match select(&listing, &named, SelectionMode::Strict) {
+        Ok(found) => ResumeTarget::One(found.id().to_owned()),
+        Err(_) => ResumeTarget::Nothing,
     }
 }
 
@@ -156,23 +160,23 @@ fn is_gemini(word: &str) -> bool {
 }
 
 /// What the user has the CLI delete, if that is the same everywhere. Where it is not, nothing counts as deleted on purpose.
-fn agreed(projects: &[Project], place: &Place) -> Option<Retention> {
+fn agreed(projects: &[SessionProject], place: &SessionsContext) -> Option<RetentionSettings> {
     let vars = Vars::new(&place.environment.vars);
     let mut said = projects.iter().map(|project| {
         let root = project.root.as_deref()?;
-        Retention::of_project(&place.store.home, root, vars)
+        RetentionSettings::of_project(&place.store.home, root, vars)
     });
     let first = said.next()?;
     said.all(|other| other == first).then_some(first)?
 }
 
-fn request(args: &Args) -> Result<Request, Failure> {
+fn request(args: &Args) -> Result<CaptureRequest, Failure> {
     let [program, rest @ ..] = args.command.as_slice() else {
         return Err(Failure::usage(anyhow!("no program was named")));
     };
     let here = std::env::current_dir().context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
-    let environment = Environment::from_vars(std::env::vars_os(), &here);
+    let environment = SearchEnvironment::from_vars(std::env::vars_os(), &here);
     let own = std::env::current_exe().context("cannot tell where this program is");
     let mut records = recorded_in(args.record_dir.as_deref(), &environment)?;
     if args.record_dir.is_none() {
@@ -182,7 +186,7 @@ fn request(args: &Args) -> Result<Request, Failure> {
     let mut command = Command::new(program, here);
     command.args(rest.to_vec()).envs(environment.vars);
     let name = Path::new(program).file_name().unwrap_or(program);
-    Ok(Request {
+    Ok(CaptureRequest {
         run: args
             .run_id
             .clone()
@@ -196,14 +200,14 @@ fn request(args: &Args) -> Result<Request, Failure> {
 }
 
 /// Passes on what the program writes. Once nobody reads it any more the program is asked to end, as it would be by a closed pipe.
-fn pass_on(take: &mut Take, out: &mut Printer) {
+fn pass_on(take: &mut RunningCapture, out: &mut Printer) {
     let is_terminal = out.is_terminal;
-    let mut out = Harmless::new(out, is_terminal);
-    let mut err = Harmless::new(io::stderr(), io::stderr().is_terminal());
+    let mut out = TerminalFilter::new(out, is_terminal);
+    let mut err = TerminalFilter::new(io::stderr(), io::stderr().is_terminal());
     while let Some(piece) = take.blocking_next() {
         let passed = match piece {
-            Piece::Out(bytes) => out.write_all(&bytes).and_then(|()| out.flush()),
-            Piece::Err(bytes) => {
+            CapturedPiece::Out(bytes) => out.write_all(&bytes).and_then(|()| out.flush()),
+            CapturedPiece::Err(bytes) => {
                 // That nobody hears it is no reason to stop.
                 let _ = err.write_all(&bytes);
                 Ok(())
@@ -217,7 +221,7 @@ fn pass_on(take: &mut Take, out: &mut Printer) {
     let _ = err.finish();
 }
 
-fn say_where(taken: &Taken) {
+fn say_where(taken: &CaptureResult) {
     if let Some(problem) = &taken.ended_because {
         complain(&format!("error: the program was ended: {problem}"));
     }
@@ -225,16 +229,16 @@ fn say_where(taken: &Taken) {
     complain(&format!("note: recorded in `{directory}`"));
 }
 
-fn end(taken: &Taken) -> ExitCode {
+fn end(taken: &CaptureResult) -> ExitCode {
     match taken.exit {
-        _ if taken.ended_because.is_some() => Exit::Internal.into(),
+        _ if taken.ended_because.is_some() => CommandExit::Internal.into(),
         Some(Ending::Code(code)) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
         Some(Ending::Signal(number)) => {
             ExitCode::from(u8::try_from(number + 128).unwrap_or(u8::MAX))
         }
         None => {
             complain("error: the supervisor was lost: how the program ended is not known");
-            Exit::Internal.into()
+            CommandExit::Internal.into()
         }
     }
 }
@@ -242,10 +246,12 @@ fn end(taken: &Taken) -> ExitCode {
 fn refused(error: TakeError) -> Failure {
     let exit = match &error {
         TakeError::Start(StartError::Missing { .. } | StartError::Spawn { .. }) => {
-            Exit::AgentMissing
+            CommandExit::AgentMissing
         }
-        TakeError::Record(RecordError::Name { .. } | RecordError::Exists { .. }) => Exit::BadInput,
-        _ => Exit::Internal,
+        TakeError::Record(RecordError::Name { .. } | RecordError::Exists { .. }) => {
+            CommandExit::BadInput
+        }
+        _ => CommandExit::Internal,
     };
     Failure {
         exit,

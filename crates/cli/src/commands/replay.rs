@@ -9,15 +9,17 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::process::{Exit as Ending, Stdio};
-use lapidary::engine::replay::{Dialogue, Pace, Parts, Replay, ReplayRate, Stage};
+use lapidary::engine::replay::{
+    Dialogue, DialogueStage, RecordingParts, Replay, ReplayPace, ReplayRate,
+};
 use lapidary::standin::demo;
 
 use super::runs::common::{RunStore, run_or_path};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::harmless::Harmless;
 use crate::printer::{Printer, complain};
 use crate::system;
+use crate::terminal_filter::TerminalFilter;
 use lapidary::prepare::DEMO;
 
 /// Play a recorded run back, as an agent would: same output, same timing, same end
@@ -88,12 +90,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
     let part = open(args)?;
     let exit = part.exit();
     let is_terminal = out.is_terminal;
-    let mut out = Harmless::new(out, is_terminal);
-    let mut err = Harmless::new(io::stderr(), io::stderr().is_terminal());
+    let mut out = TerminalFilter::new(out, is_terminal);
+    let mut err = TerminalFilter::new(io::stderr(), io::stderr().is_terminal());
     match part {
-        Part::Run(replay) => replay.play(pace, &mut out, &mut err)?,
-        Part::Dialogue(dialogue) => {
-            let stage = Stage {
+        ReplayPart::Run(replay) => replay.play(pace, &mut out, &mut err)?,
+        ReplayPart::Dialogue(dialogue) => {
+            let stage = DialogueStage {
                 out: &mut out,
                 err: &mut err,
                 note: &mut |note| complain(&format!("note: {note}")),
@@ -109,12 +111,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
 }
 
 /// What is played.
-enum Part {
+enum ReplayPart {
     Run(Replay),
     Dialogue(Dialogue),
 }
 
-impl Part {
+impl ReplayPart {
     fn exit(&self) -> Option<Ending> {
         match self {
             Self::Run(replay) => replay.exit(),
@@ -132,32 +134,32 @@ fn input() -> Result<File, Failure> {
         .map_err(Failure::internal)
 }
 
-fn pace(args: &Args) -> Result<Pace, Failure> {
+fn pace(args: &Args) -> Result<ReplayPace, Failure> {
     if args.fast {
-        return Ok(Pace::AtOnce);
+        return Ok(ReplayPace::AtOnce);
     }
     if args.speed.is_finite() && args.speed > 0.0 {
-        return Ok(Pace::Times(args.speed));
+        return Ok(ReplayPace::Times(args.speed));
     }
     let failure = Failure::usage(anyhow!("--speed must be more than 0"));
     Err(failure.with_hint("--fast plays without waiting"))
 }
 
-fn open(args: &Args) -> Result<Part, Failure> {
+fn open(args: &Args) -> Result<ReplayPart, Failure> {
     let name = args.recording.as_path();
     if name == Path::new(DEMO) {
-        let demo = Replay::of(Parts {
+        let demo = Replay::from_parts(RecordingParts {
             manifest: demo::MANIFEST,
             timing: demo::TIMING,
             stdout: demo::STDOUT,
             stderr: demo::STDERR,
         });
-        return demo.map(Part::Run).map_err(Failure::bad_input);
+        return demo.map(ReplayPart::Run).map_err(Failure::bad_input);
     }
     let path = find(name, args.record_dir.as_deref())?;
     let opened = match Dialogue::open(&path) {
-        Ok(Some(dialogue)) => Ok(Part::Dialogue(dialogue)),
-        Ok(None) => Replay::open(&path).map(Part::Run),
+        Ok(Some(dialogue)) => Ok(ReplayPart::Dialogue(dialogue)),
+        Ok(None) => Replay::open(&path).map(ReplayPart::Run),
         Err(error) => Err(error),
     };
     opened.map_err(Failure::bad_input)
@@ -183,7 +185,7 @@ fn end_as(exit: Option<Ending>) -> ExitCode {
         Some(Ending::Signal(number)) => die_of(number),
         None => {
             complain("error: the recording has no end: the process that recorded it was killed");
-            Exit::Internal.into()
+            CommandExit::Internal.into()
         }
     }
 }

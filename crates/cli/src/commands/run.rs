@@ -1,14 +1,14 @@
 //! `run`: an agent on a prompt, with an outcome that can be trusted.
 
 mod args;
-mod asking;
 mod job;
 mod last_message;
 mod present;
 pub(super) mod signals;
 mod stdin;
+mod terminal_prompter;
 
-pub(super) use args::{Args, With};
+pub(super) use args::{Args, RunExtras};
 pub(super) use present::explain;
 
 use anyhow::anyhow;
@@ -18,13 +18,13 @@ use lapidary::normalize::{ProcessEnd, StopCause};
 use lapidary::vocab::Cause;
 
 use self::last_message::LastMessage;
-use self::signals::Listener;
-use super::sink::{self, Format};
-use crate::exit::Exit;
+use self::signals::SignalListener;
+use super::sink::{self, OutputFormat};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let prompt = args.prompt.as_deref();
     carry_out(prompt, &args.with, out, |job| {
         job.resume.clone_from(&args.resume);
@@ -36,11 +36,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 /// Runs an agent on a prompt. Which session it is about is for `choose` to fill in.
 pub(super) fn carry_out(
     prompt: Option<&str>,
-    args: &With,
+    args: &RunExtras,
     out: &mut Printer,
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
-) -> Result<Exit, Failure> {
-    let listener = Listener::register();
+) -> Result<CommandExit, Failure> {
+    let listener = SignalListener::register();
     let format = args.format(out);
     let id = args
         .common
@@ -50,20 +50,20 @@ pub(super) fn carry_out(
     let mut options = sink::options(&id, format, args.common.no_raw, args.common.deltas);
     options.show_files = args.common.show_files;
     let mut asking = None;
-    let (last, wanted) = match LastMessage::of(args) {
-        Ok(last) => (last, job::of(prompt, args, format, options.clone())),
+    let (last, wanted) = match LastMessage::new(args) {
+        Ok(last) => (last, job::run_job(prompt, args, format, options.clone())),
         Err(failure) => (None, Err(failure)),
     };
     let wanted = wanted.and_then(|mut job| choose(&mut job).map(|()| job));
     let run = match wanted {
         Ok(mut job) => {
-            if let Some((attendant, asks)) = asking::attended() {
+            if let Some((attendant, asks)) = terminal_prompter::attended() {
                 job.speaking.attendant = attendant;
                 asking = Some(asks);
             }
             Job::start(&job)
         }
-        Err(failure) if failure.exit == Exit::Usage => return Err(failure),
+        Err(failure) if failure.exit == CommandExit::Usage => return Err(failure),
         // A run that cannot be made has one ending all the same, for whoever reads the events.
         Err(failure) => {
             let refused = super::job::refused(&args.common, &options, prompt);
@@ -72,7 +72,7 @@ pub(super) fn carry_out(
         }
     };
     let heard = listener.ends(run.stopper());
-    let showing = present::Showing {
+    let showing = present::RunShowing {
         format,
         args,
         id: &id,
@@ -92,7 +92,7 @@ pub(super) fn refused(error: &JobError) -> Failure {
     let ending = ProcessEnd::from(error);
     let cause = ending.stopped.as_ref().map(|stopped| &stopped.cause);
     let failure = Failure {
-        exit: cause.map_or(Exit::Internal, Exit::of),
+        exit: cause.map_or(CommandExit::Internal, CommandExit::from_outcome),
         ..Failure::internal(anyhow!("{error}"))
     };
     error.hint().into_iter().fold(failure, Failure::with_hint)
@@ -101,8 +101,8 @@ pub(super) fn refused(error: &JobError) -> Failure {
 pub(super) fn refusal(failure: &Failure) -> ProcessEnd {
     let stopped = StopCause {
         cause: match failure.exit {
-            Exit::BadInput if failure.is_config => Cause::BadConfig,
-            Exit::BadInput => Cause::BadInput,
+            CommandExit::BadInput if failure.is_config => Cause::BadConfig,
+            CommandExit::BadInput => Cause::BadInput,
             _ => Cause::Internal,
         },
         message: format!("{:#}", failure.error),
@@ -114,7 +114,7 @@ pub(super) fn refusal(failure: &Failure) -> ProcessEnd {
     }
 }
 
-impl With {
+impl RunExtras {
     pub(super) fn has_prompt(&self) -> bool {
         self.prompt_file.is_some() || self.prompt_option.is_some()
     }
@@ -124,14 +124,14 @@ impl With {
     }
 
     /// Text for people, events for programs.
-    fn format(&self, out: &Printer) -> Format {
+    fn format(&self, out: &Printer) -> OutputFormat {
         if self.quiet {
-            return Format::Result; // what the last message is found by
+            return OutputFormat::Result; // what the last message is found by
         }
         let usual = if out.is_terminal {
-            Format::Text
+            OutputFormat::Text
         } else {
-            Format::Events
+            OutputFormat::Events
         };
         self.format.unwrap_or(usual)
     }

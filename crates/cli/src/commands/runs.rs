@@ -10,7 +10,7 @@ mod removal;
 mod show;
 mod table;
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -31,11 +31,11 @@ Recordings older than 30 days, or beyond 2 GiB in all, are deleted when a run st
 `lapidary.toml` change that.")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: RunsVerb,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Verb {
+enum RunsVerb {
     List(list::Args),
     Show(show::Args),
     Open(open::Args),
@@ -44,13 +44,13 @@ enum Verb {
     Prune(prune::Args),
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     match &args.verb {
-        Verb::List(args) => list::run(args, out),
-        Verb::Show(args) => show::run(args, out),
-        Verb::Open(args) => open::run(args, out),
-        Verb::Export(args) => export::run(args, out),
-        Verb::Delete(args) => delete::run(args, out),
-        Verb::Prune(args) => prune::run(args, out),
+        RunsVerb::List(args) => list::run(args, out),
+        RunsVerb::Show(args) => show::run(args, out),
+        RunsVerb::Open(args) => open::run(args, out),
+        RunsVerb::Export(args) => export::run(args, out),
+        RunsVerb::Delete(args) => delete::run(args, out),
+        RunsVerb::Prune(args) => prune::run(args, out),
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use lapidary::vocab::schema::{self, typescript};
 use serde_json::{Map, Value};
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -24,17 +24,17 @@ pub(crate) struct Args {
     typescript: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     if args.typescript {
         write!(out, "{}", typescript::declarations())?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     match &args.name {
         Some(name) => one(name, out)?,
         None if out.is_terminal => names(out)?,
         None => all(out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 fn one(name: &str, out: &mut Printer) -> Result<(), Failure> {

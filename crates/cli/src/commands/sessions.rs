@@ -7,7 +7,7 @@ pub(super) mod export;
 mod identify;
 mod index;
 pub(super) mod list;
-mod patience;
+mod progress_note;
 mod prune;
 mod recover;
 pub(super) mod removal;
@@ -18,9 +18,9 @@ pub(super) mod size;
 mod stats;
 mod vault;
 
-pub(super) use common::{Format, Place};
+pub(super) use common::{SessionsContext, SessionsFormat};
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -42,11 +42,11 @@ Examples:
   lapidary sessions recover")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: SessionsVerb,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Verb {
+enum SessionsVerb {
     List(list::Args),
     Browse(browse::Args),
     Show(show::Args),
@@ -61,27 +61,27 @@ enum Verb {
     Recover(recover::Args),
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     match &args.verb {
-        Verb::List(args) => list::run(args, out),
-        Verb::Browse(args) => browse::run(args, out),
-        Verb::Show(args) => show::run(args, out),
-        Verb::Search(args) => search::run(args, out),
-        Verb::Index(args) => index::run(args, out),
-        Verb::Delete(args) => delete::run(args, out),
-        Verb::Prune(args) => prune::run(args, out),
-        Verb::Stats(args) => stats::run(args, out),
-        Verb::Resume(args) => resume::run(args, out),
-        Verb::Export(args) => export::run(args, out),
-        Verb::Vault(args) => vault::run(args, out),
-        Verb::Recover(args) => recover::run(args, out),
+        SessionsVerb::List(args) => list::run(args, out),
+        SessionsVerb::Browse(args) => browse::run(args, out),
+        SessionsVerb::Show(args) => show::run(args, out),
+        SessionsVerb::Search(args) => search::run(args, out),
+        SessionsVerb::Index(args) => index::run(args, out),
+        SessionsVerb::Delete(args) => delete::run(args, out),
+        SessionsVerb::Prune(args) => prune::run(args, out),
+        SessionsVerb::Stats(args) => stats::run(args, out),
+        SessionsVerb::Resume(args) => resume::run(args, out),
+        SessionsVerb::Export(args) => export::run(args, out),
+        SessionsVerb::Vault(args) => vault::run(args, out),
+        SessionsVerb::Recover(args) => recover::run(args, out),
     }
 }
 
 /// The ids and titles of this project's newest sessions, for completions: Gemini CLI's own first, then those of other providers.
 pub(super) fn newest_sessions(most: usize) -> Result<Vec<(String, String)>, Failure> {
-    let place = Place::open()?;
-    let scope = common::Scope {
+    let place = SessionsContext::open()?;
+    let scope = common::ProjectScope {
         project: None,
         all: false,
         no_index: false,

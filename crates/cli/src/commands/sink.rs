@@ -21,7 +21,7 @@ use crate::live::terminal;
 use crate::printer::Printer;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(super) enum OutputFormat {
     /// One event a line: the canonical vocabulary
     Events,
     /// Claude-shaped messages, one a line
@@ -54,21 +54,24 @@ pub(super) enum DeltasArg {
 /// How events are made for a format.
 pub(super) fn options(
     run: &str,
-    format: Format,
+    format: OutputFormat,
     no_raw: bool,
     deltas: DeltasArg,
 ) -> NormalizeOptions {
     let mut options = NormalizeOptions::new(run);
     // Messages always carry their originals, and transcripts have no use for them.
     options.keep_raw = match format {
-        Format::Messages => true,
-        Format::Events | Format::Runtime => !no_raw,
+        OutputFormat::Messages => true,
+        OutputFormat::Events | OutputFormat::Runtime => !no_raw,
         _ => false,
     };
-    if matches!(format, Format::Text | Format::Markdown | Format::Html) {
+    if matches!(
+        format,
+        OutputFormat::Text | OutputFormat::Markdown | OutputFormat::Html
+    ) {
         options.record_order = RecordOrder::Reading;
     }
-    if format == Format::Events {
+    if format == OutputFormat::Events {
         options.deltas = match deltas {
             DeltasArg::Only => DeltaMode::Only,
             DeltasArg::Final => DeltaMode::Final,
@@ -79,14 +82,14 @@ pub(super) fn options(
 }
 
 /// Prints events in one of the formats, and counts what was odd.
-pub(super) struct Sink {
-    target: Target,
+pub(super) struct EventSink {
+    target: SinkTarget,
     extract_data: bool,
     prices: TranscriptPrices,
     oddities: u64,
 }
 
-enum Target {
+enum SinkTarget {
     Events,
     Messages(MessageFold),
     Runtime(Box<RuntimeFold>),
@@ -94,19 +97,19 @@ enum Target {
     People(Box<dyn Renderer>),
 }
 
-impl Sink {
-    pub(super) fn new(format: Format, run: &str, extract_data: bool, out: &Printer) -> Self {
+impl EventSink {
+    pub(super) fn new(format: OutputFormat, run: &str, extract_data: bool, out: &Printer) -> Self {
         let target = match format {
-            Format::Events | Format::Raw => Target::Events,
-            Format::Messages => Target::Messages(MessageFold::new(run)),
-            Format::Runtime => Target::Runtime(Box::new(RuntimeFold::new(run))),
-            Format::Result => Target::Result(Box::default()),
-            Format::Text => {
+            OutputFormat::Events | OutputFormat::Raw => SinkTarget::Events,
+            OutputFormat::Messages => SinkTarget::Messages(MessageFold::new(run)),
+            OutputFormat::Runtime => SinkTarget::Runtime(Box::new(RuntimeFold::new(run))),
+            OutputFormat::Result => SinkTarget::Result(Box::default()),
+            OutputFormat::Text => {
                 let options = text::TextOptions { colour: out.colour };
-                Target::People(Box::new(TextRenderer::new(options).with_marks(out.marks())))
+                SinkTarget::People(Box::new(TextRenderer::new(options).with_marks(out.marks())))
             }
-            Format::Markdown => Target::People(Box::new(MarkdownRenderer::default())),
-            Format::Html => Target::People(Box::new(HtmlRenderer::default())),
+            OutputFormat::Markdown => SinkTarget::People(Box::new(MarkdownRenderer::default())),
+            OutputFormat::Html => SinkTarget::People(Box::new(HtmlRenderer::default())),
         };
         Self {
             target,
@@ -118,27 +121,27 @@ impl Sink {
 
     /// The same for a run or a session that is over.
     pub(super) fn for_reading(
-        format: Format,
+        format: OutputFormat,
         run: &str,
         extract_data: bool,
         out: &Printer,
     ) -> Self {
         let mut sink = Self::new(format, run, extract_data, out);
-        if format == Format::Text {
-            sink.target = Target::People(reading_view(out));
+        if format == OutputFormat::Text {
+            sink.target = SinkTarget::People(reading_view(out));
         }
         sink
     }
 
     /// The same for events that can be had twice: those that have to be known to their end are looked through first, not held.
-    pub(super) fn knowing(format: Format, outline: impl FnOnce() -> Outline) -> Option<Self> {
+    pub(super) fn knowing(format: OutputFormat, outline: impl FnOnce() -> Outline) -> Option<Self> {
         let renderer: Box<dyn Renderer> = match format {
-            Format::Markdown => Box::new(MarkdownRenderer::knowing(outline())),
-            Format::Html => Box::new(HtmlRenderer::knowing(outline())),
+            OutputFormat::Markdown => Box::new(MarkdownRenderer::knowing(outline())),
+            OutputFormat::Html => Box::new(HtmlRenderer::knowing(outline())),
             _ => return None,
         };
         Some(Self {
-            target: Target::People(renderer),
+            target: SinkTarget::People(renderer),
             extract_data: false,
             prices: TranscriptPrices::default(),
             oddities: 0,
@@ -167,7 +170,7 @@ impl Sink {
         out: &mut Printer,
     ) -> Result<(), Failure> {
         self.oddities += u64::from(is_odd(event));
-        if matches!(self.target, Target::Events) {
+        if matches!(self.target, SinkTarget::Events) {
             out.write_all(line)?;
             out.write_all(b"\n")?;
             return Ok(());
@@ -177,19 +180,19 @@ impl Sink {
 
     fn event(&mut self, event: &Event, out: &mut Printer) -> io::Result<()> {
         match &mut self.target {
-            Target::Events => line::write_event(out, event)?,
-            Target::Messages(fold) => {
+            SinkTarget::Events => line::write_event(out, event)?,
+            SinkTarget::Messages(fold) => {
                 for message in fold.push(event) {
                     line::write(out, &message)?;
                 }
             }
-            Target::Runtime(fold) => {
+            SinkTarget::Runtime(fold) => {
                 for event in fold.push(event) {
                     line::write(out, &event)?;
                 }
             }
-            Target::Result(fold) => fold.push(event),
-            Target::People(renderer) => renderer.event(&self.prices.priced(event), out)?,
+            SinkTarget::Result(fold) => fold.push(event),
+            SinkTarget::People(renderer) => renderer.event(&self.prices.priced(event), out)?,
         }
         Ok(())
     }
@@ -197,16 +200,16 @@ impl Sink {
     /// Prints what only the end completes. Returns how many lines were malformed or unknown.
     pub(super) fn finish(self, out: &mut Printer) -> Result<u64, Failure> {
         match self.target {
-            Target::Events => {}
-            Target::Runtime(fold) => left_out(fold.skipped(), "runtime events", out)?,
-            Target::Messages(mut fold) => {
+            SinkTarget::Events => {}
+            SinkTarget::Runtime(fold) => left_out(fold.skipped(), "runtime events", out)?,
+            SinkTarget::Messages(mut fold) => {
                 for message in fold.finish() {
                     line::write(out, &message)?;
                 }
                 left_out(fold.skipped(), "messages", out)?;
             }
-            Target::Result(fold) => line::write(out, &fold.finish(self.extract_data))?,
-            Target::People(mut renderer) => renderer.finish(out)?,
+            SinkTarget::Result(fold) => line::write(out, &fold.finish(self.extract_data))?,
+            SinkTarget::People(mut renderer) => renderer.finish(out)?,
         }
         Ok(self.oddities)
     }

@@ -16,7 +16,7 @@ mod source;
 mod stop;
 mod uninstall;
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -35,11 +35,11 @@ Examples:
   lapidary skills uninstall reviewer")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: SkillsVerb,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Verb {
+enum SkillsVerb {
     List(list::Args),
     Check(check::Args),
     Enable(enable::Args),
@@ -49,14 +49,14 @@ enum Verb {
     Uninstall(uninstall::Args),
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     match &args.verb {
-        Verb::List(args) => list::run(args, out),
-        Verb::Check(args) => check::run(args, out),
-        Verb::Enable(args) => enable::run(args, out),
-        Verb::Disable(args) => disable::run(args, out),
-        Verb::Install(args) => install::run(args, out),
-        Verb::Link(args) => link::run(args, out),
-        Verb::Uninstall(args) => uninstall::run(args, out),
+        SkillsVerb::List(args) => list::run(args, out),
+        SkillsVerb::Check(args) => check::run(args, out),
+        SkillsVerb::Enable(args) => enable::run(args, out),
+        SkillsVerb::Disable(args) => disable::run(args, out),
+        SkillsVerb::Install(args) => install::run(args, out),
+        SkillsVerb::Link(args) => link::run(args, out),
+        SkillsVerb::Uninstall(args) => uninstall::run(args, out),
     }
 }

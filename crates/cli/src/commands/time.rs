@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use lapidary::sessions::Period;
+use lapidary::sessions::RetentionPeriod;
 
 use crate::failure::Failure;
 
@@ -67,7 +67,7 @@ fn day(given: &str, now: SystemTime, end: DayEnd) -> Option<i64> {
 
 /// In the grammar of the CLI's own settings.
 fn ago(given: &str, now: SystemTime) -> Option<i64> {
-    let period: Period = given.parse().ok()?;
+    let period: RetentionPeriod = given.parse().ok()?;
     let then = now.checked_sub(period.duration())?;
     Some(Timestamp::try_from(then).ok()?.as_millisecond())
 }

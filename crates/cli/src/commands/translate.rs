@@ -11,7 +11,7 @@ mod source;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, Speech, StreamDialect};
+use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, OutputKind, StreamDialect};
 use lapidary::normalize::gemini::{session_events, session_messages};
 use lapidary::normalize::{LineDirection, NormalizeOptions, ProcessEnd};
 use lapidary::render::outline::Outline;
@@ -21,13 +21,13 @@ use lapidary::wire::lines::RawLine;
 
 use super::prices::TranscriptPrices;
 use super::runs::common::run_or_path;
-use super::sink::{self, DeltasArg, Format, Sink};
-use crate::exit::Exit;
+use super::sink::{self, DeltasArg, EventSink, OutputFormat};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-pub(super) use events::{Files, each_event};
-use input::Input;
-pub(super) use source::Source;
+pub(super) use events::{FileHandling, each_event};
+use input::TranslateInput;
+pub(super) use source::InputSource;
 
 /// Translate a capture, recording, session or stream into events, messages and more
 ///
@@ -52,11 +52,11 @@ pub(crate) struct Args {
     /// The file, the directory of a recording or the id of a run to read; `-` or nothing for stdin
     file: Option<PathBuf>,
     /// What the input is
-    #[arg(long, value_enum, default_value_t = From::Auto)]
-    from: From,
+    #[arg(long, value_enum, default_value_t = TranslateFrom::Auto)]
+    from: TranslateFrom,
     /// What to print [default: text on a terminal, events when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<OutputFormat>,
     /// Leave out what the agent wrote (`raw`); diagnostics keep it, and messages their `_original`
     #[arg(long)]
     no_raw: bool,
@@ -87,7 +87,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum From {
+enum TranslateFrom {
     /// Decide by content
     Auto,
     /// `gemini -o stream-json`
@@ -105,11 +105,11 @@ enum From {
 /// The run's id where none is given.
 const TRANSLATED: &str = "translated";
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let format = args.format.unwrap_or(if out.is_terminal {
-        Format::Text
+        OutputFormat::Text
     } else {
-        Format::Events
+        OutputFormat::Events
     });
     refuse_what_makes_no_sense(args, format)?;
     let named = args.file.as_deref().filter(|file| *file != Path::new("-"));
@@ -121,41 +121,41 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         let oddities = recording::translate(args, format, &past, out)?;
         return Ok(judged(args, oddities));
     }
-    let mut input = Input::open(file.as_deref())?;
+    let mut input = TranslateInput::open(file.as_deref())?;
     let source = match args.from {
-        From::Auto => input.detect(args.max_line)?,
-        From::StreamJson => Source::Written(&GEMINI_STREAM),
-        From::Json => Source::Written(&GEMINI_DOCUMENT),
-        From::Session => Source::Session,
-        From::Acp => Source::Acp,
-        From::Events => Source::Events,
+        TranslateFrom::Auto => input.detect(args.max_line)?,
+        TranslateFrom::StreamJson => InputSource::Written(&GEMINI_STREAM),
+        TranslateFrom::Json => InputSource::Written(&GEMINI_DOCUMENT),
+        TranslateFrom::Session => InputSource::Session,
+        TranslateFrom::Acp => InputSource::Acp,
+        TranslateFrom::Events => InputSource::Events,
     };
-    if format == Format::Raw {
+    if format == OutputFormat::Raw {
         input.copy_to(out)?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let oddities = match source {
-        Source::Written(dialect) => written(args, format, dialect, input, out)?,
-        Source::Session => session(args, format, input, out)?,
-        Source::Acp => acp::translate(args, format, input, out)?,
-        Source::Events => event_stream::translate(args, format, input, out)?,
+        InputSource::Written(dialect) => written(args, format, dialect, input, out)?,
+        InputSource::Session => session(args, format, input, out)?,
+        InputSource::Acp => acp::translate(args, format, input, out)?,
+        InputSource::Events => event_stream::translate(args, format, input, out)?,
     };
     Ok(judged(args, oddities))
 }
 
-fn judged(args: &Args, oddities: u64) -> Exit {
+fn judged(args: &Args, oddities: u64) -> CommandExit {
     if args.strict && oddities > 0 {
-        Exit::Strict
+        CommandExit::Strict
     } else {
-        Exit::Success
+        CommandExit::Success
     }
 }
 
 /// Options that would do nothing, where somebody might rely on them.
-fn refuse_what_makes_no_sense(args: &Args, format: Format) -> Result<(), Failure> {
-    let refused = if format == Format::Raw && args.strict {
+fn refuse_what_makes_no_sense(args: &Args, format: OutputFormat) -> Result<(), Failure> {
+    let refused = if format == OutputFormat::Raw && args.strict {
         "--strict cannot judge what --format raw only copies"
-    } else if args.extract_data && format != Format::Result {
+    } else if args.extract_data && format != OutputFormat::Result {
         "--extract-data goes with --format result"
     } else if args.max_line == 0 {
         "--max-line must be at least 1"
@@ -167,10 +167,10 @@ fn refuse_what_makes_no_sense(args: &Args, format: Format) -> Result<(), Failure
 
 impl Args {
     /// For a session file that somebody has found.
-    pub(super) fn of_session(path: &Path, format: Option<Format>, no_raw: bool) -> Self {
+    pub(super) fn of_session(path: &Path, format: Option<OutputFormat>, no_raw: bool) -> Self {
         Self {
             file: Some(path.to_owned()),
-            from: From::Session,
+            from: TranslateFrom::Session,
             format,
             no_raw,
             deltas: DeltasArg::Only,
@@ -188,11 +188,11 @@ impl Args {
     pub(super) fn of_recording(
         path: &Path,
         id: &str,
-        format: Option<Format>,
+        format: Option<OutputFormat>,
         no_raw: bool,
     ) -> Self {
         Self {
-            from: From::Auto,
+            from: TranslateFrom::Auto,
             run_id: Some(id.to_owned()),
             ..Self::of_session(path, format, no_raw)
         }
@@ -202,23 +202,23 @@ impl Args {
     pub(super) fn of_whole_texts(path: &Path, id: &str) -> Self {
         Self {
             deltas: DeltasArg::Final,
-            ..Self::of_recording(path, id, Some(Format::Events), true)
+            ..Self::of_recording(path, id, Some(OutputFormat::Events), true)
         }
     }
 
     /// For a file of events.
-    pub(super) fn of_events(path: &Path, id: &str, format: Format) -> Self {
+    pub(super) fn of_events(path: &Path, id: &str, format: OutputFormat) -> Self {
         Self {
-            from: From::Events,
+            from: TranslateFrom::Events,
             ..Self::of_recording(path, id, Some(format), false)
         }
     }
 
-    fn sink(&self, format: Format, out: &Printer) -> Sink {
+    fn sink(&self, format: OutputFormat, out: &Printer) -> EventSink {
         let sink = if self.is_for_reading {
-            Sink::for_reading
+            EventSink::for_reading
         } else {
-            Sink::new
+            EventSink::new
         };
         sink(format, self.run_id(), self.extract_data, out)
     }
@@ -234,7 +234,7 @@ impl Args {
         self.run_id.as_deref().unwrap_or(TRANSLATED)
     }
 
-    fn options(&self, format: Format) -> NormalizeOptions {
+    fn options(&self, format: OutputFormat) -> NormalizeOptions {
         let options = sink::options(self.run_id(), format, self.no_raw, self.deltas);
         NormalizeOptions {
             show_files: self.show_files,
@@ -253,9 +253,9 @@ impl Args {
 /// The output of an agent that is not spoken to.
 fn written(
     args: &Args,
-    format: Format,
+    format: OutputFormat,
     dialect: &StreamDialect,
-    mut input: Input,
+    mut input: TranslateInput,
     out: &mut Printer,
 ) -> Result<u64, Failure> {
     let mut normalizer = dialect.normalizer(&args.options(format));
@@ -265,8 +265,8 @@ fn written(
         normalizer.push_line(LineDirection::FromAgent, line, received, events);
     };
     match dialect.speech {
-        Speech::Document => push(RawLine::Whole(&input.read_all()?), None, &mut events),
-        Speech::Stream => {
+        OutputKind::Document => push(RawLine::Whole(&input.read_all()?), None, &mut events),
+        OutputKind::Stream => {
             // Line by line: what came is printed before more is waited for.
             let mut lines = input.lines(args.max_line);
             // What was read to find out the format came just now.
@@ -296,11 +296,11 @@ fn written(
 
 fn session(
     args: &Args,
-    format: Format,
-    mut input: Input,
+    format: OutputFormat,
+    mut input: TranslateInput,
     out: &mut Printer,
 ) -> Result<u64, Failure> {
-    if matches!(format, Format::Runtime | Format::Result) {
+    if matches!(format, OutputFormat::Runtime | OutputFormat::Result) {
         let error = anyhow::anyhow!(
             "a session file has no outcome: `runtime` and `result` are views of a run"
         );
@@ -321,7 +321,7 @@ fn session(
     }
     let left_out = log.skipped.unreadable + log.skipped.unknown;
     let mut oddities = left_out;
-    if format == Format::Messages {
+    if format == OutputFormat::Messages {
         for record in log.messages() {
             oddities += MessageRecord::from_token(record).flaws().len() as u64;
             line::write(out, &session_messages::message(record))?;
@@ -338,7 +338,8 @@ fn session(
             });
             outline
         };
-        let mut sink = Sink::knowing(format, outline).unwrap_or_else(|| args.sink(format, out));
+        let mut sink =
+            EventSink::knowing(format, outline).unwrap_or_else(|| args.sink(format, out));
         let mut written = Ok(());
         session_events::events(&log, &args.options(format), |event| {
             if written.is_ok() {

@@ -18,7 +18,7 @@ const WRAP_ROWS: &str = "\x1b[?7h";
 
 /// A terminal that is written from where its cursor stands.
 #[derive(Debug)]
-pub(super) struct Screen<W: Write> {
+pub(super) struct LiveScreen<W: Write> {
     out: W,
     size: TerminalSize,
     /// The rows that may be redrawn, with the cursor at the end of the last one.
@@ -27,7 +27,7 @@ pub(super) struct Screen<W: Write> {
     is_stale: bool,
 }
 
-impl<W: Write> Screen<W> {
+impl<W: Write> LiveScreen<W> {
     pub(super) fn new(out: W, size: TerminalSize) -> Self {
         Self {
             out,
@@ -85,7 +85,7 @@ impl<W: Write> Screen<W> {
         changing: &[ScreenRow],
         out: &mut Vec<u8>,
     ) -> io::Result<()> {
-        write!(out, "{}\r", Up(self.shown.len().saturating_sub(1)))?;
+        write!(out, "{}\r", CursorUp(self.shown.len().saturating_sub(1)))?;
         if self.is_stale {
             // Rows that the terminal has broken remember that they belong together, even when they are written over.
             write!(out, "{ERASE_BELOW}")?;
@@ -95,7 +95,7 @@ impl<W: Write> Screen<W> {
         }
         for (at, row) in changing.iter().enumerate() {
             let break_before = if at == 0 { "" } else { "\r\n" };
-            write!(out, "{break_before}{}", Cut(row))?;
+            write!(out, "{break_before}{}", CutRow(row))?;
         }
         // Rows that were there before and are not written over.
         let is_shorter = self.shown.len() > settled.len() + changing.len();
@@ -110,25 +110,31 @@ impl<W: Write> Screen<W> {
         let pairs = self.shown.iter().zip(changing).enumerate();
         for (at, (_, new)) in pairs.filter(|(_, (old, new))| old != new) {
             let below = changing.len() - 1 - at;
-            write!(out, "{}\r{}{}", Up(below), Cut(new), Down(below))?;
+            write!(
+                out,
+                "{}\r{}{}",
+                CursorUp(below),
+                CutRow(new),
+                CursorDown(below)
+            )?;
         }
         Ok(())
     }
 }
 
 /// A row that is cut at the margin if need be.
-struct Cut<'r>(&'r ScreenRow);
+struct CutRow<'r>(&'r ScreenRow);
 
-impl fmt::Display for Cut<'_> {
+impl fmt::Display for CutRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{CUT_ROWS}{}{WRAP_ROWS}{ERASE_ROW}", self.0.text)
     }
 }
 
 /// Moves the cursor so many rows up.
-struct Up(usize);
+struct CursorUp(usize);
 
-impl fmt::Display for Up {
+impl fmt::Display for CursorUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 => Ok(()),
@@ -138,9 +144,9 @@ impl fmt::Display for Up {
 }
 
 /// Moves the cursor so many rows down.
-struct Down(usize);
+struct CursorDown(usize);
 
-impl fmt::Display for Down {
+impl fmt::Display for CursorDown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 => Ok(()),

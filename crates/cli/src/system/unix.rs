@@ -19,7 +19,7 @@ pub(crate) fn stdin() -> io::Result<File> {
 }
 
 /// Whether a read would return now, with bytes or with the end. Waits so long for it.
-pub(crate) fn is_readable(file: &File, time: Duration) -> io::Result<bool> {
+pub(crate) fn poll_readable(file: &File, time: Duration) -> io::Result<bool> {
     let end = Instant::now() + time;
     loop {
         let left = end.saturating_duration_since(Instant::now());
@@ -114,7 +114,7 @@ pub(crate) fn survive_large_files() {
 }
 
 /// Becomes true once somebody wants us to end, for those who are not async.
-pub(crate) fn is_ending() -> io::Result<Arc<AtomicBool>> {
+pub(crate) fn end_signal_flag() -> io::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     let is_ending = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {

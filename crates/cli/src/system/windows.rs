@@ -19,7 +19,7 @@ pub(crate) fn stdin() -> io::Result<File> {
 
 /// Whether a read would return now. Nothing tells here, so nothing is read that may never come.
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
-pub(crate) fn is_readable(_: &File, _: Duration) -> io::Result<bool> {
+pub(crate) fn poll_readable(_: &File, _: Duration) -> io::Result<bool> {
     Ok(false)
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn survive_large_files() {}
 
 /// Becomes true once somebody wants us to end. Here Ctrl-C is a key where it matters, and nothing else is sent.
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
-pub(crate) fn is_ending() -> io::Result<Arc<AtomicBool>> {
+pub(crate) fn end_signal_flag() -> io::Result<Arc<AtomicBool>> {
     Ok(Arc::default())
 }
 

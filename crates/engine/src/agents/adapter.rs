@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::detect::{self, Environment};
+use crate::detect::{self, SearchEnvironment};
 
 /// An adapter: a package of npm at the version that Lapidary is tested with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl AcpAdapter {
     }
 
     /// Where the product's own program is, if it is installed.
-    pub fn product_at(&self, environment: &Environment) -> Option<PathBuf> {
+    pub fn product_at(&self, environment: &SearchEnvironment) -> Option<PathBuf> {
         detect::on_path(self.product_program, environment)
     }
 }

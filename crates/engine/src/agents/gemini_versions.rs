@@ -1,7 +1,7 @@
 //! Gemini CLI: its name, how people get it, and which version brought what.
 
+use crate::detect::AgentVersion;
 pub use crate::detect::INSTALL_URL;
-use crate::detect::Version;
 
 /// Its name, as `--agent` takes it.
 pub const NAME: &str = "gemini";
@@ -26,11 +26,11 @@ pub(crate) const TRUST: (u64, u64) = (0, 40);
 pub(crate) const OWN_POLICY: (u64, u64) = (0, 61);
 
 /// True if this version speaks ACP well enough for `--transport auto` to use it where something needs ACP.
-pub fn speaks_acp(version: Option<&Version>) -> bool {
+pub fn speaks_acp(version: Option<&AgentVersion>) -> bool {
     has(version, ACP)
 }
 
 /// Whether a version has what came with another; one that is not known counts as current.
-pub(crate) fn has(version: Option<&Version>, since: (u64, u64)) -> bool {
+pub(crate) fn has(version: Option<&AgentVersion>, since: (u64, u64)) -> bool {
     version.is_none_or(|version| version.has(since))
 }

@@ -8,9 +8,9 @@ const NO_KEY: &str = "not-a-key";
 const ON: &str = "1";
 
 /// The variables of an agent.
-type Row = (&'static str, &'static [(&'static str, &'static str)]);
+type ApiVariables = (&'static str, &'static [(&'static str, &'static str)]);
 
-const ROWS: &[Row] = &[
+const ROWS: &[ApiVariables] = &[
     (
         "gemini",
         &[
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn every_agent_in_it_is_one_of_the_registry() {
         for (name, _) in ROWS {
-            assert!(crate::agents::Known::named(name).is_some(), "{name}");
+            assert!(crate::agents::AgentSpec::named(name).is_some(), "{name}");
         }
     }
 }

@@ -20,8 +20,8 @@ use lapidary_vocab::event::ToolKind;
 pub use denials::{denial_layers, denial_words};
 
 use super::gemini_versions;
-use crate::detect::Version;
-use crate::policy::{AgentTool, Coverage, Policy};
+use crate::detect::AgentVersion;
+use crate::policy::{AgentTool, Policy, ToolCoverage};
 
 /// What an agent's own policy is made of.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub struct PolicyInput<'a> {
     /// Where a file of ours would be, for agents that need one.
     pub file: &'a Path,
     /// Whether the agent can ask.
-    pub asking: Asking,
+    pub asking: AskAbility,
     /// Beginnings of commands that Gemini CLI's own list of tools allows.
     pub allowed_commands: &'a [String],
     /// Configuration files of the project that the agent would read.
@@ -44,7 +44,7 @@ pub struct PolicyInput<'a> {
 
 /// Whether an agent can ask for permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asking {
+pub enum AskAbility {
     /// It can, over ACP.
     Possible,
     /// It cannot: what would be asked is denied.
@@ -81,7 +81,7 @@ pub enum AgentDenial {
 }
 
 /// How rules are kept with the agent of this name, over ACP. An older Gemini CLI cannot be told.
-pub fn rule_keeping(agent: &str, version: Option<&Version>) -> RuleKeeping {
+pub fn rule_keeping(agent: &str, version: Option<&AgentVersion>) -> RuleKeeping {
     match agent {
         "gemini" if !gemini_versions::has(version, gemini_versions::OWN_POLICY) => {
             RuleKeeping::Watched
@@ -113,14 +113,15 @@ pub fn own_policy(agent: &str, input: &PolicyInput<'_>) -> Option<OwnPolicy> {
 type ToolRow = (&'static str, ToolKind);
 
 impl PolicyInput<'_> {
-    fn coverage(&self, name: &str, kind: &ToolKind, server: Option<&str>) -> Coverage {
+    fn coverage(&self, name: &str, kind: &ToolKind, server: Option<&str>) -> ToolCoverage {
         self.policy.coverage(AgentTool { name, kind, server })
     }
 
     /// The tools that have to be asked about, in the order of the table.
     fn asked<'a>(&self, rows: &'a [ToolRow]) -> Vec<&'a str> {
         let rows = rows.iter();
-        let asked = rows.filter(|(name, kind)| self.coverage(name, kind, None) >= Coverage::Asked);
+        let asked =
+            rows.filter(|(name, kind)| self.coverage(name, kind, None) >= ToolCoverage::Asked);
         asked.map(|(name, _)| *name).collect()
     }
 
@@ -128,7 +129,7 @@ impl PolicyInput<'_> {
     /// tool belongs to.
     fn asks_about_servers(&self) -> bool {
         let some = self.coverage("mcp__some__tool", &ToolKind::Mcp, Some("some"));
-        some >= Coverage::Asked || self.policy.narrows_servers()
+        some >= ToolCoverage::Asked || self.policy.narrows_servers()
     }
 }
 
@@ -136,18 +137,18 @@ impl PolicyInput<'_> {
 mod testing {
     use super::*;
     use crate::policy::PermissionMode;
-    use crate::policy::{Effect, Rule, Rules};
+    use crate::policy::{PermissionEffect, Rule, Rules};
 
     /// The policy that an agent gets in a mode, with rules that deny, in a project with files.
     pub(super) fn given(
         agent: &str,
         mode: PermissionMode,
         deny: &[&str],
-        (asking, project_files): (Asking, &[String]),
+        (asking, project_files): (AskAbility, &[String]),
     ) -> Option<OwnPolicy> {
         let rules = deny.iter();
-        let rules =
-            rules.map(|spec| Rule::parse_flag(Effect::Deny, spec, Path::new("/w")).unwrap());
+        let rules = rules
+            .map(|spec| Rule::parse_flag(PermissionEffect::Deny, spec, Path::new("/w")).unwrap());
         let policy = Policy::new(Rules::new(rules), mode);
         own_policy(
             agent,
@@ -165,7 +166,7 @@ mod testing {
 
     /// The same over ACP, where the project has none.
     pub(super) fn asked(agent: &str, mode: PermissionMode, deny: &[&str]) -> Option<OwnPolicy> {
-        given(agent, mode, deny, (Asking::Possible, &[]))
+        given(agent, mode, deny, (AskAbility::Possible, &[]))
     }
 
     #[test]

@@ -10,11 +10,11 @@ use super::adapter::{self, AcpAdapter};
 use super::mode_words::ModeWords;
 use super::words::{self, WordsError};
 use crate::confine::StatePlace;
-use crate::detect::{self, Environment};
+use crate::detect::{self, SearchEnvironment};
 
 /// An agent that we know.
 #[derive(Debug, Clone, Copy)]
-pub struct Known {
+pub struct AgentSpec {
     /// Its name, as `--agent` takes it. Also its family.
     pub name: &'static str,
     /// How it is started: the first of these whose program is on PATH.
@@ -34,8 +34,8 @@ pub struct Known {
 }
 
 /// Those that speak ACP. Gemini CLI has more than that way, and is known besides.
-pub const KNOWN: &[Known] = &[
-    Known {
+pub const KNOWN: &[AgentSpec] = &[
+    AgentSpec {
         name: "gemini",
         commands: &[&["gemini", "--acp"]],
         install: super::gemini_versions::INSTALL,
@@ -45,7 +45,7 @@ pub const KNOWN: &[Known] = &[
         state: &[StatePlace::below("GEMINI_CLI_HOME", "", ".gemini")],
         is_confined: true,
     },
-    Known {
+    AgentSpec {
         name: "claude",
         commands: &[&["claude-agent-acp"], &["claude-code-acp"]],
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
@@ -55,7 +55,7 @@ pub const KNOWN: &[Known] = &[
         state: CLAUDE_STATE,
         is_confined: true,
     },
-    Known {
+    AgentSpec {
         name: "codex",
         commands: &[&["codex-acp"]],
         install: "npm install -g @agentclientprotocol/codex-acp",
@@ -65,7 +65,7 @@ pub const KNOWN: &[Known] = &[
         state: &[StatePlace::home(".codex").or("CODEX_HOME")],
         is_confined: false,
     },
-    Known {
+    AgentSpec {
         name: "qwen",
         commands: &[&["qwen", "--acp"]],
         install: "npm install -g @qwen-code/qwen-code",
@@ -75,7 +75,7 @@ pub const KNOWN: &[Known] = &[
         state: &[StatePlace::home(".qwen")],
         is_confined: true,
     },
-    Known {
+    AgentSpec {
         name: "opencode",
         commands: &[&["opencode", "acp"]],
         install: "npm install -g opencode-ai",
@@ -85,7 +85,7 @@ pub const KNOWN: &[Known] = &[
         state: OPENCODE_STATE,
         is_confined: true,
     },
-    Known {
+    AgentSpec {
         name: "goose",
         commands: &[&["goose", "acp"]],
         install: "the instructions at https://block.github.io/goose",
@@ -95,7 +95,7 @@ pub const KNOWN: &[Known] = &[
         state: GOOSE_STATE,
         is_confined: false,
     },
-    Known {
+    AgentSpec {
         name: "copilot",
         commands: &[&["copilot", "--acp"]],
         install: "npm install -g @github/copilot",
@@ -105,7 +105,7 @@ pub const KNOWN: &[Known] = &[
         state: &[StatePlace::home(".copilot")],
         is_confined: false,
     },
-    Known {
+    AgentSpec {
         name: "cline",
         commands: &[&["cline", "--acp"]],
         install: "npm install -g cline",
@@ -115,7 +115,7 @@ pub const KNOWN: &[Known] = &[
         state: &[],
         is_confined: false,
     },
-    Known {
+    AgentSpec {
         name: "auggie",
         commands: &[&["auggie", "--acp"]],
         install: "npm install -g @augmentcode/auggie",
@@ -125,7 +125,7 @@ pub const KNOWN: &[Known] = &[
         state: &[],
         is_confined: false,
     },
-    Known {
+    AgentSpec {
         name: "vibe",
         commands: &[&["vibe-acp"]],
         install: "pip install mistral-vibe",
@@ -135,7 +135,7 @@ pub const KNOWN: &[Known] = &[
         state: &[],
         is_confined: false,
     },
-    Known {
+    AgentSpec {
         name: "fast-agent",
         commands: &[&["fast-agent-acp"]],
         install: "pip install fast-agent-mcp",
@@ -187,14 +187,14 @@ pub struct AcpAgent {
     pub install: Option<String>,
 }
 
-impl Known {
+impl AgentSpec {
     /// The agent of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         KNOWN.iter().find(|known| known.name == name)
     }
 
     /// The agent as it is found on this machine; if it is not there, as it would be started.
-    pub fn agent(&self, environment: &Environment) -> AcpAgent {
+    pub fn agent(&self, environment: &SearchEnvironment) -> AcpAgent {
         let is_there = |command: &&&[&str]| detect::on_path(command[0], environment).is_some();
         let command = self.commands.iter().find(is_there);
         let command = command.unwrap_or(&self.commands[0]);
@@ -230,7 +230,7 @@ impl AcpAgent {
             .find(|known| known.commands.iter().any(|command| command[0] == name));
         Ok(Self {
             provider: known.map_or(Provider::Acp, |known| family(known.name)),
-            modes: known.map(Known::modes).unwrap_or_default(),
+            modes: known.map(AgentSpec::modes).unwrap_or_default(),
             install: known.map(|known| known.install.to_owned()),
             program: PathBuf::from(program),
             args: words.map(OsString::from).collect(),
@@ -240,7 +240,7 @@ impl AcpAgent {
     }
 
     /// Where the program is, or why not.
-    pub fn locate(&self, environment: &Environment) -> Option<PathBuf> {
+    pub fn locate(&self, environment: &SearchEnvironment) -> Option<PathBuf> {
         match self.program.to_str() {
             Some(name) if !name.contains(['/', '\\']) => detect::on_path(name, environment),
             _ => Some(environment.dir.join(&self.program)).filter(|path| path.is_file()),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use lapidary_json::Token;
-use lapidary_sessions::{Prices, price};
+use lapidary_sessions::{PriceTable, price};
 use lapidary_vocab::event::{StreamDeltaKind, TextKind, TurnComplete, UsageUpdate};
 use lapidary_vocab::stats::TokenCounts;
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
@@ -17,7 +17,7 @@ const MOST_SESSIONS: usize = 1024;
 
 /// A limit that was exceeded.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Exceeded {
+pub struct ExceededLimit {
     /// Which: `tokens`, `cost`, `tool-calls`, `turns` or `max-turns`.
     pub limit: &'static str,
     /// How much was allowed.
@@ -37,7 +37,7 @@ const BY_PRICES: &str = "the agent reports no cost: tokens by Lapidary's price t
 /// The limit of `--max-turns`.
 const MAX_TURNS: &str = "max-turns";
 
-impl Exceeded {
+impl ExceededLimit {
     /// What a run ends with that exceeds it.
     pub fn cause(&self) -> Cause {
         if self.limit == MAX_TURNS {
@@ -53,7 +53,7 @@ impl Exceeded {
     }
 }
 
-impl fmt::Display for Exceeded {
+impl fmt::Display for ExceededLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.limit == MAX_TURNS {
             let turns = if self.allowed == "1" { "turn" } else { "turns" };
@@ -85,25 +85,25 @@ impl fmt::Display for Exceeded {
 ///   with the program, if that has all of their models.
 /// * History that is replayed was paid for by another run.
 #[derive(Debug, Clone, Default)]
-pub struct Meter {
+pub struct BudgetMeter {
     budget: Budget,
     tokens: u64,
     cost_of_turns: f64,
     tool_calls: HashSet<(String, String)>,
     turns: u64,
-    sessions: BTreeMap<String, Session>,
-    ended_without: Unreported,
+    sessions: BTreeMap<String, SessionUsage>,
+    ended_without: UnreportedUsage,
     /// Tokens came only with the end of a turn.
     is_late: bool,
     /// Some of the cost is by our own prices.
     is_priced: bool,
-    prices: Option<Prices>,
+    prices: Option<PriceTable>,
     /// Somebody has asked for something in this run.
     is_prompted: bool,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Session {
+struct SessionUsage {
     /// We opened it, and may be going on with an old one.
     is_opened: bool,
     /// What it had cost before its first prompt in this run.
@@ -117,7 +117,7 @@ struct Session {
     is_speaking: bool,
 }
 
-impl Session {
+impl SessionUsage {
     /// What it has cost in this run. An agent whose figure is smaller than before has begun to count anew.
     fn spent(&self) -> Option<f64> {
         let cost = self.cost?;
@@ -127,24 +127,24 @@ impl Session {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Unreported {
+struct UnreportedUsage {
     tokens: bool,
     cost: bool,
 }
 
-impl Meter {
+impl BudgetMeter {
     /// Nothing is used yet.
     pub fn new(budget: Budget) -> Self {
         Self {
             budget,
-            prices: budget.cost.map(|_| Prices::shipped()),
+            prices: budget.cost.map(|_| PriceTable::shipped()),
             ..Self::default()
         }
     }
 
     /// The same, with prices of the user's own over the table that comes with the program.
     #[must_use]
-    pub fn with_prices(mut self, own: Option<&Prices>) -> Self {
+    pub fn with_prices(mut self, own: Option<&PriceTable>) -> Self {
         if let Some(own) = own {
             self.prices = self.prices.map(|shipped| own.clone().over(shipped));
         }
@@ -152,8 +152,8 @@ impl Meter {
     }
 
     /// Prices tokens although no budget limits their cost.
-    pub(crate) fn use_prices(&mut self, own: Option<&Prices>) {
-        let shipped = Prices::shipped();
+    pub(crate) fn use_prices(&mut self, own: Option<&PriceTable>) {
+        let shipped = PriceTable::shipped();
         self.prices = Some(match own {
             Some(own) => own.clone().over(shipped),
             None => shipped,
@@ -167,13 +167,13 @@ impl Meter {
 
     /// What was spent in US dollars, and whether that is an estimate. None if a turn ended without a known cost.
     pub(crate) fn cost(&self) -> Option<(f64, bool)> {
-        let sessions = self.sessions.values().filter_map(Session::spent);
+        let sessions = self.sessions.values().filter_map(SessionUsage::spent);
         let cost = self.cost_of_turns + sessions.sum::<f64>();
         (cost > 0.0 && !self.ended_without.cost).then_some((cost, self.is_priced))
     }
 
     /// Takes in an event, and says whether a limit is exceeded now. Once one is, every further event says so.
-    pub fn note(&mut self, event: &Event) -> Option<Exceeded> {
+    pub fn note(&mut self, event: &Event) -> Option<ExceededLimit> {
         if let Some(cost) = session_cost(event) {
             self.costs(event, cost);
         }
@@ -215,10 +215,10 @@ impl Meter {
     }
 
     /// The first limit that is exceeded.
-    pub fn exceeded(&self) -> Option<Exceeded> {
+    pub fn exceeded(&self) -> Option<ExceededLimit> {
         let over = |limit, used: u64, allowed: Option<u64>| {
             let allowed = allowed.filter(|allowed| used > *allowed)?;
-            Some(Exceeded {
+            Some(ExceededLimit {
                 limit,
                 allowed: allowed.to_string(),
                 used: used.to_string(),
@@ -233,11 +233,11 @@ impl Meter {
             .or_else(|| over(MAX_TURNS, self.turns, self.budget.max_turns))
     }
 
-    fn too_dear(&self) -> Option<Exceeded> {
-        let sessions = self.sessions.values().filter_map(Session::spent);
+    fn too_dear(&self) -> Option<ExceededLimit> {
+        let sessions = self.sessions.values().filter_map(SessionUsage::spent);
         let cost = self.cost_of_turns + sessions.sum::<f64>();
         let allowed = self.budget.cost.filter(|allowed| cost > *allowed)?;
-        Some(Exceeded {
+        Some(ExceededLimit {
             limit: "cost",
             allowed: allowed.to_string(),
             used: cost.to_string(),
@@ -245,7 +245,7 @@ impl Meter {
         })
     }
 
-    fn session(&mut self, event: &Event) -> &mut Session {
+    fn session(&mut self, event: &Event) -> &mut SessionUsage {
         let id = event.base.session_id.as_ref().map(Text::to_str);
         let mut id = id.unwrap_or_default().into_owned();
         if self.sessions.len() >= MOST_SESSIONS && !self.sessions.contains_key(&id) {
@@ -334,9 +334,9 @@ impl Meter {
 }
 
 /// The cost of a turn in US dollars by a table of prices. None unless the table has every model that the turn used.
-pub fn turn_cost(turn: &TurnComplete, prices: &Prices) -> Option<f64> {
+pub fn turn_cost(turn: &TurnComplete, prices: &PriceTable) -> Option<f64> {
     let models = turn.model_usage.iter();
-    let costs = models.map(|(model, used)| Some(price(&counts(used), prices.of(model)?)));
+    let costs = models.map(|(model, used)| Some(price(&counts(used), prices.price_for(model)?)));
     let costs: Option<Vec<f64>> = costs.collect();
     costs
         .filter(|costs| !costs.is_empty())
@@ -344,7 +344,7 @@ pub fn turn_cost(turn: &TurnComplete, prices: &Prices) -> Option<f64> {
 }
 
 /// The cost of one request to a model, likewise. None for an agent that does not name the model.
-pub fn step_cost(step: &UsageUpdate, prices: &Prices) -> Option<f64> {
+pub fn step_cost(step: &UsageUpdate, prices: &PriceTable) -> Option<f64> {
     let model = step.model.as_ref()?;
     let used = step.step_usage.token();
     let count = |name| used.get(name).and_then(Token::u64).unwrap_or(0);
@@ -356,7 +356,7 @@ pub fn step_cost(step: &UsageUpdate, prices: &Prices) -> Option<f64> {
         tool: count("tool_tokens"),
         total: count("total_tokens"),
     };
-    Some(price(&counts, prices.of(&model.to_str())?))
+    Some(price(&counts, prices.price_for(&model.to_str())?))
 }
 
 fn is_replay(event: &Event) -> bool {

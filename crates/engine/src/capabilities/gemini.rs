@@ -6,13 +6,13 @@ use lapidary_vocab::capabilities::{
 };
 
 use crate::agents::gemini_versions::{INSTALL, NAME, PLAN, RESUME, STREAM_JSON, has};
-use crate::agents::own_policy::{Asking, denial_layers, rule_keeping};
+use crate::agents::own_policy::{AskAbility, denial_layers, rule_keeping};
 use crate::config::{DEFAULT_TIMEOUT, PROVIDER_KEYS, PermissionMode};
-use crate::detect::Version;
-use crate::detect::{Found, How, NotFound, Tried};
+use crate::detect::AgentVersion;
+use crate::detect::{FoundProgram, NotFound, RejectedPlace, SearchReason};
 
 /// What it can do as it is installed here, or could if it were.
-pub fn capabilities(detected: &Result<Found, NotFound>) -> Capabilities {
+pub fn capabilities(detected: &Result<FoundProgram, NotFound>) -> Capabilities {
     let found = detected.as_ref().ok();
     let version = found.and_then(|found| found.version.as_ref());
     let tried = match detected {
@@ -25,7 +25,7 @@ pub fn capabilities(detected: &Result<Found, NotFound>) -> Capabilities {
         installed: found.is_some(),
         cli_path: found.map(|found| found.path.to_string_lossy().into_owned()),
         found_by: found.map(|found| found_by(&found.how)),
-        version: version.map(Version::to_string),
+        version: version.map(AgentVersion::to_string),
         tried: tried.iter().map(tried_place).collect(),
         supports_slash_commands: false,
         supports_models: true,
@@ -61,7 +61,7 @@ pub fn metadata() -> ProviderMetadata {
 
 /// Without ACP it cannot ask, and denies by itself. A run does not start the program to learn its version, so one whose package does
 /// not name it is told nothing.
-fn rules(found: Option<&Found>) -> RuleSupport {
+fn rules(found: Option<&FoundProgram>) -> RuleSupport {
     let version = found.and_then(|found| found.version.as_ref());
     let acp = match found {
         Some(found) if found.version.is_none() => RuleKeeping::Watched,
@@ -78,13 +78,13 @@ fn rules(found: Option<&Found>) -> RuleSupport {
     let streams = has(version, STREAM_JSON);
     RuleSupport {
         stream_json: streams.then_some(stream_json),
-        acp_denials: Some(layers(Asking::Possible)),
-        stream_json_denials: streams.then(|| layers(Asking::Impossible)),
+        acp_denials: Some(layers(AskAbility::Possible)),
+        stream_json_denials: streams.then(|| layers(AskAbility::Impossible)),
         acp: Some(acp),
     }
 }
 
-fn permission_modes(version: Option<&Version>) -> Vec<String> {
+fn permission_modes(version: Option<&AgentVersion>) -> Vec<String> {
     PermissionMode::ALL
         .into_iter()
         .filter(|mode| *mode != PermissionMode::Plan || has(version, PLAN))
@@ -92,15 +92,15 @@ fn permission_modes(version: Option<&Version>) -> Vec<String> {
         .collect()
 }
 
-fn found_by(how: &How) -> FoundBy {
+fn found_by(how: &SearchReason) -> FoundBy {
     match how {
-        How::Variable(_) => FoundBy::Variable,
-        How::Path => FoundBy::Path,
-        How::CommonPlace => FoundBy::CommonPlace,
+        SearchReason::Variable(_) => FoundBy::Variable,
+        SearchReason::Path => FoundBy::Path,
+        SearchReason::CommonPlace => FoundBy::CommonPlace,
     }
 }
 
-fn tried_place(tried: &Tried) -> TriedPlace {
+fn tried_place(tried: &RejectedPlace) -> TriedPlace {
     TriedPlace {
         path: tried.path.to_string_lossy().into_owned(),
         place: found_by(&tried.how),

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::problem::{ConfigError, Place, Problem, UnknownKey};
+use super::problem::{ConfigError, ConfigProblem, FilePosition, UnknownKey};
 use super::read::in_order;
-use super::value::Value;
-use crate::agents::{AcpAgent, Known, family, split_words};
+use super::value::ConfigValue;
+use crate::agents::{AcpAgent, AgentSpec, family, split_words};
 use lapidary_policy::nearest::nearest_of;
 
 /// The key.
@@ -36,11 +36,11 @@ pub(super) fn from_toml(
     origin: &Path,
 ) -> Result<BTreeMap<String, AcpAgent>, ConfigError> {
     let at = |byte, problem| ConfigError::At {
-        place: Place::of(origin.to_owned(), text, byte),
+        place: FilePosition::locate(origin.to_owned(), text, byte),
         problem,
     };
     let not_a_table = |value: &Spanned<DeValue<'_>>| {
-        let got = Value::from_toml(value.get_ref()).shown();
+        let got = ConfigValue::from_toml(value.get_ref()).shown();
         at(
             value.span().start,
             unfit("agents", "a table for each agent", got),
@@ -63,17 +63,17 @@ pub(super) fn from_toml(
 }
 
 /// What is wrong, and at which byte if that is known.
-type Wrong = (Option<usize>, Problem);
+type AgentMistake = (Option<usize>, ConfigProblem);
 
-fn agent(name: &str, table: &DeTable<'_>) -> Result<AcpAgent, Wrong> {
-    let known = Known::named(name);
+fn agent(name: &str, table: &DeTable<'_>) -> Result<AcpAgent, AgentMistake> {
+    let known = AgentSpec::named(name);
     let mut agent = AcpAgent {
         name: name.to_owned(),
         provider: family(name),
         program: PathBuf::new(),
         args: Vec::new(),
         environment: Vec::new(),
-        modes: known.map(Known::modes).unwrap_or_default(),
+        modes: known.map(AgentSpec::modes).unwrap_or_default(),
         install: known.map(|known| known.install.to_owned()),
     };
     for (key, value) in in_order(table) {
@@ -84,7 +84,7 @@ fn agent(name: &str, table: &DeTable<'_>) -> Result<AcpAgent, Wrong> {
                 key: key.get_ref().to_string(),
                 nearest,
             };
-            let problem = Problem::NoSuchKey { key: unknown };
+            let problem = ConfigProblem::NoSuchKey { key: unknown };
             return Err((Some(key.span().start), problem));
         };
         let put = put(&mut agent, field, value.get_ref());
@@ -97,7 +97,11 @@ fn agent(name: &str, table: &DeTable<'_>) -> Result<AcpAgent, Wrong> {
     Ok(agent)
 }
 
-fn put(agent: &mut AcpAgent, field: &'static str, value: &DeValue<'_>) -> Result<(), Problem> {
+fn put(
+    agent: &mut AcpAgent,
+    field: &'static str,
+    value: &DeValue<'_>,
+) -> Result<(), ConfigProblem> {
     match field {
         "command" => {
             let mut words = command(value)?.into_iter();
@@ -114,8 +118,8 @@ fn put(agent: &mut AcpAgent, field: &'static str, value: &DeValue<'_>) -> Result
 }
 
 /// A line that is split as a shell would, or the words themselves.
-fn command(value: &DeValue<'_>) -> Result<Vec<String>, Problem> {
-    let refused = || unfit("command", COMMAND, Value::from_toml(value).shown());
+fn command(value: &DeValue<'_>) -> Result<Vec<String>, ConfigProblem> {
+    let refused = || unfit("command", COMMAND, ConfigValue::from_toml(value).shown());
     match value {
         DeValue::String(line) => split_words(line).map_err(|_| refused()),
         DeValue::Array(words) => {
@@ -129,8 +133,14 @@ fn command(value: &DeValue<'_>) -> Result<Vec<String>, Problem> {
     }
 }
 
-fn environment(value: &DeValue<'_>) -> Result<Vec<(OsString, OsString)>, Problem> {
-    let refused = || unfit("env", "a table of texts", Value::from_toml(value).shown());
+fn environment(value: &DeValue<'_>) -> Result<Vec<(OsString, OsString)>, ConfigProblem> {
+    let refused = || {
+        unfit(
+            "env",
+            "a table of texts",
+            ConfigValue::from_toml(value).shown(),
+        )
+    };
     let DeValue::Table(table) = value else {
         return Err(refused());
     };
@@ -144,13 +154,13 @@ fn environment(value: &DeValue<'_>) -> Result<Vec<(OsString, OsString)>, Problem
     pairs.collect()
 }
 
-fn text(key: &'static str, value: &DeValue<'_>) -> Result<String, Problem> {
+fn text(key: &'static str, value: &DeValue<'_>) -> Result<String, ConfigProblem> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
-        other => Err(unfit(key, "a text", Value::from_toml(other).shown())),
+        other => Err(unfit(key, "a text", ConfigValue::from_toml(other).shown())),
     }
 }
 
-fn unfit(key: &'static str, accepted: &'static str, got: String) -> Problem {
-    Problem::Unfit { key, accepted, got }
+fn unfit(key: &'static str, accepted: &'static str, got: String) -> ConfigProblem {
+    ConfigProblem::Unfit { key, accepted, got }
 }

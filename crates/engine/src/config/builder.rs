@@ -3,28 +3,28 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::problem::{ConfigError, Problem};
+use super::problem::{ConfigError, ConfigProblem};
 use super::read::unknown_key;
-use super::value::Value;
+use super::value::ConfigValue;
 use super::{ApprovalMode, Config, PermissionMode, keys};
 use crate::budget::Budget;
 use crate::policy::Rule;
 
 /// Collects settings, and the first mistake among them.
 #[derive(Debug, Clone, Default)]
-pub struct Builder {
+pub struct ConfigBuilder {
     config: Config,
     mode: Option<&'static str>,
-    problem: Option<Problem>,
+    problem: Option<ConfigProblem>,
 }
 
-impl Builder {
+impl ConfigBuilder {
     /// Sets a key as a file would.
-    pub fn set(mut self, key: &str, value: impl Into<Value>) -> Self {
+    pub fn set(mut self, key: &str, value: impl Into<ConfigValue>) -> Self {
         let put = match keys::known(key) {
             Some(key @ ("approval_mode" | "permission_mode")) => self.set_mode(key, &value.into()),
             Some(key) => keys::put(&mut self.config, key, &value.into(), None),
-            None => Err(Problem::NoSuchKey {
+            None => Err(ConfigProblem::NoSuchKey {
                 key: unknown_key(key),
             }),
         };
@@ -102,9 +102,9 @@ impl Builder {
     }
 
     /// Both names in one configuration contradict each other, or say the same twice.
-    fn set_mode(&mut self, key: &'static str, value: &Value) -> Result<(), Problem> {
+    fn set_mode(&mut self, key: &'static str, value: &ConfigValue) -> Result<(), ConfigProblem> {
         if self.mode.is_some_and(|other| other != key) {
-            return Err(Problem::TwoModes);
+            return Err(ConfigProblem::TwoModes);
         }
         self.mode = Some(key);
         keys::put(&mut self.config, key, value, None)

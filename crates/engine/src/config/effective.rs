@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::files::{read_named, read_projects, read_users};
 use super::keys::UNLIMITED;
-use super::problem::{ConfigError, Place, Warning};
-use super::read::Reading;
+use super::problem::{ConfigError, ConfigWarning, FilePosition};
+use super::read::ParsedConfig;
 use super::{Config, DEFAULT_GRACE, DEFAULT_TIMEOUT, KEYS};
 use crate::recording::KeepLimits;
 
@@ -26,11 +26,11 @@ pub struct ConfigLayers<'a> {
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Source {
+pub enum ValueSource {
     /// No file has it.
     Default,
     /// It stands there.
-    File(Place),
+    File(FilePosition),
 }
 
 /// A key and its value.
@@ -41,7 +41,7 @@ pub struct EffectiveSetting {
     /// The value, as a file would have it; absent if there is neither a value nor a default.
     pub value: Option<Value>,
     /// Where it comes from.
-    pub source: Source,
+    pub source: ValueSource,
 }
 
 /// All keys with their values, and what was ignored.
@@ -52,7 +52,7 @@ pub struct EffectiveConfig {
     /// The configuration that they make.
     pub config: Config,
     /// What was ignored in the files.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<ConfigWarning>,
 }
 
 impl EffectiveConfig {
@@ -63,7 +63,7 @@ impl EffectiveConfig {
         let upper = match (layers.named, layers.project) {
             (Some(named), _) => read_named(named)?,
             (None, Some(project)) => read_projects(project, &user.config)?,
-            (None, None) => Reading::default(),
+            (None, None) => ParsedConfig::default(),
         };
         let keys = KEYS.into_iter().filter(|key| *key != "approval_mode");
         let settings = keys.map(|key| setting(key, &upper, &user)).collect();
@@ -77,27 +77,27 @@ impl EffectiveConfig {
     }
 }
 
-fn setting(key: &'static str, upper: &Reading, user: &Reading) -> EffectiveSetting {
+fn setting(key: &'static str, upper: &ParsedConfig, user: &ParsedConfig) -> EffectiveSetting {
     for layer in [upper, user] {
         if let Some(value) = value_of(&layer.config, key) {
             let place = layer.place_of(key).cloned();
             return EffectiveSetting {
                 key,
                 value: Some(value),
-                source: place.map_or(Source::Default, Source::File),
+                source: place.map_or(ValueSource::Default, ValueSource::File),
             };
         }
     }
     EffectiveSetting {
         key,
         value: default_of(key),
-        source: Source::Default,
+        source: ValueSource::Default,
     }
 }
 
-impl Reading {
+impl ParsedConfig {
     /// Where a key stands, under either of its names.
-    fn place_of(&self, key: &str) -> Option<&Place> {
+    fn place_of(&self, key: &str) -> Option<&FilePosition> {
         let other = (key == "permission_mode").then_some("approval_mode");
         let written = self.written.get(key);
         let written = written.or_else(|| self.written.get(other?));
@@ -216,7 +216,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shown = read(folder.path(), EVERY_KEY, "");
         for setting in &shown.settings {
-            assert!(matches!(setting.source, Source::File(_)), "{setting:?}");
+            assert!(
+                matches!(setting.source, ValueSource::File(_)),
+                "{setting:?}"
+            );
             assert!(setting.value.is_some(), "{setting:?}");
         }
         assert_eq!(shown.settings.len(), KEYS.len() - 1);
@@ -231,8 +234,8 @@ mod tests {
         let of = |key| {
             let setting = shown.settings.iter().find(|it| it.key == key).unwrap();
             let place = match &setting.source {
-                Source::Default => "default".to_owned(),
-                Source::File(place) => {
+                ValueSource::Default => "default".to_owned(),
+                ValueSource::File(place) => {
                     let name = place.path.file_name().unwrap().to_string_lossy();
                     format!("{name}:{}:{}", place.line, place.column)
                 }

@@ -5,8 +5,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::Config;
-use super::problem::{ConfigError, Warning};
-use super::read::Reading;
+use super::problem::{ConfigError, ConfigWarning};
+use super::read::ParsedConfig;
 use crate::system::is_ours;
 
 /// What a configuration file is called, the user's and a project's.
@@ -17,34 +17,34 @@ const LONGEST: u64 = 1024 * 1024;
 
 /// What the files say, the project's laid over the user's.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Loaded {
+pub struct LoadedConfig {
     /// The configuration.
     pub config: Config,
     /// What was ignored in it.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<ConfigWarning>,
 }
 
 /// Reads the user's and the project's file; one that is not there says nothing.
 ///
 /// A project cannot grant power: see [`Config::from_project_toml`]. Nor can somebody else pose as one: directories that many people
 /// share are above many projects, so a file there counts only if it belongs to the user or to root.
-pub fn load(user: Option<&Path>, project: Option<&Path>) -> Result<Loaded, ConfigError> {
+pub fn load(user: Option<&Path>, project: Option<&Path>) -> Result<LoadedConfig, ConfigError> {
     let user = user.map(read_users).transpose()?.unwrap_or_default();
     let project = project.map(|origin| read_projects(origin, &user.config));
     let project = project.transpose()?.unwrap_or_default();
-    Ok(Loaded::of(project, user))
+    Ok(LoadedConfig::from_files(project, user))
 }
 
 /// Reads the user's file and lays one over it that they name instead of a project's. What the user names may grant what their own
 /// file may, and must be there.
-pub fn load_named(user: Option<&Path>, named: &Path) -> Result<Loaded, ConfigError> {
+pub fn load_named(user: Option<&Path>, named: &Path) -> Result<LoadedConfig, ConfigError> {
     let user = user.map(read_users).transpose()?.unwrap_or_default();
     let named = read_named(named)?;
-    Ok(Loaded::of(named, user))
+    Ok(LoadedConfig::from_files(named, user))
 }
 
-impl Loaded {
-    fn of(upper: Reading, lower: Reading) -> Self {
+impl LoadedConfig {
+    fn from_files(upper: ParsedConfig, lower: ParsedConfig) -> Self {
         let mut warnings = lower.warnings;
         warnings.extend(upper.warnings);
         Self {
@@ -72,25 +72,25 @@ pub fn find_project_file(dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// A user who only lets agents plan is not overruled by the project.
-fn keep_narrow(project: &mut Config, user: &Config, origin: &Path) -> Option<Warning> {
+fn keep_narrow(project: &mut Config, user: &Config, origin: &Path) -> Option<ConfigWarning> {
     let user = user.permission_mode?;
     let asked = project.permission_mode.take_if(|mode| *mode > user)?;
-    Some(Warning::WiderThanUser {
+    Some(ConfigWarning::WiderThanUser {
         origin: origin.to_owned(),
         asked: asked.as_str(),
         user: user.as_str(),
     })
 }
 
-type Parse = fn(&str, &Path) -> Result<Reading, ConfigError>;
+type ParseFunction = fn(&str, &Path) -> Result<ParsedConfig, ConfigError>;
 
-pub(super) fn read_users(origin: &Path) -> Result<Reading, ConfigError> {
-    parsed(origin, open(origin).map(Some), Reading::from_toml)
+pub(super) fn read_users(origin: &Path) -> Result<ParsedConfig, ConfigError> {
+    parsed(origin, open(origin).map(Some), ParsedConfig::from_toml)
 }
 
-pub(super) fn read_projects(origin: &Path, user: &Config) -> Result<Reading, ConfigError> {
+pub(super) fn read_projects(origin: &Path, user: &Config) -> Result<ParsedConfig, ConfigError> {
     let file = open_if_ours(origin);
-    let mut read = parsed(origin, file, Reading::from_project_toml)?;
+    let mut read = parsed(origin, file, ParsedConfig::from_project_toml)?;
     let config = &mut read.config;
     read.warnings.extend(keep_narrow(config, user, origin));
     if let (Some(budget), Some(user)) = (config.budget, user.budget) {
@@ -109,28 +109,28 @@ pub(super) fn read_projects(origin: &Path, user: &Config) -> Result<Reading, Con
 }
 
 /// A file that the user names has to be there.
-pub(super) fn read_named(origin: &Path) -> Result<Reading, ConfigError> {
+pub(super) fn read_named(origin: &Path) -> Result<ParsedConfig, ConfigError> {
     let text = open(origin).and_then(text_of);
     let text = text.map_err(|source| unreadable(origin, source))?;
-    Reading::from_toml(&text, origin)
+    ParsedConfig::from_toml(&text, origin)
 }
 
 /// What a file says. One that is not there says nothing, and to one that is somebody else's nobody listens.
 fn parsed(
     origin: &Path,
     file: io::Result<Option<File>>,
-    parse: Parse,
-) -> Result<Reading, ConfigError> {
+    parse: ParseFunction,
+) -> Result<ParsedConfig, ConfigError> {
     match file.and_then(|file| file.map(text_of).transpose()) {
         Ok(Some(text)) => parse(&text, origin),
         Ok(None) => {
             let origin = origin.to_owned();
-            Ok(Reading {
-                warnings: vec![Warning::NotOurs { origin }],
-                ..Reading::default()
+            Ok(ParsedConfig {
+                warnings: vec![ConfigWarning::NotOurs { origin }],
+                ..ParsedConfig::default()
             })
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Reading::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(ParsedConfig::default()),
         Err(source) => Err(unreadable(origin, source)),
     }
 }

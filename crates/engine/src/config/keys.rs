@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lapidary_normalize::OnDenied;
-use lapidary_sessions::Period;
+use lapidary_sessions::RetentionPeriod;
 
 use super::duration::with_units;
-use super::problem::Problem;
-use super::value::Value;
+use super::problem::ConfigProblem;
+use super::value::ConfigValue;
 use super::{ApprovalMode, Config, PermissionMode, TransportChoice};
 use crate::OnViolation;
 use crate::budget::{Budget, BudgetUnknown};
@@ -70,10 +70,10 @@ pub(super) fn known(name: &str) -> Option<&'static str> {
 pub(super) fn put(
     config: &mut Config,
     key: &'static str,
-    value: &Value,
+    value: &ConfigValue,
     dir: Option<&Path>,
-) -> Result<(), Problem> {
-    if *value == Value::Null {
+) -> Result<(), ConfigProblem> {
+    if *value == ConfigValue::Null {
         return Ok(());
     }
     let path = |text: String| match dir {
@@ -152,47 +152,47 @@ pub(super) fn put(
     Ok(())
 }
 
-fn unfit(key: &'static str, accepted: &'static str, value: &Value) -> Problem {
-    Problem::Unfit {
+fn unfit(key: &'static str, accepted: &'static str, value: &ConfigValue) -> ConfigProblem {
+    ConfigProblem::Unfit {
         key,
         accepted,
         got: value.shown(),
     }
 }
 
-fn text(key: &'static str, value: &Value) -> Result<String, Problem> {
+fn text(key: &'static str, value: &ConfigValue) -> Result<String, ConfigProblem> {
     match value {
-        Value::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
+        ConfigValue::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
         other => Err(unfit(key, "a string that is not empty", other)),
     }
 }
 
-fn budget(key: &'static str, value: &Value) -> Result<Budget, Problem> {
+fn budget(key: &'static str, value: &ConfigValue) -> Result<Budget, ConfigProblem> {
     let text = text(key, value)?;
-    Budget::parse(&text).map_err(|error| Problem::Budget { key, error })
+    Budget::parse(&text).map_err(|error| ConfigProblem::Budget { key, error })
 }
 
-fn truth(key: &'static str, value: &Value) -> Result<bool, Problem> {
+fn truth(key: &'static str, value: &ConfigValue) -> Result<bool, ConfigProblem> {
     match value {
-        Value::Bool(truth) => Ok(*truth),
+        ConfigValue::Bool(truth) => Ok(*truth),
         other => Err(unfit(key, "true or false", other)),
     }
 }
 
-fn texts(key: &'static str, value: &Value) -> Result<Vec<String>, Problem> {
-    let Value::List(items) = value else {
-        return Err(Problem::NotAList {
+fn texts(key: &'static str, value: &ConfigValue) -> Result<Vec<String>, ConfigProblem> {
+    let ConfigValue::List(items) = value else {
+        return Err(ConfigProblem::NotAList {
             key,
             got_type: value.type_name(),
             got: value.shown(),
         });
     };
     let strings = items.iter().map(|item| match item {
-        Value::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
+        ConfigValue::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
         other => Err(unfit(
             key,
             "a list of strings that are not empty",
-            &Value::from_iter([other.clone()]),
+            &ConfigValue::from_iter([other.clone()]),
         )),
     });
     strings.collect()
@@ -200,15 +200,15 @@ fn texts(key: &'static str, value: &Value) -> Result<Vec<String>, Problem> {
 
 fn one_of<T>(
     key: &'static str,
-    value: &Value,
+    value: &ConfigValue,
     words: &[&'static str],
     from_word: fn(&str) -> Option<T>,
-) -> Result<T, Problem> {
+) -> Result<T, ConfigProblem> {
     let found = match value {
-        Value::Str(word) => from_word(word),
+        ConfigValue::Str(word) => from_word(word),
         _ => None,
     };
-    found.ok_or_else(|| Problem::NotOneOf {
+    found.ok_or_else(|| ConfigProblem::NotOneOf {
         key,
         accepted: words.to_vec(),
         got: value.shown(),
@@ -219,15 +219,15 @@ fn one_of<T>(
 const TIME: &str = "a number of seconds, or a time such as '5m'";
 
 /// A time: a number of seconds, or a text with units. `true` is no number, although it is one in Python.
-fn seconds(key: &'static str, value: &Value) -> Result<Duration, Problem> {
+fn seconds(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
     #[expect(
         clippy::cast_precision_loss,
         reason = "whole numbers that lose precision are far beyond the longest time"
     )]
     let number = match value {
-        Value::Int(whole) => *whole as f64,
-        Value::Float(number) => *number,
-        Value::Str(text) => with_units(text).ok_or_else(|| unfit(key, TIME, value))?,
+        ConfigValue::Int(whole) => *whole as f64,
+        ConfigValue::Float(number) => *number,
+        ConfigValue::Str(text) => with_units(text).ok_or_else(|| unfit(key, TIME, value))?,
         other => return Err(unfit(key, TIME, other)),
     };
     if number.is_nan() || number > LONGEST {
@@ -236,7 +236,7 @@ fn seconds(key: &'static str, value: &Value) -> Result<Duration, Problem> {
     // Below nothing there is no time, and what rounds to nothing is none.
     match Duration::try_from_secs_f64(number) {
         Ok(time) if !time.is_zero() => Ok(time),
-        _ => Err(Problem::NotPositive {
+        _ => Err(ConfigProblem::NotPositive {
             key,
             got: value.shown(),
         }),
@@ -244,12 +244,12 @@ fn seconds(key: &'static str, value: &Value) -> Result<Duration, Problem> {
 }
 
 /// A time that can be without limit, which 0 says. What rounds to 0 does not.
-fn limit(key: &'static str, value: &Value) -> Result<Duration, Problem> {
+fn limit(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
     match (value, seconds(key, value)) {
-        (Value::Int(0), _) => Ok(Duration::ZERO),
-        (Value::Float(zero), _) if *zero == 0.0 => Ok(Duration::ZERO),
-        (Value::Str(text), _) if with_units(text) == Some(0.0) => Ok(Duration::ZERO),
-        (_, Err(Problem::NotPositive { .. })) => {
+        (ConfigValue::Int(0), _) => Ok(Duration::ZERO),
+        (ConfigValue::Float(zero), _) if *zero == 0.0 => Ok(Duration::ZERO),
+        (ConfigValue::Str(text), _) if with_units(text) == Some(0.0) => Ok(Duration::ZERO),
+        (_, Err(ConfigProblem::NotPositive { .. })) => {
             Err(unfit(key, "a time, or 0 for no limit", value))
         }
         (_, read) => read,
@@ -260,11 +260,11 @@ fn limit(key: &'static str, value: &Value) -> Result<Duration, Problem> {
 pub(super) const UNLIMITED: &str = "unlimited";
 
 /// A time after which something is deleted: hours, days, weeks or months.
-fn age(key: &'static str, value: &Value) -> Result<Duration, Problem> {
+fn age(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
     let accepted = "an age such as \"30d\" (h, d, w or m), or \"unlimited\"";
     match value {
-        Value::Str(text) if text == UNLIMITED => Ok(Duration::MAX),
-        Value::Str(text) => match text.parse::<Period>() {
+        ConfigValue::Str(text) if text == UNLIMITED => Ok(Duration::MAX),
+        ConfigValue::Str(text) => match text.parse::<RetentionPeriod>() {
             Ok(period) => Ok(period.duration()),
             Err(_) => Err(unfit(key, accepted, value)),
         },
@@ -273,12 +273,12 @@ fn age(key: &'static str, value: &Value) -> Result<Duration, Problem> {
 }
 
 /// A number of bytes, or a text with a unit.
-fn size(key: &'static str, value: &Value) -> Result<u64, Problem> {
+fn size(key: &'static str, value: &ConfigValue) -> Result<u64, ConfigProblem> {
     let accepted = "a size such as \"2GiB\" or \"500MB\", a number of bytes, or \"unlimited\"";
     match value {
-        Value::Int(number) if *number > 0 => Ok(number.unsigned_abs()),
-        Value::Str(text) if text == UNLIMITED => Ok(u64::MAX),
-        Value::Str(text) => size_in_bytes(text).ok_or_else(|| unfit(key, accepted, value)),
+        ConfigValue::Int(number) if *number > 0 => Ok(number.unsigned_abs()),
+        ConfigValue::Str(text) if text == UNLIMITED => Ok(u64::MAX),
+        ConfigValue::Str(text) => size_in_bytes(text).ok_or_else(|| unfit(key, accepted, value)),
         other => Err(unfit(key, accepted, other)),
     }
 }
@@ -304,41 +304,41 @@ fn size_in_bytes(text: &str) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-fn count(key: &'static str, value: &Value) -> Result<u32, Problem> {
+fn count(key: &'static str, value: &ConfigValue) -> Result<u32, ConfigProblem> {
     let number = match value {
-        Value::Int(whole) => u32::try_from(*whole).ok(),
+        ConfigValue::Int(whole) => u32::try_from(*whole).ok(),
         _ => None,
     };
     number.ok_or_else(|| unfit(key, "a whole number from 0", value))
 }
 
-fn ports(key: &'static str, value: &Value) -> Result<Vec<u16>, Problem> {
+fn ports(key: &'static str, value: &ConfigValue) -> Result<Vec<u16>, ConfigProblem> {
     let accepted = "a list of ports from 1 to 65535";
-    let Value::List(items) = value else {
+    let ConfigValue::List(items) = value else {
         return Err(unfit(key, accepted, value));
     };
     let ports = items.iter().map(|item| match item {
-        Value::Int(port) => u16::try_from(*port).ok().filter(|port| *port > 0),
+        ConfigValue::Int(port) => u16::try_from(*port).ok().filter(|port| *port > 0),
         _ => None,
     });
     let ports: Option<Vec<_>> = ports.collect();
     ports.ok_or_else(|| unfit(key, accepted, value))
 }
 
-fn turns(key: &'static str, value: &Value) -> Result<u64, Problem> {
+fn turns(key: &'static str, value: &ConfigValue) -> Result<u64, ConfigProblem> {
     match value {
-        Value::Int(number) if *number > 0 => Ok(number.unsigned_abs()),
+        ConfigValue::Int(number) if *number > 0 => Ok(number.unsigned_abs()),
         other => Err(unfit(key, "a whole number from 1", other)),
     }
 }
 
-fn bytes(key: &'static str, value: &Value) -> Result<u64, Problem> {
+fn bytes(key: &'static str, value: &ConfigValue) -> Result<u64, ConfigProblem> {
     match value {
-        Value::Int(number) if *number <= 0 => Err(Problem::NotPositive {
+        ConfigValue::Int(number) if *number <= 0 => Err(ConfigProblem::NotPositive {
             key,
             got: value.shown(),
         }),
-        Value::Int(number) => Ok(number.unsigned_abs()),
+        ConfigValue::Int(number) => Ok(number.unsigned_abs()),
         other => Err(unfit(key, "a whole number of bytes", other)),
     }
 }

@@ -22,7 +22,7 @@ pub enum ConfigError {
     #[error("{place}: {reason}")]
     Syntax {
         /// Where.
-        place: Place,
+        place: FilePosition,
         /// What the parser says, in one line.
         reason: String,
     },
@@ -30,18 +30,18 @@ pub enum ConfigError {
     #[error("{place}: {problem}")]
     At {
         /// Where.
-        place: Place,
+        place: FilePosition,
         /// What is wrong with it.
-        problem: Problem,
+        problem: ConfigProblem,
     },
     /// A value that came from no file is refused.
     #[error("{0}")]
-    Refused(Problem),
+    Refused(ConfigProblem),
 }
 
 impl ConfigError {
     /// What is wrong with a value, if that is what is wrong.
-    pub fn problem(&self) -> Option<&Problem> {
+    pub fn problem(&self) -> Option<&ConfigProblem> {
         match self {
             Self::At { problem, .. } | Self::Refused(problem) => Some(problem),
             Self::Read { .. } | Self::Syntax { .. } => None,
@@ -50,13 +50,13 @@ impl ConfigError {
 
     /// What the user can do about it, if we know.
     pub fn hint(&self) -> Option<String> {
-        self.problem().map(Problem::hint)
+        self.problem().map(ConfigProblem::hint)
     }
 }
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePosition {
     /// The file.
     pub path: PathBuf,
     /// The line, from 1.
@@ -65,9 +65,9 @@ pub struct Place {
     pub column: usize,
 }
 
-impl Place {
+impl FilePosition {
     /// The place of a byte in the text of a file.
-    pub(super) fn of(path: PathBuf, text: &str, byte: usize) -> Self {
+    pub(super) fn locate(path: PathBuf, text: &str, byte: usize) -> Self {
         let before = text.get(..byte).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {
@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.path.display(), self.line, self.column)
     }
@@ -87,7 +87,7 @@ impl fmt::Display for Place {
 /// What is wrong with a value. Values are shown as Python shows them.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum ConfigProblem {
     /// A number that must be greater than 0 is not.
     #[error("{key} must be > 0")]
     NotPositive {
@@ -160,7 +160,7 @@ pub enum Problem {
     NoEffect,
 }
 
-impl Problem {
+impl ConfigProblem {
     /// What would be accepted.
     pub fn hint(&self) -> String {
         match self {
@@ -193,7 +193,7 @@ impl Problem {
 /// What is worth a word but stops nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Warning {
+pub enum ConfigWarning {
     /// Keys that nobody knows were ignored.
     UnknownKeys {
         /// The file, if they came from one.
@@ -201,12 +201,12 @@ pub enum Warning {
         /// The keys, in the order of the file.
         keys: Vec<UnknownKey>,
         /// Where each of them stands, if they came from a file.
-        places: Vec<Place>,
+        places: Vec<FilePosition>,
     },
     /// A project's file asked for power that only the user can give. The key was ignored.
     NotForProjects {
         /// Where it stands.
-        place: Place,
+        place: FilePosition,
         /// The key.
         key: &'static str,
         /// What it asked for.
@@ -233,7 +233,7 @@ pub enum Warning {
     },
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for ConfigWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownKeys { origin, keys, .. } => {
@@ -302,6 +302,6 @@ impl fmt::Display for UnknownKey {
 
 /// Words as a list in Python.
 fn listed(words: &[&'static str]) -> String {
-    let words: super::Value = words.iter().copied().collect();
+    let words: super::ConfigValue = words.iter().copied().collect();
     words.to_string()
 }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use lapidary_normalize::OnDenied;
 
-use super::problem::{ConfigError, Warning};
-use super::read::Reading;
-use super::value::Value;
+use super::problem::{ConfigError, ConfigWarning};
+use super::read::ParsedConfig;
+use super::value::ConfigValue;
 use super::{Config, PermissionMode};
 use crate::OnViolation;
 use crate::budget::BudgetUnknown;
 use crate::confine::{ConfineMode, ConfinementNeed};
-use crate::policy::Effect;
+use crate::policy::PermissionEffect;
 
 /// The longest that a project may let its user wait for an agent to end: whoever pressed Ctrl-C wants to see it end.
 const LONGEST_GRACE: Duration = Duration::from_mins(1);
@@ -52,13 +52,13 @@ impl Config {
     pub fn from_project_toml(
         text: &str,
         origin: &Path,
-    ) -> Result<(Self, Vec<Warning>), ConfigError> {
-        let read = Reading::from_project_toml(text, origin)?;
+    ) -> Result<(Self, Vec<ConfigWarning>), ConfigError> {
+        let read = ParsedConfig::from_project_toml(text, origin)?;
         Ok((read.config, read.warnings))
     }
 }
 
-impl Reading {
+impl ParsedConfig {
     pub(super) fn from_project_toml(text: &str, origin: &Path) -> Result<Self, ConfigError> {
         let mut read = Self::from_toml(text, origin)?;
         let project = origin.parent().unwrap_or(Path::new(""));
@@ -141,10 +141,13 @@ impl Reading {
 
     /// Rules that allow are no rules of a project; the others are known as its own from here on.
     fn refuse_rules(&mut self) {
-        let refused = self.config.rules.refuse(|rule| rule.then == Effect::Allow);
+        let refused = self
+            .config
+            .rules
+            .refuse(|rule| rule.then == PermissionEffect::Allow);
         let warnings = refused
             .into_iter()
-            .map(|rule| Warning::RuleNotForProjects { rule: rule.name });
+            .map(|rule| ConfigWarning::RuleNotForProjects { rule: rule.name });
         self.warnings.extend(warnings);
         self.config.rules.become_projects();
     }
@@ -162,14 +165,14 @@ impl Reading {
             self.config.include_directories = None;
         }
         let names = refused.iter().map(|dir| dir.to_string_lossy().into_owned());
-        let names: Value = names.collect();
+        let names: ConfigValue = names.collect();
         self.warn("include_directories", Some(names.shown()));
     }
 
     /// Says that a key is ignored, or only what it `asked` for too much.
     fn warn(&mut self, key: &'static str, asked: Option<String>) {
         if let Some(written) = self.written.get(key) {
-            self.warnings.push(Warning::NotForProjects {
+            self.warnings.push(ConfigWarning::NotForProjects {
                 place: written.place.clone(),
                 key,
                 asked: asked.unwrap_or_else(|| written.shown.clone()),

@@ -3,29 +3,29 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use lapidary_sessions::Prices;
+use lapidary_sessions::PriceTable;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::agents::{self, AGENTS};
-use super::problem::{ConfigError, Place, Problem, UnknownKey, Warning};
+use super::problem::{ConfigError, ConfigProblem, ConfigWarning, FilePosition, UnknownKey};
 use super::rules::{self, RULE};
-use super::value::Value;
+use super::value::ConfigValue;
 use super::{Config, keys};
 use lapidary_policy::nearest::nearest_of;
 
 impl Config {
     /// Reads TOML that the user wrote. `origin` is the file it came from: messages name it, and relative paths in it count from
     /// the directory it lies in. For a project's file there is [`Config::from_project_toml`].
-    pub fn from_toml(text: &str, origin: &Path) -> Result<(Self, Vec<Warning>), ConfigError> {
-        let read = Reading::from_toml(text, origin)?;
+    pub fn from_toml(text: &str, origin: &Path) -> Result<(Self, Vec<ConfigWarning>), ConfigError> {
+        let read = ParsedConfig::from_toml(text, origin)?;
         Ok((read.config, read.warnings))
     }
 
     /// Reads a JSON object, such as a program has it. A `null` is as good as absent.
     pub fn from_json(
         members: &serde_json::Map<String, serde_json::Value>,
-    ) -> Result<(Self, Vec<Warning>), ConfigError> {
+    ) -> Result<(Self, Vec<ConfigWarning>), ConfigError> {
         let mut config = Self::default();
         let mut unknown = Vec::new();
         for (name, value) in members {
@@ -34,14 +34,14 @@ impl Config {
                 continue;
             }
             match keys::known(name) {
-                Some(key) => keys::put(&mut config, key, &Value::from(value), None)
+                Some(key) => keys::put(&mut config, key, &ConfigValue::from(value), None)
                     .map_err(ConfigError::Refused)?,
                 None => unknown.push(unknown_key(name)),
             }
         }
         let given = |key| members.get(key).is_some_and(|value| !value.is_null());
         if given("approval_mode") && given("permission_mode") {
-            return Err(ConfigError::Refused(Problem::TwoModes));
+            return Err(ConfigError::Refused(ConfigProblem::TwoModes));
         }
         Ok((config, one_warning(None, unknown, Vec::new())))
     }
@@ -49,25 +49,25 @@ impl Config {
 
 /// A file that was read, and where everything stood in it.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
+pub(super) struct ParsedConfig {
     pub(super) config: Config,
-    pub(super) warnings: Vec<Warning>,
-    pub(super) written: BTreeMap<&'static str, Written>,
+    pub(super) warnings: Vec<ConfigWarning>,
+    pub(super) written: BTreeMap<&'static str, WrittenValue>,
 }
 
 /// A value as it was written.
 #[derive(Debug)]
-pub(super) struct Written {
-    pub(super) place: Place,
+pub(super) struct WrittenValue {
+    pub(super) place: FilePosition,
     pub(super) shown: String,
 }
 
 /// What tokens cost.
 const PRICES: &str = "prices";
 
-impl Reading {
+impl ParsedConfig {
     pub(super) fn from_toml(text: &str, origin: &Path) -> Result<Self, ConfigError> {
-        let place = |byte| Place::of(origin.to_owned(), text, byte);
+        let place = |byte| FilePosition::locate(origin.to_owned(), text, byte);
         let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
             place: place(error.span().map_or(0, |span| span.start)),
             reason: error.message().replace('\n', ", "),
@@ -76,7 +76,7 @@ impl Reading {
         let (mut unknown, mut places) = (Vec::new(), Vec::new());
         for (name, value) in in_order(table.get_ref()) {
             if name.get_ref() == PRICES {
-                let prices = Prices::from_toml(text).map_err(|error| ConfigError::Syntax {
+                let prices = PriceTable::from_toml(text).map_err(|error| ConfigError::Syntax {
                     place: place(name.span().start),
                     reason: error.to_string(),
                 })?;
@@ -90,8 +90,8 @@ impl Reading {
             if name.get_ref() == AGENTS {
                 read.config.agents = agents::from_toml(value, text, origin)?;
                 let place = place(name.span().start);
-                let shown = Value::from_toml(value.get_ref()).shown();
-                read.written.insert(AGENTS, Written { place, shown });
+                let shown = ConfigValue::from_toml(value.get_ref()).shown();
+                read.written.insert(AGENTS, WrittenValue { place, shown });
                 continue;
             }
             let Some(key) = keys::known(name.get_ref()) else {
@@ -99,7 +99,7 @@ impl Reading {
                 // Rules that nobody reads must not pass for rules that are kept to.
                 if key.nearest == Some(RULE) && matches!(value.get_ref(), DeValue::Array(_)) {
                     let place = place(name.span().start);
-                    let problem = Problem::NoSuchKey { key };
+                    let problem = ConfigProblem::NoSuchKey { key };
                     return Err(ConfigError::At { place, problem });
                 }
                 unknown.push(key);
@@ -107,7 +107,7 @@ impl Reading {
                 continue;
             };
             let place = place(value.span().start);
-            let value = Value::from_toml(value.get_ref());
+            let value = ConfigValue::from_toml(value.get_ref());
             read.put(key, &value, place, origin)?;
         }
         read.warnings = one_warning(Some(origin), unknown, places);
@@ -117,8 +117,8 @@ impl Reading {
     fn put(
         &mut self,
         key: &'static str,
-        value: &Value,
-        place: Place,
+        value: &ConfigValue,
+        place: FilePosition,
         origin: &Path,
     ) -> Result<(), ConfigError> {
         let other_name = match key {
@@ -128,7 +128,7 @@ impl Reading {
         };
         let twice = other_name.is_some_and(|other| self.written.contains_key(other));
         let put = if twice {
-            Err(Problem::TwoModes)
+            Err(ConfigProblem::TwoModes)
         } else {
             keys::put(&mut self.config, key, value, origin.parent())
         };
@@ -136,7 +136,7 @@ impl Reading {
             return Err(ConfigError::At { place, problem });
         }
         let shown = value.shown();
-        self.written.insert(key, Written { place, shown });
+        self.written.insert(key, WrittenValue { place, shown });
         Ok(())
     }
 }
@@ -169,12 +169,16 @@ pub(crate) fn unknown_among(name: &str, keys: &[&'static str]) -> UnknownKey {
 }
 
 /// One warning, however many keys there are.
-fn one_warning(origin: Option<&Path>, keys: Vec<UnknownKey>, places: Vec<Place>) -> Vec<Warning> {
+fn one_warning(
+    origin: Option<&Path>,
+    keys: Vec<UnknownKey>,
+    places: Vec<FilePosition>,
+) -> Vec<ConfigWarning> {
     if keys.is_empty() {
         return Vec::new();
     }
     let origin = origin.map(Path::to_owned);
-    vec![Warning::UnknownKeys {
+    vec![ConfigWarning::UnknownKeys {
         origin,
         keys,
         places,

@@ -5,11 +5,11 @@ use std::path::Path;
 use lapidary_vocab::event::ToolKind;
 
 use lapidary_policy::nearest::nearest_of;
-use lapidary_policy::{Effect, HostPattern, Origin, PathGlob, Rule, RuleSubject};
+use lapidary_policy::{HostPattern, PathGlob, PermissionEffect, Rule, RuleOrigin, RuleSubject};
 
-use super::problem::Problem;
+use super::problem::ConfigProblem;
 use super::read::unknown_among;
-use super::value::Value;
+use super::value::ConfigValue;
 
 /// The keys of a rule.
 pub(crate) const RULE_KEYS: [&str; 9] = [
@@ -18,27 +18,27 @@ pub(crate) const RULE_KEYS: [&str; 9] = [
 
 /// An entry of a rule: its key, its value, and where they stand if that is known.
 #[derive(Debug)]
-pub(crate) struct Written<P> {
+pub(crate) struct WrittenEntry<P> {
     pub(crate) key: String,
-    pub(crate) value: Value,
+    pub(crate) value: ConfigValue,
     pub(crate) key_place: P,
     pub(crate) value_place: P,
 }
 
 /// Reads a rule. Relative paths count from `dir`. A mistake comes with its place; `place` is the rule's own.
 pub(crate) fn read_rule<P: Clone>(
-    entries: Vec<Written<P>>,
+    entries: Vec<WrittenEntry<P>>,
     name: String,
     place: &P,
     dir: &Path,
-) -> Result<Rule, (P, Problem)> {
+) -> Result<Rule, (P, ConfigProblem)> {
     let mut about = RuleSubject::default();
     let mut then = None;
     let mut reason = None;
     for entry in entries {
         let Some(key) = RULE_KEYS.into_iter().find(|key| *key == entry.key) else {
             let key = unknown_among(&entry.key, &RULE_KEYS);
-            return Err((entry.key_place, Problem::NoSuchRuleKey { key }));
+            return Err((entry.key_place, ConfigProblem::NoSuchRuleKey { key }));
         };
         let read = match key {
             "then" => effect(&entry.value).map(|effect| then = Some(effect)),
@@ -47,12 +47,12 @@ pub(crate) fn read_rule<P: Clone>(
         };
         read.map_err(|problem| (entry.value_place, problem))?;
     }
-    let then = then.ok_or_else(|| (place.clone(), Problem::NoEffect))?;
+    let then = then.ok_or_else(|| (place.clone(), ConfigProblem::NoEffect))?;
     Ok(Rule {
         then,
         reason,
         name,
-        origin: Origin::User,
+        origin: RuleOrigin::User,
         about,
     })
 }
@@ -61,9 +61,9 @@ pub(crate) fn read_rule<P: Clone>(
 fn read_subject(
     about: &mut RuleSubject,
     key: &'static str,
-    value: &Value,
+    value: &ConfigValue,
     dir: &Path,
-) -> Result<(), Problem> {
+) -> Result<(), ConfigProblem> {
     let texts = texts(key, value)?;
     match key {
         "kind" => {
@@ -86,25 +86,25 @@ fn read_subject(
     Ok(())
 }
 
-fn host(text: &str) -> Result<HostPattern, Problem> {
-    HostPattern::parse(text).map_err(|error| Problem::Unfit {
+fn host(text: &str) -> Result<HostPattern, ConfigProblem> {
+    HostPattern::parse(text).map_err(|error| ConfigProblem::Unfit {
         key: "host",
         accepted: error.accepted(),
-        got: Value::from(text).shown(),
+        got: ConfigValue::from(text).shown(),
     })
 }
 
-fn path(text: &str, dir: &Path) -> Result<PathGlob, Problem> {
-    PathGlob::parse(text, dir).map_err(|error| Problem::Unfit {
+fn path(text: &str, dir: &Path) -> Result<PathGlob, ConfigProblem> {
+    PathGlob::parse(text, dir).map_err(|error| ConfigProblem::Unfit {
         key: "path",
         accepted: error.accepted(),
-        got: Value::from(text).shown(),
+        got: ConfigValue::from(text).shown(),
     })
 }
 
-fn kind(word: &str) -> Result<ToolKind, Problem> {
+fn kind(word: &str) -> Result<ToolKind, ConfigProblem> {
     match ToolKind::from(word) {
-        ToolKind::Other(word) => Err(Problem::NotOneOf {
+        ToolKind::Other(word) => Err(ConfigProblem::NotOneOf {
             key: "kind",
             accepted: ToolKind::KNOWN.to_vec(),
             got: shown_with_nearest(&word, ToolKind::KNOWN),
@@ -113,13 +113,16 @@ fn kind(word: &str) -> Result<ToolKind, Problem> {
     }
 }
 
-fn effect(value: &Value) -> Result<Effect, Problem> {
-    let words = Effect::ALL.map(Effect::as_str);
+fn effect(value: &ConfigValue) -> Result<PermissionEffect, ConfigProblem> {
+    let words = PermissionEffect::ALL.map(PermissionEffect::as_str);
     let (found, got) = match value {
-        Value::Str(word) => (Effect::from_word(word), shown_with_nearest(word, &words)),
+        ConfigValue::Str(word) => (
+            PermissionEffect::from_word(word),
+            shown_with_nearest(word, &words),
+        ),
         other => (None, other.shown()),
     };
-    found.ok_or_else(|| Problem::NotOneOf {
+    found.ok_or_else(|| ConfigProblem::NotOneOf {
         key: "then",
         accepted: words.to_vec(),
         got,
@@ -127,16 +130,16 @@ fn effect(value: &Value) -> Result<Effect, Problem> {
 }
 
 fn shown_with_nearest(word: &str, words: &[&'static str]) -> String {
-    let shown = Value::from(word).shown();
+    let shown = ConfigValue::from(word).shown();
     match nearest_of(word, words.iter().copied()) {
         Some(nearest) => format!("{shown} (did you mean '{nearest}'?)"),
         None => shown,
     }
 }
 
-fn text(key: &'static str, value: &Value) -> Result<String, Problem> {
+fn text(key: &'static str, value: &ConfigValue) -> Result<String, ConfigProblem> {
     match value {
-        Value::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
+        ConfigValue::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
         other => Err(unfit(key, "a string that is not empty", other)),
     }
 }
@@ -158,21 +161,21 @@ fn harmless(text: &str) -> String {
 }
 
 /// One string, or several of which one is enough.
-fn texts(key: &'static str, value: &Value) -> Result<Vec<String>, Problem> {
+fn texts(key: &'static str, value: &ConfigValue) -> Result<Vec<String>, ConfigProblem> {
     const ACCEPTED: &str = "a string that is not empty, or a list of them";
     match value {
-        Value::List(items) if !items.is_empty() => {
+        ConfigValue::List(items) if !items.is_empty() => {
             let texts = items.iter().map(|item| text(key, item));
             let texts: Result<_, _> = texts.collect();
             texts.map_err(|_| unfit(key, ACCEPTED, value))
         }
-        Value::Str(_) => Ok(vec![text(key, value)?]),
+        ConfigValue::Str(_) => Ok(vec![text(key, value)?]),
         other => Err(unfit(key, ACCEPTED, other)),
     }
 }
 
-fn unfit(key: &'static str, accepted: &'static str, value: &Value) -> Problem {
-    Problem::Unfit {
+fn unfit(key: &'static str, accepted: &'static str, value: &ConfigValue) -> ConfigProblem {
+    ConfigProblem::Unfit {
         key,
         accepted,
         got: value.shown(),

@@ -5,10 +5,10 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::problem::{ConfigError, Place, Problem};
+use super::problem::{ConfigError, ConfigProblem, FilePosition};
 use super::read::in_order;
-use super::rule_entry::{Written, read_rule};
-use super::value::Value;
+use super::rule_entry::{WrittenEntry, read_rule};
+use super::value::ConfigValue;
 use crate::policy::Rules;
 
 /// The key.
@@ -25,17 +25,19 @@ pub(super) fn from_toml(
     };
     let mut rules = Rules::default();
     for item in items {
-        let place = |byte| Place::of(origin.to_owned(), text, byte);
+        let place = |byte| FilePosition::locate(origin.to_owned(), text, byte);
         let DeValue::Table(table) = item.get_ref() else {
             return Err(not_a_rule(item, text, origin));
         };
         let here = place(item.span().start);
-        let entries = in_order(table).into_iter().map(|(key, value)| Written {
-            key: key.get_ref().to_string(),
-            value: Value::from_toml(value.get_ref()),
-            key_place: place(key.span().start),
-            value_place: place(value.span().start),
-        });
+        let entries = in_order(table)
+            .into_iter()
+            .map(|(key, value)| WrittenEntry {
+                key: key.get_ref().to_string(),
+                value: ConfigValue::from_toml(value.get_ref()),
+                key_place: place(key.span().start),
+                value_place: place(value.span().start),
+            });
         let name = format!("{}:{}", origin.display(), here.line);
         let dir = origin.parent().unwrap_or(Path::new(""));
         let rule = read_rule(entries.collect(), name, &here, dir);
@@ -45,10 +47,10 @@ pub(super) fn from_toml(
 }
 
 fn not_a_rule(value: &Spanned<DeValue<'_>>, text: &str, origin: &Path) -> ConfigError {
-    let got = Value::from_toml(value.get_ref()).shown();
+    let got = ConfigValue::from_toml(value.get_ref()).shown();
     ConfigError::At {
-        place: Place::of(origin.to_owned(), text, value.span().start),
-        problem: Problem::NotARule { got },
+        place: FilePosition::locate(origin.to_owned(), text, value.span().start),
+        problem: ConfigProblem::NotARule { got },
     }
 }
 
@@ -56,8 +58,8 @@ fn not_a_rule(value: &Spanned<DeValue<'_>>, text: &str, origin: &Path) -> Config
 /// absolute to mean anything.
 pub(super) fn from_json(value: &serde_json::Value) -> Result<Rules, ConfigError> {
     let refused = |value: &serde_json::Value| {
-        ConfigError::Refused(Problem::NotARule {
-            got: Value::from(value).shown(),
+        ConfigError::Refused(ConfigProblem::NotARule {
+            got: ConfigValue::from(value).shown(),
         })
     };
     let items = match value {
@@ -69,9 +71,9 @@ pub(super) fn from_json(value: &serde_json::Value) -> Result<Rules, ConfigError>
     for (at, item) in items.iter().enumerate() {
         let members = item.as_object().ok_or_else(|| refused(item))?;
         let members = members.iter().filter(|(_, value)| !value.is_null());
-        let entries = members.map(|(key, value)| Written {
+        let entries = members.map(|(key, value)| WrittenEntry {
             key: key.clone(),
-            value: Value::from(value),
+            value: ConfigValue::from(value),
             key_place: (),
             value_place: (),
         });

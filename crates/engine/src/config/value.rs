@@ -13,7 +13,7 @@ const SHOWN: usize = 200;
 /// A value of a configuration.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Value {
+pub enum ConfigValue {
     /// Nothing, which JSON can say and TOML cannot. As good as absent.
     Null,
     /// True or false.
@@ -25,14 +25,14 @@ pub enum Value {
     /// Text.
     Str(String),
     /// A list.
-    List(Vec<Value>),
+    List(Vec<ConfigValue>),
     /// A table. No key takes one, so its contents are of no interest.
     Table,
     /// A date or a time. No key takes one.
     DateTime,
 }
 
-impl Value {
+impl ConfigValue {
     /// The name of its type in Python.
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -73,14 +73,14 @@ impl Value {
 }
 
 /// A whole number, or a float where it does not fit.
-fn whole_or_float(digits: &str, radix: u32) -> Value {
+fn whole_or_float(digits: &str, radix: u32) -> ConfigValue {
     match i64::from_str_radix(digits, radix) {
-        Ok(number) => Value::Int(number),
-        Err(_) => Value::Float(digits.parse().unwrap_or(f64::INFINITY)),
+        Ok(number) => ConfigValue::Int(number),
+        Err(_) => ConfigValue::Float(digits.parse().unwrap_or(f64::INFINITY)),
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for ConfigValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("None"),
@@ -126,7 +126,7 @@ fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char(quote)
 }
 
-impl From<&serde_json::Value> for Value {
+impl From<&serde_json::Value> for ConfigValue {
     fn from(value: &serde_json::Value) -> Self {
         match value {
             serde_json::Value::Null => Self::Null,
@@ -142,55 +142,55 @@ impl From<&serde_json::Value> for Value {
     }
 }
 
-impl<T: Into<Value>> FromIterator<T> for Value {
+impl<T: Into<ConfigValue>> FromIterator<T> for ConfigValue {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         Self::List(items.into_iter().map(Into::into).collect())
     }
 }
 
-impl<T: Into<Value>> From<Vec<T>> for Value {
+impl<T: Into<ConfigValue>> From<Vec<T>> for ConfigValue {
     fn from(items: Vec<T>) -> Self {
         items.into_iter().collect()
     }
 }
 
-impl<T: Into<Value>, const N: usize> From<[T; N]> for Value {
+impl<T: Into<ConfigValue>, const N: usize> From<[T; N]> for ConfigValue {
     fn from(items: [T; N]) -> Self {
         items.into_iter().collect()
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for ConfigValue {
     fn from(value: bool) -> Self {
         Self::Bool(value)
     }
 }
 
-impl From<i32> for Value {
+impl From<i32> for ConfigValue {
     fn from(number: i32) -> Self {
         Self::Int(number.into())
     }
 }
 
-impl From<i64> for Value {
+impl From<i64> for ConfigValue {
     fn from(number: i64) -> Self {
         Self::Int(number)
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for ConfigValue {
     fn from(number: f64) -> Self {
         Self::Float(number)
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for ConfigValue {
     fn from(text: &str) -> Self {
         Self::Str(text.to_owned())
     }
 }
 
-impl From<String> for Value {
+impl From<String> for ConfigValue {
     fn from(text: String) -> Self {
         Self::Str(text)
     }

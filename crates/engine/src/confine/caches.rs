@@ -1,7 +1,7 @@
 //! The caches of build tools, which agents fill when they build and test: a table. Configuration and programs beside them are not in
 //! it.
 
-use super::place::StatePlace;
+use super::state_place::StatePlace;
 
 /// The caches of one tool.
 #[derive(Debug)]

@@ -74,7 +74,7 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         fs::create_dir(root.join(".vscode")).unwrap();
-        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
+        let protected = ProtectedFiles::find(std::slice::from_ref(&root), &[]);
         let action = ToolAction {
             command: Some(command.to_owned()),
             possible_paths: vec![root.join(".envrc")],
@@ -110,7 +110,7 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         std::os::unix::fs::symlink(".git/hooks", root.join("link")).unwrap();
-        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
+        let protected = ProtectedFiles::find(std::slice::from_ref(&root), &[]);
         let mut permitted = PermittedCalls::default();
         let edit = ToolAction {
             paths: vec![root.join("link/pre-push")],

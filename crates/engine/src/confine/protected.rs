@@ -129,7 +129,7 @@ struct FoundFiles {
 
 impl ProtectedFiles {
     /// The protected files of these workspace roots, and the settings in directories of the agent's own.
-    pub fn of(roots: &[PathBuf], own: &[PathBuf]) -> Self {
+    pub fn find(roots: &[PathBuf], own: &[PathBuf]) -> Self {
         let settings = own
             .iter()
             .flat_map(|own| IN_STATE.map(|name| own.join(name)));
@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn every_change_of_a_protected_file_is_found_and_no_other() {
         let (_folder, root) = workspace();
-        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
+        let protected = ProtectedFiles::find(std::slice::from_ref(&root), &[]);
         assert_eq!(changes(&protected, &root), Vec::<String>::new());
         fs::write(root.join(".git/hooks/pre-commit"), "#!/bin/sh\n").unwrap();
         fs::write(root.join(".git/config"), "as it is!").unwrap();
@@ -404,7 +404,7 @@ mod tests {
     fn a_repository_that_is_new_is_compared_like_one_that_was_there() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
+        let protected = ProtectedFiles::find(std::slice::from_ref(&root), &[]);
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         for file in [
             "HEAD",
@@ -422,7 +422,7 @@ mod tests {
     #[test]
     fn a_file_that_was_written_again_with_the_same_content_has_not_changed() {
         let (_folder, root) = workspace();
-        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &[]);
+        let protected = ProtectedFiles::find(std::slice::from_ref(&root), &[]);
         fs::write(root.join(".git/config"), "as it was").unwrap();
         assert_eq!(changes(&protected, &root), Vec::<String>::new());
     }
@@ -431,7 +431,7 @@ mod tests {
     fn a_state_directory_in_the_workspace_is_the_agents_own_except_for_its_settings() {
         let (_folder, root) = workspace();
         let own = [root.join(".gemini")];
-        let protected = ProtectedFiles::of(std::slice::from_ref(&root), &own);
+        let protected = ProtectedFiles::find(std::slice::from_ref(&root), &own);
         fs::write(root.join(".gemini/state.json"), "{}").unwrap();
         fs::create_dir(root.join(".gemini/extensions")).unwrap();
         fs::write(root.join(".gemini/extensions/blank.json"), "{ }\n").unwrap();

@@ -30,12 +30,12 @@ pub struct ConfinedRun {
     pub(super) directory: PathBuf,
     pub(super) protected: ProtectedFiles,
     pub(super) temporary: Mutex<Option<TempDir>>,
-    seen: Mutex<Seen>,
+    seen: Mutex<SeenCalls>,
 }
 
 /// What is known of the agent's calls so far.
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenCalls {
     permitted: PermittedCalls,
     /// Changes of protected files that no call explains, and that rules and mode allow all the same.
     allowed_changes: Vec<ProtectedChange>,
@@ -158,7 +158,7 @@ impl ConfinedRun {
         ))
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, SeenCalls> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::detect::Environment;
+use crate::detect::SearchEnvironment;
 
 /// The variables by which programs find it.
 pub(super) const VARIABLES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
@@ -15,7 +15,7 @@ pub(super) const VARIABLES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
 const USUAL: &str = "/tmp";
 
 /// Where temporary directories are made.
-pub(super) fn base(environment: &Environment) -> PathBuf {
+pub(super) fn base(environment: &SearchEnvironment) -> PathBuf {
     let named = environment.vars.get(&OsString::from(VARIABLES[0]));
     let named = named.map(Path::new).filter(|path| path.is_absolute());
     named.unwrap_or(Path::new(USUAL)).to_owned()

@@ -4,7 +4,7 @@ use lapidary_vocab::Text;
 use lapidary_vocab::event::{PermissionViolation, ToolKind};
 
 use super::{FileChange, ProtectedChange};
-use crate::policy::{Effect, Policy, ToolAction};
+use crate::policy::{PermissionEffect, Policy, ToolAction};
 use crate::violations::violation;
 
 /// The violation by a change of a protected file. None if rules and mode allow an edit of this file without a question.
@@ -18,7 +18,7 @@ pub(super) fn by_change(change: &ProtectedChange, policy: &Policy) -> Option<Per
         ..ToolAction::new(kind)
     };
     let decision = policy.decide(&action);
-    if decision.effect == Effect::Allow {
+    if decision.effect == PermissionEffect::Allow {
         return None;
     }
     let happened = format!("was {} without permission", change.change.as_str());
@@ -37,7 +37,7 @@ mod tests {
     use crate::policy::{PermissionMode, Rule, Rules};
 
     /// The tool that the violation by a change names, if it is one.
-    fn tool(change: FileChange, rule: (Effect, &str)) -> Option<String> {
+    fn tool(change: FileChange, rule: (PermissionEffect, &str)) -> Option<String> {
         let rule = Rule::parse_flag(rule.0, rule.1, Path::new("/p")).unwrap();
         let policy = Policy::new(Rules::new([rule]), PermissionMode::Default).with_roots(["/p"]);
         let path = PathBuf::from("/p/.envrc");
@@ -47,14 +47,14 @@ mod tests {
 
     #[test]
     fn a_removed_file_is_deleted_and_every_other_change_is_an_edit() {
-        let may_edit = (Effect::Allow, "edit:.envrc");
+        let may_edit = (PermissionEffect::Allow, "edit:.envrc");
         assert_eq!(tool(FileChange::Created, may_edit), None);
         assert_eq!(tool(FileChange::Changed, may_edit), None);
         assert_eq!(
             tool(FileChange::Removed, may_edit).as_deref(),
             Some("delete")
         );
-        let may_delete = (Effect::Allow, "delete:.envrc");
+        let may_delete = (PermissionEffect::Allow, "delete:.envrc");
         assert_eq!(tool(FileChange::Removed, may_delete), None);
         assert_eq!(
             tool(FileChange::Changed, may_delete).as_deref(),

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::caches::CACHES;
-use super::place::StatePlace;
 use super::protected::ProtectedFiles;
 use super::run::ConfinedRun;
+use super::state_place::StatePlace;
 use super::{ConfineMode, temporary, worktree};
-use crate::detect::{self, Environment};
+use crate::detect::{self, SearchEnvironment};
 use crate::process::Confinement;
 
 /// Devices that can do no harm, terminals, and shared memory, which Python and browsers do not work without.
@@ -38,7 +38,7 @@ pub(crate) struct ConfineRequest<'a> {
     /// Where the agent keeps its state.
     pub(crate) state: &'a [StatePlace],
     /// What the agent sees.
-    pub(crate) environment: &'a Environment,
+    pub(crate) environment: &'a SearchEnvironment,
 }
 
 /// Why a run cannot be confined as it was asked to be.
@@ -116,7 +116,7 @@ impl ConfineRequest<'_> {
             write.extend(self.caches());
         }
         write.extend(DEVICES.map(PathBuf::from));
-        let protected = ProtectedFiles::of(&guarded, &state);
+        let protected = ProtectedFiles::find(&guarded, &state);
         let confinement = Confinement {
             write,
             connect: self.connect.clone(),

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 /// How programs are named and where they are put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Platform {
+pub enum SearchPlatform {
     /// Linux, macOS and their like.
     Unix,
     /// Windows: a program's name ends in one of `PATHEXT`.
     Windows,
 }
 
-impl Platform {
+impl SearchPlatform {
     /// The one that this was built for.
     pub const fn current() -> Self {
         if cfg!(windows) {
@@ -26,7 +26,7 @@ impl Platform {
 
 /// Where programs are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Environment {
+pub struct SearchEnvironment {
     /// The variables.
     pub vars: BTreeMap<OsString, OsString>,
     /// The user's home directory.
@@ -40,10 +40,10 @@ pub struct Environment {
     /// Where the file system begins: `/`, except in tests.
     pub root: PathBuf,
     /// The kind of machine.
-    pub platform: Platform,
+    pub platform: SearchPlatform,
 }
 
-impl Environment {
+impl SearchEnvironment {
     /// Reads the variables of a process that is in `dir`.
     pub fn from_vars(
         vars: impl IntoIterator<Item = (OsString, OsString)>,
@@ -51,10 +51,10 @@ impl Environment {
     ) -> Self {
         let vars: BTreeMap<_, _> = vars.into_iter().collect();
         let get = |name: &str| vars.get(OsStr::new(name)).filter(|value| !value.is_empty());
-        let platform = Platform::current();
+        let platform = SearchPlatform::current();
         let home = match platform {
-            Platform::Unix => get("HOME"),
-            Platform::Windows => get("USERPROFILE"),
+            SearchPlatform::Unix => get("HOME"),
+            SearchPlatform::Windows => get("USERPROFILE"),
         };
         let pathext =
             get("PATHEXT").map_or(".COM;.EXE;.BAT;.CMD".into(), |text| text.to_string_lossy());
@@ -82,8 +82,8 @@ impl Environment {
     /// The names that a program may have as a file.
     pub(super) fn file_names(&self, program: &str) -> Vec<String> {
         match self.platform {
-            Platform::Unix => vec![program.to_owned()],
-            Platform::Windows => self
+            SearchPlatform::Unix => vec![program.to_owned()],
+            SearchPlatform::Windows => self
                 .pathext
                 .iter()
                 .map(|ending| format!("{program}{}", ending.to_ascii_lowercase()))

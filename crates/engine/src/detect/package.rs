@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::detect::Version;
+use crate::detect::AgentVersion;
 
 /// The package that Gemini CLI comes in.
 const PACKAGE: &str = "@google/gemini-cli";
@@ -21,13 +21,13 @@ const LONGEST: u64 = 1024 * 1024;
 const LOOKED_AT: usize = 64 * 1024;
 
 #[derive(Deserialize)]
-struct Package {
+struct NpmPackage {
     name: Option<String>,
     version: Option<String>,
 }
 
 /// The version of the npm package that the program belongs to, links followed. None for shims and for other packages.
-pub fn version_of_package(program: &Path) -> Option<Version> {
+pub fn version_of_package(program: &Path) -> Option<AgentVersion> {
     let real = program.canonicalize().ok()?;
     let packages = real.ancestors().skip(1).take(DEPTH).filter_map(package_in);
     // Some packages have a nameless one inside that only says how its files are to be read.
@@ -36,10 +36,10 @@ pub fn version_of_package(program: &Path) -> Option<Version> {
     if nearest.name.as_deref() != Some(PACKAGE) {
         return None;
     }
-    Version::parse(&nearest.version?)
+    AgentVersion::parse(&nearest.version?)
 }
 
-fn package_in(dir: &Path) -> Option<Package> {
+fn package_in(dir: &Path) -> Option<NpmPackage> {
     let path = dir.join("package.json");
     if !path.metadata().ok()?.is_file() {
         return None;
@@ -52,15 +52,15 @@ fn package_in(dir: &Path) -> Option<Package> {
 
 /// The version in what `gemini --version` prints, among warnings and the like: the last line that is nothing but a version, else
 /// a version on a line that names Gemini.
-pub fn parse_version_output(stdout: &[u8]) -> Option<Version> {
+pub fn parse_version_output(stdout: &[u8]) -> Option<AgentVersion> {
     let seen = &stdout[..stdout.len().min(LOOKED_AT)];
     let text = String::from_utf8_lossy(seen);
-    let alone = |line: &str| Version::parse(line.trim());
+    let alone = |line: &str| AgentVersion::parse(line.trim());
     let beside = |line: &str| {
         let gemini = line.to_ascii_lowercase().contains("gemini");
         let mut words =
             line.split(|letter: char| letter.is_whitespace() || "(),:;".contains(letter));
-        words.find_map(Version::parse).filter(|_| gemini)
+        words.find_map(AgentVersion::parse).filter(|_| gemini)
     };
     let last = text.lines().rev().find_map(alone);
     last.or_else(|| text.lines().find_map(beside))

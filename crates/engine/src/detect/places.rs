@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::environment::{Environment, Platform};
+use super::environment::{SearchEnvironment, SearchPlatform};
 
 /// In the home directory; `*` stands for every directory there is.
 const IN_HOME: &[&str] = &[
@@ -39,10 +39,10 @@ const OF_THE_SYSTEM: &[&str] = &[
 const MOST_VERSIONS: usize = 1000;
 
 /// The directories to look at, in order. Those with a `*` in their name are there; the others need not be.
-pub(super) fn dirs(environment: &Environment) -> Vec<PathBuf> {
+pub(super) fn dirs(environment: &SearchEnvironment) -> Vec<PathBuf> {
     let (system, home) = match environment.platform {
-        Platform::Unix => (OF_THE_SYSTEM, IN_HOME),
-        Platform::Windows => (&[][..], ON_WINDOWS),
+        SearchPlatform::Unix => (OF_THE_SYSTEM, IN_HOME),
+        SearchPlatform::Windows => (&[][..], ON_WINDOWS),
     };
     let system = system.iter().map(|path| environment.system(path));
     let home = home.iter().filter_map(|path| environment.in_home(path));

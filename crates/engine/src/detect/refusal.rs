@@ -5,12 +5,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::How;
+use super::SearchReason;
 
 /// Why a place was passed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum PlaceRefusal {
     /// There is nothing.
     Missing,
     /// There is a link to nothing.
@@ -30,7 +30,7 @@ pub enum Refusal {
     Unreadable(io::ErrorKind),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for PlaceRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("no such file"),
@@ -47,31 +47,31 @@ impl fmt::Display for Refusal {
 }
 
 /// What is wrong with the file, if anything is.
-pub(super) fn check(path: &Path, how: &How) -> Option<Refusal> {
-    if *how == How::Path && !path.is_absolute() {
-        return Some(Refusal::Relative);
+pub(super) fn check(path: &Path, how: &SearchReason) -> Option<PlaceRefusal> {
+    if *how == SearchReason::Path && !path.is_absolute() {
+        return Some(PlaceRefusal::Relative);
     }
     let about = match path.metadata() {
         Ok(about) => about,
         Err(error) => return Some(absent(path, &error)),
     };
     if about.is_dir() {
-        Some(Refusal::Directory)
+        Some(PlaceRefusal::Directory)
     } else if !about.is_file() {
-        Some(Refusal::NotAFile)
+        Some(PlaceRefusal::NotAFile)
     } else if !executable(path) {
-        Some(Refusal::NotExecutable)
+        Some(PlaceRefusal::NotExecutable)
     } else {
         None
     }
 }
 
-fn absent(path: &Path, error: &io::Error) -> Refusal {
+fn absent(path: &Path, error: &io::Error) -> PlaceRefusal {
     match (error.kind(), fs::read_link(path)) {
-        (io::ErrorKind::NotFound, Ok(target)) => Refusal::BrokenLink { target },
+        (io::ErrorKind::NotFound, Ok(target)) => PlaceRefusal::BrokenLink { target },
         // A file where a directory was expected: there is nothing behind it either.
-        (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, _) => Refusal::Missing,
-        (kind, _) => Refusal::Unreadable(kind),
+        (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, _) => PlaceRefusal::Missing,
+        (kind, _) => PlaceRefusal::Unreadable(kind),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A version such as `0.61.0`, `0.56.0-nightly.20260821.5411f11` or `0.26.0-preview.1`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Version {
+pub struct AgentVersion {
     /// The first number.
     pub major: u64,
     /// The second number.
@@ -16,7 +16,7 @@ pub struct Version {
     pub pre: String,
 }
 
-impl Version {
+impl AgentVersion {
     /// A release.
     pub const fn new(major: u64, minor: u64, patch: u64) -> Self {
         Self {
@@ -65,7 +65,7 @@ fn is_identifier(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(allowed)
 }
 
-impl Ord for Version {
+impl Ord for AgentVersion {
     /// By the rules of semantic versioning: a preview comes before its release.
     fn cmp(&self, other: &Self) -> Ordering {
         let numbers = |version: &Self| (version.major, version.minor, version.patch);
@@ -76,7 +76,7 @@ impl Ord for Version {
     }
 }
 
-impl PartialOrd for Version {
+impl PartialOrd for AgentVersion {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -84,18 +84,19 @@ impl PartialOrd for Version {
 
 /// Part by part: numbers by value and before words, words by letters, fewer parts before more.
 fn compare_pre(ours: &str, theirs: &str) -> Ordering {
-    let parts = |pre: &str| -> Vec<Part> { pre.split('.').map(Part::of).collect() };
+    let parts =
+        |pre: &str| -> Vec<VersionPart> { pre.split('.').map(VersionPart::parse).collect() };
     parts(ours).cmp(&parts(theirs))
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum VersionPart {
     Number(u64),
     Word(String),
 }
 
-impl Part {
-    fn of(text: &str) -> Self {
+impl VersionPart {
+    fn parse(text: &str) -> Self {
         match number(text) {
             Some(value) => Self::Number(value),
             None => Self::Word(text.to_owned()),
@@ -103,7 +104,7 @@ impl Part {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for AgentVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.major, self.minor, self.patch)?;
         match self.pre.as_str() {

@@ -4,19 +4,19 @@ use std::path::PathBuf;
 
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
-use super::{Patient, confinement, rules, state, surroundings};
-use crate::agents::{AcpAgent, KNOWN, Known};
-use crate::detect::{self, Environment};
+use super::{DoctorTarget, confinement, rules, state, surroundings};
+use crate::agents::{AcpAgent, AgentSpec, KNOWN};
+use crate::detect::{self, SearchEnvironment};
 use crate::gemini_cli;
 
 /// Looks at an agent that speaks ACP without starting it.
-pub fn examine_acp(patient: &Patient<'_>, agent: &AcpAgent, mut tell: impl FnMut(Check)) {
+pub fn examine_acp(patient: &DoctorTarget<'_>, agent: &AcpAgent, mut tell: impl FnMut(Check)) {
     tell(installed(patient, agent));
     surroundings::config(patient)
         .into_iter()
         .for_each(&mut tell);
     tell(state::writable(patient.state_directory));
-    let known = Known::named(agent.provider.as_str());
+    let known = AgentSpec::named(agent.provider.as_str());
     tell(confinement::check(patient, known));
     let rules = known.map(|known| known.capabilities(patient.environment).rules);
     if let Some(check) = rules.as_ref().and_then(rules::check) {
@@ -24,11 +24,11 @@ pub fn examine_acp(patient: &Patient<'_>, agent: &AcpAgent, mut tell: impl FnMut
     }
 }
 
-fn installed(patient: &Patient<'_>, agent: &AcpAgent) -> Check {
+fn installed(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Check {
     let check = |state, message: String| Check::new(CheckName::Agent, state, message);
     let program = agent.program.display();
     let Some(path) = agent.locate(patient.environment) else {
-        let adapter = Known::named(&agent.name).and_then(|known| known.adapter);
+        let adapter = AgentSpec::named(&agent.name).and_then(|known| known.adapter);
         let product = adapter.and_then(|it| Some((it, it.product_at(patient.environment)?)));
         let message = match product {
             Some((adapter, path)) => format!(
@@ -52,7 +52,7 @@ fn installed(patient: &Patient<'_>, agent: &AcpAgent) -> Check {
 }
 
 /// What our configuration says about it.
-fn configured(patient: &Patient<'_>, agent: &AcpAgent) -> Vec<String> {
+fn configured(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Vec<String> {
     let Ok(loaded) = patient.config else {
         return Vec::new();
     };
@@ -74,7 +74,7 @@ fn choice(chosen: &str, agent: &AcpAgent) -> String {
 }
 
 /// Which of the agents that we know are here.
-pub fn known_agents(environment: &Environment) -> Check {
+pub fn known_agents(environment: &SearchEnvironment) -> Check {
     let (here, elsewhere): (Vec<_>, Vec<_>) = KNOWN
         .iter()
         .map(|known| (known, place(known, environment)))
@@ -91,7 +91,7 @@ pub fn known_agents(environment: &Environment) -> Check {
 }
 
 /// Where an agent that we know is.
-pub(crate) fn place(known: &Known, environment: &Environment) -> Option<PathBuf> {
+pub(crate) fn place(known: &AgentSpec, environment: &SearchEnvironment) -> Option<PathBuf> {
     if known.name == gemini_cli::NAME {
         return detect::gemini(environment).ok().map(|found| found.path);
     }

@@ -2,17 +2,23 @@
 
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
-use super::Patient;
-use super::ask::{Answer, ask};
-use crate::detect::Version;
-use crate::detect::{self, Environment, Found, NotFound, Refusal, Tried, parse_version_output};
+use super::DoctorTarget;
+use super::ask::{ProgramAnswer, ask};
+use crate::detect::AgentVersion;
+use crate::detect::{
+    self, FoundProgram, NotFound, PlaceRefusal, RejectedPlace, SearchEnvironment,
+    parse_version_output,
+};
 use crate::gemini_cli;
 use crate::process::{Command, Exit};
 
 const UPDATE: &str = "update it with `npm install -g @google/gemini-cli`";
 
 /// Whether it is there, and what else is.
-pub(super) fn installed(environment: &Environment, detected: &Result<Found, NotFound>) -> Check {
+pub(super) fn installed(
+    environment: &SearchEnvironment,
+    detected: &Result<FoundProgram, NotFound>,
+) -> Check {
     let check = |state, message: String| Check::new(CheckName::Agent, state, message);
     let found = match detected {
         Ok(found) => found,
@@ -39,19 +45,20 @@ pub(super) fn installed(environment: &Environment, detected: &Result<Found, NotF
 }
 
 /// A place where there is nothing is no news.
-fn is_news(tried: &Tried) -> bool {
-    tried.refused != Refusal::Missing
+fn is_news(tried: &RejectedPlace) -> bool {
+    tried.refused != PlaceRefusal::Missing
 }
 
 /// How many places have no such file, in one line: a list of twenty helps no reader.
-fn empty_places(all: &[Tried]) -> Option<String> {
-    let missing = |how: &detect::How| {
-        let is_missing = |it: &&Tried| it.refused == Refusal::Missing && it.how == *how;
+fn empty_places(all: &[RejectedPlace]) -> Option<String> {
+    let missing = |how: &detect::SearchReason| {
+        let is_missing =
+            |it: &&RejectedPlace| it.refused == PlaceRefusal::Missing && it.how == *how;
         all.iter().filter(is_missing).count()
     };
     let (on_path, usual) = (
-        missing(&detect::How::Path),
-        missing(&detect::How::CommonPlace),
+        missing(&detect::SearchReason::Path),
+        missing(&detect::SearchReason::CommonPlace),
     );
     let is_empty = on_path + usual == 0;
     (!is_empty).then(|| {
@@ -60,15 +67,15 @@ fn empty_places(all: &[Tried]) -> Option<String> {
 }
 
 /// Whether a variable names this place.
-fn is_named(tried: &Tried) -> bool {
-    matches!(tried.how, detect::How::Variable(_))
+fn is_named(tried: &RejectedPlace) -> bool {
+    matches!(tried.how, detect::SearchReason::Variable(_))
 }
 
-fn tried(tried: &Tried) -> String {
+fn tried(tried: &RejectedPlace) -> String {
     format!("tried `{}`: {}", tried.path.display(), tried.refused)
 }
 
-fn also(other: &Found) -> String {
+fn also(other: &FoundProgram) -> String {
     let version = other
         .version
         .as_ref()
@@ -82,7 +89,10 @@ fn also(other: &Found) -> String {
 }
 
 /// Whether it starts, and the version that it prints.
-pub(super) async fn start(patient: &Patient<'_>, found: &Found) -> (Check, Option<Version>) {
+pub(super) async fn start(
+    patient: &DoctorTarget<'_>,
+    found: &FoundProgram,
+) -> (Check, Option<AgentVersion>) {
     let mut command = Command::new(&found.path, patient.directory);
     command
         .args(["--version"])
@@ -119,7 +129,7 @@ pub(super) async fn start(patient: &Patient<'_>, found: &Found) -> (Check, Optio
     }
 }
 
-fn ended(answer: &Answer) -> String {
+fn ended(answer: &ProgramAnswer) -> String {
     match answer.exit {
         Some(Exit::Code(code)) => format!("ended with exit code {code}"),
         Some(Exit::Signal(number)) => format!("was ended by signal {number}"),
@@ -128,7 +138,7 @@ fn ended(answer: &Answer) -> String {
 }
 
 /// The last lines that it complained in.
-fn last_words(answer: &Answer) -> Vec<String> {
+fn last_words(answer: &ProgramAnswer) -> Vec<String> {
     const LINES: usize = 3;
     const LETTERS: usize = 200;
     let text = String::from_utf8_lossy(&answer.stderr);
@@ -142,7 +152,7 @@ fn last_words(answer: &Answer) -> Vec<String> {
 }
 
 /// Which version it is, and whether that is one to work with.
-pub(super) fn version(found: &Found, printed: Option<&Version>) -> Check {
+pub(super) fn version(found: &FoundProgram, printed: Option<&AgentVersion>) -> Check {
     let Some(version) = printed.or(found.version.as_ref()) else {
         let message = "neither its package nor the program says which version it is";
         return Check::new(CheckName::Version, CheckState::Warning, message);

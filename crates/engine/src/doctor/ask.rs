@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a program answered.
-pub(super) struct Answer {
+pub(super) struct ProgramAnswer {
     pub(super) exit: Option<Exit>,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
@@ -56,7 +56,7 @@ pub(super) async fn ask(
     mut command: Command,
     scratch: &Path,
     patience: Duration,
-) -> Result<Answer, AskError> {
+) -> Result<ProgramAnswer, AskError> {
     let started = Instant::now();
     command.mark("LAPIDARY_RUN", fresh_run());
     let stdout = scratch_file(scratch, "stdout")?;
@@ -73,7 +73,7 @@ pub(super) async fn ask(
         () = tokio::time::sleep(patience) => Err(AskError::Hung(patience)),
     };
     match ended {
-        Ok(ended) => Ok(Answer {
+        Ok(ended) => Ok(ProgramAnswer {
             exit: ended.exit,
             stdout: beginning(scratch, "stdout")?,
             stderr: beginning(scratch, "stderr")?,

@@ -2,18 +2,18 @@
 
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
-use super::Patient;
-use crate::agents::Known;
+use super::DoctorTarget;
+use crate::agents::AgentSpec;
 use crate::confine::{ConfineMode, ConfinementNeed};
 use crate::process::LandlockAbi;
 
 /// What holds in an unattended run of the agent. One that is not known is confined only if that is asked for.
-pub(super) fn check(patient: &Patient<'_>, known: Option<&Known>) -> Check {
+pub(super) fn check(patient: &DoctorTarget<'_>, known: Option<&AgentSpec>) -> Check {
     let check = |state, message: String| Check::new(CheckName::Confinement, state, message);
     let abi = patient.supervisor.landlock();
     let loaded = patient.config.as_ref().ok();
     let chosen = loaded.and_then(|loaded| loaded.config.confine);
-    let usual = known.map_or(ConfineMode::Off, Known::usual_confine_mode);
+    let usual = known.map_or(ConfineMode::Off, AgentSpec::usual_confine_mode);
     let missing = abi.missing(false);
     let is_required = loaded.and_then(|loaded| loaded.config.confinement);
     let is_required = is_required == Some(ConfinementNeed::Required);
@@ -47,7 +47,7 @@ pub(super) fn check(patient: &Patient<'_>, known: Option<&Known>) -> Check {
 }
 
 /// Where the agent keeps its state, which it can write although confined.
-fn places(patient: &Patient<'_>, known: Option<&Known>) -> Vec<String> {
+fn places(patient: &DoctorTarget<'_>, known: Option<&AgentSpec>) -> Vec<String> {
     let state = known.map_or(&[][..], |known| known.state).iter();
     let state = state.filter_map(|place| place.in_environment(patient.environment));
     let state: Vec<_> = state.map(|path| format!("`{}`", path.display())).collect();

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
-use super::Patient;
+use super::DoctorTarget;
 use super::ask::ask;
-use crate::detect::Version;
-use crate::detect::{self, Found};
+use crate::detect::AgentVersion;
+use crate::detect::{self, FoundProgram};
 use crate::process::Command;
 
 /// The oldest Node that Gemini CLI asks for.
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const REMEDY: &str = "install Node 20 or newer from https://nodejs.org";
 
 /// Whether it is there and new enough.
-pub(super) async fn check(patient: &Patient<'_>, found: &Found) -> Check {
+pub(super) async fn check(patient: &DoctorTarget<'_>, found: &FoundProgram) -> Check {
     let needs = needs_node(&found.path);
     // A launcher may bring its own.
     let state = if needs {
@@ -43,7 +43,7 @@ pub(super) async fn check(patient: &Patient<'_>, found: &Found) -> Check {
         Ok(answer) => answer,
         Err(error) => return check(state, format!("`{path} --version`: {error}")).remedy(REMEDY),
     };
-    match Version::parse(String::from_utf8_lossy(&answer.stdout).trim()) {
+    match AgentVersion::parse(String::from_utf8_lossy(&answer.stdout).trim()) {
         None => {
             let message = format!("`{path} --version` prints no version");
             check(CheckState::Warning, message).took(answer.took)

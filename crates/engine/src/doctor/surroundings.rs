@@ -6,7 +6,7 @@ use lapidary_gemini::trust::{Trust, TrustDoubt};
 use lapidary_gemini::{GeminiHome, UpstreamReaction, Vars};
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
-use super::Patient;
+use super::DoctorTarget;
 use crate::gemini_cli;
 
 /// Nobody's home: nothing of Gemini CLI's can be looked at.
@@ -17,7 +17,7 @@ pub(super) fn homeless() -> Check {
 }
 
 /// Whether a run may work in the directory.
-pub(super) fn trust(patient: &Patient<'_>, trust: &Trust, asks: bool) -> Check {
+pub(super) fn trust(patient: &DoctorTarget<'_>, trust: &Trust, asks: bool) -> Check {
     let check = |state, message: String| Check::new(CheckName::Trust, state, message);
     let directory = patient.directory.display();
     let config = patient.config.as_ref().ok();
@@ -52,7 +52,7 @@ pub(super) fn trust(patient: &Patient<'_>, trust: &Trust, asks: bool) -> Check {
 
 /// Whether somebody is signed in, as far as that can be told without asking anybody.
 pub(super) fn auth(
-    patient: &Patient<'_>,
+    patient: &DoctorTarget<'_>,
     home: &GeminiHome,
     settings: &Settings,
     trust: &Trust,
@@ -107,7 +107,7 @@ pub(super) fn settings(settings: &Settings) -> Vec<Check> {
 }
 
 /// Whether our own configuration can be used.
-pub(super) fn config(patient: &Patient<'_>) -> Vec<Check> {
+pub(super) fn config(patient: &DoctorTarget<'_>) -> Vec<Check> {
     let check = |state, message: String| Check::new(CheckName::Config, state, message);
     match patient.config {
         Err(error) => {

@@ -6,9 +6,9 @@ use super::problem::LaunchError;
 
 /// A list of arguments that grows.
 #[derive(Debug, Default)]
-pub(super) struct Arguments(Vec<OsString>);
+pub(super) struct ArgumentList(Vec<OsString>);
 
-impl Arguments {
+impl ArgumentList {
     pub(super) fn flag(&mut self, flag: &str) {
         self.0.push(flag.into());
     }

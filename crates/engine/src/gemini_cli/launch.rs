@@ -3,26 +3,26 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::arguments::Arguments;
-use super::extra::Extra;
+use super::arguments::ArgumentList;
+use super::extra_arguments::ExtraArguments;
 use super::problem::LaunchError;
-use super::prompt::{self, Carried, Prompt};
+use super::prompt::{self, PromptRoute, PromptText};
 use super::{ACP, OLD_ACP, PLAN, RESUME, STREAM_JSON, has};
 use crate::config::{ApprovalMode, Config, PermissionMode, TransportChoice};
-use crate::detect::Version;
+use crate::detect::AgentVersion;
 
 /// Set, the CLI is one process instead of two.
 const NO_RELAUNCH: &str = "GEMINI_CLI_NO_RELAUNCH";
 
 /// A run that is asked for.
 #[derive(Debug, Clone)]
-pub struct Launch<'a> {
+pub struct GeminiLaunch<'a> {
     /// How.
     pub config: &'a Config,
     /// Where the caller is: relative paths count from here. An absolute path.
     pub dir: &'a Path,
     /// What to do.
-    pub prompt: Prompt,
+    pub prompt: PromptText,
     /// The session to continue: `latest`, a number or an id.
     pub resume: Option<&'a str>,
     /// The id that a new session gets.
@@ -30,12 +30,12 @@ pub struct Launch<'a> {
     /// Arguments of the user's own, passed on behind ours.
     pub extra_args: &'a [OsString],
     /// The agent's version; one that is not known counts as current.
-    pub version: Option<&'a Version>,
+    pub version: Option<&'a AgentVersion>,
 }
 
 /// What is started, program aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Invocation {
+pub struct GeminiInvocation {
     /// The arguments.
     pub args: Vec<OsString>,
     /// Variables to add to the environment.
@@ -43,16 +43,16 @@ pub struct Invocation {
     /// Where it runs.
     pub dir: PathBuf,
     /// What it reads.
-    pub stdin: Stdin,
+    pub stdin: StdinContent,
     /// What it will write.
-    pub transport: Transport,
+    pub transport: OutputTransport,
     /// What the user should know: where we do something else than was asked for.
     pub notices: Vec<String>,
 }
 
 /// What is started of an agent that is spoken to, program aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spoken {
+pub struct AcpInvocation {
     /// The arguments.
     pub args: Vec<OsString>,
     /// Variables to add to the environment.
@@ -62,7 +62,7 @@ pub struct Spoken {
 /// What the agent reads from its standard input. It waits half a second for the first byte and then takes it for empty, so the
 /// text should be there when it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stdin {
+pub enum StdinContent {
     /// Nothing, and at once.
     Empty,
     /// This text.
@@ -71,7 +71,7 @@ pub enum Stdin {
 
 /// What the agent writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
+pub enum OutputTransport {
     /// A line of JSON for each thing that happens.
     StreamJson,
     /// One JSON document at the end.
@@ -81,11 +81,11 @@ pub enum Transport {
 /// What is to be done next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub enum Delivery {
+pub enum PromptDelivery {
     /// Start it.
-    Ready(Invocation),
+    Ready(GeminiInvocation),
     /// The prompt is longer than the agent reads from its input: write `text` to a file in the workspace and [`prepare`] again
-    /// with [`Prompt::File`].
+    /// with [`PromptText::File`].
     NeedsFile {
         /// The prompt.
         text: String,
@@ -116,25 +116,27 @@ pub enum Delivery {
 /// assert_eq!(run.stdin, Stdin::Text("fix the tests".to_owned()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn prepare(launch: &Launch<'_>) -> Result<Delivery, LaunchError> {
-    let extra = Extra::read(launch.extra_args)?;
+pub fn prepare(launch: &GeminiLaunch<'_>) -> Result<PromptDelivery, LaunchError> {
+    let extra = ExtraArguments::read(launch.extra_args)?;
     let mut notices = Vec::new();
     let transport = transport(launch, &mut notices)?;
-    let mut args = Arguments::default();
+    let mut args = ArgumentList::default();
     args.pair("-o", transport.as_str());
     permission(launch, &extra, &mut args, &mut notices);
     options(launch, &extra, &mut args)?;
     session(launch, &mut args)?;
     let stdin = match prompt::carry(launch, &mut notices)? {
-        Carried::Stdin(text) => Stdin::Text(text),
-        Carried::Argument { text, stdin } => {
+        PromptRoute::Stdin(text) => StdinContent::Text(text),
+        PromptRoute::Argument { text, stdin } => {
             args.value("prompt", "-p", "--prompt", &text)?;
-            stdin.map_or(Stdin::Empty, Stdin::Text)
+            stdin.map_or(StdinContent::Empty, StdinContent::Text)
         }
-        Carried::TooLong { text, notice } => return Ok(Delivery::NeedsFile { text, notice }),
+        PromptRoute::TooLong { text, notice } => {
+            return Ok(PromptDelivery::NeedsFile { text, notice });
+        }
     };
     args.extend(launch.extra_args);
-    Ok(Delivery::Ready(Invocation {
+    Ok(PromptDelivery::Ready(GeminiInvocation {
         args: args.into_vec(),
         env: environment(launch.config),
         dir: launch.config.working_dir_in(launch.dir),
@@ -145,8 +147,8 @@ pub fn prepare(launch: &Launch<'_>) -> Result<Delivery, LaunchError> {
 }
 
 /// Prepares an agent that is spoken to: its arguments, without prompt, session and mode, of which it is told.
-pub fn prepare_acp(launch: &Launch<'_>) -> Result<Spoken, LaunchError> {
-    let extra = Extra::read(launch.extra_args)?;
+pub fn prepare_acp(launch: &GeminiLaunch<'_>) -> Result<AcpInvocation, LaunchError> {
+    let extra = ExtraArguments::read(launch.extra_args)?;
     if let Some(version) = launch.version.filter(|version| !version.has(OLD_ACP)) {
         return Err(LaunchError::TooOld {
             version: version.clone(),
@@ -154,7 +156,7 @@ pub fn prepare_acp(launch: &Launch<'_>) -> Result<Spoken, LaunchError> {
             since: "0.24",
         });
     }
-    let mut args = Arguments::default();
+    let mut args = ArgumentList::default();
     args.flag(if has(launch.version, ACP) {
         "--acp"
     } else {
@@ -162,16 +164,16 @@ pub fn prepare_acp(launch: &Launch<'_>) -> Result<Spoken, LaunchError> {
     });
     options(launch, &extra, &mut args)?;
     args.extend(launch.extra_args);
-    Ok(Spoken {
+    Ok(AcpInvocation {
         args: args.into_vec(),
         env: environment(launch.config),
     })
 }
 
 /// Prepares the agent's own screen, which asks for everything itself. What was not configured is left to its settings.
-pub fn prepare_screen(launch: &Launch<'_>) -> Result<Spoken, LaunchError> {
-    let extra = Extra::read(launch.extra_args)?;
-    let mut args = Arguments::default();
+pub fn prepare_screen(launch: &GeminiLaunch<'_>) -> Result<AcpInvocation, LaunchError> {
+    let extra = ExtraArguments::read(launch.extra_args)?;
+    let mut args = ArgumentList::default();
     if launch.config.permission_mode.is_some() {
         permission(launch, &extra, &mut args, &mut Vec::new());
     }
@@ -181,13 +183,13 @@ pub fn prepare_screen(launch: &Launch<'_>) -> Result<Spoken, LaunchError> {
     let mut env = environment(launch.config);
     // It starts itself again when some settings change.
     env.retain(|(name, _)| name != NO_RELAUNCH);
-    Ok(Spoken {
+    Ok(AcpInvocation {
         args: args.into_vec(),
         env,
     })
 }
 
-impl Transport {
+impl OutputTransport {
     fn as_str(self) -> &'static str {
         match self {
             Self::StreamJson => "stream-json",
@@ -196,16 +198,19 @@ impl Transport {
     }
 }
 
-fn transport(launch: &Launch<'_>, notices: &mut Vec<String>) -> Result<Transport, LaunchError> {
+fn transport(
+    launch: &GeminiLaunch<'_>,
+    notices: &mut Vec<String>,
+) -> Result<OutputTransport, LaunchError> {
     let old = launch.version.filter(|version| !version.has(STREAM_JSON));
     match (launch.config.transport.unwrap_or_default(), old) {
-        (TransportChoice::Json, _) => Ok(Transport::Json),
-        (_, None) => Ok(Transport::StreamJson),
+        (TransportChoice::Json, _) => Ok(OutputTransport::Json),
+        (_, None) => Ok(OutputTransport::StreamJson),
         (TransportChoice::Auto | TransportChoice::Acp, Some(version)) => {
             notices.push(format!(
                 "Gemini CLI {version} has no stream-json, which came with 0.11: there is one answer at the end, and no tool calls"
             ));
-            Ok(Transport::Json)
+            Ok(OutputTransport::Json)
         }
         (TransportChoice::StreamJson, Some(version)) => Err(LaunchError::TooOld {
             version: version.clone(),
@@ -216,7 +221,12 @@ fn transport(launch: &Launch<'_>, notices: &mut Vec<String>) -> Result<Transport
 }
 
 /// Exactly one flag: the CLI refuses two. One that the user passes on counts.
-fn permission(launch: &Launch<'_>, extra: &Extra, args: &mut Arguments, notices: &mut Vec<String>) {
+fn permission(
+    launch: &GeminiLaunch<'_>,
+    extra: &ExtraArguments,
+    args: &mut ArgumentList,
+    notices: &mut Vec<String>,
+) {
     if extra.permission {
         if launch.config.permission_mode.is_some() {
             notices.push(
@@ -226,23 +236,28 @@ fn permission(launch: &Launch<'_>, extra: &Extra, args: &mut Arguments, notices:
         }
         return;
     }
-    let mode = match launch.config.permission_mode_or_default() {
-        PermissionMode::Plan if !has(launch.version, PLAN) => {
-            notices.push(format!(
+    let mode =
+        match launch.config.permission_mode_or_default() {
+            PermissionMode::Plan if !has(launch.version, PLAN) => {
+                notices.push(format!(
                 "Gemini CLI {} has no plan mode, which came with 0.26: it runs in the default mode",
-                launch.version.map(Version::to_string).unwrap_or_default()
+                launch.version.map(AgentVersion::to_string).unwrap_or_default()
             ));
-            PermissionMode::Default
-        }
-        mode => mode,
-    };
+                PermissionMode::Default
+            }
+            mode => mode,
+        };
     match ApprovalMode::from(mode) {
         ApprovalMode::Yolo => args.flag("--yolo"),
         mode => args.pair("--approval-mode", mode.as_str()),
     }
 }
 
-fn options(launch: &Launch<'_>, extra: &Extra, args: &mut Arguments) -> Result<(), LaunchError> {
+fn options(
+    launch: &GeminiLaunch<'_>,
+    extra: &ExtraArguments,
+    args: &mut ArgumentList,
+) -> Result<(), LaunchError> {
     let config = launch.config;
     if let (Some(model), false) = (&config.model, extra.model) {
         args.value("model", "-m", "--model", model)?;
@@ -260,7 +275,7 @@ fn options(launch: &Launch<'_>, extra: &Extra, args: &mut Arguments) -> Result<(
     Ok(())
 }
 
-fn session(launch: &Launch<'_>, args: &mut Arguments) -> Result<(), LaunchError> {
+fn session(launch: &GeminiLaunch<'_>, args: &mut ArgumentList) -> Result<(), LaunchError> {
     match (launch.resume, launch.session_id) {
         (Some(_), Some(_)) => Err(LaunchError::ResumeAndSessionId),
         (Some(session), None) => match launch.version.filter(|version| !version.has(RESUME)) {

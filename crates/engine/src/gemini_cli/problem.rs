@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::prompt::STDIN_LIMIT;
-use crate::detect::Version;
+use crate::detect::AgentVersion;
 
 /// Why a run cannot be started as asked.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum LaunchError {
     #[error("Gemini CLI {version} has no {what}: it came with {since}")]
     TooOld {
         /// The version that is installed.
-        version: Version,
+        version: AgentVersion,
         /// What was asked for.
         what: &'static str,
         /// The version that brought it.

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::launch::Launch;
+use super::launch::GeminiLaunch;
 use super::problem::LaunchError;
 
 /// How many bytes the CLI reads from its stdin. It drops the rest with a mere warning.
@@ -16,7 +16,7 @@ const ARGUMENT_LIMIT: usize = 16 * 1024;
 
 /// What the agent is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Prompt {
+pub enum PromptText {
     /// This text.
     Text(String),
     /// What is written in this file, which the agent reads itself. A relative path counts from where the caller is.
@@ -25,7 +25,7 @@ pub enum Prompt {
 
 /// The way that a prompt takes.
 #[derive(Debug)]
-pub(super) enum Carried {
+pub(super) enum PromptRoute {
     /// By stdin.
     Stdin(String),
     /// As the text of `-p`, behind what comes by stdin.
@@ -35,16 +35,16 @@ pub(super) enum Carried {
 }
 
 pub(super) fn carry(
-    launch: &Launch<'_>,
+    launch: &GeminiLaunch<'_>,
     notices: &mut Vec<String>,
-) -> Result<Carried, LaunchError> {
+) -> Result<PromptRoute, LaunchError> {
     let system = launch.config.system_prompt.as_deref();
     if let Some(size) = system.map(str::len).filter(|size| *size > STDIN_LIMIT) {
         return Err(LaunchError::SystemPromptTooLong { size });
     }
     match &launch.prompt {
-        Prompt::Text(text) => by_stdin(system, text),
-        Prompt::File(path) => {
+        PromptText::Text(text) => by_stdin(system, text),
+        PromptText::File(path) => {
             let path = launch.dir.join(path);
             check_file(&path)?;
             notices.extend(out_of_reach(launch, &path));
@@ -53,13 +53,13 @@ pub(super) fn carry(
     }
 }
 
-fn by_stdin(system: Option<&str>, text: &str) -> Result<Carried, LaunchError> {
+fn by_stdin(system: Option<&str>, text: &str) -> Result<PromptRoute, LaunchError> {
     if text.trim().is_empty() {
         return Err(LaunchError::EmptyPrompt);
     }
     let whole = behind(system, text);
     if whole.len() <= STDIN_LIMIT {
-        return Ok(Carried::Stdin(whole));
+        return Ok(PromptRoute::Stdin(whole));
     }
     let notice = format!(
         "the prompt has {} bytes, more than the {STDIN_LIMIT} that Gemini CLI reads: it is passed as a file, which the agent \
@@ -67,22 +67,22 @@ fn by_stdin(system: Option<&str>, text: &str) -> Result<Carried, LaunchError> {
         whole.len()
     );
     let text = text.to_owned();
-    Ok(Carried::TooLong { text, notice })
+    Ok(PromptRoute::TooLong { text, notice })
 }
 
 /// A system prompt that is too long for an argument comes by stdin, which the CLI puts in front of the argument.
-fn by_file(system: Option<&str>, path: &Path) -> Result<Carried, LaunchError> {
+fn by_file(system: Option<&str>, path: &Path) -> Result<PromptRoute, LaunchError> {
     let Some(name) = path.to_str() else {
         return Err(unusable(path, "its name is not UTF-8"));
     };
     let order = format!("Process the prompt in {name}");
     let text = behind(system, &order);
     Ok(match system {
-        Some(system) if text.len() > ARGUMENT_LIMIT => Carried::Argument {
+        Some(system) if text.len() > ARGUMENT_LIMIT => PromptRoute::Argument {
             text: order,
             stdin: Some(system.to_owned()),
         },
-        _ => Carried::Argument { text, stdin: None },
+        _ => PromptRoute::Argument { text, stdin: None },
     })
 }
 
@@ -118,7 +118,7 @@ fn unusable(path: &Path, reason: &str) -> LaunchError {
 }
 
 /// The agent's own tool reads the file, and refuses what lies outside its workspace.
-fn out_of_reach(launch: &Launch<'_>, path: &Path) -> Option<String> {
+fn out_of_reach(launch: &GeminiLaunch<'_>, path: &Path) -> Option<String> {
     let workspace = launch.config.working_dir_in(launch.dir);
     let included = launch.config.include_directories.iter().flatten();
     let included = included.map(|dir| launch.dir.join(dir));

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_normalize::gemini::session_log::{TurnInLog, entry, turn_entry};
-use lapidary_sessions::Store;
+use lapidary_sessions::SessionStore;
 use lapidary_wire::gemini::session::{MessagePart, MessageRecord};
 use lapidary_wire::lines::{LineBuffer, RawLine};
 use tokio::time::{Instant, sleep};
@@ -49,7 +49,7 @@ const EAGER_LOOKS: u32 = 8;
 #[derive(Debug, Clone)]
 pub struct LogPlace {
     /// The sessions of the home that the agent sees.
-    pub store: Store,
+    pub store: SessionStore,
     /// Where the agent works, unless a session says otherwise.
     pub directory: PathBuf,
 }
@@ -70,7 +70,7 @@ pub(crate) struct SessionLogs {
 
 /// What became of a call.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum CallRecord {
     /// Its entry, for the recording and the normaliser.
     Entry(String),
     /// The log does not have it, or not in time.
@@ -100,7 +100,7 @@ impl SessionLogs {
 
     /// Whether a call that has ended is worth a look. Gemini CLI begins the log before the first call: an agent that has none after
     /// a few calls writes none, and its later calls look ever more seldom.
-    pub(crate) fn is_worth_a_look(&mut self, session: &str) -> bool {
+    pub(crate) fn count_look(&mut self, session: &str) -> bool {
         if self.logs.contains_key(session) {
             return true;
         }
@@ -117,29 +117,29 @@ impl SessionLogs {
     }
 
     /// The entry of a call that has just ended. Waits for the log if it is late.
-    pub(crate) async fn call(&mut self, session: &str, id: &str) -> Found {
+    pub(crate) async fn call(&mut self, session: &str, id: &str) -> CallRecord {
         if self.used > MOST_BYTES {
-            return Found::Missing;
+            return CallRecord::Missing;
         }
         let began = Instant::now();
         loop {
             let Some(log) = self.log(session) else {
-                return Found::NoLog;
+                return CallRecord::NoLog;
             };
             log.look();
             if let Some((call, response)) = log.calls.remove(id) {
                 log.bytes = log.bytes.saturating_sub(call.len());
                 self.used += call.len();
                 let call = Token::parse(&call).map(|call| entry(session, call, response));
-                return call.map_or(Found::Missing, Found::Entry);
+                return call.map_or(CallRecord::Missing, CallRecord::Entry);
             }
             // Before the prompt is recorded no model was asked: the CLI itself reads files that the prompt names, and logs none of it.
             if log.prompts == 0 {
-                return Found::NotLogged;
+                return CallRecord::NotLogged;
             }
             if began.elapsed() >= self.patience {
                 self.patience = self.patience.min(IMPATIENCE);
-                return Found::Missing;
+                return CallRecord::Missing;
             }
             self.wait().await;
         }
@@ -449,7 +449,7 @@ mod tests {
             let home = self.root.path().join("home");
             let home = GeminiHome::from_vars(lapidary_gemini::Vars::new(&vars), Some(&home));
             SessionLogs::new(LogPlace {
-                store: Store::new(home.unwrap()),
+                store: SessionStore::new(home.unwrap()),
                 directory: self.project(),
             })
         }
@@ -481,52 +481,52 @@ mod tests {
             world.write(rest);
         };
         let (found, ()) = tokio::join!(logs.call(ID, "c-1"), writing);
-        let Found::Entry(entry) = found else {
+        let CallRecord::Entry(entry) = found else {
             panic!("{found:?}");
         };
         assert!(entry.contains("\"toolCall\":{\"id\":\"c-1\""), "{entry}");
         // The record is written again with the next call.
         world.write(&call("c-1"));
-        assert_eq!(logs.call(ID, "c-1").await, Found::Missing);
+        assert_eq!(logs.call(ID, "c-1").await, CallRecord::Missing);
         // The next one is waited for less.
         assert_eq!(logs.patience, IMPATIENCE);
-        assert_eq!(logs.call(ID, "c-2").await, Found::Missing);
+        assert_eq!(logs.call(ID, "c-2").await, CallRecord::Missing);
     }
 
     #[tokio::test]
     async fn only_a_regular_file_of_this_session_is_read() {
         let world = World::new();
         let mut logs = world.logs();
-        assert_eq!(logs.call(ID, "c").await, Found::NoLog);
-        assert_eq!(logs.call("../../x", "c").await, Found::NoLog);
+        assert_eq!(logs.call(ID, "c").await, CallRecord::NoLog);
+        assert_eq!(logs.call("../../x", "c").await, CallRecord::NoLog);
         // Of another session with the same beginning.
         world.write(&header("12345678-other"));
         world.write(&call("c"));
-        assert_eq!(logs.call(ID, "c").await, Found::NoLog);
+        assert_eq!(logs.call(ID, "c").await, CallRecord::NoLog);
         // Behind a link.
         let elsewhere = world.root.path().join("elsewhere.jsonl");
         fs::rename(world.log(), &elsewhere).unwrap();
         fs::write(&elsewhere, header(ID) + PROMPT + &call("c")).unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(&elsewhere, world.log()).unwrap();
-        assert_eq!(logs.call(ID, "c").await, Found::NoLog);
+        assert_eq!(logs.call(ID, "c").await, CallRecord::NoLog);
         fs::remove_file(world.log()).unwrap();
         fs::rename(&elsewhere, world.log()).unwrap();
-        assert!(matches!(logs.call(ID, "c").await, Found::Entry(_)));
+        assert!(matches!(logs.call(ID, "c").await, CallRecord::Entry(_)));
     }
 
     #[tokio::test]
     async fn an_absent_log_is_looked_for_ever_more_seldom_and_found_when_it_is_there() {
         let world = World::new();
         let mut logs = world.logs();
-        let looks: Vec<_> = (1..=2_000).filter(|_| logs.is_worth_a_look(ID)).collect();
+        let looks: Vec<_> = (1..=2_000).filter(|_| logs.count_look(ID)).collect();
         let seldom = [16, 32, 64, 128, 256, 512, 1_024];
         let expected: Vec<_> = (1..=8).chain(seldom).collect();
         assert_eq!(looks, expected);
-        assert!(logs.is_worth_a_look("another"));
+        assert!(logs.count_look("another"));
         world.write(&(header(ID) + PROMPT + &call("c-1")));
-        assert!(matches!(logs.call(ID, "c-1").await, Found::Entry(_)));
-        assert!((0..20).all(|_| logs.is_worth_a_look(ID)));
+        assert!(matches!(logs.call(ID, "c-1").await, CallRecord::Entry(_)));
+        assert!((0..20).all(|_| logs.count_look(ID)));
     }
 
     #[tokio::test]
@@ -534,7 +534,7 @@ mod tests {
         let world = World::new();
         world.write(&header(ID));
         let mut logs = world.logs();
-        assert_eq!(logs.call(ID, "read-1").await, Found::NotLogged);
+        assert_eq!(logs.call(ID, "read-1").await, CallRecord::NotLogged);
         assert_eq!(logs.waits, 0);
     }
 

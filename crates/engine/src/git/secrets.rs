@@ -14,7 +14,7 @@ const MASK: &str = "***";
 /// assert_eq!(shown("ssh://git@example.org/x.git"), "ssh://git@example.org/x.git");
 /// ```
 pub fn shown(url: &str) -> String {
-    let parts = Parts::of(url);
+    let parts = AddressParts::parse(url);
     let mask = if parts.userinfo.is_empty() { "" } else { MASK };
     let mut shown = format!("{}{mask}{}", parts.before, parts.behind);
     for (at, value) in parts.values().into_iter().enumerate() {
@@ -38,7 +38,7 @@ pub(super) fn cleaned(said: &str, url: &str) -> String {
 
 /// All by which somebody could sign in, the longest first.
 fn secrets(url: &str) -> Vec<String> {
-    let parts = Parts::of(url);
+    let parts = AddressParts::parse(url);
     let mut secrets = vec![parts.userinfo];
     if let Some((_, password)) = parts.userinfo.split_once(':') {
         secrets.push(password);
@@ -61,7 +61,7 @@ fn secrets(url: &str) -> Vec<String> {
 const SHORTEST: usize = 4;
 
 /// An address, taken apart.
-struct Parts<'a> {
+struct AddressParts<'a> {
     /// What is before the sign-in.
     before: &'a str,
     /// The sign-in, or nothing if there is none, or nothing secret in it.
@@ -72,8 +72,8 @@ struct Parts<'a> {
     query: Option<&'a str>,
 }
 
-impl<'a> Parts<'a> {
-    fn of(url: &'a str) -> Self {
+impl<'a> AddressParts<'a> {
+    fn parse(url: &'a str) -> Self {
         let Some(start) = beginning(url) else {
             // A path.
             return Self {

@@ -10,11 +10,11 @@ use lapidary_normalize::{AgentSetup, TurnLimit};
 use lapidary_vocab::event::Provider;
 use serde_json::Value;
 
-use super::{Agent, Job};
+use super::{Job, JobAgent};
 use crate::gemini_cli;
 
 /// The settings that count for a job.
-struct Counting {
+struct CountedSettings {
     home: GeminiHome,
     settings: Settings,
     workspace: WorkspaceTrust,
@@ -62,11 +62,11 @@ impl Job {
         Some(value).filter(|value| !value.trim().is_empty())
     }
 
-    fn counting(&self) -> Option<Counting> {
+    fn counting(&self) -> Option<CountedSettings> {
         let is_gemini = match &self.agent {
-            Agent::Gemini => true,
-            Agent::Acp(agent) => agent.provider == Provider::Gemini,
-            Agent::Standin { .. } | Agent::InProcess(_) => false,
+            JobAgent::Gemini => true,
+            JobAgent::Acp(agent) => agent.provider == Provider::Gemini,
+            JobAgent::Standin { .. } | JobAgent::InProcess(_) => false,
         };
         let environment = self.environment_of_agent();
         let vars = Vars::new(&environment.vars);
@@ -77,7 +77,7 @@ impl Job {
             Some(true) => WorkspaceTrust::Counts,
             _ => Trust::for_folder(&directory, &home, vars).workspace(),
         };
-        Some(Counting {
+        Some(CountedSettings {
             settings: Settings::read(&home, &directory),
             home,
             workspace,
@@ -85,11 +85,11 @@ impl Job {
     }
 
     /// What helps if the API does not let the agent in, although something is there to sign in with.
-    fn sign_in_hint(&self, counting: &Counting) -> Option<String> {
+    fn sign_in_hint(&self, counting: &CountedSettings) -> Option<String> {
         let environment = self.environment_of_agent();
         let vars = Vars::new(&environment.vars);
         let directory = self.config.working_dir_in(&self.environment.dir);
-        let Counting {
+        let CountedSettings {
             home,
             settings,
             workspace,
@@ -116,7 +116,7 @@ impl Job {
     }
 }
 
-impl Counting {
+impl CountedSettings {
     fn get(&self, keys: &[&str]) -> Option<&Value> {
         self.settings.get(keys, self.workspace)
     }

@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 
 use lapidary_vocab::capabilities::RuleKeeping;
 
-use super::spoken::ModeChange;
+use super::acp_job::ModeFlexibility;
 use super::{Job, JobError};
 use crate::OnViolation;
 use crate::agents::own_policy::{
-    Asking, OwnPolicy, PolicyInput, config_variable, own_policy, rule_keeping,
+    AskAbility, OwnPolicy, PolicyInput, config_variable, own_policy, rule_keeping,
 };
 use crate::config::PermissionMode;
-use crate::detect::Version;
+use crate::detect::AgentVersion;
 use crate::gemini_cli;
-use crate::policy::{Effect, Policy};
+use crate::policy::{PermissionEffect, Policy};
 use crate::process::Command;
 use crate::recording::PolicyFile;
-use crate::run::Request;
+use crate::run::RunRequest;
 
 /// Gemini CLI ignores a policy that it is given by an argument if the system has one of its own.
 const SYSTEM_POLICIES: &str = "/etc/gemini-cli/policies";
@@ -49,8 +49,8 @@ impl Job {
     pub(super) fn give_policy(
         &self,
         policy: &Policy,
-        asking: Asking,
-        version: Option<&Version>,
+        asking: AskAbility,
+        version: Option<&AgentVersion>,
     ) -> Result<GivenPolicy, JobError> {
         let provider = self.agent.provider();
         let family = provider.as_str();
@@ -99,14 +99,14 @@ impl Job {
     /// Gives Gemini CLI without ACP its policy: it cannot ask, and denies what is not allowed.
     pub(super) fn deny_by_policy(
         &self,
-        request: &mut Request,
-        version: Option<&Version>,
+        request: &mut RunRequest,
+        version: Option<&AgentVersion>,
     ) -> Result<(), JobError> {
         request.policy = self.headless_policy();
         let Some(policy) = &request.policy else {
             return Ok(());
         };
-        let given = self.give_policy(policy, Asking::Impossible, version)?;
+        let given = self.give_policy(policy, AskAbility::Impossible, version)?;
         given.tell(&mut request.command);
         request.notices.extend(given.own.notices);
         request.policy_file = given.file;
@@ -120,18 +120,22 @@ impl Job {
         &self,
         policy: &Policy,
         family: &str,
-        obstacle: &Obstacle,
+        obstacle: &PolicyObstacle,
     ) -> Result<GivenPolicy, JobError> {
         let mut given = GivenPolicy::default();
-        if !policy.rules().iter().any(|rule| rule.then != Effect::Allow) {
+        if !policy
+            .rules()
+            .iter()
+            .any(|rule| rule.then != PermissionEffect::Allow)
+        {
             return Ok(given);
         }
         match obstacle {
-            Obstacle::Known(why) => {
+            PolicyObstacle::Known(why) => {
                 let notice = self.unkept(family, why.clone())?;
                 given.own.notices.push(notice);
             }
-            Obstacle::Unknown => given.own.notices.push(
+            PolicyObstacle::Unknown => given.own.notices.push(
                 "this agent is not told of the rules: a call that it does not ask about is seen only once it runs, and stops the run"
                     .to_owned(),
             ),
@@ -185,38 +189,40 @@ impl Job {
 }
 
 /// The policy by which an agent is told. A program that gives orders may change the mode later.
-pub(super) fn told_policy(policy: &Policy, mode: ModeChange) -> Policy {
+pub(super) fn told_policy(policy: &Policy, mode: ModeFlexibility) -> Policy {
     let mut told = policy.clone();
     let is_open = told.mode() == PermissionMode::BypassPermissions;
-    if mode == ModeChange::Possible && is_open {
+    if mode == ModeFlexibility::Possible && is_open {
         told.set_mode(PermissionMode::Default);
     }
     told
 }
 
 /// Why an agent cannot be told.
-enum Obstacle {
+enum PolicyObstacle {
     /// It is known, and has no way.
     Known(String),
     /// It is not known.
     Unknown,
 }
 
-fn obstacle(family: &str, version: Option<&Version>) -> Option<Obstacle> {
+fn obstacle(family: &str, version: Option<&AgentVersion>) -> Option<PolicyObstacle> {
     if rule_keeping(family, None) == RuleKeeping::Watched {
-        return Some(Obstacle::Unknown);
+        return Some(PolicyObstacle::Unknown);
     }
     if family != gemini_cli::NAME {
         return None;
     }
     match version {
-        None => Some(Obstacle::Unknown),
-        Some(version) if !version.has(gemini_cli::OWN_POLICY) => Some(Obstacle::Known(format!(
-            "versions before 0.61 are not known to keep to an `--admin-policy`, and this is {version}"
-        ))),
-        Some(_) if has_system_policies() => {
-            Some(Obstacle::Known(format!("`{SYSTEM_POLICIES}` outweighs it")))
+        None => Some(PolicyObstacle::Unknown),
+        Some(version) if !version.has(gemini_cli::OWN_POLICY) => {
+            Some(PolicyObstacle::Known(format!(
+                "versions before 0.61 are not known to keep to an `--admin-policy`, and this is {version}"
+            )))
         }
+        Some(_) if has_system_policies() => Some(PolicyObstacle::Known(format!(
+            "`{SYSTEM_POLICIES}` outweighs it"
+        ))),
         Some(_) => None,
     }
 }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use lapidary_vocab::event::Provider;
 
-use super::{Agent, Job};
-use crate::Watch;
+use super::{Job, JobAgent};
+use crate::PermissionWatch;
 use crate::config::PermissionMode;
-use crate::detect::Environment;
+use crate::detect::SearchEnvironment;
 use crate::gemini_cli;
 use crate::policy::Policy;
 
@@ -35,10 +35,10 @@ const MOVED: &[(&str, &str, &str)] = &[
 
 impl Job {
     /// How calls without permission are found.
-    pub(super) fn watch(&self) -> Watch {
+    pub(super) fn watch(&self) -> PermissionWatch {
         let provider = self.agent.provider();
         let family = provider.as_str();
-        Watch {
+        PermissionWatch {
             on_violation: self.config.on_violation.unwrap_or_default(),
             is_gemini: provider == Provider::Gemini,
             is_told: false,
@@ -50,7 +50,7 @@ impl Job {
     /// What Gemini CLI may do where it never asks. Arguments of the user's own that choose the mode or allow tools are the user's word:
     /// then only rules count.
     pub(super) fn headless_policy(&self) -> Option<Policy> {
-        if self.agent != Agent::Gemini {
+        if self.agent != JobAgent::Gemini {
             return None;
         }
         let directory = self.config.working_dir_in(&self.environment.dir);
@@ -63,7 +63,7 @@ impl Job {
 }
 
 /// The directories of an agent's own state, which it may read without asking.
-pub fn state_directories(family: &str, environment: &Environment) -> Vec<PathBuf> {
+pub fn state_directories(family: &str, environment: &SearchEnvironment) -> Vec<PathBuf> {
     own_directories(family, environment, |row| row.1)
 }
 
@@ -76,7 +76,7 @@ type OwnRow = (
 
 fn own_directories(
     family: &str,
-    environment: &Environment,
+    environment: &SearchEnvironment,
     pick: impl Fn(&OwnRow) -> &'static [&'static str],
 ) -> Vec<PathBuf> {
     let names = OWN.iter().filter(|row| row.0 == family).flat_map(pick);

@@ -8,9 +8,9 @@ use lapidary_normalize::{ProcessEnd, StopCause};
 use lapidary_sessions::SelectError;
 use lapidary_vocab::Cause;
 
-use crate::agents::{AcpAdapter, Known};
+use crate::agents::{AcpAdapter, AgentSpec};
 use crate::confine::ConfineError;
-use crate::detect::{How, NotFound, Refusal, Tried};
+use crate::detect::{NotFound, PlaceRefusal, RejectedPlace, SearchReason};
 use crate::gemini_cli::{self, LaunchError};
 use crate::recording::RecordError;
 
@@ -196,8 +196,8 @@ impl JobError {
         let Self::NotFound(NotFound { tried }) = self else {
             return Vec::new();
         };
-        let is_worth_a_word = |tried: &&Tried| {
-            tried.refused != Refusal::Missing || matches!(tried.how, How::Variable(_))
+        let is_worth_a_word = |tried: &&RejectedPlace| {
+            tried.refused != PlaceRefusal::Missing || matches!(tried.how, SearchReason::Variable(_))
         };
         let named = tried.iter().filter(is_worth_a_word);
         let named = named.map(|tried| format!("`{}`: {}", tried.path.display(), tried.refused));
@@ -222,7 +222,7 @@ impl JobError {
                 let install = install.map(|install| format!("install it with {install}"));
                 let usual = "check PATH, or give the full path (shell aliases do not work)";
                 let hint = install.unwrap_or_else(|| usual.to_owned());
-                let can_install = Known::named(agent).is_some_and(|it| it.adapter.is_some());
+                let can_install = AgentSpec::named(agent).is_some_and(|it| it.adapter.is_some());
                 let ours = format!("{hint}, or run `lapidary doctor --agent {agent} --install`");
                 Some(if can_install { ours } else { hint })
             }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// Something that is to be done.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
+pub enum AppliedEffect {
     /// Everything ends here, for this reason.
     Stop(String),
     /// What was about to happen does not, or what has happened is not told on, for this reason.
@@ -33,10 +33,10 @@ pub enum Effect {
 }
 
 /// What is to be done about what the hooks of an event said together, in this order.
-pub fn effects(event: HookEvent, output: &HookOutput) -> Vec<Effect> {
+pub fn effects(event: HookEvent, output: &HookOutput) -> Vec<AppliedEffect> {
     let mut effects: Vec<_> = output
         .system_message()
-        .map(Effect::Tell)
+        .map(AppliedEffect::Tell)
         .into_iter()
         .collect();
     match event {
@@ -48,7 +48,7 @@ pub fn effects(event: HookEvent, output: &HookOutput) -> Vec<Effect> {
         HookEvent::BeforeModel => effects.extend(before_model(output)),
         HookEvent::AfterModel => effects.extend(after_model(output)),
         HookEvent::BeforeToolSelection => {
-            effects.extend(said(output, "toolConfig").map(Effect::SelectTools));
+            effects.extend(said(output, "toolConfig").map(AppliedEffect::SelectTools));
         }
         HookEvent::SessionEnd | HookEvent::PreCompress | HookEvent::Notification => {}
     }
@@ -56,62 +56,72 @@ pub fn effects(event: HookEvent, output: &HookOutput) -> Vec<Effect> {
 }
 
 /// Stopping comes before blocking.
-fn objection(output: &HookOutput) -> Option<Effect> {
+fn objection(output: &HookOutput) -> Option<AppliedEffect> {
     let reason = || output.effective_reason();
-    let stops = output.is_stopping().then(|| Effect::Stop(reason()));
-    stops.or_else(|| output.is_blocking().then(|| Effect::Block(reason())))
+    let stops = output.is_stopping().then(|| AppliedEffect::Stop(reason()));
+    stops.or_else(|| output.is_blocking().then(|| AppliedEffect::Block(reason())))
 }
 
-fn context(output: &HookOutput) -> Option<Effect> {
+fn context(output: &HookOutput) -> Option<AppliedEffect> {
     let context = output.additional_context();
-    context.filter(|it| !it.is_empty()).map(Effect::AddContext)
+    context
+        .filter(|it| !it.is_empty())
+        .map(AppliedEffect::AddContext)
 }
 
-fn before_tool(output: &HookOutput) -> Vec<Effect> {
+fn before_tool(output: &HookOutput) -> Vec<AppliedEffect> {
     if let Some(objection) = objection(output) {
         return vec![objection];
     }
     let asks = output.is_asking();
-    let ask = asks.then(|| Effect::Ask(output.question()));
-    let input = output.tool_input().cloned().map(Effect::ReplaceToolInput);
+    let ask = asks.then(|| AppliedEffect::Ask(output.question()));
+    let input = output
+        .tool_input()
+        .cloned()
+        .map(AppliedEffect::ReplaceToolInput);
     ask.into_iter().chain(input).collect()
 }
 
-fn after_tool(output: &HookOutput) -> Vec<Effect> {
+fn after_tool(output: &HookOutput) -> Vec<AppliedEffect> {
     if let Some(objection) = objection(output) {
         return vec![objection];
     }
     let another = output.tail_tool_call().cloned();
-    let another = another.map(Effect::RunAnotherTool);
+    let another = another.map(AppliedEffect::RunAnotherTool);
     context(output).into_iter().chain(another).collect()
 }
 
 /// Blocking means that it is not done yet.
-fn after_agent(output: &HookOutput) -> Vec<Effect> {
+fn after_agent(output: &HookOutput) -> Vec<AppliedEffect> {
     let Some(objection) = objection(output) else {
         return Vec::new(); // only who stops or blocks can have anything forgotten
     };
     let objection = match objection {
-        Effect::Block(reason) => Effect::GoOn(reason),
+        AppliedEffect::Block(reason) => AppliedEffect::GoOn(reason),
         stop => stop,
     };
-    let forgets = output.clears_context().then_some(Effect::ForgetContext);
+    let forgets = output
+        .clears_context()
+        .then_some(AppliedEffect::ForgetContext);
     forgets.into_iter().chain([objection]).collect()
 }
 
-fn before_model(output: &HookOutput) -> Vec<Effect> {
-    let response = || said(output, "llm_response").map(Effect::ReplaceResponse);
+fn before_model(output: &HookOutput) -> Vec<AppliedEffect> {
+    let response = || said(output, "llm_response").map(AppliedEffect::ReplaceResponse);
     match objection(output) {
-        Some(stop @ Effect::Stop(_)) => vec![stop],
+        Some(stop @ AppliedEffect::Stop(_)) => vec![stop],
         Some(block) => [block].into_iter().chain(response()).collect(),
         None => {
             let request = said(output, "llm_request");
-            request.map(Effect::ReplaceRequest).into_iter().collect()
+            request
+                .map(AppliedEffect::ReplaceRequest)
+                .into_iter()
+                .collect()
         }
     }
 }
 
-fn after_model(output: &HookOutput) -> Option<Effect> {
+fn after_model(output: &HookOutput) -> Option<AppliedEffect> {
     let has_parts = |response: &Value| {
         let parts = response.pointer("/candidates/0/content/parts");
         parts
@@ -119,7 +129,7 @@ fn after_model(output: &HookOutput) -> Option<Effect> {
             .is_some_and(|it| !it.is_empty())
     };
     let response = || said(output, "llm_response").filter(has_parts);
-    objection(output).or_else(|| response().map(Effect::ReplaceResponse))
+    objection(output).or_else(|| response().map(AppliedEffect::ReplaceResponse))
 }
 
 fn said(output: &HookOutput, key: &str) -> Option<Value> {
@@ -132,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    fn check(event: HookEvent, output: &Value, expected: &[Effect]) {
+    fn check(event: HookEvent, output: &Value, expected: &[AppliedEffect]) {
         let output = HookOutput(output.as_object().unwrap().clone());
         assert_eq!(effects(event, &output), expected, "{event} {output:?}");
     }
@@ -145,23 +155,27 @@ mod tests {
     fn tools() {
         let event = HookEvent::BeforeTool;
         let stop = json!({"continue": false, "decision": "deny", "reason": "r", "stopReason": "s"});
-        check(event, &stop, &[Effect::Stop("s".into())]);
+        check(event, &stop, &[AppliedEffect::Stop("s".into())]);
         let block = json!({"decision": "block", "hookSpecificOutput": {"tool_input": {}}});
-        check(event, &block, &[Effect::Block("No reason provided".into())]);
+        check(
+            event,
+            &block,
+            &[AppliedEffect::Block("No reason provided".into())],
+        );
         let ask = json!({"decision": "ask", "systemMessage": "m", "hookSpecificOutput": {"tool_input": {"a": 1}}});
         let expected = [
-            Effect::Tell("m".into()),
-            Effect::Ask(Some("m".into())),
-            Effect::ReplaceToolInput(object(&json!({"a": 1}))),
+            AppliedEffect::Tell("m".into()),
+            AppliedEffect::Ask(Some("m".into())),
+            AppliedEffect::ReplaceToolInput(object(&json!({"a": 1}))),
         ];
         check(event, &ask, &expected);
         let ask = json!({"decision": "ask", "reason": "r"});
-        check(event, &ask, &[Effect::Ask(Some("r".into()))]);
+        check(event, &ask, &[AppliedEffect::Ask(Some("r".into()))]);
         check(event, &json!({"decision": "allow"}), &[]);
         let tail = json!({"hookSpecificOutput": {"additionalContext": "<b>", "tailToolCallRequest": {"name": "x"}}});
         let expected = [
-            Effect::AddContext("&lt;b&gt;".into()),
-            Effect::RunAnotherTool(object(&json!({"name": "x"}))),
+            AppliedEffect::AddContext("&lt;b&gt;".into()),
+            AppliedEffect::RunAnotherTool(object(&json!({"name": "x"}))),
         ];
         check(HookEvent::AfterTool, &tail, &expected);
         let empty = json!({"hookSpecificOutput": {"additionalContext": ""}});
@@ -169,25 +183,36 @@ mod tests {
         let mut hidden = tail;
         hidden["decision"] = "deny".into();
         hidden["reason"] = "r".into();
-        check(HookEvent::AfterTool, &hidden, &[Effect::Block("r".into())]);
+        check(
+            HookEvent::AfterTool,
+            &hidden,
+            &[AppliedEffect::Block("r".into())],
+        );
     }
 
     #[test]
     fn prompts() {
         let clear = json!({"clearContext": true, "additionalContext": "c"});
         let block = json!({"decision": "deny", "reason": "r", "hookSpecificOutput": clear});
-        check(HookEvent::BeforeAgent, &block, &[Effect::Block("r".into())]);
-        let go_on = [Effect::ForgetContext, Effect::GoOn("r".into())];
+        check(
+            HookEvent::BeforeAgent,
+            &block,
+            &[AppliedEffect::Block("r".into())],
+        );
+        let go_on = [
+            AppliedEffect::ForgetContext,
+            AppliedEffect::GoOn("r".into()),
+        ];
         check(HookEvent::AfterAgent, &block, &go_on);
         let allow = json!({"hookSpecificOutput": clear});
-        let context = [Effect::AddContext("c".into())];
+        let context = [AppliedEffect::AddContext("c".into())];
         check(HookEvent::BeforeAgent, &allow, &context);
         check(HookEvent::AfterAgent, &allow, &[]);
         check(HookEvent::SessionStart, &block, &context);
         check(HookEvent::SessionEnd, &block, &[]);
         let stop = json!({"continue": false, "decision": "deny", "stopReason": "s"});
         for event in [HookEvent::BeforeAgent, HookEvent::AfterAgent] {
-            check(event, &stop, &[Effect::Stop("s".into())]);
+            check(event, &stop, &[AppliedEffect::Stop("s".into())]);
         }
     }
 
@@ -197,28 +222,32 @@ mod tests {
         let both = json!({"llm_request": {"model": "m"}, "llm_response": response});
         let block = json!({"decision": "deny", "reason": "r", "hookSpecificOutput": both});
         let expected = [
-            Effect::Block("r".into()),
-            Effect::ReplaceResponse(response.clone()),
+            AppliedEffect::Block("r".into()),
+            AppliedEffect::ReplaceResponse(response.clone()),
         ];
         check(HookEvent::BeforeModel, &block, &expected);
-        check(HookEvent::AfterModel, &block, &[Effect::Block("r".into())]);
+        check(
+            HookEvent::AfterModel,
+            &block,
+            &[AppliedEffect::Block("r".into())],
+        );
         let mut stop = block;
         stop["continue"] = false.into();
         for event in [HookEvent::BeforeModel, HookEvent::AfterModel] {
-            check(event, &stop, &[Effect::Stop("r".into())]);
+            check(event, &stop, &[AppliedEffect::Stop("r".into())]);
         }
         let allow = json!({"hookSpecificOutput": both});
-        let request = [Effect::ReplaceRequest(json!({"model": "m"}))];
+        let request = [AppliedEffect::ReplaceRequest(json!({"model": "m"}))];
         check(HookEvent::BeforeModel, &allow, &request);
         check(
             HookEvent::AfterModel,
             &allow,
-            &[Effect::ReplaceResponse(response)],
+            &[AppliedEffect::ReplaceResponse(response)],
         );
         let empty = json!({"hookSpecificOutput": {"llm_response": {"candidates": []}}});
         check(HookEvent::AfterModel, &empty, &[]);
         let tools = json!({"hookSpecificOutput": {"toolConfig": {"mode": "NONE"}}});
-        let expected = [Effect::SelectTools(json!({"mode": "NONE"}))];
+        let expected = [AppliedEffect::SelectTools(json!({"mode": "NONE"}))];
         check(HookEvent::BeforeToolSelection, &tools, &expected);
     }
 }

@@ -7,7 +7,7 @@ use super::secrets::is_secret;
 
 /// What of the environment is kept from hooks, as `security.environmentVariableRedaction` says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Redaction {
+pub struct VariableRedaction {
     /// Whether anything is. On a runner of GitHub everything is that is not known to be harmless, whatever this says.
     pub enabled: bool,
     /// Names that pass, unless their value is a secret.
@@ -19,14 +19,14 @@ pub struct Redaction {
 /// The variables that are not kept from hooks.
 pub(super) fn sanitised(
     variables: &[(OsString, OsString)],
-    redaction: &Redaction,
+    redaction: &VariableRedaction,
 ) -> Vec<(OsString, OsString)> {
     let is_strict = is_github(variables);
     if !redaction.enabled && !is_strict {
         return variables.to_vec();
     }
     let capitals = |names: &[String]| names.iter().map(|name| name.to_uppercase()).collect();
-    let judge = Judge {
+    let judge = VariableJudge {
         allowed: capitals(&redaction.allowed),
         blocked: capitals(&redaction.blocked),
         is_strict,
@@ -44,13 +44,13 @@ fn is_github(variables: &[(OsString, OsString)]) -> bool {
         || value("SURFACE").is_some_and(|surface| surface == "Github")
 }
 
-struct Judge {
+struct VariableJudge {
     allowed: HashSet<String>,
     blocked: HashSet<String>,
     is_strict: bool,
 }
 
-impl Judge {
+impl VariableJudge {
     /// The first question that applies decides.
     fn passes(&self, name: &OsStr, value: &OsStr) -> bool {
         let capitals = |text: &OsStr| text.to_string_lossy().to_uppercase();
@@ -141,17 +141,17 @@ const SECRET_WORDS: [&str; 10] = [
 mod tests {
     use super::*;
 
-    fn passing(given: &[(&str, &str)], redaction: &Redaction) -> Vec<String> {
+    fn passing(given: &[(&str, &str)], redaction: &VariableRedaction) -> Vec<String> {
         let own = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
         let given: Vec<_> = given.iter().map(own).collect();
         let kept = sanitised(&given, redaction).into_iter();
         kept.map(|(name, _)| name.into_string().unwrap()).collect()
     }
 
-    fn on() -> Redaction {
-        Redaction {
+    fn on() -> VariableRedaction {
+        VariableRedaction {
             enabled: true,
-            ..Redaction::default()
+            ..VariableRedaction::default()
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn everything_passes_where_nothing_is_kept_back() {
         let given = [("MY_TOKEN", "x"), ("DATABASE_URL", "y")];
-        assert_eq!(passing(&given, &Redaction::default()).len(), 2);
+        assert_eq!(passing(&given, &VariableRedaction::default()).len(), 2);
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn lists_of_names_are_heard_before_the_tables() {
-        let redaction = Redaction {
+        let redaction = VariableRedaction {
             allowed: vec!["my_token".into()],
             blocked: vec!["Path".into(), "MY_TOKEN".into()],
             ..on()
@@ -249,10 +249,10 @@ mod tests {
     #[test]
     fn on_a_runner_of_github_only_what_is_known_passes() {
         let given = [("GITHUB_SHA", "1"), ("EDITOR", "vi"), ("TITLE", "t")];
-        assert_eq!(passing(&given, &Redaction::default()), ["TITLE"]);
+        assert_eq!(passing(&given, &VariableRedaction::default()), ["TITLE"]);
         let given = [("SURFACE", "Github"), ("GITHUB_SHA", ""), ("X", "y")];
-        assert_eq!(passing(&given, &Redaction::default()), [""; 0]);
+        assert_eq!(passing(&given, &VariableRedaction::default()), [""; 0]);
         let given = [("SURFACE", "github"), ("GITHUB_SHA", ""), ("X", "y")];
-        assert_eq!(passing(&given, &Redaction::default()).len(), 3);
+        assert_eq!(passing(&given, &VariableRedaction::default()).len(), 3);
     }
 }

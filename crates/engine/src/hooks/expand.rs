@@ -9,27 +9,27 @@ use super::shell::{from_environment, quoted};
 
 /// What the names stand for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Places<'a> {
+pub(super) struct NameTable<'a> {
     /// The project's directory, where the hook runs.
-    pub(super) project: Place<'a>,
+    pub(super) project: NameValue<'a>,
     /// Where the session works.
-    pub(super) cwd: Place<'a>,
+    pub(super) cwd: NameValue<'a>,
     /// Where plans are kept.
-    pub(super) plans: Place<'a>,
+    pub(super) plans: NameValue<'a>,
     /// The session's id.
-    pub(super) session: Place<'a>,
+    pub(super) session: NameValue<'a>,
 }
 
 /// What a name stands for, and who chose it.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place<'a> {
+pub(super) enum NameValue<'a> {
     /// The user, who knows what Gemini CLI makes of a blank.
     Own(&'a str),
     /// Somebody else.
     Foreign(&'a str),
 }
 
-impl<'a> Place<'a> {
+impl<'a> NameValue<'a> {
     pub(super) fn text(self) -> &'a str {
         match self {
             Self::Own(text) | Self::Foreign(text) => text,
@@ -48,7 +48,7 @@ impl<'a> Place<'a> {
 }
 
 /// The command with its names replaced.
-pub(super) fn expanded(command: &str, places: Places<'_>) -> String {
+pub(super) fn expanded(command: &str, places: NameTable<'_>) -> String {
     let names = [
         ("GEMINI_PROJECT_DIR", places.project),
         ("GEMINI_CWD", places.cwd),
@@ -64,8 +64,8 @@ pub(super) fn expanded(command: &str, places: Places<'_>) -> String {
         }
         command = match place {
             _ if !place.is_harmless() => left(&command, &written, name),
-            Place::Own(text) => command.replace(&written, &quoted(text)),
-            Place::Foreign(text) => command.replace(&written, text),
+            NameValue::Own(text) => command.replace(&written, &quoted(text)),
+            NameValue::Foreign(text) => command.replace(&written, text),
         };
     }
     command
@@ -106,11 +106,11 @@ mod tests {
 
     #[track_caller]
     fn check(command: &str, session: &str, expected: &str) {
-        let places = Places {
-            project: Place::Own("/a b"),
-            cwd: Place::Own("/a b/c"),
-            plans: Place::Own("/plans"),
-            session: Place::Foreign(session),
+        let places = NameTable {
+            project: NameValue::Own("/a b"),
+            cwd: NameValue::Own("/a b/c"),
+            plans: NameValue::Own("/plans"),
+            session: NameValue::Foreign(session),
         };
         assert_eq!(expanded(command, places), expected);
     }
@@ -160,11 +160,11 @@ mod tests {
     #[test]
     fn so_is_a_directory_of_the_users_own() {
         for project in ["/a $(x)", "/a;b", "/it's", "/`x`"] {
-            let places = Places {
-                project: Place::Own(project),
-                cwd: Place::Own("/"),
-                plans: Place::Own("/"),
-                session: Place::Foreign("s"),
+            let places = NameTable {
+                project: NameValue::Own(project),
+                cwd: NameValue::Own("/"),
+                plans: NameValue::Own("/"),
+                session: NameValue::Foreign("s"),
             };
             let command = expanded("\"$CLAUDE_PROJECT_DIR/$GEMINI_CWD\"", places);
             assert_eq!(command, "\"${CLAUDE_PROJECT_DIR}//\"", "{project}");

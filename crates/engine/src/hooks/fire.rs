@@ -9,8 +9,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::result::{Answer, answer, flooded};
-use super::{Effect, Surroundings, aggregate, effects, named};
+use super::result::{HookAnswer, answer, flooded};
+use super::{AppliedEffect, HookContext, aggregate, effects, named};
 use crate::process::{CapturedOutput, CommandEnd, Exit, FinishedCommand, ShortCommand, StartError};
 use crate::signals;
 
@@ -25,18 +25,18 @@ static AFTERWARDS: Semaphore = Semaphore::const_new(32);
 
 /// What came of the hooks of a plan.
 #[derive(Debug)]
-pub struct Fired {
+pub struct HookResults {
     /// The event.
     pub event: HookEvent,
     /// What each of them did, in the order of the plan.
-    pub runs: Vec<Ran>,
+    pub runs: Vec<HookResult>,
     /// What they say together. None if none of them said anything.
     pub aggregate: Option<HookOutput>,
 }
 
 /// What a hook did.
 #[derive(Debug)]
-pub struct Ran {
+pub struct HookResult {
     /// The hook.
     pub hook: Hook,
     /// What it was told.
@@ -50,13 +50,13 @@ pub struct Ran {
     /// What it complained about.
     pub stderr: CapturedOutput,
     /// What that means.
-    pub answer: Answer,
+    pub answer: HookAnswer,
     /// Why it has no answer that counts, if it has none.
     pub error: Option<HookError>,
 }
 
 /// Why a hook has no answer. None of these blocks anything by itself, as with Gemini CLI. Around an agent over ACP, a `BeforeTool` hook
-/// that was not [heard](Ran::unheard) holds the call back.
+/// that was not [heard](HookResult::unheard) holds the call back.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HookError {
@@ -102,9 +102,9 @@ fn in_words(error: &StartError) -> String {
     }
 }
 
-impl Fired {
+impl HookResults {
     /// What is to be done about it.
-    pub fn effects(&self) -> Vec<Effect> {
+    pub fn effects(&self) -> Vec<AppliedEffect> {
         let output = self.aggregate.as_ref();
         output.map_or_else(Vec::new, |output| effects(self.event, output))
     }
@@ -115,7 +115,7 @@ impl Fired {
     }
 }
 
-impl Ran {
+impl HookResult {
     /// Whether it ended well: only then does the next of a sequence hear of it.
     pub fn is_success(&self) -> bool {
         self.error.is_none() && self.exit == Some(Exit::Code(0))
@@ -158,16 +158,16 @@ impl Ran {
 pub async fn fire(
     plan: &HookPlan,
     input: HookInput,
-    around: &Surroundings,
+    around: &HookContext,
     cancel: &CancellationToken,
-) -> Fired {
+) -> HookResults {
     let event = input.event();
     let runs = match (plan.order, plan.hooks.as_slice()) {
         (RunOrder::Parallel, [_, _, ..]) => at_once(&plan.hooks, input, around, cancel).await,
         _ => in_turn(&plan.hooks, input, around, cancel).await,
     };
     let outputs = runs.iter().filter_map(|ran| ran.answer.output.as_ref());
-    Fired {
+    HookResults {
         event,
         aggregate: aggregate(event, outputs),
         runs,
@@ -178,11 +178,11 @@ pub async fn fire(
 async fn in_turn(
     hooks: &[Hook],
     input: HookInput,
-    around: &Surroundings,
+    around: &HookContext,
     cancel: &CancellationToken,
-) -> Vec<Ran> {
+) -> Vec<HookResult> {
     let is_fixed = around.arguments_are_fixed && input.event() == HookEvent::BeforeTool;
-    let mut told = Told::of(input);
+    let mut told = HookMessage::new(input);
     let mut runs = Vec::with_capacity(hooks.len());
     for hook in hooks {
         let ran = run(hook.clone(), told.clone(), around, cancel).await;
@@ -190,7 +190,7 @@ async fn in_turn(
         if let Some(output) = ran.answer.output.as_ref().filter(|_| is_heard) {
             let next = HookInput::clone(&told.input).after(output);
             if next != *told.input {
-                told = Told::of(next);
+                told = HookMessage::new(next);
             }
         }
         runs.push(ran);
@@ -201,10 +201,10 @@ async fn in_turn(
 async fn at_once(
     hooks: &[Hook],
     input: HookInput,
-    around: &Surroundings,
+    around: &HookContext,
     cancel: &CancellationToken,
-) -> Vec<Ran> {
-    let told = Told::of(input);
+) -> Vec<HookResult> {
+    let told = HookMessage::new(input);
     let around = Arc::new(around.clone());
     let mut running = JoinSet::new();
     for (place, hook) in hooks.iter().enumerate() {
@@ -219,13 +219,13 @@ async fn at_once(
 
 /// What hooks are told, and the same as they read it.
 #[derive(Debug, Clone)]
-struct Told {
+struct HookMessage {
     input: Arc<HookInput>,
     bytes: Arc<[u8]>,
 }
 
-impl Told {
-    fn of(input: HookInput) -> Self {
+impl HookMessage {
+    fn new(input: HookInput) -> Self {
         Self {
             bytes: input.to_json().into_bytes().into(),
             input: Arc::new(input),
@@ -233,10 +233,15 @@ impl Told {
     }
 }
 
-async fn run(hook: Hook, told: Told, around: &Surroundings, cancel: &CancellationToken) -> Ran {
+async fn run(
+    hook: Hook,
+    told: HookMessage,
+    around: &HookContext,
+    cancel: &CancellationToken,
+) -> HookResult {
     let input = told.input;
     if hook.source == HookSource::Project && !around.is_trusted {
-        return Ran::failed(hook, input, HookError::Untrusted);
+        return HookResult::failed(hook, input, HookError::Untrusted);
     }
     let brief = ShortCommand {
         command: around.command(&hook, &input.base),
@@ -251,12 +256,12 @@ async fn run(hook: Hook, told: Told, around: &Surroundings, cancel: &Cancellatio
         _ => None,
     };
     match brief.run(cancel).await {
-        Ok(finished) => Ran::finished(hook, input, finished),
-        Err(error) => Ran::failed(hook, input, error.into()),
+        Ok(finished) => HookResult::finished(hook, input, finished),
+        Err(error) => HookResult::failed(hook, input, error.into()),
     }
 }
 
-impl Ran {
+impl HookResult {
     fn failed(hook: Hook, input: Arc<HookInput>, error: HookError) -> Self {
         Self {
             hook,
@@ -265,7 +270,7 @@ impl Ran {
             duration: Duration::ZERO,
             stdout: CapturedOutput::default(),
             stderr: CapturedOutput::default(),
-            answer: Answer::default(),
+            answer: HookAnswer::default(),
             error: Some(error),
         }
     }
@@ -285,7 +290,7 @@ impl Ran {
     }
 }
 
-fn judged(finished: &FinishedCommand, after: Duration) -> (Answer, Option<HookError>) {
+fn judged(finished: &FinishedCommand, after: Duration) -> (HookAnswer, Option<HookError>) {
     let immortal = finished.immortal;
     let (stdout, stderr) = (&finished.stdout, &finished.stderr);
     match finished.end {
@@ -293,12 +298,12 @@ fn judged(finished: &FinishedCommand, after: Duration) -> (Answer, Option<HookEr
             // The hook itself may have ended, and only what it left behind not: then a refusal is one.
             let is_over = matches!(finished.exit, Some(Exit::Code(_)));
             let said = || answer(&stdout.text(), &stderr.text(), finished.exit);
-            let said = is_over.then(said).filter(Answer::refuses);
+            let said = is_over.then(said).filter(HookAnswer::refuses);
             let said = said.unwrap_or_default();
             (said, Some(HookError::TimedOut { after, immortal }))
         }
-        CommandEnd::Cancelled => (Answer::default(), Some(HookError::Cancelled)),
-        CommandEnd::NotStarted => (Answer::default(), Some(HookError::NotStarted)),
+        CommandEnd::Cancelled => (HookAnswer::default(), Some(HookError::Cancelled)),
+        CommandEnd::NotStarted => (HookAnswer::default(), Some(HookError::NotStarted)),
         CommandEnd::ByItself if stdout.left_out > 0 => {
             let error = HookError::TooMuch { most: MOST_OUTPUT };
             (flooded(&stdout.text(), finished.exit), Some(error))

@@ -15,18 +15,18 @@ const MOST_REASON: usize = 1000;
 
 /// What was read out of a hook's output.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answer {
+pub struct HookAnswer {
     /// What it answered, if anything.
     pub output: Option<HookOutput>,
     /// How it said so.
-    pub format: Option<Format>,
+    pub format: Option<AnswerFormat>,
     /// Whether Gemini CLI (0.61) would have taken it for less than a refusal: it exited with 2 and did not say what to do.
     pub is_stricter: bool,
 }
 
 /// How a hook said what it said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum AnswerFormat {
     /// As JSON.
     Json,
     /// As text, which its exit code gives a meaning.
@@ -38,12 +38,12 @@ pub enum Format {
 /// Standard output is heard, and standard error only where that is empty. JSON means what it says, whatever the exit code; a JSON
 /// string is read once more; any other text is allowed with 0, allowed with a warning with 1, and refused with anything else. Whoever
 /// is killed by a signal has no exit code, which counts as 0 here.
-pub fn answer(stdout: &str, stderr: &str, exit: Option<Exit>) -> Answer {
+pub fn answer(stdout: &str, stderr: &str, exit: Option<Exit>) -> HookAnswer {
     let (said, complaint) = (trimmed(stdout), trimmed(stderr));
     let heard = if said.is_empty() { complaint } else { said };
     let code = code_of(exit);
     let mut answer = if heard.is_empty() {
-        Answer::default()
+        HookAnswer::default()
     } else {
         read(heard, code)
     };
@@ -53,34 +53,34 @@ pub fn answer(stdout: &str, stderr: &str, exit: Option<Exit>) -> Answer {
     answer
 }
 
-fn read(heard: &str, code: i32) -> Answer {
-    let json = |object| Answer {
+fn read(heard: &str, code: i32) -> HookAnswer {
+    let json = |object| HookAnswer {
         output: Some(HookOutput(object)),
-        format: Some(Format::Json),
+        format: Some(AnswerFormat::Json),
         is_stricter: false,
     };
-    match Read::of(heard).and_then(Read::again) {
-        Some(Read::Object(object)) => json(object),
-        Some(Read::Array) => json(JsonObject::new()),
-        Some(Read::Text(_) | Read::Other) => Answer::default(),
-        None => Answer {
+    match AnswerValue::parse(heard).and_then(AnswerValue::again) {
+        Some(AnswerValue::Object(object)) => json(object),
+        Some(AnswerValue::Array) => json(JsonObject::new()),
+        Some(AnswerValue::Text(_) | AnswerValue::Other) => HookAnswer::default(),
+        None => HookAnswer {
             output: Some(of_text(heard, code)),
-            format: Some(Format::Text),
+            format: Some(AnswerFormat::Text),
             is_stricter: false,
         },
     }
 }
 
 /// Reads the beginning of more than anybody keeps. Whether it was JSON nobody can tell; but whoever refuses by their exit code does.
-pub(super) fn flooded(stdout: &str, exit: Option<Exit>) -> Answer {
+pub(super) fn flooded(stdout: &str, exit: Option<Exit>) -> HookAnswer {
     let code = code_of(exit);
     if (0..=1).contains(&code) {
-        return Answer::default();
+        return HookAnswer::default();
     }
     let beginning: String = trimmed(stdout).chars().take(MOST_REASON).collect();
-    Answer {
+    HookAnswer {
         output: Some(of_text(&beginning, code)),
-        format: Some(Format::Text),
+        format: Some(AnswerFormat::Text),
         is_stricter: false,
     }
 }
@@ -94,16 +94,16 @@ fn code_of(exit: Option<Exit>) -> i32 {
 }
 
 /// A JSON value, as far as it matters.
-enum Read {
+enum AnswerValue {
     Object(JsonObject),
     Array,
     Text(String),
     Other,
 }
 
-impl Read {
+impl AnswerValue {
     /// None if it is no JSON.
-    fn of(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let token = Token::parse(text).ok()?;
         Some(match token.kind() {
             TokenKind::Object => Self::Object(members(token)),
@@ -116,7 +116,7 @@ impl Read {
     /// A string may hold JSON in its turn. If it does not, all of it is text.
     fn again(self) -> Option<Self> {
         match self {
-            Self::Text(text) => Self::of(&text),
+            Self::Text(text) => Self::parse(&text),
             other => Some(other),
         }
     }
@@ -150,7 +150,7 @@ fn of_text(text: &str, code: i32) -> HookOutput {
     output
 }
 
-impl Answer {
+impl HookAnswer {
     /// Whether it says no, or stop.
     pub(super) fn refuses(&self) -> bool {
         let refuses = |output: &HookOutput| output.is_blocking() || output.is_stopping();
@@ -301,7 +301,7 @@ mod tests {
     fn of_a_flood_the_exit_code_says_whether_it_refuses() {
         let flood = "x".repeat(2 * MOST_REASON);
         for exit in [Exit::Code(0), Exit::Code(1), Exit::Signal(9)] {
-            assert_eq!(flooded(&flood, Some(exit)), Answer::default());
+            assert_eq!(flooded(&flood, Some(exit)), HookAnswer::default());
         }
         for code in [2, 3] {
             let output = flooded(&flood, Some(Exit::Code(code))).output.unwrap();

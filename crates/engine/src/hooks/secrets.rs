@@ -11,28 +11,28 @@ pub(super) fn is_secret(value: &str) -> bool {
 }
 
 /// A token that begins with a word of its own: the word, what may follow besides letters and digits, and how much has to.
-struct Token(&'static str, &'static str, usize);
+struct SecretPattern(&'static str, &'static str, usize);
 
-const TOKENS: [Token; 16] = [
-    Token("GHP_", "_", 36),
-    Token("GHO_", "_", 36),
-    Token("GHU_", "_", 36),
-    Token("GHS_", "_", 36),
-    Token("GHR_", "_", 36),
-    Token("GITHUB_PAT_", "_", 36),
-    Token("AIZASY", "_\\-", 33),
-    Token("AKIA", "", 16),
-    Token("SK_LIVE_", "", 24),
-    Token("SK_TEST_", "", 24),
-    Token("RK_LIVE_", "", 24),
-    Token("RK_TEST_", "", 24),
-    Token("XOXA-", "-", 1),
-    Token("XOXB-", "-", 1),
-    Token("XOXP-", "-", 1),
-    Token("XOXR-", "-", 1),
+const TOKENS: [SecretPattern; 16] = [
+    SecretPattern("GHP_", "_", 36),
+    SecretPattern("GHO_", "_", 36),
+    SecretPattern("GHU_", "_", 36),
+    SecretPattern("GHS_", "_", 36),
+    SecretPattern("GHR_", "_", 36),
+    SecretPattern("GITHUB_PAT_", "_", 36),
+    SecretPattern("AIZASY", "_\\-", 33),
+    SecretPattern("AKIA", "", 16),
+    SecretPattern("SK_LIVE_", "", 24),
+    SecretPattern("SK_TEST_", "", 24),
+    SecretPattern("RK_LIVE_", "", 24),
+    SecretPattern("RK_TEST_", "", 24),
+    SecretPattern("XOXA-", "-", 1),
+    SecretPattern("XOXB-", "-", 1),
+    SecretPattern("XOXP-", "-", 1),
+    SecretPattern("XOXR-", "-", 1),
 ];
 
-impl Token {
+impl SecretPattern {
     fn is_in(&self, value: &str) -> bool {
         let Self(word, also, least) = self;
         behind(value, word).any(|rest| run(rest, also).chars().nth(least - 1).is_some())

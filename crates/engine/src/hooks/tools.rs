@@ -22,7 +22,7 @@ pub const MOST_FILES: usize = 64;
 
 /// Something that an agent wants to do, and with which arguments.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct WantedCall<'a> {
     /// What it comes to.
     pub action: &'a ToolAction,
     /// The arguments, as the agent has them.
@@ -32,17 +32,17 @@ pub struct Wanted<'a> {
 /// One side of what is wanted: a single call may run a command, and change files besides. A hook is told of each side once, for each
 /// of its files, under the first of its names that the hook is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Side<'a> {
+pub struct CallSide<'a> {
     /// What the tool goes by. Whoever is for all tools is told the first: what Gemini CLI calls a tool that does the same.
     pub names: Vec<String>,
     /// The files. If it is about none, nothing is the only one.
     pub files: Vec<Option<&'a Path>>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> WantedCall<'a> {
     /// What hooks are told of. There is always something, so that a hook for all tools hears of all; and no name, and no kind that a
     /// tool says it is of, keeps anybody from hearing what is really done.
-    pub fn sides(self) -> Vec<Side<'a>> {
+    pub fn sides(self) -> Vec<CallSide<'a>> {
         let files: Vec<_> = match self.action.paths.as_slice() {
             [] => vec![None],
             paths => paths
@@ -51,8 +51,8 @@ impl<'a> Wanted<'a> {
                 .map(|it| Some(&**it))
                 .collect(),
         };
-        let names = names::of(self.action).into_iter();
-        let sides = names.map(|names| Side {
+        let names = names::tool_names(self.action).into_iter();
+        let sides = names.map(|names| CallSide {
             files: match names.first().map(String::as_str) {
                 Some(names::SHELL) => vec![None],
                 _ => files.clone(),
@@ -84,7 +84,7 @@ impl<'a> Wanted<'a> {
 
     /// The call under one of its names, about one of its files.
     pub fn call(self, name: &str, file: Option<&Path>) -> HookToolCall {
-        let arguments = arguments::of(self, file);
+        let arguments = arguments::tool_arguments(self, file);
         HookToolCall {
             name: name.to_owned(),
             input: arguments.value,
@@ -183,7 +183,7 @@ mod tests {
             ..ToolAction::new(ToolKind::Edit)
         };
         let input = &Json::empty_object();
-        let wanted = Wanted {
+        let wanted = WantedCall {
             action: &action,
             input,
         };

@@ -25,7 +25,7 @@ use crate::violations::stopped_for;
 
 /// A recording that was found to be in order.
 #[derive(Debug)]
-pub struct Past {
+pub struct RecordingReader {
     directory: PathBuf,
     manifest: Manifest,
     is_dialogue: bool,
@@ -33,7 +33,7 @@ pub struct Past {
     size: u64,
 }
 
-impl Past {
+impl RecordingReader {
     /// Whether a directory is a recording, by what lies in it.
     pub fn is_in(directory: &Path) -> bool {
         fs::symlink_metadata(directory.join(MANIFEST)).is_ok()

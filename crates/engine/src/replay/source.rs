@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::io::DuplexStream;
 
-use super::{Dialogue, Past, ReplayError, ReplayRate};
+use super::{Dialogue, RecordingReader, ReplayError, ReplayRate};
 use crate::acp::LocalAgent;
 use crate::process::Exit;
 use crate::run::RecordedOutput;
@@ -17,16 +17,16 @@ const CRASHED: Exit = Exit::Code(1);
 /// A recorded agent, by how its run is asked for.
 #[derive(Debug, Clone)]
 pub enum ReplaySource {
-    /// It only wrote: for [`run::Request::replay`](crate::run::Request::replay).
+    /// It only wrote: for [`run::Request::replay`](crate::run::RunRequest::replay).
     Written(RecordedOutput),
-    /// It spoke ACP: for [`talk::Request::local`](crate::talk::Request::local).
+    /// It spoke ACP: for [`talk::Request::local`](crate::conversation::ConversationRequest::local).
     Spoken(LocalAgent),
 }
 
 impl ReplaySource {
     /// Opens a recording by its directory. All of it is checked before anything is played.
     pub fn open(recording: &Path, rate: ReplayRate) -> Result<Self, ReplayError> {
-        if !Past::open(recording)?.is_dialogue() {
+        if !RecordingReader::open(recording)?.is_dialogue() {
             return RecordedOutput::open(recording, rate.pace).map(Self::Written);
         }
         Dialogue::open(recording)?;

@@ -8,18 +8,18 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::process::{Exit, Running, TreeExit};
-use crate::recording::replay::{Pace, Replay, ReplayError};
+use crate::recording::replay::{Replay, ReplayError, ReplayPace};
 
 /// What a recorded agent wrote that was not spoken to, to be played again.
 #[derive(Debug, Clone)]
 pub struct RecordedOutput {
     recording: PathBuf,
-    pace: Pace,
+    pace: ReplayPace,
 }
 
 impl RecordedOutput {
     /// The output in the recording in a directory. All of it is checked before anything is played.
-    pub fn open(recording: &Path, pace: Pace) -> Result<Self, ReplayError> {
+    pub fn open(recording: &Path, pace: ReplayPace) -> Result<Self, ReplayError> {
         Replay::open(recording)?;
         Ok(Self {
             recording: recording.to_owned(),

@@ -11,38 +11,38 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::agent_task::AgentTask;
-use super::dialect::Speech;
+use super::attempt_overseer::{AttemptOverseer, WatchResult};
+use super::dialect::OutputKind;
 use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end};
 use super::events::RunEvents;
-use super::oversee::{Overseer, Watched};
-use super::request::Request;
-use super::rest::RestLimit;
+use super::pending_work::{BudgetWatch, PendingWork};
+use super::request::RunRequest;
 use super::retry;
-use super::tally::RunTally;
-use super::translate::{Batch, Translator, stderr_tail};
-use super::waiting::{Spent, Waiting};
+use super::run_tally::RunTally;
+use super::skipped_lines::RestLimit;
+use super::translate::{AttemptTranslator, EventBatch, stderr_tail};
 use crate::confine::ConfinedRun;
 use crate::follow::FileSizes;
 use crate::process::Stdio;
 use crate::process::stop::StopLevel;
 use crate::recording::{self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDOUT};
 use crate::system::is_full;
-use crate::violations::Violations;
+use crate::violations::AttemptViolations;
 
 /// One start of the agent.
-pub(super) struct Attempt<'a> {
-    pub(super) request: &'a Request,
+pub(super) struct HeadlessAttempt<'a> {
+    pub(super) request: &'a RunRequest,
     /// From 1.
     pub(super) number: u32,
     pub(super) stops: watch::Receiver<StopLevel>,
-    pub(super) batches: &'a mpsc::Sender<Batch>,
+    pub(super) batches: &'a mpsc::Sender<EventBatch>,
     pub(super) must_end: Option<Instant>,
     /// When the run began, this attempt or an earlier one.
     pub(super) began: Instant,
 }
 
 /// What came of it.
-pub(crate) struct Tried {
+pub(crate) struct AttemptResult {
     pub(crate) ending: ProcessEnd,
     /// Where it is recorded, if it is.
     pub(crate) recording: Option<PathBuf>,
@@ -53,7 +53,7 @@ pub(crate) struct Tried {
     pub(crate) is_under_way: bool,
 }
 
-impl Tried {
+impl AttemptResult {
     /// What comes of an attempt that could not be recorded: it was not made.
     pub(crate) fn unrecorded(ending: ProcessEnd, events: &RunEvents) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Tried {
     }
 
     /// How long to wait before trying again, if that is wanted and safe.
-    pub(super) fn pause(&self, request: &Request, number: u32) -> Option<Duration> {
+    pub(super) fn pause(&self, request: &RunRequest, number: u32) -> Option<Duration> {
         let may = number <= request.retries && !self.is_under_way;
         may.then(|| retry::pause(&self.end, number, self.has_output))?
     }
@@ -83,8 +83,8 @@ impl Tried {
     }
 }
 
-impl Attempt<'_> {
-    pub(super) async fn make(self, events: &mut RunEvents) -> Tried {
+impl HeadlessAttempt<'_> {
+    pub(super) async fn make(self, events: &mut RunEvents) -> AttemptResult {
         let request = self.request;
         let (ending, recording, has_output) = match begin(request, self.number) {
             Ok(recorder) => self.follow(recorder, events).await,
@@ -93,8 +93,8 @@ impl Attempt<'_> {
         let end = events.judge(&ending);
         // Of an agent that writes one document, only one that never started is known to have done nothing.
         let is_silent =
-            request.dialect.speech == Speech::Document && end.cause != Cause::SpawnFailed;
-        Tried {
+            request.dialect.speech == OutputKind::Document && end.cause != Cause::SpawnFailed;
+        AttemptResult {
             is_under_way: events.has_spoken() || is_silent,
             end,
             ending,
@@ -141,15 +141,15 @@ impl Attempt<'_> {
         tally: &RunTally,
     ) -> Result<ProcessEnd, AttemptError> {
         let request = self.request;
-        let waiting = Waiting::default();
-        let spent = Spent::new(request.budget, request.prices.as_ref());
-        let violations = Violations::new(request.watch.on_violation);
+        let waiting = PendingWork::default();
+        let spent = BudgetWatch::new(request.budget, request.prices.as_ref());
+        let violations = AttemptViolations::new(request.watch.on_violation);
         let rest = RestLimit::default();
         recorder.describe(manifest)?;
         let running = self.start(recorder).await?;
         let directory = recorder.directory().to_owned();
         let (sender, grown) = watch::channel(FileSizes::default());
-        let translator = Translator::new(
+        let translator = AttemptTranslator::new(
             request,
             (&directory, recorder.started_at()),
             events,
@@ -160,7 +160,7 @@ impl Attempt<'_> {
         )?;
         let watching = async {
             let (stops, must_end) = (self.stops, self.must_end);
-            let overseer = Overseer::new(
+            let overseer = AttemptOverseer::new(
                 request,
                 (&waiting, &spent, &violations),
                 recorder,
@@ -169,7 +169,7 @@ impl Attempt<'_> {
                 stops,
                 must_end,
             )?;
-            let Watched {
+            let WatchResult {
                 ended,
                 stopped,
                 stall,
@@ -210,7 +210,7 @@ impl Attempt<'_> {
     }
 }
 
-impl Attempt<'_> {
+impl HeadlessAttempt<'_> {
     /// Starts the agent, whose output goes to files of the recording.
     async fn start(&self, recorder: &mut Recorder) -> Result<AgentTask, AttemptError> {
         let request = self.request;
@@ -230,11 +230,11 @@ impl Attempt<'_> {
 /// Notes the violations that are found once the agent is gone, and has each told.
 pub(crate) async fn tell_changes(
     changes: Vec<PermissionViolation>,
-    violations: &Violations,
+    violations: &AttemptViolations,
     events: &mut RunEvents,
-    batches: &mpsc::Sender<Batch>,
+    batches: &mpsc::Sender<EventBatch>,
 ) {
-    let mut last = Batch::default();
+    let mut last = EventBatch::default();
     violations.note_all(changes, |message| {
         let kind = DiagnosticKind::PermissionViolation;
         events.note(kind, message, &mut last.events);
@@ -253,7 +253,7 @@ pub(crate) struct KeptAttempt {
 
 /// Completes the recording of an attempt with its end, or deletes it.
 pub(crate) fn keep(
-    request: &Request,
+    request: &RunRequest,
     directory: &Path,
     mut manifest: Manifest,
     end: RecordedEnd,
@@ -274,7 +274,7 @@ pub(crate) fn keep(
 }
 
 /// Begins the recording of an attempt.
-pub(crate) fn begin(request: &Request, number: u32) -> Result<Recorder, RecordError> {
+pub(crate) fn begin(request: &RunRequest, number: u32) -> Result<Recorder, RecordError> {
     Recorder::begin(&request.records.root, &recording_name(&request.run, number))
 }
 
@@ -288,7 +288,7 @@ pub(crate) fn recording_name(run: &str, number: u32) -> String {
 
 /// What is known of an attempt when it begins.
 pub(crate) fn manifest(
-    request: &Request,
+    request: &RunRequest,
     (transport, provider): (&str, Provider),
     recorder: &Recorder,
     number: u32,

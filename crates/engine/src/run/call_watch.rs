@@ -3,10 +3,10 @@
 use lapidary_vocab::event::PermissionViolation;
 use lapidary_vocab::{Body, Event};
 
-use super::request::Request;
+use super::request::RunRequest;
 use crate::confine::ConfinedRun;
-use crate::policy::{Effect, Policy, ToolActions};
-use crate::violations::{CallEnd, UnaskedCalls, Violations};
+use crate::policy::{PermissionEffect, Policy, ToolActions};
+use crate::violations::{AttemptViolations, CallEnd, UnaskedCalls};
 
 /// The calls of one attempt.
 #[derive(Debug)]
@@ -15,12 +15,12 @@ pub(super) struct CallWatch<'a> {
     actions: ToolActions,
     calls: UnaskedCalls,
     confined: Option<&'a ConfinedRun>,
-    violations: &'a Violations,
+    violations: &'a AttemptViolations,
 }
 
 impl<'a> CallWatch<'a> {
     /// None for an agent whose calls are not judged, such as a replayed recording.
-    pub(super) fn new(request: &'a Request, violations: &'a Violations) -> Option<Self> {
+    pub(super) fn new(request: &'a RunRequest, violations: &'a AttemptViolations) -> Option<Self> {
         Some(Self {
             policy: request.policy.as_ref()?,
             actions: ToolActions::new(request.command.directory()),
@@ -48,7 +48,7 @@ impl<'a> CallWatch<'a> {
             (Body::ToolInvocation(call), Some(action)) => {
                 let decision = self.policy.decide(&action);
                 if let Some(confined) = self.confined
-                    && decision.effect == Effect::Allow
+                    && decision.effect == PermissionEffect::Allow
                 {
                     confined.note_permitted(&action);
                 }

@@ -16,14 +16,14 @@ const TOOL_RESULT: &[u8] = br#"{"type":"tool_result""#;
 
 /// Reads the session log beside a stream.
 #[derive(Debug)]
-pub(super) struct Completion {
+pub(super) struct StreamCompletion {
     logs: SessionLogs,
     /// Where the entries that were used are kept: the recording gives the same events as the run.
     record: Option<File>,
     session: Option<String>,
 }
 
-impl Completion {
+impl StreamCompletion {
     pub(super) fn new(place: LogPlace, recording: &Path) -> Self {
         Self {
             logs: SessionLogs::new(place),
@@ -47,7 +47,7 @@ impl Completion {
             return None;
         }
         let session = self.session.as_deref()?;
-        if !self.logs.is_worth_a_look(session) {
+        if !self.logs.count_look(session) {
             return None;
         }
         let id = member(line, "tool_id")?;

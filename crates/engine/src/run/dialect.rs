@@ -18,13 +18,13 @@ pub struct StreamDialect {
     /// The family of agents that write it.
     pub provider: Provider,
     /// Lines, or one document.
-    pub speech: Speech,
+    pub speech: OutputKind,
     normalizer: fn(&NormalizeOptions) -> BoxedNormalizer,
 }
 
 /// What an agent writes to stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speech {
+pub enum OutputKind {
     /// A line for each event.
     Stream,
     /// One document at the end, else on stderr.
@@ -35,7 +35,7 @@ pub enum Speech {
 pub static GEMINI_STREAM: StreamDialect = StreamDialect {
     name: "stream-json",
     provider: Provider::Gemini,
-    speech: Speech::Stream,
+    speech: OutputKind::Stream,
     normalizer: |options| Box::new(StreamNormalizer::new(options)),
 };
 
@@ -43,7 +43,7 @@ pub static GEMINI_STREAM: StreamDialect = StreamDialect {
 pub static GEMINI_DOCUMENT: StreamDialect = StreamDialect {
     name: "json",
     provider: Provider::Gemini,
-    speech: Speech::Document,
+    speech: OutputKind::Document,
     normalizer: |options| Box::new(StreamNormalizer::of_document(options)),
 };
 

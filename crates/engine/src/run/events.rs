@@ -1,7 +1,7 @@
 //! The events of a run: the agent's lines, translated, and the events that Lapidary inserts between them.
 //!
 //! What is inserted is also written to the recording, with its place. So a reader of the recording, now or later, gets the events
-//! that the run had: [`super::subscription`] and [`crate::replay::Past`].
+//! that the run had: [`super::subscription`] and [`crate::replay::RecordingReader`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::recording::InsertedWriter;
 
 /// How far a run is translated. Readers of its recording go that far, and wait for more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct TranslationProgress {
     /// The newest attempt, from 1. Zero before the first.
     pub(crate) attempt: u32,
     /// How many of its lines are translated.
@@ -34,15 +34,15 @@ pub(crate) struct Progress {
 pub(crate) struct RunEvents {
     normalizer: BoxedNormalizer,
     inserted: InsertedWriter,
-    progress: Progress,
-    published: watch::Sender<Progress>,
+    progress: TranslationProgress,
+    published: watch::Sender<TranslationProgress>,
     subscribed: Arc<Notify>,
 }
 
 /// Where a run tells how far it is.
 #[derive(Debug, Default)]
 pub(crate) struct ProgressPort {
-    pub(crate) published: watch::Sender<Progress>,
+    pub(crate) published: watch::Sender<TranslationProgress>,
     /// Notified by each new subscription.
     pub(crate) subscribed: Arc<Notify>,
 }
@@ -52,7 +52,7 @@ impl RunEvents {
         Self {
             normalizer,
             inserted: InsertedWriter::default(),
-            progress: Progress::default(),
+            progress: TranslationProgress::default(),
             published: port.published,
             subscribed: port.subscribed,
         }

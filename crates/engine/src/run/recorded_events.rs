@@ -11,7 +11,7 @@ use lapidary_normalize::{EventBuffer, LineDirection, NormalizeOptions, Normalize
 use lapidary_vocab::event::{DiagnosticKind, Provider};
 use lapidary_vocab::{Body, Event};
 
-use super::dialect::{BoxedNormalizer, Speech, StreamDialect};
+use super::dialect::{BoxedNormalizer, OutputKind, StreamDialect};
 use super::events::read_document;
 use crate::follow::FollowedLines;
 use crate::recording::{
@@ -48,7 +48,7 @@ impl PastFormat {
     }
 
     fn is_document(self) -> bool {
-        matches!(self, Self::Written(dialect) if dialect.speech == Speech::Document)
+        matches!(self, Self::Written(dialect) if dialect.speech == OutputKind::Document)
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) enum ReadStep {
 #[derive(Debug)]
 pub(crate) struct RecordedEvents {
     directory: PathBuf,
-    content: Content,
+    content: RecordedContent,
     /// How many lines were read.
     lines: u64,
     inserted: Option<InsertedReader>,
@@ -96,7 +96,7 @@ pub(crate) struct RecordedEvents {
 }
 
 #[derive(Debug)]
-enum Content {
+enum RecordedContent {
     Lines(Box<RecordedLines>),
     Document,
 }
@@ -113,9 +113,9 @@ impl RecordedEvents {
             move |source| ReadLineError { path, source }
         };
         let content = if format.is_document() {
-            Content::Document
+            RecordedContent::Document
         } else {
-            Content::Lines(Box::new(RecordedLines::open(directory, reading)?))
+            RecordedContent::Lines(Box::new(RecordedLines::open(directory, reading)?))
         };
         let session_log = FollowedLines::open_if_there(&directory.join(SESSION_LOG));
         Ok(Self {
@@ -136,7 +136,7 @@ impl RecordedEvents {
 
     /// The recording does not grow any more.
     pub(crate) fn complete(&mut self) {
-        if let Content::Lines(lines) = &mut self.content {
+        if let RecordedContent::Lines(lines) = &mut self.content {
             lines.complete();
         }
     }
@@ -144,8 +144,8 @@ impl RecordedEvents {
     /// How many bytes of lines were read.
     pub(crate) fn bytes_read(&self) -> u64 {
         match &self.content {
-            Content::Lines(lines) => lines.read(),
-            Content::Document => 0,
+            RecordedContent::Lines(lines) => lines.read(),
+            RecordedContent::Document => 0,
         }
     }
 
@@ -166,14 +166,14 @@ impl RecordedEvents {
             self.read_session_log(normalizer)?;
         }
         let is_read = match &mut self.content {
-            Content::Document if self.lines > 0 => false,
-            Content::Document => {
+            RecordedContent::Document if self.lines > 0 => false,
+            RecordedContent::Document => {
                 let stdout = whole(&self.directory.join(STDOUT))?;
                 let stderr = || tail(&self.directory.join(STDERR));
                 read_document(normalizer, &stdout, stderr, out);
                 true
             }
-            Content::Lines(lines) => match lines.next_line()? {
+            RecordedContent::Lines(lines) => match lines.next_line()? {
                 Some(line) => {
                     let from = match line.side {
                         LineSide::Client => LineDirection::FromClient,

@@ -8,7 +8,7 @@ use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::recording::SCHEMA;
 
 use super::ending::recorded_end;
-use super::tally::beginning;
+use super::run_tally::beginning;
 use crate::recording::{
     Channel, Manifest, PROMPT_ENDING, Recorder, RecordingOptions, STDOUT, UNKNOWN,
 };

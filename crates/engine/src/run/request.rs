@@ -4,23 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary_normalize::{AgentSetup, NormalizeOptions};
-use lapidary_sessions::Prices;
+use lapidary_sessions::PriceTable;
 use tokio::time::Instant;
 
 use super::agent_task::RecordedOutput;
 use super::dialect::StreamDialect;
-use crate::Watch;
+use crate::PermissionWatch;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::confine::ConfinedRun;
 use crate::gemini_cli::LogPlace;
 use crate::policy::Policy;
 use crate::process::{Command, Supervisor};
 use crate::recording::{PolicyFile, PromptDirectory, RecordingOptions};
-use crate::safekeeping::Safekeeping;
+use crate::session_guard::SessionGuard;
 
 /// A run to be made.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct RunRequest {
     /// Its id, which also names its recording.
     pub run: String,
     /// The agent's name.
@@ -36,7 +36,7 @@ pub struct Request {
     /// The program that supervises it.
     pub supervisor: Supervisor,
     /// How long things may take.
-    pub timeouts: Timeouts,
+    pub timeouts: RunTimeouts,
     /// How long it has between being asked to end and being ended.
     pub grace: Duration,
     /// How many times it may be started again, where that is safe.
@@ -44,7 +44,7 @@ pub struct Request {
     /// What it may use up.
     pub budget: Budget,
     /// What tokens cost, by the user's own table; see [`Config::prices`](crate::config::Config::prices).
-    pub prices: Option<Prices>,
+    pub prices: Option<PriceTable>,
     /// What then, if it does not say what it uses.
     pub budget_unknown: BudgetUnknown,
     /// Where it is recorded.
@@ -64,20 +64,20 @@ pub struct Request {
     /// A directory that holds the prompt for the agent to read. It goes when the recording goes.
     pub prompt_directory: Option<PromptDirectory>,
     /// What is to be kept safe from the agent.
-    pub safekeeping: Option<Safekeeping>,
+    pub safekeeping: Option<SessionGuard>,
     /// Where the agent logs its sessions, if it is Gemini CLI: what its output leaves out is there.
     pub session_logs: Option<LogPlace>,
     /// How the agent is set up, for what is said about its end.
     pub setup: AgentSetup,
     /// How calls without permission are found, and what becomes of the run.
-    pub watch: Watch,
+    pub watch: PermissionWatch,
     /// What the agent may do, if it is not spoken to. None leaves that to it.
     pub policy: Option<Policy>,
     /// A policy for the agent to read.
     pub policy_file: Option<PolicyFile>,
 }
 
-impl Request {
+impl RunRequest {
     /// How long a start may take in a run that must end then.
     pub(crate) fn patience(&self, must_end: Option<Instant>) -> Duration {
         let left = must_end.map(|end| end.saturating_duration_since(Instant::now()));
@@ -88,7 +88,7 @@ impl Request {
 
 /// How long things may take. None is for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct RunTimeouts {
     /// Until the first line. It does not apply to an agent that writes only at its end.
     pub start: Option<Duration>,
     /// Without a sign of life on stdout or stderr, once the first line has come. Nor does this apply to such an agent.
@@ -97,7 +97,7 @@ pub struct Timeouts {
     pub total: Option<Duration>,
 }
 
-impl Default for Timeouts {
+impl Default for RunTimeouts {
     /// A minute to start, ten for the whole, and silence is no crime.
     fn default() -> Self {
         Self {

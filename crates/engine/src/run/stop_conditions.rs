@@ -7,14 +7,14 @@ use lapidary_vocab::Cause;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::request::Timeouts;
-use crate::budget::Exceeded;
+use super::request::RunTimeouts;
+use crate::budget::ExceededLimit;
 use crate::process::stop::{StopLevel, wanted};
-use crate::violations::Violations;
+use crate::violations::AttemptViolations;
 
 /// What the agent is doing, as far as deadlines are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Activity {
+pub(crate) enum AgentPhase {
     /// It gets ready.
     Starts,
     /// It works, and last gave a sign of life then.
@@ -28,7 +28,7 @@ pub(crate) enum Activity {
 
 /// A deadline that has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Late {
+pub(crate) enum PassedDeadline {
     /// The agent did not get ready in this time.
     Start(Duration),
     /// The agent was silent for this time.
@@ -37,7 +37,7 @@ pub(crate) enum Late {
     Total(Duration),
 }
 
-impl Late {
+impl PassedDeadline {
     /// Why the run ends. `unready` says what did not happen in time, `waiting` what the agent was waiting for.
     pub(crate) fn stopped(self, unready: &str, waiting: &str) -> StopCause {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
@@ -90,7 +90,7 @@ pub(crate) enum StopReason {
 pub(crate) struct StopConditions {
     stops: watch::Receiver<StopLevel>,
     heard: StopLevel,
-    timeouts: Timeouts,
+    timeouts: RunTimeouts,
     started: Instant,
     must_end: Option<Instant>,
 }
@@ -99,7 +99,7 @@ impl StopConditions {
     /// The conditions of an attempt that starts now, of a run that has to end by `must_end`.
     pub(crate) fn new(
         stops: watch::Receiver<StopLevel>,
-        timeouts: Timeouts,
+        timeouts: RunTimeouts,
         must_end: Option<Instant>,
     ) -> Self {
         Self {
@@ -114,9 +114,9 @@ impl StopConditions {
     /// The next reason. Can be cancelled without losing anything.
     pub(crate) async fn next(
         &mut self,
-        activity: Activity,
-        exceeded: impl Future<Output = Exceeded>,
-        violations: &Violations,
+        activity: AgentPhase,
+        exceeded: impl Future<Output = ExceededLimit>,
+        violations: &AttemptViolations,
     ) -> StopReason {
         let deadline = self.deadline(activity);
         tokio::select! {
@@ -149,22 +149,24 @@ impl StopConditions {
     }
 
     /// The deadline that has passed, if one has.
-    pub(crate) fn late(&self, activity: Activity) -> Option<Late> {
+    pub(crate) fn late(&self, activity: AgentPhase) -> Option<PassedDeadline> {
         let (when, late) = self.deadline(activity)?;
         (when <= Instant::now()).then_some(late)
     }
 
-    fn deadline(&self, activity: Activity) -> Option<(Instant, Late)> {
-        let Timeouts { start, idle, total } = self.timeouts;
+    fn deadline(&self, activity: AgentPhase) -> Option<(Instant, PassedDeadline)> {
+        let RunTimeouts { start, idle, total } = self.timeouts;
         let of_activity = match activity {
-            Activity::Starts => start.map(|time| (later(self.started, time), Late::Start(time))),
-            Activity::Works { last_sign } => {
-                idle.map(|time| (later(last_sign, time), Late::Idle(time)))
+            AgentPhase::Starts => {
+                start.map(|time| (later(self.started, time), PassedDeadline::Start(time)))
             }
-            Activity::Waits => None,
+            AgentPhase::Works { last_sign } => {
+                idle.map(|time| (later(last_sign, time), PassedDeadline::Idle(time)))
+            }
+            AgentPhase::Waits => None,
         };
         let total = self.must_end.zip(total);
-        let total = total.map(|(when, time)| (when, Late::Total(time)));
+        let total = total.map(|(when, time)| (when, PassedDeadline::Total(time)));
         let all = of_activity.into_iter().chain(total);
         all.min_by_key(|(when, _)| *when)
     }
@@ -188,7 +190,7 @@ pub(crate) async fn passed(time: Option<Instant>) {
 mod tests {
     use super::*;
 
-    const TIMEOUTS: Timeouts = Timeouts {
+    const TIMEOUTS: RunTimeouts = RunTimeouts {
         start: Some(Duration::from_secs(10)),
         idle: Some(Duration::from_secs(5)),
         total: Some(Duration::from_mins(1)),
@@ -201,8 +203,8 @@ mod tests {
         (sender, conditions)
     }
 
-    async fn reason(conditions: &mut StopConditions, activity: Activity) -> StopReason {
-        let violations = Violations::default();
+    async fn reason(conditions: &mut StopConditions, activity: AgentPhase) -> StopReason {
+        let violations = AttemptViolations::default();
         let never = std::future::pending();
         conditions.next(activity, never, &violations).await
     }
@@ -213,13 +215,21 @@ mod tests {
         let began = Instant::now();
         let last_sign = began + Duration::from_secs(20);
         for (activity, late, at) in [
-            (Activity::Starts, Late::Start(Duration::from_secs(10)), 10),
             (
-                Activity::Works { last_sign },
-                Late::Idle(Duration::from_secs(5)),
+                AgentPhase::Starts,
+                PassedDeadline::Start(Duration::from_secs(10)),
+                10,
+            ),
+            (
+                AgentPhase::Works { last_sign },
+                PassedDeadline::Idle(Duration::from_secs(5)),
                 25,
             ),
-            (Activity::Waits, Late::Total(Duration::from_mins(1)), 60),
+            (
+                AgentPhase::Waits,
+                PassedDeadline::Total(Duration::from_mins(1)),
+                60,
+            ),
         ] {
             assert_eq!(conditions.late(activity), None, "{activity:?}");
             let reason = reason(&mut conditions, activity).await;
@@ -233,9 +243,9 @@ mod tests {
     async fn a_cancel_is_heard_once_and_a_kill_behind_it() {
         let (sender, mut conditions) = conditions();
         sender.send_replace(StopLevel::Cancel);
-        let first = reason(&mut conditions, Activity::Waits).await;
+        let first = reason(&mut conditions, AgentPhase::Waits).await;
         assert!(matches!(first, StopReason::Cancelled(StopLevel::Cancel)));
-        let second = reason(&mut conditions, Activity::Starts).await;
+        let second = reason(&mut conditions, AgentPhase::Starts).await;
         assert!(matches!(second, StopReason::Overdue));
         sender.send_replace(StopLevel::Kill);
         conditions.at_once().await;

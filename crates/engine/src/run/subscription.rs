@@ -17,7 +17,7 @@ use tokio::time::sleep;
 use super::RunSource;
 use super::attempt::recording_name;
 use super::dialect::BoxedNormalizer;
-use super::events::Progress;
+use super::events::TranslationProgress;
 use super::recorded_events::{PastFormat, ReadLimit, ReadStep, RecordedEvents};
 use crate::recording::{LineReading, MANIFEST, Manifest, ReadLineError};
 
@@ -43,7 +43,7 @@ pub enum SubscribeError {
 pub struct Subscription {
     source: Arc<RunSource>,
     root: PathBuf,
-    progress: watch::Receiver<Progress>,
+    progress: watch::Receiver<TranslationProgress>,
     normalizer: BoxedNormalizer,
     /// The attempt that is read, from 1.
     attempt: u32,
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Subscription {
 impl Subscription {
     pub(crate) fn new(
         source: Arc<RunSource>,
-        progress: watch::Receiver<Progress>,
+        progress: watch::Receiver<TranslationProgress>,
         from_seq: u64,
     ) -> Result<Self, SubscribeError> {
         let records = source.records.as_ref();
@@ -143,11 +143,11 @@ impl Subscription {
     }
 
     /// Opens the recording of the next attempt, if there is one.
-    fn open_next(&mut self, progress: Progress) -> Result<bool, SubscribeError> {
+    fn open_next(&mut self, progress: TranslationProgress) -> Result<bool, SubscribeError> {
         if progress.attempt <= self.attempt {
             return match progress {
                 // It could not even be recorded.
-                Progress {
+                TranslationProgress {
                     attempt: 0,
                     is_over: true,
                     ..
@@ -224,7 +224,7 @@ impl Stream for Subscription {
 
 /// Waits until there may be more to read.
 fn news(
-    mut progress: watch::Receiver<Progress>,
+    mut progress: watch::Receiver<TranslationProgress>,
     state: ReadState,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move {

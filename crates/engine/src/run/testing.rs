@@ -2,12 +2,12 @@
 
 use lapidary_normalize::{AgentSetup, NormalizeOptions};
 
-use super::{GEMINI_STREAM, RecordingOptions, Request, Timeouts};
+use super::{GEMINI_STREAM, RecordingOptions, RunRequest, RunTimeouts};
 use crate::budget::{Budget, BudgetUnknown};
 use crate::process::{Command, Supervisor};
 
-pub(crate) fn request() -> Request {
-    Request {
+pub(crate) fn request() -> RunRequest {
+    RunRequest {
         run: "r".to_owned(),
         agent: "fake".to_owned(),
         command: Command::new("/bin/false", "/"),
@@ -15,7 +15,7 @@ pub(crate) fn request() -> Request {
         input: Vec::new(),
         dialect: &GEMINI_STREAM,
         supervisor: Supervisor::at("/bin/false"),
-        timeouts: Timeouts::default(),
+        timeouts: RunTimeouts::default(),
         grace: std::time::Duration::ZERO,
         retries: 0,
         budget: Budget::default(),
@@ -32,7 +32,7 @@ pub(crate) fn request() -> Request {
         safekeeping: None,
         session_logs: None,
         setup: AgentSetup::default(),
-        watch: crate::Watch::default(),
+        watch: crate::PermissionWatch::default(),
         policy: None,
         policy_file: None,
     }

@@ -11,17 +11,17 @@ use lapidary_wire::lines::{LineBuffer, RawLine};
 use tokio::sync::{mpsc, watch};
 
 use super::call_watch::CallWatch;
-use super::completion::Completion;
-use super::dialect::Speech;
+use super::completion::StreamCompletion;
+use super::dialect::OutputKind;
 use super::events::RunEvents;
 use super::line_times::LineTimes;
-use super::request::Request;
-use super::rest::{RestLimit, Skipped};
-use super::tally::RunTally;
-use super::waiting::{Spent, Waiting};
+use super::pending_work::{BudgetWatch, PendingWork};
+use super::request::RunRequest;
+use super::run_tally::RunTally;
+use super::skipped_lines::{RestLimit, SkippedLines};
 use crate::follow::{CHUNK, FileSizes, FollowedFile};
 use crate::recording::{STDERR, STDOUT};
-use crate::violations::Violations;
+use crate::violations::AttemptViolations;
 
 /// How much of the end of stderr is kept for whoever asks why.
 const TAIL: u64 = 16 * 1024;
@@ -34,7 +34,7 @@ const SHORT_LINE: usize = 64;
 
 /// What came since the last batch.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub struct EventBatch {
     /// The agent's words, translated.
     pub events: Vec<Event>,
     /// The bytes that it wrote to stdout, if they were asked for.
@@ -42,45 +42,45 @@ pub struct Batch {
     /// The bytes that it wrote to stderr, if they were asked for.
     pub stderr: Vec<u8>,
     /// What it wrote and nobody is told, because the run had to end. An event says so, too.
-    pub skipped: Skipped,
+    pub skipped: SkippedLines,
 }
 
-impl Batch {
+impl EventBatch {
     pub(crate) fn is_empty(&self) -> bool {
         self.events.is_empty() && self.stdout.is_empty() && self.stderr.is_empty()
     }
 }
 
 /// Reads one attempt's files to their end.
-pub(super) struct Translator<'a> {
-    request: &'a Request,
+pub(super) struct AttemptTranslator<'a> {
+    request: &'a RunRequest,
     made: &'a mut RunEvents,
-    waiting: &'a Waiting,
-    spent: &'a Spent,
+    waiting: &'a PendingWork,
+    spent: &'a BudgetWatch,
     tally: &'a RunTally,
-    batches: &'a mpsc::Sender<Batch>,
+    batches: &'a mpsc::Sender<EventBatch>,
     stdout: FollowedFile,
     stderr: FollowedFile,
     lines: LineBuffer,
     times: LineTimes,
     /// All of it, for an agent that writes one document.
     document: Vec<u8>,
-    completion: Option<Completion>,
+    completion: Option<StreamCompletion>,
     call_watch: Option<CallWatch<'a>>,
     rest: &'a RestLimit,
     /// What comes on stdout is not translated any more.
     is_skipping: bool,
-    skipped: Skipped,
+    skipped: SkippedLines,
 }
 
-impl<'a> Translator<'a> {
+impl<'a> AttemptTranslator<'a> {
     pub(super) fn new(
-        request: &'a Request,
+        request: &'a RunRequest,
         (directory, started): (&Path, Timestamp),
         made: &'a mut RunEvents,
-        (waiting, spent, tally): (&'a Waiting, &'a Spent, &'a RunTally),
-        violations: &'a Violations,
-        batches: &'a mpsc::Sender<Batch>,
+        (waiting, spent, tally): (&'a PendingWork, &'a BudgetWatch, &'a RunTally),
+        violations: &'a AttemptViolations,
+        batches: &'a mpsc::Sender<EventBatch>,
         rest: &'a RestLimit,
     ) -> io::Result<Self> {
         Ok(Self {
@@ -98,11 +98,11 @@ impl<'a> Translator<'a> {
             completion: request
                 .session_logs
                 .clone()
-                .map(|place| Completion::new(place, directory)),
+                .map(|place| StreamCompletion::new(place, directory)),
             call_watch: CallWatch::new(request, violations),
             rest,
             is_skipping: false,
-            skipped: Skipped::default(),
+            skipped: SkippedLines::default(),
         })
     }
 
@@ -129,16 +129,16 @@ impl<'a> Translator<'a> {
             if self.is_skipping || self.rest.is_over(|| left) {
                 return self.skip_stdout(until);
             }
-            let mut batch = Batch::default();
+            let mut batch = EventBatch::default();
             let count = match self.request.dialect.speech {
-                Speech::Stream => {
+                OutputKind::Stream => {
                     let room = self.lines.room();
                     let count = self.stdout.read(room, until)?;
                     let lines = memchr::memchr_iter(b'\n', &room[..count]).count();
                     batch.events.reserve(lines.min(count / SHORT_LINE));
                     count
                 }
-                Speech::Document => {
+                OutputKind::Document => {
                     let start = self.document.len();
                     self.document.resize(start + CHUNK, 0);
                     let count = self.stdout.read(&mut self.document[start..], until)?;
@@ -152,7 +152,7 @@ impl<'a> Translator<'a> {
             if self.request.with_bytes {
                 batch.stdout = self.stdout.again(count)?;
             }
-            if self.request.dialect.speech == Speech::Stream {
+            if self.request.dialect.speech == OutputKind::Stream {
                 self.lines.filled(count);
                 self.translate_lines(&mut batch.events).await;
             }
@@ -222,9 +222,9 @@ impl<'a> Translator<'a> {
                 break;
             }
             bytes.truncate(count);
-            let batch = Batch {
+            let batch = EventBatch {
                 stderr: bytes,
-                ..Batch::default()
+                ..EventBatch::default()
             };
             self.send(batch).await;
         }
@@ -233,7 +233,7 @@ impl<'a> Translator<'a> {
 
     /// The last line may lack its end, and a document is read when it is whole.
     async fn finish(&mut self) {
-        let mut batch = Batch::default();
+        let mut batch = EventBatch::default();
         if !self.skipped.is_empty() {
             batch.skipped = self.skipped;
             let (kind, message) = (DiagnosticKind::Notice, self.skipped.to_string());
@@ -243,13 +243,13 @@ impl<'a> Translator<'a> {
             return self.send(batch).await; // the beginning of a line is none, nor is that of a document
         }
         match self.request.dialect.speech {
-            Speech::Stream => {
+            OutputKind::Stream => {
                 if let Some(line) = self.lines.last_line() {
                     let at = self.times.of_last();
                     self.made.push(FromAgent, line, at, &mut batch.events);
                 }
             }
-            Speech::Document => {
+            OutputKind::Document => {
                 let stderr = || self.stderr.tail(DOCUMENT_TAIL);
                 self.made
                     .document(&self.document, stderr, &mut batch.events);
@@ -259,7 +259,7 @@ impl<'a> Translator<'a> {
     }
 
     /// If nobody reads any more, the run is being ended anyway.
-    async fn send(&mut self, batch: Batch) {
+    async fn send(&mut self, batch: EventBatch) {
         self.waiting.note(&batch.events);
         self.spent.note(&batch.events);
         self.tally.note(&batch.events);

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use lapidary_vocab::Text;
 use lapidary_vocab::event::{PermissionViolation, ToolCallStatus, ToolKind};
 
-use super::Watch;
-use crate::policy::{Decision, Effect, ToolAction};
+use super::PermissionWatch;
+use crate::policy::{Decision, PermissionEffect, ToolAction};
 
 /// So many calls are remembered until they end.
 const MOST_CALLS: usize = 1024;
@@ -24,7 +24,7 @@ const LONGEST_NAME: usize = 80;
 /// Calls that are under way, under their session and id.
 #[derive(Debug, Default)]
 pub(crate) struct UnaskedCalls {
-    watch: Watch,
+    watch: PermissionWatch,
     open: BTreeMap<String, UnaskedCall>,
     /// Calls that the agent asked about.
     asked: BTreeSet<String>,
@@ -51,7 +51,7 @@ pub(crate) enum CallEnd {
 }
 
 impl UnaskedCalls {
-    pub(crate) fn new(watch: Watch) -> Self {
+    pub(crate) fn new(watch: PermissionWatch) -> Self {
         Self {
             watch,
             ..Self::default()
@@ -70,7 +70,7 @@ impl UnaskedCalls {
         if self.asked.contains(call) && !self.is_another(call, &decision) {
             return None;
         }
-        if decision.effect == Effect::Allow || self.watch.is_own(action, &decision) {
+        if decision.effect == PermissionEffect::Allow || self.watch.is_own(action, &decision) {
             self.open.remove(call);
             return None;
         }
@@ -93,7 +93,7 @@ impl UnaskedCalls {
 
     /// Whether a call that was allowed turns out to be another one, which a rule denies: then the answer was not about it.
     fn is_another(&self, call: &str, decision: &Decision) -> bool {
-        let is_denied = decision.effect == Effect::Deny && decision.rule.is_some();
+        let is_denied = decision.effect == PermissionEffect::Deny && decision.rule.is_some();
         self.allowed.contains(call) && is_denied && !decision.is_presumed
     }
 
@@ -187,7 +187,7 @@ impl UnaskedCall {
     }
 }
 
-impl Watch {
+impl PermissionWatch {
     /// Whether a call is about the agent's own files only, and no rule is about it.
     fn is_own(&self, action: &ToolAction, decision: &Decision) -> bool {
         let places = match action.kind {
@@ -260,7 +260,7 @@ mod tests {
     fn not_allowed(rule: Option<&str>) -> Decision {
         Decision {
             rule: rule.map(str::to_owned),
-            ..Decision::new(Effect::Deny, DecidedBy::Rule, "no")
+            ..Decision::new(PermissionEffect::Deny, DecidedBy::Rule, "no")
         }
     }
 
@@ -301,9 +301,9 @@ mod tests {
 
     #[test]
     fn the_agent_reads_its_own_state_unless_a_rule_is_about_it() {
-        let mut calls = UnaskedCalls::new(Watch {
+        let mut calls = UnaskedCalls::new(PermissionWatch {
             state: vec![PathBuf::from("/state")],
-            ..Watch::default()
+            ..PermissionWatch::default()
         });
         let read = |path: &str| ToolAction {
             paths: vec![PathBuf::from(path)],
@@ -324,9 +324,9 @@ mod tests {
     fn a_command_that_failed_has_run_unless_the_agent_was_told_to_ask() {
         let failed = ToolCallStatus::Failed;
         for (is_told, expected) in [(false, true), (true, false)] {
-            let watch = Watch {
+            let watch = PermissionWatch {
                 is_told,
-                ..Watch::default()
+                ..PermissionWatch::default()
             };
             let mut calls = UnaskedCalls::new(watch);
             assert_eq!(is_violated(&mut calls, &run("ls"), None, &failed), expected);

@@ -6,25 +6,28 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use lapidary_vocab::Json;
 use lapidary_vocab::event::ToolKind;
 
-use super::params::{Params, bad};
-use super::roots::Place;
-use super::{Inner, Missing, NOT_FOUND, READ, WRITE, disk};
-use crate::acp::Refusal;
+use super::params::{RequestParams, bad};
+use super::roots::ResolvedPath;
+use super::{MissingFile, NOT_FOUND, READ, ServicesInner, WRITE, disk};
+use crate::acp::RpcError;
 use crate::policy::ToolAction;
 
 /// A file to read.
-pub(super) struct Read {
-    place: Place,
+pub(super) struct ReadFile {
+    place: ResolvedPath,
     /// The first line that is wanted, from 1.
     line: u64,
     /// How many lines are wanted.
     limit: Option<u64>,
-    missing: Missing,
+    missing: MissingFile,
     max: usize,
 }
 
-impl Read {
-    pub(super) fn of(inner: &Inner, params: &Params<'_>) -> Result<Self, Refusal> {
+impl ReadFile {
+    pub(super) fn parse(
+        inner: &ServicesInner,
+        params: &RequestParams<'_>,
+    ) -> Result<Self, RpcError> {
         Ok(Self {
             place: file_in(inner, params)?,
             line: params.count("line")?.unwrap_or(1).max(1),
@@ -38,7 +41,7 @@ impl Read {
         action(ToolKind::Read, READ, &self.place)
     }
 
-    pub(super) fn act(self) -> Result<Json, Refusal> {
+    pub(super) fn act(self) -> Result<Json, RpcError> {
         let content = match disk::open(&self.place) {
             Ok(file) => self.text_of(file)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.of_nothing()?,
@@ -48,24 +51,24 @@ impl Read {
         Ok(Json::object([("content", content)]))
     }
 
-    fn of_nothing(&self) -> Result<String, Refusal> {
+    fn of_nothing(&self) -> Result<String, RpcError> {
         match self.missing {
-            Missing::Empty => Ok(String::new()),
-            Missing::Refused => {
+            MissingFile::Empty => Ok(String::new()),
+            MissingFile::Refused => {
                 let words = format!("`{}` does not exist", self.place.path.display());
-                Err(Refusal::new(NOT_FOUND, words))
+                Err(RpcError::new(NOT_FOUND, words))
             }
         }
     }
 
-    fn text_of(&self, file: File) -> Result<String, Refusal> {
+    fn text_of(&self, file: File) -> Result<String, RpcError> {
         let bytes = excerpt(file, self.line, self.limit, self.max);
         let bytes = bytes.map_err(|error| failed("read", &self.place, &error))?;
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let path = self.place.path.display();
-            Refusal::new(
-                Refusal::INTERNAL,
+            RpcError::new(
+                RpcError::INTERNAL,
                 format!("`{path}` is not text in UTF-8: see byte {at} of what was asked for"),
             )
         })
@@ -105,13 +108,16 @@ fn excerpt(file: File, line: u64, limit: Option<u64>, max: usize) -> io::Result<
 }
 
 /// A file to write.
-pub(super) struct Write {
-    place: Place,
+pub(super) struct WriteFile {
+    place: ResolvedPath,
     content: String,
 }
 
-impl Write {
-    pub(super) fn of(inner: &Inner, params: &Params<'_>) -> Result<Self, Refusal> {
+impl WriteFile {
+    pub(super) fn parse(
+        inner: &ServicesInner,
+        params: &RequestParams<'_>,
+    ) -> Result<Self, RpcError> {
         let place = file_in(inner, params)?;
         let content = params.required("content")?;
         let max = inner.limits.file_bytes;
@@ -126,14 +132,14 @@ impl Write {
         action(ToolKind::Edit, WRITE, &self.place)
     }
 
-    pub(super) fn act(self) -> Result<Json, Refusal> {
+    pub(super) fn act(self) -> Result<Json, RpcError> {
         let written = disk::replace(&self.place, self.content.as_bytes());
         written.map_err(|error| failed("write", &self.place, &error))?;
         Ok(Json::empty_object())
     }
 }
 
-fn file_in(inner: &Inner, params: &Params<'_>) -> Result<Place, Refusal> {
+fn file_in(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<ResolvedPath, RpcError> {
     let place = inner.roots.place_in(params, "path")?;
     if params.required("path")?.ends_with('/') {
         let path = place.path.display();
@@ -142,7 +148,7 @@ fn file_in(inner: &Inner, params: &Params<'_>) -> Result<Place, Refusal> {
     Ok(place)
 }
 
-fn action(kind: ToolKind, tool: &str, place: &Place) -> ToolAction {
+fn action(kind: ToolKind, tool: &str, place: &ResolvedPath) -> ToolAction {
     ToolAction {
         tool: Some(tool.to_owned()),
         paths: vec![place.path.clone()],
@@ -150,7 +156,7 @@ fn action(kind: ToolKind, tool: &str, place: &Place) -> ToolAction {
     }
 }
 
-fn failed(verb: &str, place: &Place, error: &io::Error) -> Refusal {
+fn failed(verb: &str, place: &ResolvedPath, error: &io::Error) -> RpcError {
     let words = format!("cannot {verb} `{}`: {error}", place.path.display());
-    Refusal::new(Refusal::INTERNAL, words)
+    RpcError::new(RpcError::INTERNAL, words)
 }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use lapidary_vocab::event::ToolKind;
 
-use super::params::{Params, bad, without_nul};
-use super::{CREATE, Inner};
-use crate::acp::Refusal;
+use super::params::{RequestParams, bad, without_nul};
+use super::{CREATE, ServicesInner};
+use crate::acp::RpcError;
 use crate::policy::{ToolAction, command_line, quoted};
 
 /// What runs a line that is no program.
@@ -15,7 +15,7 @@ const SHELL: &str = "/bin/sh";
 
 /// A command for a terminal.
 #[cfg_attr(not(unix), expect(dead_code, reason = "there are no terminals"))]
-pub(super) struct Launch {
+pub(super) struct TerminalLaunch {
     pub(super) session: String,
     pub(super) program: String,
     pub(super) args: Vec<String>,
@@ -27,8 +27,11 @@ pub(super) struct Launch {
     shown: String,
 }
 
-impl Launch {
-    pub(super) fn of(inner: &Inner, params: &Params<'_>) -> Result<Self, Refusal> {
+impl TerminalLaunch {
+    pub(super) fn parse(
+        inner: &ServicesInner,
+        params: &RequestParams<'_>,
+    ) -> Result<Self, RpcError> {
         let command = without_nul("command", params.required("command")?)?;
         if command.trim().is_empty() {
             return Err(bad("`command` is empty"));
@@ -77,7 +80,7 @@ impl Launch {
 }
 
 /// Where it runs: where its session works, unless the agent says otherwise.
-fn directory_of(inner: &Inner, params: &Params<'_>) -> Result<PathBuf, Refusal> {
+fn directory_of(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<PathBuf, RpcError> {
     let path = match params.get("cwd") {
         Some(_) => inner.roots.place_in(params, "cwd")?.path,
         None => inner.home(&params.session()?)?,
@@ -91,7 +94,7 @@ fn directory_of(inner: &Inner, params: &Params<'_>) -> Result<PathBuf, Refusal> 
 
 /// What we give it, what follows from where it runs, and what the agent wants: the last of a name counts.
 fn environment_of(
-    inner: &Inner,
+    inner: &ServicesInner,
     directory: &Path,
     variables: &[(String, String)],
 ) -> Vec<(OsString, OsString)> {

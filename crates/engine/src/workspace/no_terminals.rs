@@ -2,41 +2,41 @@
 
 use lapidary_vocab::Json;
 
-use super::launch::Launch;
-use super::params::Which;
-use crate::acp::Refusal;
+use super::launch::TerminalLaunch;
+use super::params::TerminalId;
+use crate::acp::RpcError;
 use crate::process::Supervisor;
 
 #[derive(Debug)]
-pub(super) struct Terminals;
+pub(super) struct NoTerminals;
 
 #[expect(
     clippy::unused_self,
     clippy::unused_async,
     reason = "elsewhere there are terminals"
 )]
-impl Terminals {
+impl NoTerminals {
     pub(super) fn new(_: Supervisor, _: usize) -> Self {
         Self
     }
 
-    pub(super) async fn create(&self, _: Launch) -> Result<Json, Refusal> {
+    pub(super) async fn create(&self, _: TerminalLaunch) -> Result<Json, RpcError> {
         Err(none())
     }
 
-    pub(super) fn output(&self, _: &Which) -> Result<Json, Refusal> {
+    pub(super) fn output(&self, _: &TerminalId) -> Result<Json, RpcError> {
         Err(none())
     }
 
-    pub(super) async fn wait(&self, _: &Which) -> Result<Json, Refusal> {
+    pub(super) async fn wait(&self, _: &TerminalId) -> Result<Json, RpcError> {
         Err(none())
     }
 
-    pub(super) async fn kill(&self, _: &Which) -> Result<Json, Refusal> {
+    pub(super) async fn kill(&self, _: &TerminalId) -> Result<Json, RpcError> {
         Err(none())
     }
 
-    pub(super) async fn release(&self, _: &Which) -> Result<Json, Refusal> {
+    pub(super) async fn release(&self, _: &TerminalId) -> Result<Json, RpcError> {
         Err(none())
     }
 
@@ -45,6 +45,6 @@ impl Terminals {
     pub(super) async fn close(&self) {}
 }
 
-fn none() -> Refusal {
-    Refusal::new(Refusal::NO_METHOD, "there are no terminals on this system")
+fn none() -> RpcError {
+    RpcError::new(RpcError::NO_METHOD, "there are no terminals on this system")
 }

@@ -5,7 +5,7 @@ const SLACK: usize = 64 * 1024;
 
 /// The end of a text that grows. It never holds more than twice its limit and a bit.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct OutputTail {
     text: String,
     /// The start of a character whose end has not come yet.
     partial: Vec<u8>,
@@ -13,7 +13,7 @@ pub(super) struct Output {
     dropped: bool,
 }
 
-impl Output {
+impl OutputTail {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             text: String::new(),
@@ -79,8 +79,8 @@ mod tests {
 
     use super::*;
 
-    fn of(limit: usize, parts: &[&[u8]]) -> Output {
-        let mut output = Output::new(limit);
+    fn filled(limit: usize, parts: &[&[u8]]) -> OutputTail {
+        let mut output = OutputTail::new(limit);
         for part in parts {
             output.push(part);
         }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn half_a_character_waits_for_its_other_half() {
-        let mut output = of(100, &[b"caf\xc3"]);
+        let mut output = filled(100, &[b"caf\xc3"]);
         assert_eq!(output.text(), "caf");
         output.push(b"\xa9");
         assert_eq!(output.text(), "caf\u{e9}");
@@ -100,20 +100,20 @@ mod tests {
 
     #[test]
     fn the_front_is_cut_between_characters() {
-        let output = of(4, &["a\u{20ac}\u{20ac}".as_bytes()]);
+        let output = filled(4, &["a\u{20ac}\u{20ac}".as_bytes()]);
         assert_eq!((output.text(), output.is_truncated()), ("\u{20ac}", true));
-        let output = of(7, &["a\u{20ac}\u{20ac}".as_bytes()]);
+        let output = filled(7, &["a\u{20ac}\u{20ac}".as_bytes()]);
         assert_eq!(
             (output.text(), output.is_truncated()),
             ("a\u{20ac}\u{20ac}", false)
         );
-        let output = of(0, &[b"a"]);
+        let output = filled(0, &[b"a"]);
         assert_eq!((output.text(), output.is_truncated()), ("", true));
     }
 
     #[test]
     fn what_is_kept_does_not_grow() {
-        let mut output = Output::new(1000);
+        let mut output = OutputTail::new(1000);
         for _ in 0..1000 {
             output.push(&[b'x'; 10_000]);
             assert!(output.text.capacity() < 4 * SLACK);
@@ -131,7 +131,7 @@ mod tests {
             let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
             cuts.extend([0, bytes.len()]);
             cuts.sort_unstable();
-            let mut output = Output::new(limit);
+            let mut output = OutputTail::new(limit);
             for pair in cuts.windows(2) {
                 output.push(&bytes[pair[0]..pair[1]]);
             }

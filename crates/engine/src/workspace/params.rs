@@ -5,25 +5,25 @@ use std::borrow::Cow;
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::Json;
 
-use crate::acp::Refusal;
+use crate::acp::RpcError;
 
 /// The parameters of a request.
-pub(super) struct Params<'a>(Token<'a>);
+pub(super) struct RequestParams<'a>(Token<'a>);
 
 /// A terminal that an agent names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Which {
+pub(super) struct TerminalId {
     pub(super) session: String,
     pub(super) terminal: String,
 }
 
 /// The parameters make no sense.
-pub(super) fn bad(words: impl Into<String>) -> Refusal {
-    Refusal::new(Refusal::BAD_PARAMS, words.into())
+pub(super) fn bad(words: impl Into<String>) -> RpcError {
+    RpcError::new(RpcError::BAD_PARAMS, words.into())
 }
 
-impl<'a> Params<'a> {
-    pub(super) fn of(params: &'a Json) -> Result<Self, Refusal> {
+impl<'a> RequestParams<'a> {
+    pub(super) fn parse(params: &'a Json) -> Result<Self, RpcError> {
         let object = params.token().if_kind(TokenKind::Object);
         let object = object.ok_or_else(|| bad("the parameters have to be an object"))?;
         Ok(Self(object))
@@ -35,18 +35,18 @@ impl<'a> Params<'a> {
     }
 
     /// A text that may be absent.
-    pub(super) fn text(&self, key: &str) -> Result<Option<Cow<'a, str>>, Refusal> {
+    pub(super) fn text(&self, key: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
         self.get(key).map(|value| text(key, value)).transpose()
     }
 
     /// A text that has to be there.
-    pub(super) fn required(&self, key: &str) -> Result<Cow<'a, str>, Refusal> {
+    pub(super) fn required(&self, key: &str) -> Result<Cow<'a, str>, RpcError> {
         self.text(key)?
             .ok_or_else(|| bad(format!("`{key}` is missing")))
     }
 
     /// A count that may be absent. One beyond all bounds is as good as the largest.
-    pub(super) fn count(&self, key: &str) -> Result<Option<u64>, Refusal> {
+    pub(super) fn count(&self, key: &str) -> Result<Option<u64>, RpcError> {
         let count = |value: Token<'_>| {
             let digits = value.as_str();
             let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -59,7 +59,7 @@ impl<'a> Params<'a> {
     }
 
     /// A list of texts, empty if it is absent.
-    pub(super) fn texts(&self, key: &str) -> Result<Vec<String>, Refusal> {
+    pub(super) fn texts(&self, key: &str) -> Result<Vec<String>, RpcError> {
         let Some(list) = self.get(key) else {
             return Ok(Vec::new());
         };
@@ -70,7 +70,7 @@ impl<'a> Params<'a> {
     }
 
     /// Variables: a list of `{name, value}`, as the protocol has it, or an object, as agents have it too.
-    pub(super) fn variables(&self, key: &str) -> Result<Vec<(String, String)>, Refusal> {
+    pub(super) fn variables(&self, key: &str) -> Result<Vec<(String, String)>, RpcError> {
         let Some(all) = self.get(key) else {
             return Ok(Vec::new());
         };
@@ -88,19 +88,19 @@ impl<'a> Params<'a> {
     }
 
     /// The session that asks. One that does not say is one of its own.
-    pub(super) fn session(&self) -> Result<String, Refusal> {
+    pub(super) fn session(&self) -> Result<String, RpcError> {
         Ok(self.text("sessionId")?.unwrap_or_default().into_owned())
     }
 
-    pub(super) fn which(&self) -> Result<Which, Refusal> {
-        Ok(Which {
+    pub(super) fn which(&self) -> Result<TerminalId, RpcError> {
+        Ok(TerminalId {
             session: self.session()?,
             terminal: self.required("terminalId")?.into_owned(),
         })
     }
 }
 
-fn text<'a>(key: &str, value: Token<'a>) -> Result<Cow<'a, str>, Refusal> {
+fn text<'a>(key: &str, value: Token<'a>) -> Result<Cow<'a, str>, RpcError> {
     let wrong = || {
         bad(format!(
             "`{key}` has to be text, and is {}",
@@ -117,7 +117,7 @@ fn text<'a>(key: &str, value: Token<'a>) -> Result<Cow<'a, str>, Refusal> {
 }
 
 /// Text for the system, where a NUL would end it.
-pub(super) fn without_nul(key: &str, text: Cow<'_, str>) -> Result<String, Refusal> {
+pub(super) fn without_nul(key: &str, text: Cow<'_, str>) -> Result<String, RpcError> {
     if text.contains('\0') {
         return Err(bad(format!("`{key}` has a NUL in it")));
     }
@@ -128,7 +128,7 @@ fn variable(
     key: &str,
     name: Option<Token<'_>>,
     value: Option<Token<'_>>,
-) -> Result<(String, String), Refusal> {
+) -> Result<(String, String), RpcError> {
     let wrong = || bad(format!("`{key}` has to be a list of names and values"));
     let (name, value) = (name.ok_or_else(wrong)?, value.ok_or_else(wrong)?);
     let name = without_nul(key, text(key, name)?)?;

@@ -8,8 +8,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::params::{Params, bad, without_nul};
-use crate::acp::Refusal;
+use super::params::{RequestParams, bad, without_nul};
+use crate::acp::RpcError;
 use crate::policy::lexical;
 
 /// As many links as Linux follows.
@@ -20,18 +20,18 @@ const LONGEST: usize = 4096;
 
 /// The directories that everything has to stay in, without links on the way.
 #[derive(Debug)]
-pub(super) struct Roots(Vec<PathBuf>);
+pub(super) struct WorkspaceRoots(Vec<PathBuf>);
 
 /// Where a path leads: inside the roots, and without links on the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ResolvedPath {
     pub(super) path: PathBuf,
     /// How many names of it, from the first, are those of a root.
     pub(super) root_names: usize,
 }
 
-impl Roots {
-    pub(super) fn of(roots: &[PathBuf]) -> Self {
+impl WorkspaceRoots {
+    pub(super) fn open(roots: &[PathBuf]) -> Self {
         // One that cannot be followed is a place where nothing will be found.
         let followed = |root: &PathBuf| follow(root).unwrap_or_else(|_| lexical(root));
         let absolute = roots.iter().filter(|root| root.is_absolute());
@@ -43,7 +43,11 @@ impl Roots {
     }
 
     /// Where the path leads that stands in the parameters.
-    pub(super) fn place_in(&self, params: &Params<'_>, key: &str) -> Result<Place, Refusal> {
+    pub(super) fn place_in(
+        &self,
+        params: &RequestParams<'_>,
+        key: &str,
+    ) -> Result<ResolvedPath, RpcError> {
         let asked = without_nul(key, params.required(key)?)?;
         if asked.len() > LONGEST {
             return Err(bad(format!("`{key}` is too long for a path")));
@@ -53,7 +57,7 @@ impl Roots {
 
     /// Where a path leads. `..` behind a link is read in two ways: a shell leaves the directory that the link leads to, most programs
     /// take the link's name away. A path that leads to two places is refused, so that nobody is asked about one and gets the other.
-    pub(super) fn place(&self, asked: &Path) -> Result<Place, Refusal> {
+    pub(super) fn place(&self, asked: &Path) -> Result<ResolvedPath, RpcError> {
         if !asked.is_absolute() {
             return Err(bad(format!(
                 "`{}` is not an absolute path",
@@ -70,7 +74,11 @@ impl Roots {
     }
 
     /// The place, if it is inside. Of what is outside nothing is said, not even whether it is there.
-    fn inside(&self, asked: &Path, followed: Result<PathBuf, Lost>) -> Result<Place, Refusal> {
+    fn inside(
+        &self,
+        asked: &Path,
+        followed: Result<PathBuf, LostPath>,
+    ) -> Result<ResolvedPath, RpcError> {
         let at = match &followed {
             Ok(path) => path,
             Err(lost) => &lost.at,
@@ -78,10 +86,10 @@ impl Roots {
         let root = self.0.iter().filter(|root| at.starts_with(root));
         let Some(root_names) = root.map(|root| names(root)).min() else {
             let words = format!("`{}` is outside the workspace", asked.display());
-            return Err(Refusal::new(Refusal::DENIED, words));
+            return Err(RpcError::new(RpcError::DENIED, words));
         };
         match followed {
-            Ok(path) => Ok(Place { path, root_names }),
+            Ok(path) => Ok(ResolvedPath { path, root_names }),
             Err(lost) => Err(bad(format!(
                 "cannot follow `{}`: {}",
                 asked.display(),
@@ -97,13 +105,13 @@ fn names(path: &Path) -> usize {
 }
 
 /// Where following a path ended before its end.
-struct Lost {
+struct LostPath {
     at: PathBuf,
     error: io::Error,
 }
 
 /// Where a path leads, as the system would find it. What does not exist leads to itself.
-fn follow(path: &Path) -> Result<PathBuf, Lost> {
+fn follow(path: &Path) -> Result<PathBuf, LostPath> {
     let mut at = PathBuf::new();
     let mut ahead = reversed(path);
     let mut links = 0;
@@ -116,13 +124,13 @@ fn follow(path: &Path) -> Result<PathBuf, Lost> {
                 at.push(name);
                 let link = match link_at(&at) {
                     Ok(link) => link,
-                    Err(error) => return Err(Lost { at, error }),
+                    Err(error) => return Err(LostPath { at, error }),
                 };
                 let Some(target) = link else { continue };
                 links += 1;
                 if links > LINKS {
                     let error = io::Error::other("too many links");
-                    return Err(Lost { at, error });
+                    return Err(LostPath { at, error });
                 }
                 at.pop();
                 ahead.extend(reversed(&target));

@@ -7,7 +7,7 @@ use crate::process::Supervisor;
 
 /// How a workspace is to be.
 #[derive(Debug, Clone)]
-pub struct Setup {
+pub struct ServicesSetup {
     /// The directories that files are read and written in, absolute. The first is where terminals start whose session works nowhere else.
     pub roots: Vec<PathBuf>,
     /// What ends terminals with everything that they start.
@@ -15,12 +15,12 @@ pub struct Setup {
     /// What terminals find in their environment, before what the agent adds.
     pub environment: Vec<(OsString, OsString)>,
     /// What reading a file answers that is not there.
-    pub missing: Missing,
+    pub missing: MissingFile,
     /// How much is read, written and kept.
-    pub limits: Limits,
+    pub limits: ServiceLimits,
 }
 
-impl Setup {
+impl ServicesSetup {
     /// These roots, an empty environment, and what is usual otherwise.
     pub fn new<P: Into<PathBuf>>(
         roots: impl IntoIterator<Item = P>,
@@ -30,15 +30,15 @@ impl Setup {
             roots: roots.into_iter().map(Into::into).collect(),
             supervisor,
             environment: Vec::new(),
-            missing: Missing::default(),
-            limits: Limits::default(),
+            missing: MissingFile::default(),
+            limits: ServiceLimits::default(),
         }
     }
 }
 
 /// What reading a file answers that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Missing {
+pub enum MissingFile {
     /// That it is empty. Gemini CLI (0.61) reads each file before it writes it, and takes any error for a reason not to.
     #[default]
     Empty,
@@ -48,7 +48,7 @@ pub enum Missing {
 
 /// How much of everything there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ServiceLimits {
     /// How many bytes of a file are read or written at most.
     pub file_bytes: usize,
     /// How many terminals there may be at once, those that have ended and were not released included.
@@ -59,7 +59,7 @@ pub struct Limits {
     pub max_output_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for ServiceLimits {
     fn default() -> Self {
         Self {
             file_bytes: 64 << 20,

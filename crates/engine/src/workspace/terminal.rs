@@ -13,8 +13,8 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::launch::Launch;
-use super::output::Output;
+use super::launch::TerminalLaunch;
+use super::output::OutputTail;
 use crate::fresh_run;
 use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
 
@@ -30,16 +30,16 @@ const CHUNK: usize = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct Terminal {
     pub(super) session: String,
-    output: Arc<Mutex<Output>>,
-    exit: watch::Receiver<Option<Status>>,
+    output: Arc<Mutex<OutputTail>>,
+    exit: watch::Receiver<Option<TerminalStatus>>,
     kill: CancellationToken,
 }
 
 /// How a process ended. Neither is known if its supervisor was killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Status(Option<Exit>);
+pub(super) struct TerminalStatus(Option<Exit>);
 
-impl Status {
+impl TerminalStatus {
     pub(super) fn to_json(self) -> Json {
         let (code, signal) = match self.0 {
             Some(Exit::Code(code)) => (Some(code), None),
@@ -58,20 +58,20 @@ fn named(signal: i32) -> String {
 impl Terminal {
     /// A terminal, and what keeps it.
     pub(super) fn new(
-        launch: Launch,
+        launch: TerminalLaunch,
         slot: Arc<OwnedSemaphorePermit>,
-    ) -> io::Result<(Self, Keeper)> {
+    ) -> io::Result<(Self, TerminalKeeper)> {
         let (ours, theirs) = io::pipe()?;
         let stdio = Stdio {
             stdout: theirs.try_clone()?.into(),
             stderr: theirs.into(),
             ..Stdio::null()?
         };
-        let output = Arc::new(Mutex::new(Output::new(launch.output_bytes)));
+        let output = Arc::new(Mutex::new(OutputTail::new(launch.output_bytes)));
         let session = launch.session.clone();
         let (ended, exit) = watch::channel(None);
         let kill = CancellationToken::new();
-        let keeper = Keeper {
+        let keeper = TerminalKeeper {
             pipe: pipe::Receiver::from_owned_fd(OwnedFd::from(ours))?,
             stdio,
             output: Arc::clone(&output),
@@ -105,7 +105,7 @@ impl Terminal {
     }
 
     /// Waits until it has ended and nothing that it started is left. None if we are going down. Can be cancelled.
-    pub(super) async fn ended(&self) -> Option<Status> {
+    pub(super) async fn ended(&self) -> Option<TerminalStatus> {
         let mut exit = self.exit.clone();
         exit.wait_for(Option::is_some)
             .await
@@ -114,7 +114,7 @@ impl Terminal {
     }
 }
 
-fn command(launch: Launch) -> Command {
+fn command(launch: TerminalLaunch) -> Command {
     let mut command = Command::new(launch.program, launch.directory);
     command.args(launch.args).envs(launch.environment);
     command.mark("LAPIDARY_TERMINAL", fresh_run());
@@ -122,18 +122,18 @@ fn command(launch: Launch) -> Command {
 }
 
 /// What starts a process, reads what it writes and sees it end.
-pub(super) struct Keeper {
+pub(super) struct TerminalKeeper {
     pipe: pipe::Receiver,
     stdio: Stdio,
     command: Command,
-    output: Arc<Mutex<Output>>,
-    ended: watch::Sender<Option<Status>>,
+    output: Arc<Mutex<OutputTail>>,
+    ended: watch::Sender<Option<TerminalStatus>>,
     kill: CancellationToken,
     /// As long as this is there, there is one terminal less for others.
     _slot: Arc<OwnedSemaphorePermit>,
 }
 
-impl Keeper {
+impl TerminalKeeper {
     /// Keeps the terminal from its start to its end. Dropped before that, it ends the process.
     pub(super) async fn keep(
         self,
@@ -156,7 +156,7 @@ impl Keeper {
         };
         let (exit, ()) = tokio::join!(end, pump(self.pipe, &self.output, &silent));
         lock(&self.output).finish();
-        self.ended.send_replace(Some(Status(exit)));
+        self.ended.send_replace(Some(TerminalStatus(exit)));
     }
 }
 
@@ -178,7 +178,7 @@ async fn end(running: &mut Running, kill: &CancellationToken) -> Option<Exit> {
 }
 
 /// Reads until there is nothing more, or nobody left who should write. Nothing is lost when it is cancelled but what is not read.
-async fn pump(mut pipe: pipe::Receiver, output: &Mutex<Output>, silent: &CancellationToken) {
+async fn pump(mut pipe: pipe::Receiver, output: &Mutex<OutputTail>, silent: &CancellationToken) {
     let enough = async {
         silent.cancelled().await;
         sleep(DRAIN).await;
@@ -196,6 +196,6 @@ async fn pump(mut pipe: pipe::Receiver, output: &Mutex<Output>, silent: &Cancell
     }
 }
 
-fn lock(output: &Mutex<Output>) -> MutexGuard<'_, Output> {
+fn lock(output: &Mutex<OutputTail>) -> MutexGuard<'_, OutputTail> {
     output.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,24 +9,24 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::JoinSet;
 
 use super::NOT_FOUND;
-use super::launch::Launch;
-use super::params::Which;
+use super::launch::TerminalLaunch;
+use super::params::TerminalId;
 use super::terminal::Terminal;
-use crate::acp::Refusal;
+use crate::acp::RpcError;
 use crate::process::{StartError, Supervisor};
 
 #[derive(Debug)]
-pub(super) struct Terminals {
+pub(super) struct TerminalTable {
     supervisor: Supervisor,
     /// One for each terminal that there may be.
     slots: Arc<Semaphore>,
     count: u32,
-    table: Mutex<Table>,
+    table: Mutex<TerminalEntries>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    entries: HashMap<String, Entry>,
+struct TerminalEntries {
+    entries: HashMap<String, TerminalEntry>,
     /// What keeps the terminals. Dropped with the table, and then all of them end.
     keepers: JoinSet<()>,
     /// How many there have been.
@@ -35,19 +35,19 @@ struct Table {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct TerminalEntry {
     terminal: Arc<Terminal>,
     _slot: Arc<OwnedSemaphorePermit>,
 }
 
 /// Whoever takes a terminal out of the table ends it.
-impl Drop for Entry {
+impl Drop for TerminalEntry {
     fn drop(&mut self) {
         self.terminal.kill();
     }
 }
 
-impl Terminals {
+impl TerminalTable {
     pub(super) fn new(supervisor: Supervisor, count: usize) -> Self {
         let count = u32::try_from(count.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
         Self {
@@ -59,7 +59,7 @@ impl Terminals {
     }
 
     /// Starts a command and answers its terminal's id. If the future is dropped before that, there is no terminal.
-    pub(super) async fn create(&self, launch: Launch) -> Result<Json, Refusal> {
+    pub(super) async fn create(&self, launch: TerminalLaunch) -> Result<Json, RpcError> {
         let (unclaimed, started) = self.enter(launch)?;
         match started.await {
             Ok(Ok(())) => {
@@ -72,7 +72,10 @@ impl Terminals {
     }
 
     /// Makes an entry and sets a keeper to start what it is for.
-    fn enter(&self, launch: Launch) -> Result<(Unclaimed<'_>, Started), Refusal> {
+    fn enter(
+        &self,
+        launch: TerminalLaunch,
+    ) -> Result<(UnclaimedTerminal<'_>, StartedTerminal), RpcError> {
         let slot = Arc::clone(&self.slots).try_acquire_owned();
         let slot = Arc::new(slot.map_err(|_| self.too_many())?);
         let pair = Terminal::new(launch, Arc::clone(&slot));
@@ -89,29 +92,29 @@ impl Terminals {
         table.made += 1;
         let id = format!("terminal-{}", table.made);
         let terminal = Arc::new(terminal);
-        let entry = Entry {
+        let entry = TerminalEntry {
             terminal,
             _slot: slot,
         };
         table.entries.insert(id.clone(), entry);
-        let unclaimed = Unclaimed {
+        let unclaimed = UnclaimedTerminal {
             terminals: self,
             id: Some(id),
         };
         Ok((unclaimed, started))
     }
 
-    pub(super) fn output(&self, which: &Which) -> Result<Json, Refusal> {
+    pub(super) fn output(&self, which: &TerminalId) -> Result<Json, RpcError> {
         Ok(self.find(which)?.to_json())
     }
 
-    pub(super) async fn wait(&self, which: &Which) -> Result<Json, Refusal> {
+    pub(super) async fn wait(&self, which: &TerminalId) -> Result<Json, RpcError> {
         let status = self.find(which)?.ended().await;
         Ok(status.ok_or_else(going_down)?.to_json())
     }
 
     /// Ends what runs there. The terminal stays.
-    pub(super) async fn kill(&self, which: &Which) -> Result<Json, Refusal> {
+    pub(super) async fn kill(&self, which: &TerminalId) -> Result<Json, RpcError> {
         let terminal = self.find(which)?;
         terminal.kill();
         terminal.ended().await;
@@ -119,7 +122,7 @@ impl Terminals {
     }
 
     /// Ends what runs there, and forgets the terminal.
-    pub(super) async fn release(&self, which: &Which) -> Result<Json, Refusal> {
+    pub(super) async fn release(&self, which: &TerminalId) -> Result<Json, RpcError> {
         let terminal = self.find(which)?;
         self.forget(&which.terminal);
         terminal.ended().await;
@@ -149,12 +152,12 @@ impl Terminals {
         let _ = self.slots.acquire_many(self.count).await;
     }
 
-    fn find(&self, which: &Which) -> Result<Arc<Terminal>, Refusal> {
+    fn find(&self, which: &TerminalId) -> Result<Arc<Terminal>, RpcError> {
         let table = self.table();
         let entry = table.entries.get(&which.terminal);
         let entry = entry.filter(|entry| entry.terminal.session == which.session);
         let terminal = entry.map(|entry| Arc::clone(&entry.terminal));
-        terminal.ok_or_else(|| Refusal::new(NOT_FOUND, "this session has no such terminal"))
+        terminal.ok_or_else(|| RpcError::new(NOT_FOUND, "this session has no such terminal"))
     }
 
     fn forget(&self, id: &str) {
@@ -162,31 +165,31 @@ impl Terminals {
         drop(entry);
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, TerminalEntries> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn too_many(&self) -> Refusal {
+    fn too_many(&self) -> RpcError {
         let words = format!("there are {} terminals already: release one", self.count);
-        Refusal::new(Refusal::INTERNAL, words)
+        RpcError::new(RpcError::INTERNAL, words)
     }
 }
 
-type Started = oneshot::Receiver<Result<(), StartError>>;
+type StartedTerminal = oneshot::Receiver<Result<(), StartError>>;
 
 /// A terminal whose id nobody has heard yet. Dropped, it is no more.
-struct Unclaimed<'a> {
-    terminals: &'a Terminals,
+struct UnclaimedTerminal<'a> {
+    terminals: &'a TerminalTable,
     id: Option<String>,
 }
 
-impl Unclaimed<'_> {
+impl UnclaimedTerminal<'_> {
     fn claim(mut self) -> String {
         self.id.take().unwrap_or_default()
     }
 }
 
-impl Drop for Unclaimed<'_> {
+impl Drop for UnclaimedTerminal<'_> {
     fn drop(&mut self) {
         if let Some(id) = &self.id {
             self.terminals.forget(id);
@@ -194,20 +197,20 @@ impl Drop for Unclaimed<'_> {
     }
 }
 
-fn not_started(error: &StartError) -> Refusal {
+fn not_started(error: &StartError) -> RpcError {
     let source = std::error::Error::source(error);
     let why = source.map(|source| format!(": {source}"));
     let words = format!("{error}{}", why.unwrap_or_default());
-    Refusal::new(Refusal::INTERNAL, words)
+    RpcError::new(RpcError::INTERNAL, words)
 }
 
-fn not_prepared(error: &io::Error) -> Refusal {
-    Refusal::new(
-        Refusal::INTERNAL,
+fn not_prepared(error: &io::Error) -> RpcError {
+    RpcError::new(
+        RpcError::INTERNAL,
         format!("cannot make a terminal: {error}"),
     )
 }
 
-fn going_down() -> Refusal {
-    Refusal::new(Refusal::INTERNAL, "the session is being closed")
+fn going_down() -> RpcError {
+    RpcError::new(RpcError::INTERNAL, "the session is being closed")
 }

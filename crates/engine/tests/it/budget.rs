@@ -1,9 +1,9 @@
 //! Budgets: how they are written, and what real agents use up.
 
-use lapidary_engine::budget::{Budget, Exceeded, Meter};
+use lapidary_engine::budget::{Budget, BudgetMeter, ExceededLimit};
 use lapidary_normalize::NormalizeOptions;
 use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
-use lapidary_sessions::Prices;
+use lapidary_sessions::PriceTable;
 use lapidary_testkit::captures::fixtures;
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Cause, Event};
@@ -51,9 +51,9 @@ fn cost(amount: f64) -> Value {
 /// How many of the events may come before the budget is exceeded; all of them if it never is.
 #[track_caller]
 fn check(budget: &str, events: &[Value], expected: Option<(usize, &str)>, unknown: &[&str]) {
-    let mut meter = Meter::new(Budget::parse(budget).unwrap());
+    let mut meter = BudgetMeter::new(Budget::parse(budget).unwrap());
     let notes = events.iter().map(|value| meter.note(&event(value.clone())));
-    let notes: Vec<Option<Exceeded>> = notes.collect();
+    let notes: Vec<Option<ExceededLimit>> = notes.collect();
     let at = notes.iter().position(Option::is_some);
     let found = at.map(|at| (at, notes[at].as_ref().unwrap().to_string()));
     assert_eq!(
@@ -154,12 +154,12 @@ fn money_that_is_not_reported_is_priced_by_model() {
 #[test]
 fn prices_of_the_user_come_before_those_of_the_program() {
     let own = "[prices.\"gemini-2.5-flash\"]\ninput = 10\noutput = 10\n[prices.\"mine\"]\ninput = 1\noutput = 1\n";
-    let own = Prices::from_toml(own).unwrap();
+    let own = PriceTable::from_toml(own).unwrap();
     let used = |model: &str| {
         let used = json!({"inputTokens": 1_000_000, "outputTokens": 0, "totalTokens": 1_000_000});
         let turn = ended(&json!({"modelUsage": {model: used}}));
         let budget = Budget::parse("cost=0.1").unwrap();
-        let mut meter = Meter::new(budget).with_prices(Some(&own));
+        let mut meter = BudgetMeter::new(budget).with_prices(Some(&own));
         meter.note(&event(turn)).map(|exceeded| exceeded.used)
     };
     assert_eq!(used("gemini-2.5-flash").as_deref(), Some("10"));
@@ -170,7 +170,7 @@ fn prices_of_the_user_come_before_those_of_the_program() {
 /// What a conversation spends, as both sides put it on the wire.
 fn spent(lines: &[(LineDirection, Value)]) -> Option<String> {
     let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Acp);
-    let mut meter = Meter::new(Budget::parse("cost=0.0001").unwrap());
+    let mut meter = BudgetMeter::new(Budget::parse("cost=0.0001").unwrap());
     let mut events = Vec::new();
     for (from, line) in lines {
         let line = line.to_string();
@@ -271,11 +271,11 @@ fn a_turn_is_an_answer_of_the_model() {
 
 #[test]
 fn max_turns_counts_as_turns_do_and_ends_with_a_cause_of_its_own() {
-    let mut meter = Meter::new(Budget {
+    let mut meter = BudgetMeter::new(Budget {
         max_turns: Some(1),
         ..Budget::default()
     });
-    let note = |line: &Value, meter: &mut Meter| meter.note(&event(line.clone()));
+    let note = |line: &Value, meter: &mut BudgetMeter| meter.note(&event(line.clone()));
     for line in [said(), call("a"), done("a")] {
         assert_eq!(note(&line, &mut meter), None);
     }
@@ -283,7 +283,7 @@ fn max_turns_counts_as_turns_do_and_ends_with_a_cause_of_its_own() {
     assert_eq!(exceeded.to_string(), "the limit of 1 turn is reached");
     assert_eq!(exceeded.cause(), Cause::MaxTurns);
     assert!(exceeded.hint().unwrap().contains("--max-turns"));
-    let mut meter = Meter::new(Budget::parse("turns=1").unwrap());
+    let mut meter = BudgetMeter::new(Budget::parse("turns=1").unwrap());
     for line in [said(), call("a"), done("a")] {
         note(&line, &mut meter);
     }
@@ -306,7 +306,7 @@ fn real_agents_are_measured() {
             .join("../golden")
             .join(golden)
             .join("events.jsonl");
-        let mut meter = Meter::new(Budget::parse(budget).unwrap());
+        let mut meter = BudgetMeter::new(Budget::parse(budget).unwrap());
         let text = std::fs::read_to_string(path).unwrap();
         let notes = text
             .lines()

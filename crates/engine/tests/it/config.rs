@@ -9,8 +9,8 @@ use lapidary_engine::agents::AcpAgent;
 use lapidary_engine::agents::ModeWords;
 use lapidary_engine::budget::{Budget, BudgetUnknown};
 use lapidary_engine::config::{
-    ApprovalMode, Config, DEFAULT_TIMEOUT, KEYS, PROVIDER_KEYS, PermissionMode, TransportChoice,
-    Value,
+    ApprovalMode, Config, ConfigValue, DEFAULT_TIMEOUT, KEYS, PROVIDER_KEYS, PermissionMode,
+    TransportChoice,
 };
 use lapidary_engine::confine::{ConfineMode, ConfinementNeed};
 use lapidary_normalize::OnDenied;
@@ -182,7 +182,7 @@ fn what_is_kept_of_recordings_is_an_age_and_a_size() {
 #[test]
 fn prices_count_from_the_users_file_only() {
     let text = "[prices.\"m\"]\ninput = 1\noutput = 2\n";
-    assert!(read(text).prices.unwrap().of("m").is_some());
+    assert!(read(text).prices.unwrap().price_for("m").is_some());
     let (project, _) = Config::from_project_toml(text, Path::new(FILE)).unwrap();
     assert_eq!(project.prices, None);
     let refused = Config::from_toml("model = 'x'\n[prices]\nm = 3\n", Path::new(FILE));
@@ -248,7 +248,7 @@ fn every_key_that_is_named_is_known() {
     assert_eq!(KEYS[..7], PROVIDER_KEYS);
     for key in KEYS {
         let error = Config::builder()
-            .set(key, Value::Table)
+            .set(key, ConfigValue::Table)
             .build()
             .unwrap_err();
         assert!(
@@ -518,11 +518,11 @@ fn a_configured_directory_beats_the_callers() {
 
 #[test]
 fn a_program_gets_the_words_that_a_file_gets() {
-    let said = |key: &str, value: Value| {
+    let said = |key: &str, value: ConfigValue| {
         let built = Config::builder().set(key, value).build();
         built.unwrap_err().to_string()
     };
-    assert_eq!(said("timeout", Value::Int(0)), "timeout must be > 0");
+    assert_eq!(said("timeout", ConfigValue::Int(0)), "timeout must be > 0");
     assert_eq!(
         said("approval_mode", "x".into()),
         "approval_mode must be one of ['auto_edit', 'default', 'plan', 'yolo'], got: 'x'"

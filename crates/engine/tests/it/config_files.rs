@@ -5,7 +5,7 @@ use std::os::unix::fs::{chown, lchown, symlink};
 use std::path::{Path, PathBuf};
 
 use lapidary_engine::config::{
-    Config, ConfigError, Loaded, PermissionMode, Warning, find_project_file, load,
+    Config, ConfigError, ConfigWarning, LoadedConfig, PermissionMode, find_project_file, load,
 };
 use tempfile::TempDir;
 
@@ -36,7 +36,7 @@ impl Files {
         self.project_dir().join("lapidary.toml")
     }
 
-    fn load(&self) -> Result<Loaded, ConfigError> {
+    fn load(&self) -> Result<LoadedConfig, ConfigError> {
         load(Some(&self.user()), Some(&self.project()))
     }
 }
@@ -66,7 +66,7 @@ fn check_project(text: &str, config: &Config, refused: &[&str]) {
 fn a_projects_file_is_laid_over_the_users() {
     let files = Files::new("model = 'low'\ntimeout = 5", "model = 'high'");
     let config = Config::builder().model("high").set("timeout", 5).build();
-    let expected = Loaded {
+    let expected = LoadedConfig {
         config: config.unwrap(),
         warnings: vec![],
     };
@@ -78,9 +78,9 @@ fn files_that_are_not_there_say_nothing() {
     let nowhere = Path::new("/nonexistent/lapidary.toml");
     assert_eq!(
         load(Some(nowhere), Some(nowhere)).unwrap(),
-        Loaded::default()
+        LoadedConfig::default()
     );
-    assert_eq!(load(None, None).unwrap(), Loaded::default());
+    assert_eq!(load(None, None).unwrap(), LoadedConfig::default());
 }
 
 #[test]
@@ -289,9 +289,9 @@ fn a_file_of_somebody_else_is_not_the_projects() {
         return;
     }
     let origin = files.project();
-    let expected = Loaded {
+    let expected = LoadedConfig {
         config: Config::builder().set("timeout", 5).build().unwrap(),
-        warnings: vec![Warning::NotOurs { origin }],
+        warnings: vec![ConfigWarning::NotOurs { origin }],
     };
     assert_eq!(files.load().unwrap(), expected);
     let said = expected.warnings[0].to_string();

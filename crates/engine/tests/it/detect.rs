@@ -4,24 +4,24 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use lapidary_engine::detect::Version;
+use lapidary_engine::detect::AgentVersion;
 use lapidary_engine::detect::{
-    Environment, Found, GEMINI_CLI_PATH, How, NotFound, Platform, Refusal, Tried, gemini,
-    version_of_package,
+    FoundProgram, GEMINI_CLI_PATH, NotFound, PlaceRefusal, RejectedPlace, SearchEnvironment,
+    SearchPlatform, SearchReason, gemini, version_of_package,
 };
 use tempfile::TempDir;
 
 /// A machine of its own: a root, a home in it, and nothing on PATH.
 pub(crate) struct Machine {
     folder: TempDir,
-    pub(crate) environment: Environment,
+    pub(crate) environment: SearchEnvironment,
 }
 
 impl Machine {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().to_owned();
-        let mut environment = Environment::from_vars([], root.join("work"));
+        let mut environment = SearchEnvironment::from_vars([], root.join("work"));
         environment.home = Some(root.join("home"));
         environment.root = root;
         Self {
@@ -57,11 +57,11 @@ impl Machine {
         vars.insert(GEMINI_CLI_PATH.into(), value.into());
     }
 
-    fn found(&self) -> Found {
+    fn found(&self) -> FoundProgram {
         gemini(&self.environment).unwrap()
     }
 
-    fn tried(&self) -> Vec<Tried> {
+    fn tried(&self) -> Vec<RejectedPlace> {
         match gemini(&self.environment) {
             Ok(found) => found.tried,
             Err(NotFound { tried }) => tried,
@@ -87,29 +87,29 @@ fn the_variable_comes_before_path_and_path_before_common_places() {
     let mut machine = Machine::new();
     let common = machine.program("usr/local/bin/gemini");
     let found = machine.found();
-    assert_eq!((found.path, found.how), (common, How::CommonPlace));
+    assert_eq!((found.path, found.how), (common, SearchReason::CommonPlace));
 
     machine.set_path(&["empty", "bin", "bin2"]);
     let on_path = machine.program("bin/gemini");
     machine.program("bin2/gemini");
     let found = machine.found();
-    let expected = Found {
+    let expected = FoundProgram {
         path: on_path,
-        how: How::Path,
+        how: SearchReason::Path,
         version: None,
-        tried: vec![Tried {
+        tried: vec![RejectedPlace {
             path: machine.at("empty/gemini"),
-            how: How::Path,
-            refused: Refusal::Missing,
+            how: SearchReason::Path,
+            refused: PlaceRefusal::Missing,
         }],
     };
     assert_eq!(found, expected);
 
     let named = machine.program("opt/my-gemini");
     machine.set_variable(&named);
-    let expected = Found {
+    let expected = FoundProgram {
         path: named,
-        how: How::Variable(GEMINI_CLI_PATH),
+        how: SearchReason::Variable(GEMINI_CLI_PATH),
         version: None,
         tried: vec![],
     };
@@ -124,10 +124,10 @@ fn a_variable_that_names_no_program_is_an_error_that_says_why() {
     let program = machine.program("bin/gemini");
     machine.set_variable(Path::new("not/there"));
     let missing = gemini(&machine.environment).unwrap_err();
-    let named = Tried {
+    let named = RejectedPlace {
         path: machine.at("work/not/there"),
-        how: How::Variable(GEMINI_CLI_PATH),
-        refused: Refusal::Missing,
+        how: SearchReason::Variable(GEMINI_CLI_PATH),
+        refused: PlaceRefusal::Missing,
     };
     assert_eq!(
         missing.to_string(),
@@ -244,7 +244,10 @@ fn every_common_place_is_searched() {
         let machine = Machine::new();
         let program = machine.program(&format!("{place}/gemini"));
         let found = machine.found();
-        assert_eq!((found.path, found.how), (program, How::CommonPlace));
+        assert_eq!(
+            (found.path, found.how),
+            (program, SearchReason::CommonPlace)
+        );
     }
 }
 
@@ -281,7 +284,7 @@ fn without_a_home_only_the_system_is_searched() {
 #[test]
 fn on_windows_programs_have_endings() {
     let mut machine = Machine::new();
-    machine.environment.platform = Platform::Windows;
+    machine.environment.platform = SearchPlatform::Windows;
     assert_eq!(
         machine.environment.pathext,
         [".COM", ".EXE", ".BAT", ".CMD"]
@@ -308,7 +311,7 @@ fn the_version_is_that_of_the_package_behind_the_link() {
     let found = machine.found();
     assert_eq!(
         (found.path, found.version),
-        (link, Some(Version::new(0, 61, 0)))
+        (link, Some(AgentVersion::new(0, 61, 0)))
     );
 }
 
@@ -347,7 +350,10 @@ fn a_nameless_package_inside_is_passed_by_and_another_one_is_not() {
     );
     machine.file("p/dist/package.json", r#"{"type":"module"}"#);
     let program = machine.program("p/dist/gemini.js");
-    assert_eq!(version_of_package(&program), Some(Version::new(0, 61, 0)));
+    assert_eq!(
+        version_of_package(&program),
+        Some(AgentVersion::new(0, 61, 0))
+    );
     machine.file(
         "p/dist/package.json",
         r#"{"name":"inner","version":"1.0.0"}"#,
@@ -363,15 +369,15 @@ fn the_variables_of_a_process_say_where_to_look() {
         ("PATHEXT", ".EXE;;.CMD"),
     ];
     let vars = vars.map(|(name, value)| (name.into(), value.into()));
-    let environment = Environment::from_vars(vars.clone(), "/work");
-    let expected = Environment {
+    let environment = SearchEnvironment::from_vars(vars.clone(), "/work");
+    let expected = SearchEnvironment {
         vars: vars.into(),
         home: Some("/home/me".into()),
         path: vec!["/a".into(), "/b".into(), "".into(), "c".into()],
         pathext: vec![".EXE".to_owned(), ".CMD".to_owned()],
         dir: "/work".into(),
         root: "/".into(),
-        platform: Platform::Unix,
+        platform: SearchPlatform::Unix,
     };
     assert_eq!(environment, expected);
 }

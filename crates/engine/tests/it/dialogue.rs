@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
-use lapidary_engine::replay::{Dialogue, Pace, ReplayRate, Stage};
+use lapidary_engine::replay::{Dialogue, DialogueStage, ReplayPace, ReplayRate};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -64,12 +64,12 @@ fn played(recording: &Path, client: &[u8]) -> (Vec<u8>, Vec<String>) {
     let file = recording.join("client");
     fs::write(&file, client).unwrap();
     let (mut out, mut err, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-    let stage = Stage {
+    let stage = DialogueStage {
         out: &mut out,
         err: &mut err,
         note: &mut |note| notes.push(note.to_owned()),
         rate: ReplayRate {
-            pace: Pace::AtOnce,
+            pace: ReplayPace::AtOnce,
             patience: Duration::ZERO,
         },
     };

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use lapidary_engine::hooks::{Fired, Surroundings, fire};
+use lapidary_engine::hooks::{HookContext, HookResults, fire};
 use lapidary_engine::process::marked;
 use lapidary_gemini::hooks::{Hook, HookEvent, HookPlan, HookSource, RunOrder};
 use lapidary_testkit::patience::HANG;
@@ -43,26 +43,26 @@ impl Scene {
         self.folder.path()
     }
 
-    fn around(&self) -> Surroundings {
+    fn around(&self) -> HookContext {
         let path = std::env::var_os("PATH").unwrap();
         let variables: [(OsString, OsString); 3] = [
             ("PATH".into(), path),
             ("INHERITED".into(), "yes".into()),
             (MARK.into(), self.mark.clone().into()),
         ];
-        Surroundings {
+        HookContext {
             cwd: self.path().to_owned(),
             session_id: "session 1".to_owned(),
             transcript_path: "/t.jsonl".to_owned(),
             plans_dir: PathBuf::from("/plans"),
             variables: variables.to_vec(),
             is_trusted: true,
-            ..Surroundings::default()
+            ..HookContext::default()
         }
     }
 
     /// Fires these hooks, all at once.
-    async fn fire(&self, hooks: Vec<Hook>) -> Fired {
+    async fn fire(&self, hooks: Vec<Hook>) -> HookResults {
         let plan = HookPlan {
             hooks,
             ..HookPlan::default()
@@ -71,7 +71,7 @@ impl Scene {
     }
 
     /// Fires these hooks, one after the other.
-    async fn fire_in_turn(&self, hooks: Vec<Hook>, input: HookInput) -> Fired {
+    async fn fire_in_turn(&self, hooks: Vec<Hook>, input: HookInput) -> HookResults {
         let plan = HookPlan {
             hooks,
             order: RunOrder::Sequential,
@@ -80,7 +80,7 @@ impl Scene {
         self.fire_plan(&plan, input).await
     }
 
-    async fn fire_plan(&self, plan: &HookPlan, input: HookInput) -> Fired {
+    async fn fire_plan(&self, plan: &HookPlan, input: HookInput) -> HookResults {
         fire(plan, input, &self.around(), &CancellationToken::new()).await
     }
 

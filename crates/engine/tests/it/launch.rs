@@ -4,17 +4,18 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use lapidary_engine::config::{ApprovalMode, Config, PermissionMode};
-use lapidary_engine::detect::Version;
+use lapidary_engine::detect::AgentVersion;
 use lapidary_engine::gemini_cli::{
-    Delivery, Invocation, Launch, LaunchError, Prompt, Transport, prepare,
+    GeminiInvocation, GeminiLaunch, LaunchError, OutputTransport, PromptDelivery, PromptText,
+    prepare,
 };
 
 /// A run in `/project` that says hello.
-pub(crate) fn hello(config: &Config) -> Launch<'_> {
-    Launch {
+pub(crate) fn hello(config: &Config) -> GeminiLaunch<'_> {
+    GeminiLaunch {
         config,
         dir: Path::new("/project"),
-        prompt: Prompt::Text("hello".to_owned()),
+        prompt: PromptText::Text("hello".to_owned()),
         resume: None,
         session_id: None,
         extra_args: &[],
@@ -23,16 +24,16 @@ pub(crate) fn hello(config: &Config) -> Launch<'_> {
 }
 
 #[track_caller]
-pub(crate) fn ready(launch: &Launch<'_>) -> Invocation {
+pub(crate) fn ready(launch: &GeminiLaunch<'_>) -> GeminiInvocation {
     match prepare(launch).unwrap() {
-        Delivery::Ready(invocation) => invocation,
-        Delivery::NeedsFile { notice, .. } => panic!("{notice}"),
+        PromptDelivery::Ready(invocation) => invocation,
+        PromptDelivery::NeedsFile { notice, .. } => panic!("{notice}"),
     }
 }
 
 /// The arguments behind `-o stream-json`, which is always there.
 #[track_caller]
-fn check_args(launch: &Launch<'_>, expected: &[&str]) {
+fn check_args(launch: &GeminiLaunch<'_>, expected: &[&str]) {
     let invocation = ready(launch);
     assert_eq!(invocation.args[..2], ["-o", "stream-json"]); // P10
     assert_eq!(invocation.args[2..], *expected);
@@ -41,12 +42,12 @@ fn check_args(launch: &Launch<'_>, expected: &[&str]) {
 #[track_caller]
 fn check_mode(
     mode: PermissionMode,
-    version: Option<&Version>,
+    version: Option<&AgentVersion>,
     expected: &[&str],
     notices: &[&str],
 ) {
     let config = Config::builder().permission_mode(mode).build().unwrap();
-    let launch = Launch {
+    let launch = GeminiLaunch {
         version,
         ..hello(&config)
     };
@@ -74,11 +75,11 @@ fn there_is_exactly_one_flag_for_what_is_permitted() {
 fn plan_is_asked_for_where_the_version_knows_it() {
     let plan = ["--approval-mode", "plan"];
     check_mode(PermissionMode::Plan, None, &plan, &[]);
-    let preview = Version::parse("0.26.0-preview.0").unwrap();
+    let preview = AgentVersion::parse("0.26.0-preview.0").unwrap();
     check_mode(PermissionMode::Plan, Some(&preview), &plan, &[]);
     check_mode(
         PermissionMode::Plan,
-        Some(&Version::new(0, 25, 9)),
+        Some(&AgentVersion::new(0, 25, 9)),
         &DEFAULT,
         &["Gemini CLI 0.25.9 has no plan mode, which came with 0.26: it runs in the default mode"],
     );
@@ -119,7 +120,7 @@ fn each_setting_is_an_argument() {
 #[test]
 fn sessions_are_resumed_or_named() {
     let config = Config::default();
-    let resume = Launch {
+    let resume = GeminiLaunch {
         resume: Some("latest"),
         ..hello(&config)
     };
@@ -127,7 +128,7 @@ fn sessions_are_resumed_or_named() {
         &resume,
         &["--approval-mode", "default", "--resume", "latest"],
     );
-    let named = Launch {
+    let named = GeminiLaunch {
         session_id: Some("run_1-a"),
         ..hello(&config)
     };
@@ -135,7 +136,7 @@ fn sessions_are_resumed_or_named() {
         &named,
         &["--approval-mode", "default", "--session-id", "run_1-a"],
     );
-    let both = Launch {
+    let both = GeminiLaunch {
         session_id: Some("x"),
         ..resume.clone()
     };
@@ -143,8 +144,8 @@ fn sessions_are_resumed_or_named() {
         prepare(&both),
         Err(LaunchError::ResumeAndSessionId)
     ));
-    let old = Version::new(0, 14, 0);
-    let too_old = Launch {
+    let old = AgentVersion::new(0, 14, 0);
+    let too_old = GeminiLaunch {
         version: Some(&old),
         ..resume
     };
@@ -163,7 +164,7 @@ fn a_value_is_never_taken_for_a_flag() {
         .allowed_tool("-y")
         .build()
         .unwrap();
-    let launch = Launch {
+    let launch = GeminiLaunch {
         resume: Some("-y"),
         ..hello(&config)
     };
@@ -175,7 +176,7 @@ fn a_value_is_never_taken_for_a_flag() {
         "--resume=-y",
     ];
     check_args(&launch, &expected);
-    let launch = Launch {
+    let launch = GeminiLaunch {
         session_id: Some("-y"),
         ..hello(&config)
     };
@@ -194,7 +195,7 @@ fn a_value_is_never_taken_for_a_flag() {
 #[test]
 fn values_that_the_cli_would_misread_are_refused() {
     #[track_caller]
-    fn check(launch: &Launch<'_>, message: &str) {
+    fn check(launch: &GeminiLaunch<'_>, message: &str) {
         assert_eq!(prepare(launch).unwrap_err().to_string(), message);
     }
     let comma = "Gemini CLI would cut it at its comma";
@@ -219,7 +220,7 @@ fn values_that_the_cli_would_misread_are_refused() {
     let config = Config::default();
     let resume = Some("  ");
     check(
-        &Launch {
+        &GeminiLaunch {
             resume,
             ..hello(&config)
         },
@@ -227,7 +228,7 @@ fn values_that_the_cli_would_misread_are_refused() {
     );
     let session_id = Some("");
     check(
-        &Launch {
+        &GeminiLaunch {
             session_id,
             ..hello(&config)
         },
@@ -235,7 +236,7 @@ fn values_that_the_cli_would_misread_are_refused() {
     );
     let session_id = Some("../x");
     check(
-        &Launch {
+        &GeminiLaunch {
             session_id,
             ..hello(&config)
         },
@@ -246,7 +247,7 @@ fn values_that_the_cli_would_misread_are_refused() {
 #[track_caller]
 fn check_extra(config: &Config, extra: &[&str], expected: &[&str]) {
     let extra: Vec<OsString> = extra.iter().map(Into::into).collect();
-    let launch = Launch {
+    let launch = GeminiLaunch {
         extra_args: &extra,
         ..hello(config)
     };
@@ -298,7 +299,7 @@ fn a_mode_in_the_users_arguments_that_overrules_the_configured_one_is_told() {
         .build()
         .unwrap();
     let extra = [OsString::from("--yolo")];
-    let launch = Launch {
+    let launch = GeminiLaunch {
         extra_args: &extra,
         ..hello(&config)
     };
@@ -328,7 +329,7 @@ fn arguments_that_would_take_the_run_out_of_our_hands_are_refused() {
         "--",
     ] {
         let extra = [OsString::from(argument)];
-        let launch = Launch {
+        let launch = GeminiLaunch {
             extra_args: &extra,
             ..hello(&config)
         };
@@ -340,16 +341,21 @@ fn arguments_that_would_take_the_run_out_of_our_hands_are_refused() {
 }
 
 #[track_caller]
-fn check_transport(choice: &str, version: Option<&Version>, expected: Transport, notices: usize) {
+fn check_transport(
+    choice: &str,
+    version: Option<&AgentVersion>,
+    expected: OutputTransport,
+    notices: usize,
+) {
     let config = Config::builder().set("transport", choice).build().unwrap();
-    let launch = Launch {
+    let launch = GeminiLaunch {
         version,
         ..hello(&config)
     };
     let invocation = ready(&launch);
     let word = match expected {
-        Transport::StreamJson => "stream-json",
-        Transport::Json => "json",
+        OutputTransport::StreamJson => "stream-json",
+        OutputTransport::Json => "json",
     };
     assert_eq!(invocation.args[..2], ["-o", word]);
     assert_eq!(
@@ -360,18 +366,18 @@ fn check_transport(choice: &str, version: Option<&Version>, expected: Transport,
 
 #[test]
 fn an_agent_without_a_stream_gives_one_answer() {
-    let (old, new) = (Version::new(0, 10, 0), Version::new(0, 11, 0));
-    check_transport("auto", None, Transport::StreamJson, 0);
-    check_transport("auto", Some(&new), Transport::StreamJson, 0);
-    check_transport("auto", Some(&old), Transport::Json, 1);
-    check_transport("json", Some(&old), Transport::Json, 0);
-    check_transport("json", None, Transport::Json, 0);
-    check_transport("stream-json", Some(&new), Transport::StreamJson, 0);
+    let (old, new) = (AgentVersion::new(0, 10, 0), AgentVersion::new(0, 11, 0));
+    check_transport("auto", None, OutputTransport::StreamJson, 0);
+    check_transport("auto", Some(&new), OutputTransport::StreamJson, 0);
+    check_transport("auto", Some(&old), OutputTransport::Json, 1);
+    check_transport("json", Some(&old), OutputTransport::Json, 0);
+    check_transport("json", None, OutputTransport::Json, 0);
+    check_transport("stream-json", Some(&new), OutputTransport::StreamJson, 0);
     let config = Config::builder()
         .set("transport", "stream-json")
         .build()
         .unwrap();
-    let launch = Launch {
+    let launch = GeminiLaunch {
         version: Some(&old),
         ..hello(&config)
     };

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use lapidary_engine::recording::LineSide;
-use lapidary_engine::replay::Past;
+use lapidary_engine::replay::RecordingReader;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::{KEPT_OF_TOO_LONG, RawLine};
 use proptest::prelude::*;
@@ -57,7 +57,7 @@ fn recording(said: &[Said], pieces: &[usize], ends: bool) -> TempDir {
 
 /// All that is read of it: who, the line, and when.
 fn read(directory: &Path) -> Vec<(Said, Option<String>)> {
-    let past = Past::open(directory).unwrap();
+    let past = RecordingReader::open(directory).unwrap();
     let mut lines = past.lines(LIMIT).unwrap();
     let mut all = Vec::new();
     while let Some(spoken) = lines.next_line().unwrap() {
@@ -124,7 +124,7 @@ fn an_agent_is_of_the_family_that_its_name_tells() {
             "run.json",
             manifest(agent, program, "acp"),
         );
-        Past::open(directory.path()).unwrap().provider()
+        RecordingReader::open(directory.path()).unwrap().provider()
     };
     assert_eq!(family("gemini", "/usr/bin/node"), Provider::Gemini);
     assert_eq!(
@@ -140,10 +140,16 @@ fn an_agent_that_was_not_spoken_to_needs_no_timing() {
     let directory = tempfile::tempdir().unwrap();
     let headless = manifest("gemini", "gemini", "stream-json");
     write(directory.path(), "run.json", headless);
-    assert!(Past::open(directory.path()).is_err(), "there is no stdout");
+    assert!(
+        RecordingReader::open(directory.path()).is_err(),
+        "there is no stdout"
+    );
     write(directory.path(), "stdout", "one\r\ntwo");
     let lines = [b"one".to_vec(), b"two".to_vec()].map(|line| ((true, line), None));
     assert_eq!(read(directory.path()), lines);
     write(directory.path(), "timing", "0.000 err 1\n");
-    assert!(Past::open(directory.path()).is_err(), "nor a stderr");
+    assert!(
+        RecordingReader::open(directory.path()).is_err(),
+        "nor a stderr"
+    );
 }

@@ -10,7 +10,7 @@ mod shapes;
 use std::path::{Path, PathBuf};
 
 use lapidary_engine::config::{Config, PermissionMode};
-use lapidary_engine::policy::{Effect, Policy, Rule, Rules, ToolAction};
+use lapidary_engine::policy::{PermissionEffect, Policy, Rule, Rules, ToolAction};
 use lapidary_vocab::event::ToolKind;
 
 /// Where the agents of these tests work. It is not there, so no link is in the way.
@@ -46,7 +46,7 @@ fn rules(text: &str) -> Rules {
     config.rules
 }
 
-fn flag(effect: Effect, spec: &str) -> Rule {
+fn flag(effect: PermissionEffect, spec: &str) -> Rule {
     Rule::parse_flag(effect, spec, Path::new(ROOT)).unwrap()
 }
 
@@ -55,11 +55,11 @@ fn policy(rules: Rules, mode: PermissionMode) -> Policy {
 }
 
 fn allowing(spec: &str) -> Policy {
-    let rules = Rules::new([flag(Effect::Allow, spec)]);
+    let rules = Rules::new([flag(PermissionEffect::Allow, spec)]);
     policy(rules, PermissionMode::Default)
 }
 
 fn denying(spec: &str) -> Policy {
-    let rules = Rules::new([flag(Effect::Deny, spec)]);
+    let rules = Rules::new([flag(PermissionEffect::Deny, spec)]);
     policy(rules, PermissionMode::BypassPermissions)
 }

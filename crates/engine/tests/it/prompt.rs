@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lapidary_engine::config::Config;
 use lapidary_engine::gemini_cli::{
-    Delivery, Launch, LaunchError, Prompt, STDIN_LIMIT, Stdin, prepare,
+    GeminiLaunch, LaunchError, PromptDelivery, PromptText, STDIN_LIMIT, StdinContent, prepare,
 };
 
 use crate::launch::{hello, ready};
@@ -25,10 +25,10 @@ fn workspace() -> (tempfile::TempDir, PathBuf) {
     (folder, file)
 }
 
-fn from_file<'a>(config: &'a Config, dir: &'a Path, file: &str) -> Launch<'a> {
-    Launch {
+fn from_file<'a>(config: &'a Config, dir: &'a Path, file: &str) -> GeminiLaunch<'a> {
+    GeminiLaunch {
         dir,
-        prompt: Prompt::File(file.into()),
+        prompt: PromptText::File(file.into()),
         ..hello(config)
     }
 }
@@ -37,12 +37,15 @@ fn from_file<'a>(config: &'a Config, dir: &'a Path, file: &str) -> Launch<'a> {
 #[test]
 fn text_goes_by_stdin_behind_the_system_prompt() {
     let config = Config::default();
-    let launch = Launch {
-        prompt: Prompt::Text("-p --yolo\n".to_owned()),
+    let launch = GeminiLaunch {
+        prompt: PromptText::Text("-p --yolo\n".to_owned()),
         ..hello(&config)
     };
     let invocation = ready(&launch);
-    assert_eq!(invocation.stdin, Stdin::Text("-p --yolo\n".to_owned()));
+    assert_eq!(
+        invocation.stdin,
+        StdinContent::Text("-p --yolo\n".to_owned())
+    );
     assert_eq!(
         invocation.args,
         ["-o", "stream-json", "--approval-mode", "default"]
@@ -50,7 +53,7 @@ fn text_goes_by_stdin_behind_the_system_prompt() {
 
     let config = with_system_prompt("Be brief.");
     let stdin = ready(&hello(&config)).stdin;
-    assert_eq!(stdin, Stdin::Text("Be brief.\n\nhello".to_owned()));
+    assert_eq!(stdin, StdinContent::Text("Be brief.\n\nhello".to_owned()));
 }
 
 /// P32, P33, P36
@@ -62,7 +65,7 @@ fn a_file_is_named_behind_the_system_prompt() {
     assert_eq!(invocation.args[4..], ["-p", &order]);
     assert_eq!(
         (invocation.stdin, invocation.notices),
-        (Stdin::Empty, vec![])
+        (StdinContent::Empty, vec![])
     );
 
     let config = with_system_prompt("Be brief.");
@@ -88,7 +91,7 @@ fn a_system_prompt_too_long_for_an_argument_goes_by_stdin() {
     let invocation = ready(&from_file(&config, folder.path(), "prompt.md"));
     let order = format!("Process the prompt in {}", file.display());
     assert_eq!(invocation.args[4..], ["-p", &order]);
-    assert_eq!(invocation.stdin, Stdin::Text(system));
+    assert_eq!(invocation.stdin, StdinContent::Text(system));
 
     let config = with_system_prompt(&"x".repeat(STDIN_LIMIT + 1));
     let error = prepare(&from_file(&config, folder.path(), "prompt.md")).unwrap_err();
@@ -102,13 +105,16 @@ fn a_system_prompt_too_long_for_an_argument_goes_by_stdin() {
 fn text_longer_than_the_cli_reads_needs_a_file() {
     let config = with_system_prompt("Be brief.");
     let room = STDIN_LIMIT - "Be brief.\n\n".len();
-    let launch = |size| Launch {
-        prompt: Prompt::Text("x".repeat(size)),
+    let launch = |size| GeminiLaunch {
+        prompt: PromptText::Text("x".repeat(size)),
         ..hello(&config)
     };
-    assert!(matches!(prepare(&launch(room)), Ok(Delivery::Ready(_))));
+    assert!(matches!(
+        prepare(&launch(room)),
+        Ok(PromptDelivery::Ready(_))
+    ));
     let needed = prepare(&launch(room + 1)).unwrap();
-    let expected = Delivery::NeedsFile {
+    let expected = PromptDelivery::NeedsFile {
         text: "x".repeat(room + 1),
         notice: "the prompt has 8388609 bytes, more than the 8388608 that Gemini CLI reads: it is passed as a file, which \
                  the agent reads in parts"
@@ -121,8 +127,8 @@ fn text_longer_than_the_cli_reads_needs_a_file() {
 fn nothing_to_do_is_an_error() {
     let config = with_system_prompt("Be brief.");
     for text in ["", " \n\t"] {
-        let launch = Launch {
-            prompt: Prompt::Text(text.to_owned()),
+        let launch = GeminiLaunch {
+            prompt: PromptText::Text(text.to_owned()),
             ..hello(&config)
         };
         assert!(matches!(prepare(&launch), Err(LaunchError::EmptyPrompt)));

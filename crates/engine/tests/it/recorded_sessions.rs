@@ -8,10 +8,11 @@ use std::time::SystemTime;
 use lapidary_engine::recorded_sessions::RecordingSessions;
 use lapidary_engine::recording::ListingMode;
 use lapidary_gemini::GeminiHome;
-use lapidary_sessions::search::{Filters, Query, Role, Search};
+use lapidary_sessions::search::{EntryRole, SearchFilters, SearchQuery, SessionSearch};
 use lapidary_sessions::{
-    FromFiles, GeminiSessions, Listed, Listing, OtherSessions, Prices, Project, ProjectReach,
-    ProviderScope, SessionProvider, SessionProviders, StatsRequest, Store, stats_with,
+    FromFiles, GeminiSessions, ListedSession, OtherSessions, PriceTable, ProjectReach,
+    ProviderScope, SessionListing, SessionProject, SessionProvider, SessionProviders, SessionStore,
+    StatsRequest, stats_with,
 };
 use lapidary_testkit::recorded::RecordedHome;
 use lapidary_vocab::session::UnlistedPlace;
@@ -122,8 +123,8 @@ impl Shelf {
         self.home.root().join("runs")
     }
 
-    fn projects(&self) -> Vec<Project> {
-        let store = Store::new(GeminiHome::at(self.home.home()));
+    fn projects(&self) -> Vec<SessionProject> {
+        let store = SessionStore::new(GeminiHome::at(self.home.home()));
         vec![store.project(&self.home.project())]
     }
 
@@ -174,7 +175,7 @@ impl Shelf {
         }
     }
 
-    fn recorded(&self, reach: ProjectReach) -> (RecordingSessions, Listing) {
+    fn recorded(&self, reach: ProjectReach) -> (RecordingSessions, SessionListing) {
         let mut provider = RecordingSessions::new(self.root(), ListingMode::Direct);
         let listing = provider.list(&ProviderScope {
             projects: &self.projects(),
@@ -195,7 +196,7 @@ impl Shelf {
     }
 
     /// Sessions of Gemini CLI, and those that are in recordings only.
-    fn list(&self) -> Listing {
+    fn list(&self) -> SessionListing {
         let mut files = FromFiles;
         let mut gemini = GeminiSessions::new(&mut files);
         let mut listing = gemini.list(&ProviderScope {
@@ -209,13 +210,13 @@ impl Shelf {
 
     fn stats(&self) -> Stats {
         let others = self.others();
-        let (request, prices) = (StatsRequest::default(), Prices::shipped());
+        let (request, prices) = (StatsRequest::default(), PriceTable::shipped());
         stats_with(&self.projects(), &others, &request, &prices)
     }
 
-    fn search(&self, words: &str, filters: Filters) -> Vec<(String, String)> {
-        let search = Search {
-            query: Query::words(words).unwrap(),
+    fn search(&self, words: &str, filters: SearchFilters) -> Vec<(String, String)> {
+        let search = SessionSearch {
+            query: SearchQuery::words(words).unwrap(),
             filters,
             limit: 10,
         };
@@ -226,12 +227,12 @@ impl Shelf {
     }
 }
 
-fn ids(listing: &Listing) -> Vec<(&str, u64)> {
+fn ids(listing: &SessionListing) -> Vec<(&str, u64)> {
     let rows = listing.sessions.iter();
     rows.map(|row| (row.id(), row.index())).collect()
 }
 
-fn only(listing: &Listing) -> &Listed {
+fn only(listing: &SessionListing) -> &ListedSession {
     match listing.sessions.as_slice() {
         [only] => only,
         rows => panic!("one session was expected: {rows:?}"),
@@ -349,7 +350,7 @@ fn recordings_are_searched_by_what_was_said_and_done_in_them() {
     let shelf = Shelf::new();
     shelf.run("run-1", "claude", Some(SESSION));
     let check = |words: &str, expected: &[(&str, &str)]| {
-        let found = shelf.search(words, Filters::default());
+        let found = shelf.search(words, SearchFilters::default());
         let found: Vec<_> = found
             .iter()
             .map(|(role, text)| (role.as_str(), text.as_str()))
@@ -364,14 +365,14 @@ fn recordings_are_searched_by_what_was_said_and_done_in_them() {
         &[("title", "lighthouse"), ("user", "lighthouse")],
     );
     check("submarine", &[]);
-    let tool = Filters {
-        role: Some(Role::Tool),
-        ..Filters::default()
+    let tool = SearchFilters {
+        role: Some(EntryRole::Tool),
+        ..SearchFilters::default()
     };
     assert_eq!(shelf.search("lightship", tool), []);
-    let later = Filters {
+    let later = SearchFilters {
         since_ms: Some(i64::MAX),
-        ..Filters::default()
+        ..SearchFilters::default()
     };
     assert_eq!(shelf.search("lightship", later), []);
 }

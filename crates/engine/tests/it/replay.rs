@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use lapidary_engine::process::Exit;
-use lapidary_engine::replay::{Pace, Replay};
+use lapidary_engine::replay::{Replay, ReplayPace};
 use tempfile::TempDir;
 
 const TIMING: &str = "0.100 in 3\n1.000 out 4\n2.500 err 5\n90.000 out 4\n";
@@ -54,7 +54,7 @@ fn recording() -> TempDir {
 }
 
 /// What is played, on stdout and on stderr.
-fn played(path: &Path, pace: Pace) -> (String, String) {
+fn played(path: &Path, pace: ReplayPace) -> (String, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let replay = Replay::open(path).unwrap();
     replay.play(pace, &mut out, &mut err).unwrap();
@@ -81,9 +81,9 @@ fn refusal(file: &str, content: Option<&[u8]>) -> String {
 fn a_recording_is_named_by_its_directory_or_by_its_manifest() {
     let recording = recording();
     let whole = ("one\ntwo\n".to_owned(), "oops\n".to_owned());
-    assert_eq!(played(recording.path(), Pace::AtOnce), whole);
+    assert_eq!(played(recording.path(), ReplayPace::AtOnce), whole);
     let manifest = recording.path().join("run.json");
-    assert_eq!(played(&manifest, Pace::AtOnce), whole);
+    assert_eq!(played(&manifest, ReplayPace::AtOnce), whole);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_saved_stdout_is_a_recording_without_timing() {
     let saved = recording.path().join("stdout");
     let replay = Replay::open(&saved).unwrap();
     assert_eq!(replay.exit(), Some(Exit::Code(0)));
-    let (out, err) = played(&saved, Pace::Times(1.0));
+    let (out, err) = played(&saved, ReplayPace::Times(1.0));
     assert_eq!((out.as_str(), err.as_str()), ("one\ntwo\n", ""));
 }
 
@@ -101,7 +101,7 @@ fn what_was_written_after_the_last_moment_is_played_too() {
     let recording = recording();
     fs::write(recording.path().join("timing"), "1.000 out 4\n1.500 ou").unwrap();
     let whole = ("one\ntwo\n".to_owned(), "oops\n".to_owned());
-    assert_eq!(played(recording.path(), Pace::AtOnce), whole);
+    assert_eq!(played(recording.path(), ReplayPace::AtOnce), whole);
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn a_pace_stretches_the_whole() {
         played(recording.path(), pace);
         started.elapsed()
     };
-    assert!(takes(Pace::Times(1.0)) >= Duration::from_millis(100));
-    assert!(takes(Pace::Times(0.5)) >= Duration::from_millis(200));
+    assert!(takes(ReplayPace::Times(1.0)) >= Duration::from_millis(100));
+    assert!(takes(ReplayPace::Times(0.5)) >= Duration::from_millis(200));
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Versions, and what they stand for.
 
-use lapidary_engine::detect::Version;
+use lapidary_engine::detect::AgentVersion;
 use lapidary_engine::detect::parse_version_output;
 
-fn version(text: &str) -> Version {
-    Version::parse(text).unwrap()
+fn version(text: &str) -> AgentVersion {
+    AgentVersion::parse(text).unwrap()
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn a_version_is_read_and_written_the_same() {
     ] {
         assert_eq!(version(text).to_string(), text);
     }
-    assert_eq!(version("v1.2.3+build.5"), Version::new(1, 2, 3));
+    assert_eq!(version("v1.2.3+build.5"), AgentVersion::new(1, 2, 3));
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn what_is_no_version_is_none() {
         " 1.2.3",
         "1.2.3 ",
     ] {
-        assert_eq!(Version::parse(text), None, "{text:?}");
+        assert_eq!(AgentVersion::parse(text), None, "{text:?}");
     }
 }
 
@@ -54,7 +54,7 @@ fn versions_are_ordered_as_npm_orders_them() {
     ];
     let mut shuffled: Vec<_> = ordered.iter().rev().map(|text| version(text)).collect();
     shuffled.sort();
-    let sorted: Vec<_> = shuffled.iter().map(Version::to_string).collect();
+    let sorted: Vec<_> = shuffled.iter().map(AgentVersion::to_string).collect();
     assert_eq!(sorted, ordered);
 }
 
@@ -94,7 +94,7 @@ fn the_version_is_found_in_what_the_program_prints_among_noise() {
     check_output("npm 10.2.0 is here\n", None);
     assert_eq!(
         parse_version_output(b"\xff\xfe\n0.61.0\n"),
-        Some(Version::new(0, 61, 0))
+        Some(AgentVersion::new(0, 61, 0))
     );
     let flood = vec![b'x'; 10_000_000];
     assert_eq!(parse_version_output(&flood), None);

@@ -299,7 +299,7 @@ fn dropped_keys(text: &str) -> Vec<(Option<TextPosition>, String)> {
     let Ok((header, _)) = skills::split(text) else {
         return Vec::new();
     };
-    let places = YamlPlaces::of(header);
+    let places = YamlPlaces::read(header);
     let mut dropped = Vec::new();
     let mut say = |path: &[&str], key: &str| {
         let place = places.find(path.iter().chain([&key]));

@@ -221,7 +221,7 @@ fn check(
     };
     let mut flat = Vec::new();
     flatten(&issues, None, kind, &mut flat);
-    let places = YamlPlaces::of(header);
+    let places = YamlPlaces::read(header);
     let issues = flat.into_iter().map(|(label, path, key, message)| {
         let place = places.find(path.iter().chain(&key));
         FrontmatterIssue {

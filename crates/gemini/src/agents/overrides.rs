@@ -47,7 +47,7 @@ impl DisabledBy {
 
 impl AgentSettings {
     /// The settings that hold in a workspace.
-    pub fn of(setup: &Setup) -> Self {
+    pub fn from_setup(setup: &Setup) -> Self {
         let list = |key: &str| match setup.get(&["agents", key]) {
             Some(Value::Array(names)) => {
                 names.iter().filter_map(Value::as_str).map(folded).collect()

@@ -98,7 +98,7 @@ impl AgentRegistry {
     /// Finds and reads the agents of a workspace. Nothing is written, and no card of a remote agent is fetched.
     pub fn load(setup: &Setup, main_model: &str) -> Self {
         let mut registry = Self {
-            settings: AgentSettings::of(setup),
+            settings: AgentSettings::from_setup(setup),
             ..Self::default()
         };
         for agent in builtin_agents(main_model) {

@@ -37,7 +37,7 @@ enum Inside {
 
 impl YamlPlaces {
     /// The places in a text, up to the first mistake in it.
-    pub fn of(text: &str) -> Self {
+    pub fn read(text: &str) -> Self {
         let mut places = Self::default();
         let mut open: Vec<Open> = Vec::new();
         for event in Parser::new_from_str_with_options(text, parser_options()) {
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn keys_and_items_are_found_where_they_stand() {
-        let places = YamlPlaces::of("a: 1\ntools:\n  - x\n  - {k: v, ? [q] : w}\nlast: &n [y]\n");
+        let places = YamlPlaces::read("a: 1\ntools:\n  - x\n  - {k: v, ? [q] : w}\nlast: &n [y]\n");
         let found = |path: &[&str]| places.find(path).map(|place| (place.line, place.column));
         assert_eq!(found(&["a"]), Some((1, 1)));
         assert_eq!(found(&["tools", "1"]), Some((4, 5)));

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use lapidary_engine::agents::{self, AcpAgent, KNOWN, Known, WordsError};
+use lapidary_engine::agents::{self, AcpAgent, AgentSpec, KNOWN, WordsError};
 use lapidary_engine::config::Config;
-use lapidary_engine::detect::Environment;
-use lapidary_engine::headless::Agent;
+use lapidary_engine::detect::SearchEnvironment;
+use lapidary_engine::headless::JobAgent;
 use lapidary_vocab::event::Provider;
 
 /// The agent that needs nothing installed.
@@ -52,20 +52,20 @@ impl AgentChoiceError {
 pub fn choose_agent(
     config: &Config,
     program: &Path,
-    environment: &Environment,
-) -> Result<Agent, AgentChoiceError> {
+    environment: &SearchEnvironment,
+) -> Result<JobAgent, AgentChoiceError> {
     let named = config.agent.as_deref();
     let own = named.and_then(|name| config.agents.get(name));
     if let Some(own) = own {
-        return Ok(Agent::Acp(own.clone()));
+        return Ok(JobAgent::Acp(own.clone()));
     }
     let name = match named {
-        None | Some("gemini") => return Ok(Agent::Gemini),
+        None | Some("gemini") => return Ok(JobAgent::Gemini),
         Some(DEMO) => return Ok(demo(program)),
         Some(name) => name,
     };
-    if let Some(known) = Known::named(name) {
-        return Ok(Agent::Acp(known.agent(environment)));
+    if let Some(known) = AgentSpec::named(name) {
+        return Ok(JobAgent::Acp(known.agent(environment)));
     }
     let agent = AcpAgent::of_command(name).map_err(|problem| AgentChoiceError::CommandLine {
         line: name.to_owned(),
@@ -80,7 +80,7 @@ pub fn choose_agent(
             known: known.map(str::to_owned).collect(),
         });
     }
-    Ok(Agent::Acp(agent))
+    Ok(JobAgent::Acp(agent))
 }
 
 /// The names and families of the agents that are known: what `agent` in a rule can name.
@@ -101,14 +101,14 @@ pub fn agent_family(config: &Config) -> Provider {
     if let Some(own) = config.agents.get(name) {
         return own.provider.clone();
     }
-    if Known::named(name).is_some() {
+    if AgentSpec::named(name).is_some() {
         return agents::family(name);
     }
     AcpAgent::of_command(name).map_or(Provider::Acp, |agent| agent.provider)
 }
 
-fn demo(program: &Path) -> Agent {
-    Agent::Standin {
+fn demo(program: &Path) -> JobAgent {
+    JobAgent::Standin {
         name: DEMO.to_owned(),
         program: program.to_owned(),
         args: ["replay", DEMO].map(OsString::from).to_vec(),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use lapidary::Body;
 use lapidary::agents::{AgentDirectory, AgentRequest, AgentTask, ScriptedModel};
 use lapidary::engine::config::Config;
-use lapidary::engine::gemini_cli::Prompt;
+use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
 use lapidary::engine::process::Supervisor;
 use lapidary::engine::recording::RecordingOptions;
-use lapidary::engine::{Host, budget::Budget};
+use lapidary::engine::{RunHost, budget::Budget};
 use lapidary::gemini::agents::{LocalAgentDefinition, PromptConfig, RunConfig};
 use lapidary::normalize::views::result::ResultFold;
 use lapidary::standin::api::{AfterScript, ApiError, ReportedUsage, Script, Turn};
@@ -68,7 +68,7 @@ fn play(script: Script, budget: Budget) -> Played {
     let directory = home.path().join("project");
     std::fs::create_dir(&directory).unwrap();
     let records = RecordingOptions::below(home.path().join("runs"));
-    let mut host = Host::new([], &directory, Supervisor::at("/bin/false"), records);
+    let mut host = RunHost::new([], &directory, Supervisor::at("/bin/false"), records);
     host.vault = None;
     let config = Config {
         budget: Some(budget),
@@ -80,7 +80,7 @@ fn play(script: Script, budget: Budget) -> Played {
         "mock",
     );
     let agent = task.agents(Arc::new(OneHelper), 2).into_agent();
-    let job = Job::gemini(&host, config, Prompt::Text("Where?".to_owned()), "r");
+    let job = Job::gemini(&host, config, PromptText::Text("Where?".to_owned()), "r");
     let mut run = Job { agent, ..job }.start();
     let (mut events, mut fold) = (Vec::new(), ResultFold::default());
     while let Some(event) = run.blocking_next() {

@@ -1,6 +1,6 @@
 //! The answers to a client's requests.
 
-use lapidary_rpc::{Refusal, VERSION};
+use lapidary_rpc::{RpcError, VERSION};
 use lapidary_vocab::Json;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(super) fn initialized() -> Value {
 }
 
 /// The answer to a prompt. The result of a completed task is said first: it is the agent's message.
-pub(super) fn answer_of(outcome: &AgentOutcome, writer: &UpdateWriter) -> Result<Value, Refusal> {
+pub(super) fn answer_of(outcome: &AgentOutcome, writer: &UpdateWriter) -> Result<Value, RpcError> {
     let stop_reason = match outcome.terminate_reason {
         TerminateReason::Goal => {
             writer.say(&outcome.result);
@@ -49,7 +49,7 @@ fn ending(outcome: &AgentOutcome) -> Value {
 }
 
 /// A task that failed. The code is the HTTP status of the API where there is one, as Gemini CLI has it.
-fn refusal_of(outcome: &AgentOutcome) -> Refusal {
+fn refusal_of(outcome: &AgentOutcome) -> RpcError {
     let code = match &outcome.error {
         Some(
             ModelError::Auth { status, .. }
@@ -57,9 +57,9 @@ fn refusal_of(outcome: &AgentOutcome) -> Refusal {
             | ModelError::Server { status, .. },
         ) => i64::from(*status),
         Some(ModelError::QuotaRetryable { .. } | ModelError::QuotaTerminal { .. }) => 429,
-        _ => Refusal::INTERNAL,
+        _ => RpcError::INTERNAL,
     };
-    let mut refusal = Refusal::new(code, outcome.result.clone());
+    let mut refusal = RpcError::new(code, outcome.result.clone());
     let mut ending = ending(outcome);
     if let Some(name) = outcome.error.as_ref().and_then(error_name) {
         ending["error"] = name.into();

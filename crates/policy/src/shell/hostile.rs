@@ -4,11 +4,11 @@ use std::path::Path;
 
 use lapidary_vocab::event::ToolKind;
 
-use crate::{Effect, PermissionMode, Policy, Rule, Rules, ToolAction};
+use crate::{PermissionEffect, PermissionMode, Policy, Rule, Rules, ToolAction};
 
 /// What becomes of a line that is allowed but for one rule.
-fn effect(rule: &str, line: &str) -> Effect {
-    let rule = Rule::parse_flag(Effect::Deny, rule, Path::new("/work")).unwrap();
+fn effect(rule: &str, line: &str) -> PermissionEffect {
+    let rule = Rule::parse_flag(PermissionEffect::Deny, rule, Path::new("/work")).unwrap();
     let policy = Policy::new(Rules::new([rule]), PermissionMode::BypassPermissions);
     let action = ToolAction {
         command: Some(line.to_owned()),
@@ -94,14 +94,14 @@ const LINES: &[&str] = &[
 #[test]
 fn no_line_that_runs_a_denied_program_is_allowed() {
     let allowed = LINES.iter();
-    let allowed = allowed.filter(|line| effect("execute:touch *", line) == Effect::Allow);
+    let allowed = allowed.filter(|line| effect("execute:touch *", line) == PermissionEffect::Allow);
     let allowed: Vec<_> = allowed.collect();
     assert!(allowed.is_empty(), "{allowed:#?}");
     let layers = format!("{}touch x", "env ".repeat(40));
-    assert_ne!(effect("execute:touch *", &layers), Effect::Allow);
+    assert_ne!(effect("execute:touch *", &layers), PermissionEffect::Allow);
     assert_ne!(
         effect("execute:reboot", "bash -c 're\\boot'"),
-        Effect::Allow
+        PermissionEffect::Allow
     );
 }
 
@@ -113,10 +113,20 @@ fn options_before_a_subcommand_do_not_hide_it() {
         "git -c a=b -C . push origin",
         "sudo git -P push origin",
     ] {
-        assert_eq!(effect("execute:git push *", line), Effect::Deny, "{line}");
+        assert_eq!(
+            effect("execute:git push *", line),
+            PermissionEffect::Deny,
+            "{line}"
+        );
     }
-    assert_eq!(effect("execute:git push *", "git -C . pull"), Effect::Allow);
-    assert_eq!(effect("delete", "git -C . clean -fd"), Effect::Deny);
+    assert_eq!(
+        effect("execute:git push *", "git -C . pull"),
+        PermissionEffect::Allow
+    );
+    assert_eq!(
+        effect("delete", "git -C . clean -fd"),
+        PermissionEffect::Deny
+    );
 }
 
 #[test]
@@ -141,7 +151,7 @@ fn usual_lines_are_not_asked_about_for_a_rule_that_they_do_not_match() {
         "python3 - <<'EOF'\nprint('it is')\nEOF",
     ] {
         let effect = effect("execute:touch *", line);
-        assert_eq!(effect, Effect::Allow, "{line}");
+        assert_eq!(effect, PermissionEffect::Allow, "{line}");
     }
 }
 
@@ -152,7 +162,12 @@ fn no_line_that_writes_a_denied_file_is_allowed() {
     for name in ["secret.txt", "src/secret.txt"] {
         std::fs::write(project.path().join(name), "").unwrap();
     }
-    let rule = Rule::parse_flag(Effect::Deny, "edit,delete:secret.txt", project.path()).unwrap();
+    let rule = Rule::parse_flag(
+        PermissionEffect::Deny,
+        "edit,delete:secret.txt",
+        project.path(),
+    )
+    .unwrap();
     let policy = Policy::new(Rules::new([rule]), PermissionMode::BypassPermissions);
     let effect = |line: &str| {
         let action = ToolAction {
@@ -180,7 +195,7 @@ fn no_line_that_writes_a_denied_file_is_allowed() {
         "cat <<E >secret.txt\nit's\nE",
         "env A=1 tee secret.txt",
     ] {
-        assert_ne!(effect(line), Effect::Allow, "{line}");
+        assert_ne!(effect(line), PermissionEffect::Allow, "{line}");
     }
     for line in [
         "rm *.o",
@@ -191,6 +206,6 @@ fn no_line_that_writes_a_denied_file_is_allowed() {
         "rm src/*.txt",
         "python3 -c 'print(1.5)'",
     ] {
-        assert_eq!(effect(line), Effect::Allow, "{line}");
+        assert_eq!(effect(line), PermissionEffect::Allow, "{line}");
     }
 }

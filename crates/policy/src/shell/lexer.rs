@@ -1,7 +1,7 @@
 //! A command line as a shell reads it: simple commands, their words without quotes, and what they redirect.
 //!
 //! For rules that refuse. Commands in substitutions are commands of the line too, wherever they stand. The lexer never fails and keeps
-//! no stack of calls: what it cannot read is marked as [unreadable](Lexed::is_unreadable). Compared with real shells in the tests;
+//! no stack of calls: what it cannot read is marked as [unreadable](LexedLine::is_unreadable). Compared with real shells in the tests;
 //! `docs/decisions/0004-dependencies.md` has the grammars that were tried instead.
 
 use std::iter::Peekable;
@@ -15,7 +15,7 @@ const MOST_COMMANDS: usize = 4096;
 
 /// What a line comes to.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Lexed {
+pub(super) struct LexedLine {
     /// Its simple commands, those in substitutions included, each as soon as it ends.
     pub(super) commands: Vec<SimpleCommand>,
     /// A quote or a substitution does not end, or there is too much of it.
@@ -35,7 +35,7 @@ pub(super) struct HereText {
 /// A program and its arguments.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct SimpleCommand {
-    pub(super) words: Vec<Word>,
+    pub(super) words: Vec<ShellWord>,
     /// The files of its redirections.
     pub(super) redirections: Vec<Redirection>,
     /// It reads what another command writes, or a text of the line.
@@ -44,7 +44,7 @@ pub(super) struct SimpleCommand {
 
 /// A word without its quotes.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     pub(super) text: String,
     /// Only a running shell knows it: it has a variable or a substitution in it.
     pub(super) is_expanded: bool,
@@ -57,20 +57,20 @@ pub(super) struct Word {
 /// A file that a command reads or writes without being told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Redirection {
-    pub(super) file: Word,
+    pub(super) file: ShellWord,
     pub(super) is_written: bool,
 }
 
 /// Reads a line.
-pub(super) fn lex(line: &str) -> Lexed {
-    let mut lexer = Lexer::new(line);
+pub(super) fn lex(line: &str) -> LexedLine {
+    let mut lexer = ShellLexer::new(line);
     lexer.read();
     lexer.done
 }
 
 /// Reads the commands in the substitutions of a text in which quotes mean nothing.
-pub(super) fn lex_text(text: &str) -> Lexed {
-    let mut lexer = Lexer::new(text);
+pub(super) fn lex_text(text: &str) -> LexedLine {
+    let mut lexer = ShellLexer::new(text);
     lexer.is_quoted = true;
     lexer.is_text = true;
     lexer.read();
@@ -79,10 +79,10 @@ pub(super) fn lex_text(text: &str) -> Lexed {
 
 /// What a substitution stands in.
 #[derive(Debug)]
-struct Frame {
+struct SubstitutionFrame {
     command: SimpleCommand,
-    word: Option<Word>,
-    awaits: Option<Awaited>,
+    word: Option<ShellWord>,
+    awaits: Option<AwaitedWord>,
     is_quoted: bool,
     documents: Vec<Document>,
     /// The letter that ends it.
@@ -93,7 +93,7 @@ struct Frame {
 
 /// What the next word is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Awaited {
+enum AwaitedWord {
     Read,
     Written,
     /// The text of a here-string.
@@ -112,21 +112,21 @@ struct Document {
     is_indented: bool,
 }
 
-struct Lexer<'a> {
+struct ShellLexer<'a> {
     rest: Peekable<Chars<'a>>,
-    open: Vec<Frame>,
+    open: Vec<SubstitutionFrame>,
     command: SimpleCommand,
-    word: Option<Word>,
-    awaits: Option<Awaited>,
+    word: Option<ShellWord>,
+    awaits: Option<AwaitedWord>,
     /// Within double quotes.
     is_quoted: bool,
     /// All of it is a text in which quotes mean nothing.
     is_text: bool,
     documents: Vec<Document>,
-    done: Lexed,
+    done: LexedLine,
 }
 
-impl<'a> Lexer<'a> {
+impl<'a> ShellLexer<'a> {
     fn new(line: &'a str) -> Self {
         Self {
             rest: line.chars().peekable(),
@@ -137,7 +137,7 @@ impl<'a> Lexer<'a> {
             is_quoted: false,
             is_text: false,
             documents: Vec::new(),
-            done: Lexed::default(),
+            done: LexedLine::default(),
         }
     }
 
@@ -229,7 +229,7 @@ impl<'a> Lexer<'a> {
         self.rest.next_if_eq(&letter).is_some()
     }
 
-    fn word(&mut self) -> &mut Word {
+    fn word(&mut self) -> &mut ShellWord {
         self.word.get_or_insert_default()
     }
 
@@ -375,7 +375,7 @@ impl<'a> Lexer<'a> {
             self.done.is_unreadable = true;
             return self.end_command();
         }
-        self.open.push(Frame {
+        self.open.push(SubstitutionFrame {
             command: std::mem::take(&mut self.command),
             word: self.word.take(),
             awaits: self.awaits.take(),
@@ -407,7 +407,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn resume(&mut self, frame: Frame) {
+    fn resume(&mut self, frame: SubstitutionFrame) {
         self.command = frame.command;
         self.word = frame.word;
         self.awaits = frame.awaits;
@@ -421,8 +421,8 @@ impl<'a> Lexer<'a> {
     }
 
     fn redirect(&mut self, letter: char) {
-        let is_number = |word: &Word| word.text.chars().all(|letter| letter.is_ascii_digit());
-        let is_variable = |word: &Word| word.text.starts_with('{') && word.text.ends_with('}');
+        let is_number = |word: &ShellWord| word.text.chars().all(|letter| letter.is_ascii_digit());
+        let is_variable = |word: &ShellWord| word.text.starts_with('{') && word.text.ends_with('}');
         match self.word.take() {
             Some(word) if is_number(&word) || is_variable(&word) => {}
             Some(word) => {
@@ -440,13 +440,13 @@ impl<'a> Lexer<'a> {
         // `<<-` and `3>&-` end with it; of `>-` it is the file.
         let is_dashed = matches!(operator.as_str(), "<<" | "<&" | ">&") && self.takes('-');
         self.awaits = match operator.as_str() {
-            "<<" => Some(Awaited::End {
+            "<<" => Some(AwaitedWord::End {
                 is_indented: is_dashed,
             }),
             _ if is_dashed => None,
-            "<<<" => Some(Awaited::Text),
-            "<" | "<&" => Some(Awaited::Read),
-            _ => Some(Awaited::Written),
+            "<<<" => Some(AwaitedWord::Text),
+            "<" | "<&" => Some(AwaitedWord::Read),
+            _ => Some(AwaitedWord::Written),
         };
         self.command.is_fed |= letter == '<' && self.awaits.is_some();
     }
@@ -464,15 +464,15 @@ impl<'a> Lexer<'a> {
         };
         match self.awaits.take() {
             None => self.command.words.push(word),
-            Some(Awaited::Text) => {}
-            Some(Awaited::End { is_indented }) => self.documents.push(Document {
+            Some(AwaitedWord::Text) => {}
+            Some(AwaitedWord::End { is_indented }) => self.documents.push(Document {
                 end: word.text,
                 is_expanded: !word.has_quotes,
                 is_indented,
             }),
             Some(awaited) => self.command.redirections.push(Redirection {
                 file: word,
-                is_written: awaited == Awaited::Written,
+                is_written: awaited == AwaitedWord::Written,
             }),
         }
     }

@@ -1,7 +1,7 @@
 //! What a command line may run, and which files it may read or write: for rules that refuse, to which a guess is enough.
 
 use super::indirect::{given_lines, is_device, is_rebinding};
-use super::lexer::{SimpleCommand, Word, lex, lex_text};
+use super::lexer::{ShellWord, SimpleCommand, lex, lex_text};
 use super::wrappers::{self, is_assignment};
 
 /// Most pieces of one line that are looked at.
@@ -93,7 +93,7 @@ const GIT_READERS: [&str; 9] = [
 
 /// Commands that may hide in a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Suspects {
+pub(crate) struct SuspectCommands {
     pub(crate) commands: Vec<String>,
     /// A part of it is not known before a shell runs it: `$x`, `… | sh`.
     pub(crate) is_unreadable: bool,
@@ -112,10 +112,10 @@ pub(crate) struct NamedFiles {
     pub(crate) patterns: Vec<String>,
 }
 
-impl Suspects {
+impl SuspectCommands {
     /// Every command that may hide in a line: those that a shell would run, and its pieces between all that a shell acts on, whatever
     /// quotes they stand in; each without words before it that leave a command what it is, and without the directory of its program.
-    pub(super) fn of(line: &str) -> Self {
+    pub(super) fn find(line: &str) -> Self {
         let mut found = Self {
             commands: vec![line.to_owned()],
             is_unreadable: false,
@@ -174,7 +174,7 @@ impl Suspects {
 
 impl NamedFiles {
     /// The files that a line names in words and redirections.
-    pub(crate) fn of(line: &str) -> Self {
+    pub(crate) fn find(line: &str) -> Self {
         let mut found = Self::default();
         each_command(line, |command| found.of_command(command));
         found
@@ -279,7 +279,7 @@ fn only_reads(program: &str, arguments: &[String]) -> bool {
 }
 
 /// The file that a word may name: `x`, `--file=x`, `of=x`, `-ox`. Of a word with a variable its end counts.
-fn file_in(word: &Word) -> Option<String> {
+fn file_in(word: &ShellWord) -> Option<String> {
     let text = match word.text.split_once('=') {
         Some((_, value)) => value,
         None if word.text.starts_with("--") => return None,
@@ -466,7 +466,7 @@ mod tests {
             "x() { rm -rf /; }",
             "if true; then rm -rf /; fi",
         ] {
-            let found = Suspects::of(hidden).commands;
+            let found = SuspectCommands::find(hidden).commands;
             assert!(
                 found.iter().any(|it| it == "rm -rf /"),
                 "{hidden}: {found:?}"
@@ -478,7 +478,7 @@ mod tests {
             "echo 'confirm x'",
             "rmdir x",
         ] {
-            let found = Suspects::of(fine).commands;
+            let found = SuspectCommands::find(fine).commands;
             assert!(
                 !found.iter().any(|it| it.starts_with("rm ")),
                 "{fine}: {found:?}"
@@ -499,7 +499,7 @@ mod tests {
             "sh -s < x",
             "echo 'open",
         ] {
-            assert!(Suspects::of(line).is_unreadable, "{line}");
+            assert!(SuspectCommands::find(line).is_unreadable, "{line}");
         }
         for line in [
             "echo $x",
@@ -510,13 +510,13 @@ mod tests {
             "for f in *; do gcc \"$f\"; done",
             "cd \"$dir\" && make",
         ] {
-            assert!(!Suspects::of(line).is_unreadable, "{line}");
+            assert!(!SuspectCommands::find(line).is_unreadable, "{line}");
         }
     }
 
     #[track_caller]
     fn check(line: &str, read: &[&str], any: &[&str]) {
-        let found = NamedFiles::of(line);
+        let found = NamedFiles::find(line);
         assert_eq!((found.read, found.any), (owned(read), owned(any)), "{line}");
     }
 
@@ -536,6 +536,6 @@ mod tests {
         check("bash -c 'rm x'", &[], &["x"]);
         check("git diff x", &["diff", "x"], &[]);
         check("echo x", &[], &[]);
-        assert_eq!(NamedFiles::of("cd a; rm b").directories, ["a"]);
+        assert_eq!(NamedFiles::find("cd a; rm b").directories, ["a"]);
     }
 }

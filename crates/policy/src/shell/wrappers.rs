@@ -2,7 +2,7 @@
 
 /// A program that runs another one.
 #[derive(Debug)]
-pub(super) struct Wrapper {
+pub(super) struct WrapperProgram {
     name: &'static str,
     /// Short options without a value.
     flags: &'static str,
@@ -16,8 +16,8 @@ pub(super) struct Wrapper {
     pub(super) takes_lines: bool,
 }
 
-const fn plain(name: &'static str) -> Wrapper {
-    Wrapper {
+const fn plain(name: &'static str) -> WrapperProgram {
+    WrapperProgram {
         name,
         flags: "",
         valued: "",
@@ -28,8 +28,8 @@ const fn plain(name: &'static str) -> Wrapper {
 }
 
 /// A program that has other words before the command, such as `setarch x86_64`: each of them may be the command.
-const fn behind_words(name: &'static str) -> Wrapper {
-    Wrapper {
+const fn behind_words(name: &'static str) -> WrapperProgram {
+    WrapperProgram {
         operands: ANY_WORDS,
         ..plain(name)
     }
@@ -38,8 +38,8 @@ const fn behind_words(name: &'static str) -> Wrapper {
 /// Any number of words may stand before the command.
 const ANY_WORDS: usize = usize::MAX;
 
-const fn shell(name: &'static str) -> Wrapper {
-    Wrapper {
+const fn shell(name: &'static str) -> WrapperProgram {
+    WrapperProgram {
         flags: "abcefhiklmnprstuvxBCDEHPT",
         valued: "oO",
         long_valued: &["rcfile", "init-file", "emulate"],
@@ -48,7 +48,7 @@ const fn shell(name: &'static str) -> Wrapper {
     }
 }
 
-const WRAPPERS: &[Wrapper] = &[
+const WRAPPERS: &[WrapperProgram] = &[
     shell("sh"),
     shell("bash"),
     shell("zsh"),
@@ -66,7 +66,7 @@ const WRAPPERS: &[Wrapper] = &[
     shell("nu"),
     shell("pwsh"),
     shell("powershell"),
-    Wrapper {
+    WrapperProgram {
         flags: "AbEHiKklnPSsVv",
         valued: "CDghprtTuU",
         long_valued: &[
@@ -84,42 +84,42 @@ const WRAPPERS: &[Wrapper] = &[
         ],
         ..plain("sudo")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "Lns",
         valued: "aCu",
         ..plain("doas")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "i0v",
         valued: "uC",
         long_valued: &["unset", "chdir"],
         takes_lines: true, // `-S`
         ..plain("env")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "fpv",
         valued: "sk",
         long_valued: &["signal", "kill-after"],
         operands: 1,
         ..plain("timeout")
     },
-    Wrapper {
+    WrapperProgram {
         valued: "n",
         long_valued: &["adjustment"],
         ..plain("nice")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "t",
         valued: "cnpPu",
         long_valued: &["class", "classdata"],
         ..plain("ionice")
     },
-    Wrapper {
+    WrapperProgram {
         valued: "ioe",
         long_valued: &["input", "output", "error"],
         ..plain("stdbuf")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "0oprtx",
         valued: "adEILnPs",
         long_valued: &[
@@ -133,100 +133,100 @@ const WRAPPERS: &[Wrapper] = &[
         ],
         ..plain("xargs")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "apvqV",
         valued: "fo",
         long_valued: &["format", "output"],
         ..plain("time")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "cfw",
         ..plain("setsid")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "pvV",
         ..plain("command")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "cl",
         valued: "a",
         ..plain("exec")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "a",
         operands: 1,
         ..plain("taskset")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "abdefgimoprRv",
         valued: "DPT",
         operands: 1,
         ..plain("chrt")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "bdehptwxc",
         valued: "dnq",
         long_valued: &["interval"],
         takes_lines: true,
         ..plain("watch")
     },
-    Wrapper {
+    WrapperProgram {
         flags: "enosux",
         valued: "EwW",
         operands: 1,
         takes_lines: true,
         ..plain("flock")
     },
-    Wrapper {
+    WrapperProgram {
         takes_lines: true,
         operands: 1,
         ..plain("ssh")
     },
-    Wrapper {
+    WrapperProgram {
         takes_lines: true,
         ..plain("su")
     },
-    Wrapper {
+    WrapperProgram {
         takes_lines: true,
         ..plain("runuser")
     },
-    Wrapper {
+    WrapperProgram {
         takes_lines: true,
         ..plain("script")
     },
-    Wrapper {
+    WrapperProgram {
         takes_lines: true,
         ..plain("eval")
     },
-    Wrapper {
+    WrapperProgram {
         takes_lines: true,
         ..plain("trap")
     },
-    Wrapper {
+    WrapperProgram {
         takes_lines: true,
         ..plain("parallel")
     },
-    Wrapper {
+    WrapperProgram {
         operands: 1,
         ..plain("chroot")
     },
-    Wrapper {
+    WrapperProgram {
         valued: "aeEoOpPsSuUX",
         ..plain("strace")
     },
-    Wrapper {
+    WrapperProgram {
         takes_lines: true,
         ..plain("tmux")
     },
-    Wrapper {
+    WrapperProgram {
         takes_lines: true,
         ..plain("hyperfine")
     },
-    Wrapper {
+    WrapperProgram {
         takes_lines: true,
         ..plain("entr")
     },
-    Wrapper {
+    WrapperProgram {
         takes_lines: true,
         ..plain("expect")
     },
@@ -287,7 +287,7 @@ const WRAPPERS: &[Wrapper] = &[
 ];
 
 /// The row of a program, by its name or by the path to it.
-pub(super) fn find(program: &str) -> Option<&'static Wrapper> {
+pub(super) fn find(program: &str) -> Option<&'static WrapperProgram> {
     let name = program.rsplit('/').next().unwrap_or(program);
     if name.starts_with("ld-") && name.contains(".so") {
         return Some(&LOADER);
@@ -296,7 +296,7 @@ pub(super) fn find(program: &str) -> Option<&'static Wrapper> {
 }
 
 /// The loader of programs, `/lib64/ld-linux-x86-64.so.2`, under the name that it has on some systems.
-const LOADER: Wrapper = plain("ld.so");
+const LOADER: WrapperProgram = plain("ld.so");
 
 /// Programs that run a command behind one of [`RUN_WORDS`]: `uv run rm x`, `git submodule foreach rm x`.
 const RUNNERS: [&str; 16] = [
@@ -326,7 +326,7 @@ const MOST_STARTS: usize = 8;
 
 /// What may follow an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Follows {
+enum OptionTail {
     /// The next option, or the command.
     Next,
     /// Its value.
@@ -335,7 +335,7 @@ enum Follows {
     Either,
 }
 
-impl Wrapper {
+impl WrapperProgram {
     /// True for a shell, which runs what it reads if it has no command and no file.
     pub(super) fn is_shell(&self) -> bool {
         self.valued == "oO"
@@ -363,10 +363,10 @@ impl Wrapper {
                 open.push((at + 1, operands));
             } else if word.len() > 1 && word.starts_with(['-', '+']) {
                 let follows = self.follows(word);
-                if follows != Follows::Value {
+                if follows != OptionTail::Value {
                     open.push((at + 1, operands));
                 }
-                if follows != Follows::Next {
+                if follows != OptionTail::Next {
                     open.push((at + 2, operands));
                 }
             } else if is_assignment(word) {
@@ -380,13 +380,13 @@ impl Wrapper {
         starts
     }
 
-    fn follows(&self, option: &str) -> Follows {
+    fn follows(&self, option: &str) -> OptionTail {
         if let Some(long) = option.strip_prefix("--") {
             return match long.split_once('=') {
-                Some(_) => Follows::Next,
-                None if self.long_valued.contains(&long) => Follows::Value,
-                None if self.is_shell() => Follows::Next,
-                None => Follows::Either,
+                Some(_) => OptionTail::Next,
+                None if self.long_valued.contains(&long) => OptionTail::Value,
+                None if self.is_shell() => OptionTail::Next,
+                None => OptionTail::Either,
             };
         }
         // `-n5` has its value beside it, `-eo pipefail` behind it.
@@ -396,16 +396,16 @@ impl Wrapper {
             if self.valued.contains(letter) {
                 let is_shells = self.is_shell(); // `-oe pipefail` is read on, and takes the next word
                 return if is_last || is_shells {
-                    Follows::Value
+                    OptionTail::Value
                 } else {
-                    Follows::Next
+                    OptionTail::Next
                 };
             }
             if !self.flags.contains(letter) {
-                return Follows::Either;
+                return OptionTail::Either;
             }
         }
-        Follows::Next
+        OptionTail::Next
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, PipeWriter, Read as _, Write as _};
 use std::thread;
 
-use super::tape::Tape;
+use super::tape::SharedTape;
 use crate::Channel;
 use crate::follow::CHUNK;
 use lapidary_process::platform::wait_for_input;
@@ -15,7 +15,7 @@ pub(super) fn pass_on(
     mut input: File,
     mut copy: File,
     mut feed: PipeWriter,
-    tape: Tape,
+    tape: SharedTape,
 ) -> io::Result<()> {
     let body = move || {
         let mut chunk = vec![0; CHUNK];

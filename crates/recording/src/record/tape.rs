@@ -8,19 +8,19 @@ use crate::{Channel, Manifest, Recorder};
 
 /// A recording that several write to.
 #[derive(Debug, Clone)]
-pub(super) struct Tape(Arc<Mutex<State>>);
+pub(super) struct SharedTape(Arc<Mutex<TapeState>>);
 
 #[derive(Debug)]
-struct State {
+struct TapeState {
     recorder: Recorder,
     /// How many bytes may still be recorded.
     left: u64,
     problem: Option<String>,
 }
 
-impl Tape {
+impl SharedTape {
     pub(super) fn new(recorder: Recorder, most: u64) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(TapeState {
             recorder,
             left: most,
             problem: None,
@@ -65,12 +65,12 @@ impl Tape {
         self.state().recorder.describe(manifest)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TapeState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl TapeState {
     /// The first problem is the one that counts.
     fn fail(&mut self, problem: impl FnOnce() -> String) {
         self.problem.get_or_insert_with(problem);

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-use super::Piece;
-use super::tape::Tape;
+use super::CapturedPiece;
+use super::tape::SharedTape;
 use crate::follow::{CHUNK, FileSizes, FollowedFile, StreamFollower};
 use crate::{STDERR, STDOUT};
 use lapidary_process::KillTimeout;
@@ -15,19 +15,19 @@ use lapidary_process::stop::{StopLevel, wanted};
 use lapidary_process::{Running, TreeExit};
 
 /// What watches.
-pub(super) struct Watch {
+pub(super) struct CaptureWatch {
     running: Running,
-    tape: Tape,
+    tape: SharedTape,
     follower: StreamFollower,
     grace: Duration,
     asked: StopLevel,
     patience: KillTimeout,
 }
 
-impl Watch {
+impl CaptureWatch {
     pub(super) fn new(
         running: Running,
-        tape: Tape,
+        tape: SharedTape,
         follower: StreamFollower,
         grace: Duration,
     ) -> Self {
@@ -85,14 +85,14 @@ impl Watch {
 }
 
 /// Hands on what the program writes, at the pace of whoever takes it.
-pub(super) struct Copier {
+pub(super) struct OutputCopier {
     stdout: FollowedFile,
     stderr: FollowedFile,
-    pieces: mpsc::Sender<Piece>,
+    pieces: mpsc::Sender<CapturedPiece>,
 }
 
-impl Copier {
-    pub(super) fn new(directory: &Path, pieces: mpsc::Sender<Piece>) -> io::Result<Self> {
+impl OutputCopier {
+    pub(super) fn new(directory: &Path, pieces: mpsc::Sender<CapturedPiece>) -> io::Result<Self> {
         Ok(Self {
             stdout: FollowedFile::open(&directory.join(STDOUT))?,
             stderr: FollowedFile::open(&directory.join(STDERR))?,
@@ -109,8 +109,8 @@ impl Copier {
                 stderr,
                 pieces,
             } = &mut self;
-            let is_heard = copy(stderr, now.stderr, pieces, Piece::Err).await
-                && copy(stdout, now.stdout, pieces, Piece::Out).await;
+            let is_heard = copy(stderr, now.stderr, pieces, CapturedPiece::Err).await
+                && copy(stdout, now.stdout, pieces, CapturedPiece::Out).await;
             if !is_heard || now.is_over || grown.changed().await.is_err() {
                 return;
             }
@@ -122,8 +122,8 @@ impl Copier {
 async fn copy(
     from: &mut FollowedFile,
     until: u64,
-    pieces: &mpsc::Sender<Piece>,
-    piece: fn(Vec<u8>) -> Piece,
+    pieces: &mpsc::Sender<CapturedPiece>,
+    piece: fn(Vec<u8>) -> CapturedPiece,
 ) -> bool {
     while from.offset < until {
         let mut bytes = vec![0; CHUNK];

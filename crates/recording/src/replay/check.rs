@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lapidary_vocab::recording::SCHEMA;
 
-use super::{Replay, Source};
+use super::{ChannelSource, Replay};
 use crate::{
     ACP, Channel, MANIFEST, Manifest, ReadLineError, RecordedEnd, STDERR, STDIN, STDOUT, Timing,
     TimingError, UNKNOWN,
@@ -141,14 +141,14 @@ pub(super) fn open(path: &Path) -> Result<(File, u64), ReplayError> {
 }
 
 /// What is known of a recording.
-pub(super) struct Facts {
+pub(super) struct RecordingFacts {
     pub(super) timing: Timing,
     pub(super) duration: Duration,
     pub(super) exit: Option<Exit>,
 }
 
 /// What is checked: the texts themselves, and how long the channels are.
-pub(super) struct Texts<'a> {
+pub(super) struct CheckedTexts<'a> {
     pub(super) place: PathBuf,
     pub(super) manifest: &'a str,
     pub(super) timing: &'a str,
@@ -160,9 +160,13 @@ pub(super) struct Texts<'a> {
     pub(super) reads_newer: bool,
 }
 
-impl Texts<'_> {
+impl CheckedTexts<'_> {
     /// The recording, if all of it is in order.
-    pub(super) fn replay(&self, stdout: Source, stderr: Source) -> Result<Replay, ReplayError> {
+    pub(super) fn replay(
+        &self,
+        stdout: ChannelSource,
+        stderr: ChannelSource,
+    ) -> Result<Replay, ReplayError> {
         let facts = self.facts()?;
         Ok(Replay {
             stdout,
@@ -174,14 +178,14 @@ impl Texts<'_> {
     }
 
     /// What is known of the recording, if all of it is in order.
-    pub(super) fn facts(&self) -> Result<Facts, ReplayError> {
+    pub(super) fn facts(&self) -> Result<RecordingFacts, ReplayError> {
         let end = self.manifest()?.end;
         let timing = self.timing()?;
         let last = timing.0.last().map_or(Duration::ZERO, |moment| moment.at);
         let ended = end
             .as_ref()
             .map(|end| Duration::from_millis(end.duration_ms));
-        Ok(Facts {
+        Ok(RecordingFacts {
             duration: ended.unwrap_or(last),
             exit: end.map_or(Ok(None), |end| self.exit(&end))?,
             timing,

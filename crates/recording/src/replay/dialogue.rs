@@ -30,14 +30,14 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::check;
-use super::message::Said;
-use super::script::{Script, What, reads_as_transcript};
-use super::{Pace, ReplayError};
+use super::message::MessageKind;
+use super::script::{ScriptSource, StepKind, reads_as_transcript};
+use super::{ReplayError, ReplayPace};
 use crate::{MANIFEST, STDERR, STDIN, STDOUT, TIMING, spoken};
 use audience::StreamAudience;
 use client::{hear_stream, listen};
 use lapidary_process::Exit;
-use player::Player;
+use player::DialoguePlayer;
 
 /// A recorded dialogue that was found to be in order.
 #[derive(Debug)]
@@ -46,11 +46,11 @@ pub struct Dialogue {
     exit: Option<Exit>,
     /// How long the agent lived, if it is known how it ended.
     duration: Option<Duration>,
-    coming: Coming,
+    coming: UpcomingMethods,
 }
 
 /// What it is played with.
-pub struct Stage<'a> {
+pub struct DialogueStage<'a> {
     /// What the client reads.
     pub out: &'a mut dyn Write,
     /// What the agent complained about.
@@ -65,12 +65,12 @@ pub struct Stage<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReplayRate {
     /// How fast the agent speaks.
-    pub pace: Pace,
+    pub pace: ReplayPace,
     /// How long a request waits for what the recording has before it.
     pub patience: Duration,
 }
 
-impl fmt::Debug for Stage<'_> {
+impl fmt::Debug for DialogueStage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stage")
             .field("rate", &self.rate)
@@ -80,19 +80,21 @@ impl fmt::Debug for Stage<'_> {
 
 /// How often each method is still to come, as a request and as a notification.
 #[derive(Debug, Default)]
-struct Coming {
+struct UpcomingMethods {
     requests: HashMap<String, u64>,
     notifications: HashMap<String, u64>,
 }
 
-impl Coming {
-    fn count(&mut self, said: &Said) {
+impl UpcomingMethods {
+    fn count(&mut self, said: &MessageKind) {
         match said {
-            Said::Request { method, .. } => *self.requests.entry(method.clone()).or_default() += 1,
-            Said::Notification { method } => {
+            MessageKind::Request { method, .. } => {
+                *self.requests.entry(method.clone()).or_default() += 1
+            }
+            MessageKind::Notification { method } => {
                 *self.notifications.entry(method.clone()).or_default() += 1;
             }
-            Said::Answer { .. } | Said::Noise => {}
+            MessageKind::Answer { .. } | MessageKind::Noise => {}
         }
     }
 }
@@ -115,7 +117,7 @@ impl Dialogue {
             place: path.to_owned(),
             exit: Some(Exit::Code(0)),
             duration: None,
-            coming: Coming::default(),
+            coming: UpcomingMethods::default(),
         };
         dialogue.checked().map(Some)
     }
@@ -126,7 +128,7 @@ impl Dialogue {
             check::read(&directory.join(MANIFEST))?,
             check::read(&directory.join(TIMING))?,
         );
-        let mut texts = check::Texts {
+        let mut texts = check::CheckedTexts {
             place: directory.to_owned(),
             manifest: &manifest,
             timing: &timing,
@@ -144,16 +146,16 @@ impl Dialogue {
             place: directory.to_owned(),
             exit: facts.exit,
             duration: facts.exit.map(|_| facts.duration),
-            coming: Coming::default(),
+            coming: UpcomingMethods::default(),
         };
         dialogue.checked().map(Some)
     }
 
     /// Reads all of it once, before anything is played, and counts what the client will have to say.
     fn checked(mut self) -> Result<Self, ReplayError> {
-        let mut script = Script::open(&self.place)?;
+        let mut script = ScriptSource::open(&self.place)?;
         while let Some(step) = script.next()? {
-            if let What::Hear(said) = step.what {
+            if let StepKind::Hear(said) = step.what {
                 self.coming.count(&said);
             }
         }
@@ -172,10 +174,10 @@ impl Dialogue {
     /// client that hangs up early gets what follows what it has said, up to the next thing that it has not.
     ///
     /// The input is read by a thread that waits for it until it ends, even if the agent ends before.
-    pub fn play(self, input: File, stage: Stage<'_>) -> io::Result<()> {
-        let script = Script::open(&self.place).map_err(io::Error::other)?;
+    pub fn play(self, input: File, stage: DialogueStage<'_>) -> io::Result<()> {
+        let script = ScriptSource::open(&self.place).map_err(io::Error::other)?;
         let rate = stage.rate;
-        let player = Player::new(self, script, (stage, rate), listen(input)?);
+        let player = DialoguePlayer::new(self, script, (stage, rate), listen(input)?);
         super::block_on(player.play())
     }
 
@@ -185,10 +187,10 @@ impl Dialogue {
         stream: impl AsyncRead + AsyncWrite,
         rate: ReplayRate,
     ) -> io::Result<()> {
-        let script = Script::open(&self.place).map_err(io::Error::other)?;
+        let script = ScriptSource::open(&self.place).map_err(io::Error::other)?;
         let (reads, writes) = tokio::io::split(stream);
         let (client, hearing) = hear_stream(reads);
-        let player = Player::new(self, script, (StreamAudience(writes), rate), client);
+        let player = DialoguePlayer::new(self, script, (StreamAudience(writes), rate), client);
         tokio::select! {
             done = player.play() => done,
             never = hearing => match never {},

@@ -10,7 +10,7 @@ const LONGEST_NAME: usize = 4096;
 
 /// The id of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Id {
+pub(super) struct MessageId {
     /// As it is written.
     pub(super) token: String,
     /// What tells it from others, however it is written: a client may answer `1.0` with `1`.
@@ -19,9 +19,9 @@ pub(super) struct Id {
 
 /// What a line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum MessageKind {
     Request {
-        id: Id,
+        id: MessageId,
         method: String,
     },
     Notification {
@@ -29,15 +29,15 @@ pub(super) enum Said {
     },
     /// An answer, and what was decided in it if it was about a permission.
     Answer {
-        id: Id,
-        decision: Decision,
+        id: MessageId,
+        decision: AnswerDecision,
     },
     Noise,
 }
 
 /// What an answer comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(super) enum AnswerDecision {
     Refused,
     /// An option, or that it was cancelled.
     Outcome(String),
@@ -45,7 +45,7 @@ pub(super) enum Decision {
     Answered,
 }
 
-impl Said {
+impl MessageKind {
     /// In words.
     pub(super) fn described(&self) -> String {
         match self {
@@ -58,10 +58,10 @@ impl Said {
 
     /// Reads a line, with or without its end.
     pub(super) fn read(line: &[u8]) -> Self {
-        Self::of(&readable(line))
+        Self::parse(&readable(line))
     }
 
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let Envelope::Object { whole, message } = envelope::parse(text) else {
             return Self::Noise;
         };
@@ -69,28 +69,28 @@ impl Said {
             RpcMessage::Request { id, method, .. } => request(id, method),
             RpcMessage::Notification { method, .. } => notification(method),
             RpcMessage::Result { id, result } => answer(id, decision(result)),
-            RpcMessage::Error { id, .. } => answer(id, Decision::Refused),
+            RpcMessage::Error { id, .. } => answer(id, AnswerDecision::Refused),
             // JavaScript leaves out a result that is `undefined`.
             RpcMessage::Unknown => whole.get("jsonrpc").and_then(|_| {
                 let id = whole.get("id").and_then(envelope::RpcId::from_token)?;
-                answer(id, Decision::Answered)
+                answer(id, AnswerDecision::Answered)
             }),
         };
         said.unwrap_or(Self::Noise)
     }
 }
 
-fn request(id: envelope::RpcId<'_>, method: Token<'_>) -> Option<Said> {
+fn request(id: envelope::RpcId<'_>, method: Token<'_>) -> Option<MessageKind> {
     let (id, method) = (read_id(id)?, name(method)?);
-    Some(Said::Request { id, method })
+    Some(MessageKind::Request { id, method })
 }
 
-fn notification(method: Token<'_>) -> Option<Said> {
-    name(method).map(|method| Said::Notification { method })
+fn notification(method: Token<'_>) -> Option<MessageKind> {
+    name(method).map(|method| MessageKind::Notification { method })
 }
 
-fn answer(id: envelope::RpcId<'_>, decision: Decision) -> Option<Said> {
-    read_id(id).map(|id| Said::Answer { id, decision })
+fn answer(id: envelope::RpcId<'_>, decision: AnswerDecision) -> Option<MessageKind> {
+    read_id(id).map(|id| MessageKind::Answer { id, decision })
 }
 
 fn name(method: Token<'_>) -> Option<String> {
@@ -98,13 +98,13 @@ fn name(method: Token<'_>) -> Option<String> {
     short.string().map(Cow::into_owned)
 }
 
-fn read_id(id: envelope::RpcId<'_>) -> Option<Id> {
+fn read_id(id: envelope::RpcId<'_>) -> Option<MessageId> {
     let (token, key) = match id {
         envelope::RpcId::Number(token) => (token.as_str(), number(token.as_str()).into()),
         envelope::RpcId::String(token) => (token.as_str(), id.key()),
         envelope::RpcId::Null => ("null", id.key()),
     };
-    (token.len() <= LONGEST_NAME).then(|| Id {
+    (token.len() <= LONGEST_NAME).then(|| MessageId {
         token: token.to_owned(),
         key: key.into_owned(),
     })
@@ -118,12 +118,12 @@ fn number(token: &str) -> String {
     }
 }
 
-fn decision(result: Token<'_>) -> Decision {
+fn decision(result: Token<'_>) -> AnswerDecision {
     let outcome = result.get("outcome").and_then(|outcome| {
         let option = outcome.get("optionId").or_else(|| outcome.get("outcome"));
         option.and_then(name)
     });
-    outcome.map_or(Decision::Answered, Decision::Outcome)
+    outcome.map_or(AnswerDecision::Answered, AnswerDecision::Outcome)
 }
 
 /// The line with another id at its top: that of whoever really asked. All else stays, byte for byte.
@@ -184,10 +184,11 @@ mod tests {
 
     #[test]
     fn ids_are_told_apart_by_what_they_are() {
-        let key = |id: &str| match Said::read(format!(r#"{{"id":{id},"result":1}}"#).as_bytes()) {
-            Said::Answer { id, .. } => id.key,
-            other => panic!("{other:?}"),
-        };
+        let key =
+            |id: &str| match MessageKind::read(format!(r#"{{"id":{id},"result":1}}"#).as_bytes()) {
+                MessageKind::Answer { id, .. } => id.key,
+                other => panic!("{other:?}"),
+            };
         for same in ["1", "1.0", "1e0", "10e-1"] {
             assert_eq!(key(same), key("1"));
         }
@@ -203,8 +204,8 @@ mod tests {
 
     #[test]
     fn an_answer_may_lack_its_result() {
-        let said = Said::read(br#"{"jsonrpc":"2.0","id":4}"#);
-        assert!(matches!(said, Said::Answer { .. }), "{said:?}");
-        assert_eq!(Said::read(br#"{"id":4}"#), Said::Noise);
+        let said = MessageKind::read(br#"{"jsonrpc":"2.0","id":4}"#);
+        assert!(matches!(said, MessageKind::Answer { .. }), "{said:?}");
+        assert_eq!(MessageKind::read(br#"{"id":4}"#), MessageKind::Noise);
     }
 }

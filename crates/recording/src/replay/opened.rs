@@ -30,7 +30,7 @@ impl OpenRecording {
     /// its order anyway: there the files besides `stdout` may be missing.
     pub fn open(directory: &Path) -> Result<Self, ReplayError> {
         let text = check::read(&directory.join(MANIFEST))?;
-        let mut texts = check::Texts {
+        let mut texts = check::CheckedTexts {
             place: directory.to_owned(),
             manifest: &text,
             timing: "",

@@ -12,52 +12,52 @@ use std::time::Duration;
 use lapidary_wire::lines::DEFAULT_LIMIT;
 
 use super::ReplayError;
-use super::message::Said;
-pub(super) use recorded::Recorded;
-pub(super) use transcript::{Transcript, reads_as_transcript};
+use super::message::MessageKind;
+pub(super) use recorded::RecordedScript;
+pub(super) use transcript::{TranscriptScript, reads_as_transcript};
 
 /// Longer lines are played, but not understood.
 const LONGEST_LINE: usize = DEFAULT_LIMIT;
 
 /// Something that happened.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct ScriptStep {
     /// When, since the start.
     pub(super) at: Duration,
-    pub(super) what: What,
+    pub(super) what: StepKind,
 }
 
 /// What happened.
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum StepKind {
     /// The agent wrote a line to its stdout, here with its end.
     Say(Vec<u8>),
     /// The agent wrote to its stderr.
     Complain(Vec<u8>),
     /// The client wrote a line.
-    Hear(Said),
+    Hear(MessageKind),
     /// The client closed the agent's stdin.
     HangUp,
 }
 
 /// Where steps come from.
 #[derive(Debug)]
-pub(super) enum Script {
-    Recorded(Recorded),
-    Transcript(Transcript),
+pub(super) enum ScriptSource {
+    Recorded(RecordedScript),
+    Transcript(TranscriptScript),
 }
 
-impl Script {
+impl ScriptSource {
     /// Opens a recording by its directory, or a transcript by its file.
     pub(super) fn open(place: &Path) -> Result<Self, ReplayError> {
         if place.is_dir() {
-            return Recorded::open(place).map(Self::Recorded);
+            return RecordedScript::open(place).map(Self::Recorded);
         }
-        Transcript::open(place).map(Self::Transcript)
+        TranscriptScript::open(place).map(Self::Transcript)
     }
 
     /// What happened next. None at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Step>, ReplayError> {
+    pub(super) fn next(&mut self) -> Result<Option<ScriptStep>, ReplayError> {
         match self {
             Self::Recorded(recorded) => recorded.next(),
             Self::Transcript(transcript) => transcript.next(),

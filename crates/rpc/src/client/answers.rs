@@ -4,15 +4,15 @@ use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::{Json, Text};
 use lapidary_wire::acp::results;
 
-use crate::message::Answer;
+use crate::message::RequestAnswer;
 
 /// What an agent says of itself.
 #[derive(Debug, Clone)]
-pub struct Initialized {
+pub struct InitializeAnswer {
     /// The version of the protocol that it speaks; 0 if it does not say.
     pub protocol_version: u64,
     /// What it can do.
-    pub offered: Offered,
+    pub offered: AgentCapabilities,
     /// How one can log in.
     pub auth_methods: Vec<AuthMethod>,
     /// The answer as it came.
@@ -25,7 +25,7 @@ pub struct Initialized {
     clippy::struct_excessive_bools,
     reason = "they are as many separate abilities"
 )]
-pub struct Offered {
+pub struct AgentCapabilities {
     /// `session/load`.
     pub load: bool,
     /// `session/list`.
@@ -61,16 +61,19 @@ pub struct AuthMethod {
     pub kind: String,
 }
 
-impl Initialized {
-    pub(super) fn of(result: &Json) -> Self {
+impl InitializeAnswer {
+    pub(super) fn from_token(result: &Json) -> Self {
         let read = results::InitializeResult::from_token(result.token());
         let methods = read.auth_methods.into_iter();
         Self {
             protocol_version: read.protocol_version.and_then(Token::u64).unwrap_or(0),
-            offered: read.agent_capabilities.map(Offered::of).unwrap_or_default(),
+            offered: read
+                .agent_capabilities
+                .map(AgentCapabilities::from_token)
+                .unwrap_or_default(),
             auth_methods: methods
                 .flat_map(Token::elements)
-                .filter_map(AuthMethod::of)
+                .filter_map(AuthMethod::from_token)
                 .collect(),
             whole: result.clone(),
         }
@@ -92,8 +95,8 @@ impl Initialized {
     }
 }
 
-impl Offered {
-    fn of(capabilities: Token<'_>) -> Self {
+impl AgentCapabilities {
+    fn from_token(capabilities: Token<'_>) -> Self {
         // A mark is `true` in the older groups and an object in the newer ones. Absent, null and false are no.
         let has = |group: Option<Token<'_>>, name: &str| {
             let mark = group.and_then(|group| group.get(name));
@@ -121,7 +124,7 @@ impl Offered {
 }
 
 impl AuthMethod {
-    fn of(method: Token<'_>) -> Option<Self> {
+    fn from_token(method: Token<'_>) -> Option<Self> {
         let text = |name| Some(method.get(name)?.string()?.into_owned());
         let id = text("id")?;
         Some(Self {
@@ -138,7 +141,7 @@ pub struct OpenedSession {
     /// Its id; empty if the agent did not say one.
     pub id: String,
     /// The modes that it can be in.
-    pub modes: Option<Modes>,
+    pub modes: Option<SessionModes>,
     /// Its options, all of them.
     pub config_options: Option<Json>,
     /// The models, as agents listed them before there were options.
@@ -151,7 +154,7 @@ pub struct OpenedSession {
 
 /// The modes of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Modes {
+pub struct SessionModes {
     /// The one that it is in.
     pub current: String,
     /// Those that it can be in.
@@ -177,14 +180,14 @@ impl OpenedSession {
     }
 
     /// An answer to opening a session. One that was opened again is not named there.
-    pub(super) fn of(answer: &Answer, known: Option<&str>) -> Self {
+    pub(super) fn from_token(answer: &RequestAnswer, known: Option<&str>) -> Self {
         let read = results::SessionOpened::from_token(answer.result.token());
         let named = read.session_id.and_then(Token::string);
         let named = named.map(std::borrow::Cow::into_owned);
         let json = |token: Token<'_>| Json::from(lapidary_json::SharedToken::from(token));
         Self {
             id: known.map(str::to_owned).or(named).unwrap_or_default(),
-            modes: read.modes.map(Modes::of),
+            modes: read.modes.map(SessionModes::from_token),
             config_options: read.config_options.map(json),
             models: read.models.map(json),
             number: answer.number,
@@ -193,8 +196,8 @@ impl OpenedSession {
     }
 }
 
-impl Modes {
-    fn of(modes: Token<'_>) -> Self {
+impl SessionModes {
+    fn from_token(modes: Token<'_>) -> Self {
         let text = |token: Token<'_>| token.string().map(std::borrow::Cow::into_owned);
         let listed = modes.get("availableModes").into_iter();
         Self {
@@ -212,7 +215,7 @@ impl Modes {
 
 /// How a turn ended.
 #[derive(Debug, Clone)]
-pub struct Prompted {
+pub struct PromptAnswer {
     /// In the agent's own word.
     pub stop_reason: Text,
     /// The number of the answer's line in what was observed.
@@ -221,9 +224,9 @@ pub struct Prompted {
     pub whole: Json,
 }
 
-impl Prompted {
+impl PromptAnswer {
     /// An answer to a prompt.
-    pub fn of(answer: &Answer) -> Self {
+    pub fn from_token(answer: &RequestAnswer) -> Self {
         let reason = answer.result.token().get("stopReason");
         let reason = reason.and_then(Token::string).unwrap_or_default();
         Self {

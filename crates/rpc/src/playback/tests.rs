@@ -4,10 +4,10 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::connection::connect_noting;
-use crate::limits::{Limits, Methods};
-use crate::log::{Log, Observer};
-use crate::message::Received;
-use crate::tape::Tape;
+use crate::connection_tape::ConnectionTape;
+use crate::limits::{ConnectionLimits, HandledMethods};
+use crate::log::{TrafficLog, TrafficObserver};
+use crate::message::ReceivedMessage;
 use lapidary_recording::Recorder;
 
 /// Numbers that look random and are the same each time.
@@ -25,39 +25,39 @@ impl Dice {
 
 /// A log that records, and whoever watches it.
 struct Scene {
-    log: Arc<Log>,
-    observer: Observer,
+    log: Arc<TrafficLog>,
+    observer: TrafficObserver,
     lines: LineBuffer,
     said: u64,
-    seen: Vec<(u64, Traffic)>,
+    seen: Vec<(u64, TrafficLine)>,
     root: TempDir,
 }
 
 const LONGEST: usize = 300;
 
 /// What is there comes at once: who would have to wait for it has lost something.
-async fn next(observer: &mut Observer) -> Option<Observed> {
+async fn next(observer: &mut TrafficObserver) -> Option<ObservedLine> {
     let next = tokio::time::timeout(std::time::Duration::from_secs(20), observer.next());
     next.await.expect("something is missing")
 }
 
-fn taped(limits: Limits) -> (TempDir, Arc<Log>) {
+fn taped(limits: ConnectionLimits) -> (TempDir, Arc<TrafficLog>) {
     let root = tempfile::tempdir().unwrap();
     let recorder = Recorder::begin(root.path(), "run").unwrap();
-    let tape = Tape::new(recorder, u64::MAX).unwrap();
-    (root, Arc::new(Log::new(limits, Some(tape))))
+    let tape = ConnectionTape::new(recorder, u64::MAX).unwrap();
+    (root, Arc::new(TrafficLog::new(limits, Some(tape))))
 }
 
 impl Scene {
     fn new(unseen_bytes: usize) -> Self {
-        let limits = Limits {
+        let limits = ConnectionLimits {
             unseen_bytes,
             line: LONGEST,
-            ..Limits::default()
+            ..ConnectionLimits::default()
         };
         let (root, log) = taped(limits);
         Self {
-            observer: Observer::of(&log),
+            observer: TrafficObserver::new(&log),
             log,
             lines: LineBuffer::with_limit(LONGEST),
             said: 0,
@@ -80,10 +80,10 @@ impl Scene {
                 return;
             };
             let mut received = classify::read(line);
-            if let What::Answer { asked, .. } = &mut received.what {
+            if let MessageContent::Answer { asked, .. } = &mut received.what {
                 *asked = match self.said % 2 {
-                    0 => Asked::Awaited,
-                    _ => Asked::Before,
+                    0 => AnswerExpectation::Awaited,
+                    _ => AnswerExpectation::Before,
                 };
             }
             self.log.received(received, start..end);
@@ -123,7 +123,7 @@ fn a_line(dice: &mut Dice) -> Vec<u8> {
 }
 
 /// The same conversation, watched by somebody who hardly looks and keeps up with it by reading again, or never has to.
-async fn watched(seed: u64, unseen_bytes: usize, looks: u64) -> Vec<(u64, Traffic)> {
+async fn watched(seed: u64, unseen_bytes: usize, looks: u64) -> Vec<(u64, TrafficLine)> {
     let mut dice = Dice(seed);
     let mut scene = Scene::new(unseen_bytes);
     let mut unwritten = Vec::new();
@@ -172,7 +172,7 @@ async fn what_was_not_recorded_is_counted() {
     )
     .unwrap();
     scene.look(3).await;
-    let missed = Traffic::Skipped {
+    let missed = TrafficLine::Skipped {
         lines: 1,
         bytes: 22,
     };
@@ -183,13 +183,13 @@ async fn what_was_not_recorded_is_counted() {
 async fn a_flood_that_nobody_looks_at_is_seen_whole_in_the_end() {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
     const LINES: usize = 20_000;
-    let limits = Limits {
+    let limits = ConnectionLimits {
         unseen_bytes: 50_000,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     let (_root, log) = taped(limits);
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
-    let methods = Methods::default();
+    let methods = HandledMethods::default();
     let mut connected = connect_noting(tokio::io::split(ours), methods, limits, log);
     let (hears, mut says) = tokio::io::split(theirs);
     let reading = tokio::spawn(async move {
@@ -213,24 +213,26 @@ async fn a_flood_that_nobody_looks_at_is_seen_whole_in_the_end() {
     while let Some(observed) = next(&mut connected.observer).await {
         assert_eq!(observed.number, (count + answered) as u64);
         match observed.traffic {
-            Traffic::Received(Received { what, .. }) => {
+            TrafficLine::Received(ReceivedMessage { what, .. }) => {
                 let n = count.to_string();
                 match what {
-                    What::Request { id, .. } => assert_eq!(id.as_str(), n),
-                    What::Notification { params, .. } => {
+                    MessageContent::Request { id, .. } => assert_eq!(id.as_str(), n),
+                    MessageContent::Notification { params, .. } => {
                         assert_eq!(params.unwrap().as_str(), n);
                     }
-                    other @ (What::Answer { .. } | What::Noise(_)) => panic!("{other:?}"),
+                    other @ (MessageContent::Answer { .. } | MessageContent::Noise(_)) => {
+                        panic!("{other:?}")
+                    }
                 }
                 count += 1;
             }
-            Traffic::Sent(line) => {
+            TrafficLine::Sent(line) => {
                 let asked = answered * 10;
                 assert!(line.contains(&format!("\"id\":{asked},")), "{line}");
                 assert!(asked < count, "no answer comes before its question");
                 answered += 1;
             }
-            Traffic::Skipped { .. } => panic!("it was recorded"),
+            TrafficLine::Skipped { .. } => panic!("it was recorded"),
         }
     }
     assert_eq!((count, answered), (LINES, LINES / 10));

@@ -4,48 +4,52 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::Index;
+use super::SessionIndex;
 use super::rows;
 use super::schema::TEXTS_PER_FILE;
-use super::states::{self, Place};
-use super::texts::{IS_EXACT, Owner};
-use crate::candidates::{Candidate, Sightings};
-use crate::listing::{FromFiles, Summaries as _};
-use crate::scan::{CompactSummary, Unreadable};
-use crate::search::Watch;
-use crate::search::direct::{self, Look};
-use crate::search::filters::{Filters, Score, Tally};
-use crate::search::letters::Form;
-use crate::search::query::{Query, Term};
+use super::states::{self, IndexPlace};
+use super::texts::{IS_EXACT, TextOwner};
+use crate::candidates::{FileSightings, SessionCandidate};
+use crate::listing::{FromFiles, SummarySource as _};
+use crate::scan::{CompactSummary, UnreadableFile};
+use crate::search::SearchProgress;
+use crate::search::direct::{self, FileLook};
+use crate::search::filters::{SearchFilters, SearchScore, SessionTally};
+use crate::search::letters::LetterForm;
+use crate::search::query::{QueryTerm, SearchQuery};
 
 /// A file that a search is about: everything is in it, or it is of the same session as one in which everything is, or nobody knows.
 #[derive(Debug)]
-pub(crate) struct Looked {
-    pub(crate) file: Candidate,
-    pub(crate) summary: Result<CompactSummary, Unreadable>,
+pub(crate) struct IndexedFile {
+    pub(crate) file: SessionCandidate,
+    pub(crate) summary: Result<CompactSummary, UnreadableFile>,
     /// How well it fits, if it does.
-    pub(crate) score: Option<Score>,
+    pub(crate) score: Option<SearchScore>,
 }
 
 /// What the index says.
 #[derive(Debug, Default)]
-struct Answer {
+struct IndexAnswer {
     /// The files of all sessions of which one is a hit.
-    found: Vec<(Place, Result<CompactSummary, Unreadable>, Option<Score>)>,
+    found: Vec<(
+        IndexPlace,
+        Result<CompactSummary, UnreadableFile>,
+        Option<SearchScore>,
+    )>,
     /// The files that it does not know as they are now.
-    changed: Vec<Place>,
+    changed: Vec<IndexPlace>,
 }
 
-impl Index {
+impl SessionIndex {
     /// Looks through files: in the index as far as it knows them, in the files themselves else. None if it is of no use here, or
     /// somebody does not want to know any more.
     pub(crate) fn look(
         &mut self,
-        seen: &[Sightings],
-        query: &Query,
-        filters: &Filters,
-        watch: &Watch<'_>,
-    ) -> Option<Vec<Looked>> {
+        seen: &[FileSightings],
+        query: &SearchQuery,
+        filters: &SearchFilters,
+        watch: &SearchProgress<'_>,
+    ) -> Option<Vec<IndexedFile>> {
         if !self.is_open() || query.has_regex() {
             return None;
         }
@@ -62,7 +66,7 @@ impl Index {
             let files = seen.linked().cloned();
             files.map(move |file| (directory, file))
         });
-        let unsure: Vec<(usize, Candidate)> = changed.chain(linked).collect();
+        let unsure: Vec<(usize, SessionCandidate)> = changed.chain(linked).collect();
         let files: Vec<_> = unsure.iter().map(|(_, file)| file).collect();
         let looks = direct::look(&files, query, filters, watch)?;
         let hits: HashSet<String> = ids_of_hits(&looks).collect();
@@ -74,11 +78,11 @@ impl Index {
 
     fn ask(
         &mut self,
-        seen: &[Sightings],
-        query: &Query,
-        filters: &Filters,
+        seen: &[FileSightings],
+        query: &SearchQuery,
+        filters: &SearchFilters,
         hits: &HashSet<String>,
-    ) -> Option<Answer> {
+    ) -> Option<IndexAnswer> {
         let connection = self.connection.as_mut()?;
         match ask(connection, seen, query, filters, hits) {
             Ok(answer) => Some(answer),
@@ -90,7 +94,7 @@ impl Index {
     }
 }
 
-fn candidates_of(seen: &[Sightings], places: &[Place]) -> Vec<Candidate> {
+fn candidates_of(seen: &[FileSightings], places: &[IndexPlace]) -> Vec<SessionCandidate> {
     let files = places.iter();
     files
         .map(|&(directory, place)| seen[directory].candidate_at(place))
@@ -99,11 +103,11 @@ fn candidates_of(seen: &[Sightings], places: &[Place]) -> Vec<Candidate> {
 
 /// What the index and the files say together, in the order of the files. One without a hit is left out if it is of no session with one.
 fn all(
-    seen: &[Sightings],
-    answer: Answer,
-    unsure: Vec<(usize, Candidate)>,
-    looks: Vec<Look>,
-) -> Vec<Looked> {
+    seen: &[FileSightings],
+    answer: IndexAnswer,
+    unsure: Vec<(usize, SessionCandidate)>,
+    looks: Vec<FileLook>,
+) -> Vec<IndexedFile> {
     let found = answer.found.iter();
     let found = found.filter_map(|(_, summary, _)| Some(summary.as_ref().ok()?.id().to_owned()));
     let mut hits: HashSet<String> = found.collect();
@@ -113,7 +117,7 @@ fn all(
         let file = seen[directory].candidate_at(place);
         all.push((
             directory,
-            Looked {
+            IndexedFile {
                 file,
                 summary,
                 score,
@@ -122,15 +126,15 @@ fn all(
     }
     for ((directory, file), look) in unsure.into_iter().zip(looks) {
         let (summary, score) = match look {
-            Look::Hit(summary, score, _) => (Ok(CompactSummary::from(&*summary)), Some(score)),
-            Look::Miss(id) if !hits.contains(&id) => continue,
+            FileLook::Hit(summary, score, _) => (Ok(CompactSummary::from(&*summary)), Some(score)),
+            FileLook::Miss(id) if !hits.contains(&id) => continue,
             // Without any hit it does not matter which file counts.
-            Look::Odd if hits.is_empty() => continue,
-            Look::Miss(_) | Look::Odd => (summary_of(&file), None),
+            FileLook::Odd if hits.is_empty() => continue,
+            FileLook::Miss(_) | FileLook::Odd => (summary_of(&file), None),
         };
         all.push((
             directory,
-            Looked {
+            IndexedFile {
                 file,
                 summary,
                 score,
@@ -144,24 +148,24 @@ fn all(
     all.into_iter().map(|(_, looked)| looked).collect()
 }
 
-fn ids_of_hits(looks: &[Look]) -> impl Iterator<Item = String> {
+fn ids_of_hits(looks: &[FileLook]) -> impl Iterator<Item = String> {
     looks.iter().filter_map(|look| match look {
-        Look::Hit(summary, ..) => Some(summary.id.clone()),
-        Look::Miss(_) | Look::Odd => None,
+        FileLook::Hit(summary, ..) => Some(summary.id.clone()),
+        FileLook::Miss(_) | FileLook::Odd => None,
     })
 }
 
 /// States, rows and words in one and the same state of the index. `hits` are sessions that are known to have a hit elsewhere.
 fn ask(
     connection: &mut Connection,
-    seen: &[Sightings],
-    query: &Query,
-    filters: &Filters,
+    seen: &[FileSightings],
+    query: &SearchQuery,
+    filters: &SearchFilters,
     hits: &HashSet<String>,
-) -> rusqlite::Result<Answer> {
+) -> rusqlite::Result<IndexAnswer> {
     let transaction = connection.transaction()?;
     let recognised = states::recognise_all(&transaction, seen)?;
-    let mut answer = Answer {
+    let mut answer = IndexAnswer {
         changed: recognised.changed,
         found: Vec::new(),
     };
@@ -189,7 +193,7 @@ fn ask(
     let files: Vec<i64> = scores.iter().map(|(file, _)| *file).collect();
     let mut sessions = rows::sessions_of(&transaction, &files)?;
     sessions.extend(hits.iter().cloned());
-    for (file, summary) in rows::of_sessions(&transaction, &sessions)? {
+    for (file, summary) in rows::sessions(&transaction, &sessions)? {
         if let Some(place) = place_of(file) {
             let score = scores.binary_search_by_key(&file, |(file, _)| *file);
             let score = score.ok().map(|place| scores[place].1);
@@ -205,13 +209,13 @@ fn file_of(text: i64) -> i64 {
 }
 
 /// Texts, by number, and which terms are in each.
-type Masks = Vec<(i64, u32)>;
+type TermMasks = Vec<(i64, u32)>;
 
 /// Which terms are in which texts.
-fn masks(connection: &Connection, query: &Query) -> rusqlite::Result<Masks> {
+fn masks(connection: &Connection, query: &SearchQuery) -> rusqlite::Result<TermMasks> {
     let mut statement =
         connection.prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1")?;
-    let mut texts = Masks::new();
+    let mut texts = TermMasks::new();
     for (place, term) in query.terms.iter().enumerate() {
         let Some(expression) = expression(term) else {
             continue;
@@ -232,8 +236,8 @@ fn masks(connection: &Connection, query: &Query) -> rusqlite::Result<Masks> {
 }
 
 /// A term in the language of FTS5. Tokens have no quotes in them, so quotes around them are enough.
-fn expression(term: &Term) -> Option<String> {
-    let Term::Words {
+fn expression(term: &QueryTerm) -> Option<String> {
+    let QueryTerm::Words {
         words,
         form,
         last_is_prefix,
@@ -245,9 +249,9 @@ fn expression(term: &Term) -> Option<String> {
     let star = if *last_is_prefix { " *" } else { "" };
     let phrase = format!("\"{}\"{star}", words.join(" "));
     Some(match form {
-        Form::Folded => format!("folded : {phrase}"),
+        LetterForm::Folded => format!("folded : {phrase}"),
         // Most texts read the same in both forms, and have only the first.
-        Form::Exact => {
+        LetterForm::Exact => {
             format!("(folded : {phrase} NOT exact : \"{IS_EXACT}\") OR exact : {phrase}")
         }
     })
@@ -257,11 +261,11 @@ fn score(
     connection: &Connection,
     file: i64,
     texts: &[(i64, u32)],
-    query: &Query,
-    filters: &Filters,
-) -> rusqlite::Result<Option<Score>> {
+    query: &SearchQuery,
+    filters: &SearchFilters,
+) -> rusqlite::Result<Option<SearchScore>> {
     let everything = query.everything();
-    let mut tally = Tally::default();
+    let mut tally = SessionTally::default();
     if filters.take_every_text() {
         for &(number, mask) in texts {
             // The title is always the first.
@@ -273,7 +277,7 @@ fn score(
         .prepare_cached("SELECT list FROM texts WHERE file = ?1")?
         .query_row(params![file], |row| row.get(0))
         .optional()?;
-    let owners: Vec<Owner> = owners
+    let owners: Vec<TextOwner> = owners
         .and_then(|list| serde_json::from_str(&list).ok())
         .unwrap_or_default();
     for &(number, mask) in texts {
@@ -288,7 +292,7 @@ fn score(
     Ok(tally.score(everything))
 }
 
-fn summary_of(file: &Candidate) -> Result<CompactSummary, Unreadable> {
-    let mut only = FromFiles.of(&[file]);
-    only.pop().unwrap_or(Err(Unreadable::NotASession))
+fn summary_of(file: &SessionCandidate) -> Result<CompactSummary, UnreadableFile> {
+    let mut only = FromFiles.read_all(&[file]);
+    only.pop().unwrap_or(Err(UnreadableFile::NotASession))
 }

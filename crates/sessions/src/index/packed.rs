@@ -1,6 +1,6 @@
 //! What was read of a file, as one value: a column for each of its fields takes three times as long to read.
 
-use crate::scan::{CompactSummary, Summary, SummaryFacts, TEXTS, Unreadable};
+use crate::scan::{CompactSummary, FileSummary, SummaryFacts, TEXTS, UnreadableFile};
 
 /// Of what kind it is.
 const SESSION: u8 = 0;
@@ -13,13 +13,13 @@ const NUMBERS: usize = 3;
 
 /// What was read of a file: its kind, for a session its flags, numbers and the lengths of its texts, and the texts in one piece, so that
 /// one look tells that all of them are UTF-8. None if that may be different in a moment.
-pub(super) fn write(read: Result<&Summary, &Unreadable>) -> Option<Vec<u8>> {
+pub(super) fn write(read: Result<&FileSummary, &UnreadableFile>) -> Option<Vec<u8>> {
     let summary = match read {
         Ok(summary) => CompactSummary::from(summary),
-        Err(Unreadable::Io(_)) => return None,
-        Err(Unreadable::Empty) => return Some(vec![EMPTY]),
-        Err(Unreadable::TooLarge) => return Some(vec![TOO_LARGE]),
-        Err(Unreadable::NotASession) => return Some(vec![NO_SESSION]),
+        Err(UnreadableFile::Io(_)) => return None,
+        Err(UnreadableFile::Empty) => return Some(vec![EMPTY]),
+        Err(UnreadableFile::TooLarge) => return Some(vec![TOO_LARGE]),
+        Err(UnreadableFile::NotASession) => return Some(vec![NO_SESSION]),
     };
     let SummaryFacts {
         message_count,
@@ -45,13 +45,13 @@ pub(super) fn write(read: Result<&Summary, &Unreadable>) -> Option<Vec<u8>> {
 }
 
 /// The same again. None if it is nothing that was written so.
-pub(super) fn read(bytes: &[u8]) -> Option<Result<CompactSummary, Unreadable>> {
+pub(super) fn read(bytes: &[u8]) -> Option<Result<CompactSummary, UnreadableFile>> {
     let (kind, rest) = bytes.split_first()?;
     match *kind {
         SESSION => summary(rest).map(Ok),
-        EMPTY => Some(Err(Unreadable::Empty)),
-        TOO_LARGE => Some(Err(Unreadable::TooLarge)),
-        NO_SESSION => Some(Err(Unreadable::NotASession)),
+        EMPTY => Some(Err(UnreadableFile::Empty)),
+        TOO_LARGE => Some(Err(UnreadableFile::TooLarge)),
+        NO_SESSION => Some(Err(UnreadableFile::NotASession)),
         _ => None,
     }
 }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_again_and_nothing_else() {
-        let summary = Summary {
+        let summary = FileSummary {
             id: "id".to_owned(),
             has_project_hash: true,
             start_time: Some(String::new()),
@@ -103,8 +103,8 @@ mod tests {
         for length in 0..bytes.len() {
             assert!(read(&bytes[..length]).is_none(), "{length}");
         }
-        let empty = write(Err(&Unreadable::Empty)).unwrap();
-        assert!(matches!(read(&empty), Some(Err(Unreadable::Empty))));
+        let empty = write(Err(&UnreadableFile::Empty)).unwrap();
+        assert!(matches!(read(&empty), Some(Err(UnreadableFile::Empty))));
         assert!(read(&[9]).is_none());
     }
 }

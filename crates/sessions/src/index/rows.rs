@@ -8,14 +8,14 @@ use rusqlite::{Connection, Row as SqlRow, params};
 
 use super::packed;
 use super::states;
-use crate::candidates::Candidate;
-use crate::scan::{CompactSummary, Summary, Unreadable};
+use crate::candidates::SessionCandidate;
+use crate::scan::{CompactSummary, FileSummary, UnreadableFile};
 
 /// From how many files on all rows are read instead of one after the other.
 const MANY: usize = 200;
 
 /// What is known of a file.
-type Read = Result<CompactSummary, Unreadable>;
+type KnownRow = Result<CompactSummary, UnreadableFile>;
 
 /// A path as the index has it.
 pub(super) fn key(path: &Path) -> &[u8] {
@@ -23,12 +23,12 @@ pub(super) fn key(path: &Path) -> &[u8] {
 }
 
 /// What is known of these files, where they are known as they are now.
-pub(super) fn of(
+pub(super) fn known(
     connection: &Connection,
-    files: &[&Candidate],
-) -> rusqlite::Result<Vec<Option<Read>>> {
+    files: &[&SessionCandidate],
+) -> rusqlite::Result<Vec<Option<KnownRow>>> {
     let ids = states::ids(connection, files)?;
-    let mut rows: Vec<Option<Read>> = files.iter().map(|_| None).collect();
+    let mut rows: Vec<Option<KnownRow>> = files.iter().map(|_| None).collect();
     let known = ids.iter().enumerate();
     let mut known: Vec<(i64, usize)> = known
         .filter_map(|(place, id)| Some(((*id)?, place)))
@@ -58,10 +58,10 @@ pub(super) fn of(
 }
 
 /// What is known of the files of these sessions: which file counts for a session depends on all of them.
-pub(super) fn of_sessions(
+pub(super) fn sessions(
     connection: &Connection,
     sessions: &HashSet<String>,
-) -> rusqlite::Result<Vec<(i64, Read)>> {
+) -> rusqlite::Result<Vec<(i64, KnownRow)>> {
     let mut rows = Vec::new();
     if sessions.len() < MANY {
         let mut statement =
@@ -107,7 +107,7 @@ pub(super) fn sessions_of(
     Ok(sessions)
 }
 
-fn read(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Read> {
+fn read(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<KnownRow> {
     let about = row.get_ref(column)?.as_blob()?;
     packed::read(about)
         .ok_or_else(|| rusqlite::Error::InvalidColumnType(column, "about".to_owned(), Type::Blob))
@@ -116,8 +116,8 @@ fn read(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<Read> {
 /// Writes what was read of a file and returns its number, or none for what may be different in a moment.
 pub(super) fn insert(
     connection: &Connection,
-    file: &Candidate,
-    summary: Result<&Summary, &Unreadable>,
+    file: &SessionCandidate,
+    summary: Result<&FileSummary, &UnreadableFile>,
 ) -> rusqlite::Result<Option<i64>> {
     let Some(about) = packed::write(summary) else {
         return Ok(None);

@@ -10,18 +10,18 @@ use std::time::SystemTime;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::rows::key;
-use crate::candidates::{Candidate, Sightings};
+use crate::candidates::{FileSightings, SessionCandidate};
 
 /// What tells one state of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct IndexedState {
     inode: u64,
     size: u64,
     modified: i64,
 }
 
-impl State {
-    pub(super) fn of(file: &Candidate) -> Self {
+impl IndexedState {
+    pub(super) fn from_metadata(file: &SessionCandidate) -> Self {
         Self {
             inode: file.inode,
             size: file.size,
@@ -41,14 +41,14 @@ pub(super) fn nanoseconds(time: SystemTime) -> i64 {
 
 /// A file in a directory.
 #[derive(Debug, Clone, Copy)]
-struct Entry<'n, T> {
+struct IndexedEntry<'n, T> {
     name: &'n [u8],
-    state: State,
+    state: IndexedState,
     /// Whatever belongs to it: its number in the index, or its place among those who ask.
     value: T,
 }
 
-impl<'n, T> Entry<'n, T> {
+impl<'n, T> IndexedEntry<'n, T> {
     /// In which order they are kept: by numbers, which are compared faster than names, and by names where there are no numbers.
     fn order(&self) -> (u64, &'n [u8]) {
         (self.state.inode, self.name)
@@ -59,7 +59,7 @@ impl<'n, T> Entry<'n, T> {
 const FIXED: usize = 34;
 
 /// The files of a directory as they were written, in order.
-fn entries(mut bytes: &[u8]) -> impl Iterator<Item = Entry<'_, i64>> {
+fn entries(mut bytes: &[u8]) -> impl Iterator<Item = IndexedEntry<'_, i64>> {
     std::iter::from_fn(move || {
         let (fixed, rest) = bytes.split_first_chunk::<FIXED>()?;
         let number = |at: usize| {
@@ -70,9 +70,9 @@ fn entries(mut bytes: &[u8]) -> impl Iterator<Item = Entry<'_, i64>> {
         let length = usize::from(u16::from_le_bytes([fixed[32], fixed[33]]));
         let (name, rest) = rest.split_at_checked(length)?;
         bytes = rest;
-        Some(Entry {
+        Some(IndexedEntry {
             name,
-            state: State {
+            state: IndexedState {
                 inode: number(0),
                 size: number(8),
                 modified: number(16).cast_signed(),
@@ -82,9 +82,9 @@ fn entries(mut bytes: &[u8]) -> impl Iterator<Item = Entry<'_, i64>> {
     })
 }
 
-fn write(entries: &[Entry<'_, i64>]) -> Vec<u8> {
+fn write(entries: &[IndexedEntry<'_, i64>]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for Entry { name, state, value } in entries {
+    for IndexedEntry { name, state, value } in entries {
         // No system has longer names.
         let Ok(length) = u16::try_from(name.len()) else {
             continue;
@@ -108,7 +108,11 @@ fn read(connection: &Connection, directory: &Path) -> rusqlite::Result<Vec<u8>> 
 }
 
 /// Calls `known` with the value and the number of each of these files that is known as it is.
-fn recognise<T: Copy>(bytes: &[u8], files: &mut [Entry<'_, T>], mut known: impl FnMut(T, i64)) {
+fn recognise<T: Copy>(
+    bytes: &[u8],
+    files: &mut [IndexedEntry<'_, T>],
+    mut known: impl FnMut(T, i64),
+) {
     files.sort_unstable_by(|one, other| one.order().cmp(&other.order()));
     let mut rest = entries(bytes).peekable();
     for file in files {
@@ -124,15 +128,15 @@ fn recognise<T: Copy>(bytes: &[u8], files: &mut [Entry<'_, T>], mut known: impl 
 /// The numbers of these files, where they are known as they are.
 pub(super) fn ids(
     connection: &Connection,
-    files: &[&Candidate],
+    files: &[&SessionCandidate],
 ) -> rusqlite::Result<Vec<Option<i64>>> {
     let mut ids = vec![None; files.len()];
     let mut from = 0;
     // They come directory by directory.
     for files in files.chunk_by(|one, other| directory_of(one) == directory_of(other)) {
-        let entries = files.iter().enumerate().map(|(place, file)| Entry {
+        let entries = files.iter().enumerate().map(|(place, file)| IndexedEntry {
             name: file.name.bytes_in(&file.path),
-            state: State::of(file),
+            state: IndexedState::from_metadata(file),
             value: from + place,
         });
         let directory = files[0].path.parent().unwrap_or(Path::new(""));
@@ -145,36 +149,36 @@ pub(super) fn ids(
 }
 
 /// The path of a file's directory, with the sign behind it.
-fn directory_of(file: &Candidate) -> &[u8] {
+fn directory_of(file: &SessionCandidate) -> &[u8] {
     let path = key(&file.path);
     &path[..path.len() - file.name.bytes_in(&file.path).len()]
 }
 
 /// Where a file stands: among which files, and at which place among them.
-pub(super) type Place = (usize, usize);
+pub(super) type IndexPlace = (usize, usize);
 
 /// What the index knows of files.
 #[derive(Debug, Default)]
-pub(super) struct Recognised {
+pub(super) struct RecognisedFiles {
     /// Those that are known as they are, with their numbers.
-    pub(super) known: Vec<(i64, Place)>,
+    pub(super) known: Vec<(i64, IndexPlace)>,
     /// Those that are not.
-    pub(super) changed: Vec<Place>,
+    pub(super) changed: Vec<IndexPlace>,
 }
 
 /// Tells known files from others.
 pub(super) fn recognise_all(
     connection: &Connection,
-    seen: &[Sightings],
-) -> rusqlite::Result<Recognised> {
-    let mut all = Recognised::default();
+    seen: &[FileSightings],
+) -> rusqlite::Result<RecognisedFiles> {
+    let mut all = RecognisedFiles::default();
     for (directory, files) in seen.iter().enumerate() {
         let mut entries: Vec<_> = files
             .plain()
             .enumerate()
-            .map(|(place, (name, file))| Entry {
+            .map(|(place, (name, file))| IndexedEntry {
                 name: name.as_bytes(),
-                state: State {
+                state: IndexedState {
                     inode: file.inode,
                     size: file.size,
                     modified: nanoseconds(file.modified),
@@ -205,19 +209,19 @@ pub(super) fn recognise_all(
 
 /// A file that was read, or that is forgotten.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct IndexChange {
     pub(super) path: PathBuf,
     /// Its state and its number, if it is known from now on.
-    pub(super) now: Option<(State, i64)>,
+    pub(super) now: Option<(IndexedState, i64)>,
 }
 
 /// What changed in one directory, by the names of its files.
-type ChangedFiles<'c> = HashMap<&'c [u8], Option<(State, i64)>>;
+type ChangedFiles<'c> = HashMap<&'c [u8], Option<(IndexedState, i64)>>;
 
 /// Writes what changed, in place of what was known of the same files.
-pub(super) fn change(connection: &Connection, changes: &[Change]) -> rusqlite::Result<()> {
+pub(super) fn change(connection: &Connection, changes: &[IndexChange]) -> rusqlite::Result<()> {
     let mut directories: HashMap<&Path, ChangedFiles<'_>> = HashMap::new();
-    for Change { path, now } in changes {
+    for IndexChange { path, now } in changes {
         let directory = path.parent().unwrap_or(Path::new(""));
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         let files = directories.entry(directory).or_default();
@@ -228,7 +232,7 @@ pub(super) fn change(connection: &Connection, changes: &[Change]) -> rusqlite::R
         let kept = entries(&bytes).filter(|entry| !changed.contains_key(entry.name));
         let new = changed.iter().filter_map(|(name, now)| {
             let (state, value) = (*now)?;
-            Some(Entry { name, state, value })
+            Some(IndexedEntry { name, state, value })
         });
         let mut files: Vec<_> = kept.chain(new).collect();
         files.sort_unstable_by(|one, other| one.order().cmp(&other.order()));
@@ -243,15 +247,15 @@ pub(super) fn change(connection: &Connection, changes: &[Change]) -> rusqlite::R
 mod tests {
     use super::*;
 
-    fn entry(name: &str, inode: u64, size: u64, value: i64) -> Entry<'_, i64> {
+    fn entry(name: &str, inode: u64, size: u64, value: i64) -> IndexedEntry<'_, i64> {
         let modified = -7;
-        let state = State {
+        let state = IndexedState {
             inode,
             size,
             modified,
         };
         let name = name.as_bytes();
-        Entry { name, state, value }
+        IndexedEntry { name, state, value }
     }
 
     #[test]

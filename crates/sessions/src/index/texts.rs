@@ -2,23 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scan::Summary;
-use crate::search::letters::Form;
+use crate::scan::FileSummary;
+use crate::search::letters::LetterForm;
 use crate::search::tokens::tokens;
-use crate::search::{Role, entries};
+use crate::search::{EntryRole, entries};
 
 /// Whose a text is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Owner(
+pub(super) struct TextOwner(
     pub(super) u8,
     pub(super) Option<String>,
     pub(super) Option<String>,
 );
 
-impl Owner {
-    pub(super) fn role(&self) -> Role {
-        let role = Role::ALL.get(usize::from(self.0));
-        role.copied().unwrap_or(Role::Notice)
+impl TextOwner {
+    pub(super) fn role(&self) -> EntryRole {
+        let role = EntryRole::ALL.get(usize::from(self.0));
+        role.copied().unwrap_or(EntryRole::Notice)
     }
 }
 
@@ -27,7 +27,7 @@ pub(super) const IS_EXACT: char = '\u{e001}';
 
 /// The tokens of a text, in order, parted by blanks.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct TextTokens {
     /// As they are compared without marks.
     pub(super) folded: String,
     /// With marks, behind [`IS_EXACT`]. Empty where that makes no difference.
@@ -35,21 +35,21 @@ pub(super) struct Words {
 }
 
 /// Hands over the tokens of each text of a session; and returns whose texts they are.
-pub(super) fn of<E>(
-    summary: &Summary,
+pub(super) fn collect<E>(
+    summary: &FileSummary,
     bytes: &[u8],
-    mut take: impl FnMut(&Words) -> Result<(), E>,
-) -> Result<Vec<Owner>, E> {
+    mut take: impl FnMut(&TextTokens) -> Result<(), E>,
+) -> Result<Vec<TextOwner>, E> {
     let mut owners = Vec::new();
-    let mut words = Words::default();
+    let mut words = TextTokens::default();
     let mut failed = None;
     entries::each(
         summary,
         bytes,
         |_| true,
         |entry| {
-            let role = Role::ALL.iter().position(|role| *role == entry.role);
-            owners.push(Owner(
+            let role = EntryRole::ALL.iter().position(|role| *role == entry.role);
+            owners.push(TextOwner(
                 role.and_then(|role| u8::try_from(role).ok()).unwrap_or(0),
                 entry.tool.as_deref().map(ToOwned::to_owned),
                 entry.model.as_deref().map(ToOwned::to_owned),
@@ -65,14 +65,14 @@ pub(super) fn of<E>(
     }
 }
 
-impl Words {
+impl TextTokens {
     fn set(&mut self, text: &str) {
         self.folded.clear();
         self.exact.clear();
         let mut has_forms = false;
         for token in tokens(text) {
             has_forms |= token.has_forms();
-            token.add(text, Form::Folded, &mut self.folded);
+            token.add(text, LetterForm::Folded, &mut self.folded);
             self.folded.push(' ');
         }
         if !has_forms {
@@ -81,7 +81,7 @@ impl Words {
         self.exact.extend([IS_EXACT, ' ']);
         let start = self.exact.len();
         for token in tokens(text) {
-            token.add(text, Form::Exact, &mut self.exact);
+            token.add(text, LetterForm::Exact, &mut self.exact);
             self.exact.push(' ');
         }
         if self.exact[start..] == self.folded {
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn words_keep_their_order_and_the_exact_form_is_kept_where_it_is_another() {
         let is = |text: &str, folded: &str, exact: &str| {
-            let mut words = Words::default();
+            let mut words = TextTokens::default();
             words.set("before");
             words.set(text);
             assert_eq!((&*words.folded, &*words.exact), (folded, exact), "{text}");

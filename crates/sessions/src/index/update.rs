@@ -8,11 +8,11 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::rows::{self, key};
 use super::schema::TEXTS_PER_FILE;
-use super::states::{self, Change, State, nanoseconds};
+use super::states::{self, IndexChange, IndexedState, nanoseconds};
 use super::texts;
-use super::{Index, IndexError, missing, try_lock};
-use crate::candidates::Candidate;
-use crate::scan::{Scanner, Summary};
+use super::{IndexError, SessionIndex, missing, try_lock};
+use crate::candidates::SessionCandidate;
+use crate::scan::{FileScanner, FileSummary};
 use crate::search::direct;
 
 /// How many bytes of files are read before what was read is kept: what an interruption loses, and how large the log grows.
@@ -23,14 +23,14 @@ const MOMENT: Duration = Duration::from_millis(100);
 
 /// How much to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Budget {
+pub(super) enum UpdateBudget {
     Everything,
     Bytes(u64),
 }
 
 /// How far an update is.
 #[derive(Debug, Clone, Copy)]
-pub struct Progress {
+pub struct UpdateProgress {
     /// How many files were read.
     pub files: usize,
     /// Of how many.
@@ -43,7 +43,7 @@ pub struct Progress {
 
 /// What an update did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Updated {
+pub struct UpdateResult {
     /// How many files were known already.
     pub known: usize,
     /// How many files were read.
@@ -54,18 +54,19 @@ pub struct Updated {
     pub left: usize,
 }
 
-impl Index {
+impl SessionIndex {
     /// Reads everything that changed. These have to be all files of the home: what is not among them is dropped.
     pub fn update_all(
         &mut self,
-        files: &[Candidate],
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Updated, IndexError> {
-        let files: Vec<&Candidate> = files.iter().filter(|file| file.refused.is_none()).collect();
+        files: &[SessionCandidate],
+        progress: &mut dyn FnMut(UpdateProgress),
+    ) -> Result<UpdateResult, IndexError> {
+        let files: Vec<&SessionCandidate> =
+            files.iter().filter(|file| file.refused.is_none()).collect();
         let connection = self.connection()?;
         let known = states::ids(connection, &files)?;
         let changed = missing(&files, &known);
-        let mut updated = self.update(&changed, Budget::Everything, progress)?;
+        let mut updated = self.update(&changed, UpdateBudget::Everything, progress)?;
         updated.known = files.len() - changed.len();
         updated.gone = self.drop_all_but(&files)?;
         Ok(updated)
@@ -78,10 +79,10 @@ impl Index {
     /// Reads files, if nobody else does, in order, as far as the budget goes.
     pub(super) fn update(
         &mut self,
-        files: &[&Candidate],
-        budget: Budget,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Updated, IndexError> {
+        files: &[&SessionCandidate],
+        budget: UpdateBudget,
+        progress: &mut dyn FnMut(UpdateProgress),
+    ) -> Result<UpdateResult, IndexError> {
         let Some(_lock) = try_lock(&self.path)? else {
             return Err(IndexError::Busy);
         };
@@ -90,27 +91,27 @@ impl Index {
             .iter()
             .filter(|file| nanoseconds(file.modified) <= settled);
         let mut spent = 0;
-        let ready: Vec<&Candidate> = now_ready
+        let ready: Vec<&SessionCandidate> = now_ready
             .take_while(|file| {
                 spent += file.size;
-                budget == Budget::Everything
-                    || matches!(budget, Budget::Bytes(most) if spent <= most)
+                budget == UpdateBudget::Everything
+                    || matches!(budget, UpdateBudget::Bytes(most) if spent <= most)
             })
             .copied()
             .collect();
-        let mut update = Update {
+        let mut update = UpdateRun {
             connection: self.connection()?,
             buffer: Vec::new(),
         };
         let read = update.files(&ready, progress)?;
-        Ok(Updated {
+        Ok(UpdateResult {
             read,
             left: files.len() - read,
-            ..Updated::default()
+            ..UpdateResult::default()
         })
     }
 
-    fn drop_all_but(&mut self, files: &[&Candidate]) -> Result<usize, IndexError> {
+    fn drop_all_but(&mut self, files: &[&SessionCandidate]) -> Result<usize, IndexError> {
         let Some(_lock) = try_lock(&self.path)? else {
             return Err(IndexError::Busy);
         };
@@ -137,20 +138,20 @@ impl Index {
     }
 }
 
-struct Update<'i> {
+struct UpdateRun<'i> {
     connection: &'i mut Connection,
     buffer: Vec<u8>,
 }
 
-impl Update<'_> {
+impl UpdateRun<'_> {
     /// Reads files and returns how many could be read.
     fn files(
         &mut self,
-        files: &[&Candidate],
-        progress: &mut dyn FnMut(Progress),
+        files: &[&SessionCandidate],
+        progress: &mut dyn FnMut(UpdateProgress),
     ) -> Result<usize, IndexError> {
         let of_bytes = files.iter().map(|file| file.size).sum();
-        let mut at = Progress {
+        let mut at = UpdateProgress {
             files: 0,
             of_files: files.len(),
             bytes: 0,
@@ -174,9 +175,9 @@ impl Update<'_> {
             for file in batch {
                 let id = one(&transaction, file, &mut self.buffer)?;
                 read += usize::from(id.is_some());
-                changes.push(Change {
+                changes.push(IndexChange {
                     path: file.path.clone(),
-                    now: id.map(|id| (State::of(file), id)),
+                    now: id.map(|id| (IndexedState::from_metadata(file), id)),
                 });
                 at.files += 1;
                 at.bytes += file.size;
@@ -192,14 +193,14 @@ impl Update<'_> {
 /// Reads a file in place of what was known of it, and returns its number. None if it cannot be read.
 fn one(
     connection: &Connection,
-    file: &Candidate,
+    file: &SessionCandidate,
     buffer: &mut Vec<u8>,
 ) -> rusqlite::Result<Option<i64>> {
     forget(connection, key(&file.path))?;
     let Ok(bytes) = direct::read(&file.path, file.size, buffer) else {
         return Ok(None);
     };
-    let summary = Scanner::bytes(bytes);
+    let summary = FileScanner::bytes(bytes);
     let Some(id) = rows::insert(connection, file, summary.as_ref())? else {
         return Ok(None);
     };
@@ -209,8 +210,8 @@ fn one(
     Ok(Some(id))
 }
 
-fn forgotten(path: PathBuf) -> Change {
-    Change { path, now: None }
+fn forgotten(path: PathBuf) -> IndexChange {
+    IndexChange { path, now: None }
 }
 
 /// A path that the index has.
@@ -224,14 +225,14 @@ fn path_of(key: &[u8]) -> PathBuf {
 fn texts_of(
     connection: &Connection,
     id: i64,
-    summary: &Summary,
+    summary: &FileSummary,
     bytes: &[u8],
 ) -> rusqlite::Result<()> {
     let first = id.saturating_mul(TEXTS_PER_FILE);
     let mut number = first;
     let mut statement = connection
         .prepare_cached("INSERT INTO words (rowid, folded, exact) VALUES (?1, ?2, ?3)")?;
-    let owners = texts::of(summary, bytes, |words| {
+    let owners = texts::collect(summary, bytes, |words| {
         // More texts than a file can have numbers for: the last has them all, and none of them is found twice.
         if !words.folded.is_empty() && number < first + TEXTS_PER_FILE {
             statement.execute(params![number, words.folded, words.exact])?;

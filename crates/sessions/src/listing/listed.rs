@@ -12,14 +12,14 @@ use lapidary_vocab::session::{SessionInfo, UnlistedPlace};
 
 use super::epoch_ms;
 use crate::age::age;
-use crate::candidates::{Candidate, CandidateName};
-use crate::projects::Project;
+use crate::candidates::{CandidateName, SessionCandidate};
+use crate::message_text;
+use crate::projects::SessionProject;
 use crate::scan::CompactSummary;
-use crate::speech;
 
 /// A session in the list.
 #[derive(Debug, Clone)]
-pub struct Listed {
+pub struct ListedSession {
     /// Where its file is.
     pub path: PathBuf,
     /// Which of the projects that were asked about it belongs to.
@@ -67,7 +67,7 @@ pub(super) struct SharedByProject {
 }
 
 impl SharedByProject {
-    pub(super) fn of(project: &Project, now: &str) -> Arc<Self> {
+    pub(super) fn new(project: &SessionProject, now: &str) -> Arc<Self> {
         let used = &project.directory;
         let has_older = project.directories.len() > 1 && project.directories.contains(used);
         Arc::new(Self {
@@ -88,7 +88,7 @@ impl SharedByProject {
     }
 }
 
-impl Listed {
+impl ListedSession {
     /// A session that is in no file of Gemini CLI, of the first project, with times from what is said about it.
     pub fn new(info: SessionInfo, path: PathBuf) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl Listed {
 
     /// The session of a file.
     pub(super) fn of_file(
-        file: Candidate,
+        file: SessionCandidate,
         summary: CompactSummary,
         project: &Arc<SharedByProject>,
     ) -> Self {
@@ -126,7 +126,7 @@ impl Listed {
         }
     }
 
-    /// What a list says about it. The session keeps it from then on; [`Listed::row`] does not.
+    /// What a list says about it. The session keeps it from then on; [`ListedSession::row`] does not.
     pub fn info(&self) -> &SessionInfo {
         match &self.source {
             InfoSource::Info(info) => info,
@@ -272,8 +272,8 @@ impl Listed {
 impl SummarisedFile {
     fn display_name(&self) -> String {
         match self.summary.summary() {
-            Some(summary) => speech::harmless(summary),
-            None => speech::name(self.summary.first_user_message()),
+            Some(summary) => message_text::harmless(summary),
+            None => message_text::name(self.summary.first_user_message()),
         }
     }
 
@@ -281,8 +281,8 @@ impl SummarisedFile {
         let summary = &self.summary;
         let said = summary.first_user_message();
         let (display_name, first_user_message) = match summary.summary() {
-            Some(summary) => (speech::harmless(summary), speech::opening(said)),
-            None => speech::headline(said),
+            Some(summary) => (message_text::harmless(summary), message_text::opening(said)),
+            None => message_text::headline(said),
         };
         let file_name = self.name.in_path(path);
         let (start_time, last_updated) = times(summary, &self.project.now);
@@ -337,10 +337,10 @@ fn times<'s>(summary: &'s CompactSummary, now: &'s str) -> (&'s str, &'s str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::Summary;
+    use crate::scan::FileSummary;
 
-    fn listed(summary: Summary) -> Listed {
-        let file = Candidate {
+    fn listed(summary: FileSummary) -> ListedSession {
+        let file = SessionCandidate {
             path: "/tmp/p/chats/session-1.jsonl".into(),
             name: CandidateName::InPath("/tmp/p/chats/".len()),
             project: 0,
@@ -355,21 +355,21 @@ mod tests {
             id: "p".to_owned(),
             used_beside_older: Some("/tmp/other".into()),
         });
-        Listed::of_file(file, summary.into(), &project)
+        ListedSession::of_file(file, summary.into(), &project)
     }
 
-    fn said(message: &str, summary: Option<&str>) -> Summary {
-        Summary {
+    fn said(message: &str, summary: Option<&str>) -> FileSummary {
+        FileSummary {
             id: "id".to_owned(),
             message_count: 3,
             first_user_message: Some(message.to_owned()),
             summary: summary.map(str::to_owned),
-            ..Summary::default()
+            ..FileSummary::default()
         }
     }
 
     /// What is known without the info, and the same from the info.
-    fn check(session: &Listed) {
+    fn check(session: &ListedSession) {
         let info = session.row().into_info();
         let known = (session.id(), session.index(), session.file_name());
         assert_eq!(known, (&*info.id, info.index, &*info.file_name));
@@ -406,7 +406,7 @@ mod tests {
     #[test]
     fn a_session_without_a_time_began_now_and_an_early_one_has_one_time_for_both() {
         let times = |start: Option<&str>, last: Option<&str>, has_project_hash| {
-            let info = listed(Summary {
+            let info = listed(FileSummary {
                 start_time: start.map(str::to_owned),
                 last_updated: last.map(str::to_owned),
                 has_project_hash,

@@ -3,7 +3,7 @@
 //! From <https://ai.google.dev/gemini-api/docs/pricing>, as of [`AS_OF`]. Thoughts cost what output costs. The storage of explicit caches
 //! is not in it: the CLI uses none. A table in code rather than in a file: each run prices its tokens, and none parses it.
 
-use super::{Price, Rate};
+use super::{ModelPrice, TokenRate};
 
 /// The day of which the prices are.
 pub(super) const AS_OF: &str = "2026-07-04";
@@ -12,7 +12,7 @@ pub(super) const AS_OF: &str = "2026-07-04";
 const LONG: u64 = 200_000;
 
 /// Models, with their usual rate and that of long requests.
-pub(super) const MODELS: [(&str, Price); 10] = [
+pub(super) const MODELS: [(&str, ModelPrice); 10] = [
     (
         "gemini-2.5-pro",
         price(rate(1.25, 0.125, 10.0), Some(rate(2.5, 0.25, 15.0))),
@@ -40,17 +40,17 @@ pub(super) const MODELS: [(&str, Price); 10] = [
     ("gemini-3.5-flash", price(rate(1.5, 0.15, 9.0), None)),
 ];
 
-const fn price(usual: Rate, long: Option<Rate>) -> Price {
+const fn price(usual: TokenRate, long: Option<TokenRate>) -> ModelPrice {
     let long = match long {
         Some(long) => Some((LONG, long)),
         None => None,
     };
-    Price { usual, long }
+    ModelPrice { usual, long }
 }
 
 /// Prices of tokens that are read, read from a cache, and written.
-const fn rate(input: f64, cached: f64, output: f64) -> Rate {
-    Rate {
+const fn rate(input: f64, cached: f64, output: f64) -> TokenRate {
+    TokenRate {
         input,
         cached,
         output,

@@ -1,6 +1,6 @@
 //! What can be done with the sessions of a provider, and the answer to a user who wants more.
 
-use crate::listing::Listed;
+use crate::listing::ListedSession;
 
 /// What can be done with the sessions of a provider. All of them can be listed, shown, searched, counted, and exported as a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct UnsupportedOperation {
 
 impl SessionAbility {
     /// An error, if this cannot be done with the session.
-    pub fn check(self, session: &Listed) -> Result<(), UnsupportedOperation> {
+    pub fn check(self, session: &ListedSession) -> Result<(), UnsupportedOperation> {
         let Self::Unsupported { reason, hint } = self else {
             return Ok(());
         };

@@ -11,16 +11,16 @@ use lapidary_wire::gemini::session::ReplayedLog;
 use super::{
     ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility, SessionProvider,
 };
-use crate::listing::{Listed, Listing, Summaries};
+use crate::listing::{ListedSession, SessionListing, SummarySource};
 
 /// The sessions of Gemini CLI, with summaries from the files or from an index of them.
 pub struct GeminiSessions<'s> {
-    summaries: &'s mut dyn Summaries,
+    summaries: &'s mut dyn SummarySource,
 }
 
 impl<'s> GeminiSessions<'s> {
     /// Sessions whose summaries come from there.
-    pub fn new(summaries: &'s mut dyn Summaries) -> Self {
+    pub fn new(summaries: &'s mut dyn SummarySource) -> Self {
         Self { summaries }
     }
 }
@@ -45,13 +45,13 @@ impl SessionProvider for GeminiSessions<'_> {
         }
     }
 
-    fn list(&mut self, scope: &ProviderScope<'_>) -> Listing {
-        Listing::with(scope.projects, scope.now, self.summaries)
+    fn list(&mut self, scope: &ProviderScope<'_>) -> SessionListing {
+        SessionListing::with(scope.projects, scope.now, self.summaries)
     }
 
     fn replay(
         &self,
-        session: &Listed,
+        session: &ListedSession,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError> {
         let bytes = fs::read(&session.path).map_err(|error| ReplaySessionError {

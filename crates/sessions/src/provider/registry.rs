@@ -7,7 +7,7 @@ use lapidary_vocab::Event;
 use lapidary_vocab::session::HiddenFile;
 
 use super::{ProviderCapabilities, ProviderScope, ReplaySessionError, SessionProvider};
-use crate::listing::{Listed, Listing};
+use crate::listing::{ListedSession, SessionListing};
 
 type DynProvider = dyn SessionProvider + Send + Sync;
 
@@ -64,7 +64,7 @@ pub struct OtherSessions {
 /// The sessions of one provider.
 struct ProvidedSessions {
     provider: Box<DynProvider>,
-    sessions: Vec<Listed>,
+    sessions: Vec<ListedSession>,
 }
 
 impl fmt::Debug for ProvidedSessions {
@@ -93,26 +93,26 @@ impl OtherSessions {
     }
 
     /// Drops the sessions that are not wanted.
-    pub fn retain(&mut self, is_wanted: impl Fn(&Listed) -> bool) {
+    pub fn retain(&mut self, is_wanted: impl Fn(&ListedSession) -> bool) {
         for group in &mut self.groups {
             group.sessions.retain(&is_wanted);
         }
     }
 
     /// Drops the sessions that a list has.
-    pub fn remove_listed(&mut self, listing: &Listing) {
+    pub fn remove_listed(&mut self, listing: &SessionListing) {
         if self.is_empty() {
             return;
         }
-        let listed = listing.sessions.iter().map(Listed::id);
+        let listed = listing.sessions.iter().map(ListedSession::id);
         let listed: HashSet<&str> = listed.collect();
         self.retain(|session| !listed.contains(session.id()));
     }
 
     /// The sessions as a list.
-    pub fn into_listing(self) -> Listing {
+    pub fn into_listing(self) -> SessionListing {
         let sessions = self.groups.into_iter().flat_map(|group| group.sessions);
-        Listing {
+        SessionListing {
             sessions: sessions.collect(),
             hidden: self.hidden,
             warnings: self.warnings,
@@ -124,7 +124,7 @@ impl OtherSessions {
 #[derive(Clone, Copy)]
 pub struct OtherSession<'o> {
     /// The session.
-    pub listed: &'o Listed,
+    pub listed: &'o ListedSession,
     provider: &'o DynProvider,
 }
 

@@ -5,20 +5,20 @@ use std::path::Path;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{Hit, SecretKind};
+use super::{SecretHit, SecretKind};
 
 /// Directories beside the homes that belong to nobody.
 const NOBODY: [&[u8]; 6] = [b"Shared", b"Public", b"Default", b"All", b"~", b"..."];
 
 /// Finds home directories.
 #[derive(Debug)]
-pub(super) struct Detector {
+pub(super) struct HomeDetector {
     homes: Regex,
     /// The home that the caller knows, wherever it is.
     own: Option<Regex>,
 }
 
-impl Detector {
+impl HomeDetector {
     pub(super) fn new(home: Option<&Path>) -> Self {
         let name = r#"[^\s/\\"'`:;,<>|*?(){}\[\]$~]+"#;
         let windows = r"(?:[A-Za-z]:[\\/]+|/(?:mnt/)?[a-z]/)(?i:Users)[\\/]+";
@@ -31,7 +31,7 @@ impl Detector {
         }
     }
 
-    pub(super) fn hits(&self, text: &[u8]) -> Vec<Hit> {
+    pub(super) fn hits(&self, text: &[u8]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         for found in self.homes.captures_iter(text) {
             let (Some(whole), Some(name)) = (
@@ -57,7 +57,7 @@ impl Detector {
 }
 
 /// The names of directories that tools make of paths: `-home-ada-work`.
-pub(super) fn slugs(text: &[u8], names: &BTreeSet<Vec<u8>>) -> Vec<Hit> {
+pub(super) fn slugs(text: &[u8], names: &BTreeSet<Vec<u8>>) -> Vec<SecretHit> {
     let mut hits = Vec::new();
     for name in names {
         for folder in [&b"-home-"[..], b"-Users-"] {
@@ -80,8 +80,8 @@ pub(super) fn owner(home: &[u8]) -> Option<&[u8]> {
     (name.len() >= 2).then_some(name)
 }
 
-fn hit(range: std::ops::Range<usize>) -> Hit {
-    Hit {
+fn hit(range: std::ops::Range<usize>) -> SecretHit {
+    SecretHit {
         range,
         kind: SecretKind::HomePath,
     }

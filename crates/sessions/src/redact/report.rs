@@ -2,14 +2,14 @@
 
 /// What a redactor found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct RedactionReport {
     /// Each secret, in the order of their first appearance.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<RedactedSecret>,
 }
 
 /// One secret, however often it stands in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct RedactedSecret {
     /// What it is.
     pub kind: SecretKind,
     /// What stands in its place now.
@@ -23,7 +23,7 @@ pub struct Finding {
     pub sample: String,
 }
 
-impl Report {
+impl RedactionReport {
     /// True if nothing was found.
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty()

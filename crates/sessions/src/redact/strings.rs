@@ -7,11 +7,11 @@ use std::ops::Range;
 use lapidary_json::Token;
 use lapidary_wire::lines::without_mark;
 
-use super::Hit;
+use super::SecretHit;
 
 /// A piece of a file: the inside of a string, or what stands between two strings.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece<'a> {
+pub(super) struct StringPiece<'a> {
     file: &'a [u8],
     start: usize,
     end: usize,
@@ -21,19 +21,19 @@ pub(super) struct Piece<'a> {
 }
 
 /// The pieces of a file, in order, with nothing between them. A line that is no JSON is one piece: nobody knows where its strings are.
-pub(super) fn pieces(file: &[u8]) -> impl Iterator<Item = Piece<'_>> {
+pub(super) fn pieces(file: &[u8]) -> impl Iterator<Item = StringPiece<'_>> {
     segments(file).flat_map(move |(segment, is_json)| {
-        let whole = Piece {
+        let whole = StringPiece {
             file,
             start: segment.start,
             end: segment.end,
             is_string: false,
             key: None,
         };
-        let strings = Strings {
+        let strings = JsonStrings {
             file: &file[..segment.end],
             at: segment.start,
-            state: State::Outside,
+            state: StringState::Outside,
             last_string: None,
             key: None,
         };
@@ -71,41 +71,41 @@ fn is_json(bytes: &[u8]) -> bool {
 
 /// The strings of a JSON text, and what stands between them.
 #[derive(Debug)]
-struct Strings<'a> {
+struct JsonStrings<'a> {
     file: &'a [u8],
     at: usize,
-    state: State,
+    state: StringState,
     last_string: Option<(usize, usize)>,
     key: Option<(usize, usize)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum StringState {
     Outside,
     InString,
     /// The quote that ends the string comes next.
     BehindString,
 }
 
-impl<'a> Iterator for Strings<'a> {
-    type Item = Piece<'a>;
+impl<'a> Iterator for JsonStrings<'a> {
+    type Item = StringPiece<'a>;
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<StringPiece<'a>> {
         if self.at >= self.file.len() {
             return None;
         }
         let piece = match self.state {
-            State::InString => self.string(),
-            State::Outside => self.gap(self.at),
-            State::BehindString => self.gap(self.at + 1),
+            StringState::InString => self.string(),
+            StringState::Outside => self.gap(self.at),
+            StringState::BehindString => self.gap(self.at + 1),
         };
         self.at = piece.end;
         Some(piece)
     }
 }
 
-impl<'a> Strings<'a> {
-    fn string(&mut self) -> Piece<'a> {
+impl<'a> JsonStrings<'a> {
+    fn string(&mut self) -> StringPiece<'a> {
         let mut end = self.at;
         while let Some(found) = memchr::memchr2(b'"', b'\\', &self.file[end..]) {
             end += found;
@@ -115,22 +115,22 @@ impl<'a> Strings<'a> {
             end += 2;
         }
         self.last_string = Some((self.at, end));
-        self.state = State::BehindString;
+        self.state = StringState::BehindString;
         self.piece(end, true)
     }
 
     /// What stands up to the quote with which the next string begins, that quote included; the quote is looked for from there.
-    fn gap(&mut self, from: usize) -> Piece<'a> {
+    fn gap(&mut self, from: usize) -> StringPiece<'a> {
         let quote = memchr::memchr(b'"', &self.file[from..]).map(|found| from + found);
         let between = &self.file[from..quote.unwrap_or(from)];
         let piece = self.piece(quote.map_or(self.file.len(), |quote| quote + 1), false);
         self.key = self.last_string.filter(|_| between.trim_ascii() == b":");
-        self.state = State::InString;
+        self.state = StringState::InString;
         piece
     }
 
-    fn piece(&self, end: usize, is_string: bool) -> Piece<'a> {
-        Piece {
+    fn piece(&self, end: usize, is_string: bool) -> StringPiece<'a> {
+        StringPiece {
             file: self.file,
             start: self.at,
             end,
@@ -140,7 +140,7 @@ impl<'a> Strings<'a> {
     }
 }
 
-impl<'a> Piece<'a> {
+impl<'a> StringPiece<'a> {
     pub(super) fn start(&self) -> usize {
         self.start
     }
@@ -167,12 +167,12 @@ impl<'a> Piece<'a> {
     /// Writes it as it stands, but for what was hit: in the place of that stands what `instead` says, which needs no escape.
     pub(super) fn write(
         &self,
-        hits: &[Hit],
-        mut instead: impl FnMut(&Hit) -> String,
+        hits: &[SecretHit],
+        mut instead: impl FnMut(&SecretHit) -> String,
         out: &mut impl Write,
     ) -> io::Result<()> {
         let raw = self.raw();
-        let mut walk = Walk::new(raw, self.is_string);
+        let mut walk = StringWalk::new(raw, self.is_string);
         let mut written = 0;
         for hit in hits {
             let from = walk.raw_offset(hit.range.start);
@@ -185,14 +185,14 @@ impl<'a> Piece<'a> {
 }
 
 /// Follows a raw text and what it says at once, to tell where in the one something of the other stands.
-struct Walk<'a> {
+struct StringWalk<'a> {
     raw: &'a [u8],
     is_string: bool,
     at: usize,
     said: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> StringWalk<'a> {
     fn new(raw: &'a [u8], is_string: bool) -> Self {
         Self {
             raw,

@@ -8,14 +8,14 @@ const SHORTEST_BARE: usize = 6;
 
 /// What stands behind a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Value {
+pub(super) struct AssignedValue {
     pub(super) range: Range<usize>,
     pub(super) is_quoted: bool,
 }
 
 /// The values of one text. Names may stand within values, so many values can end at one place: each end is looked for once only.
 #[derive(Debug)]
-pub(super) struct Values<'a> {
+pub(super) struct AssignedValues<'a> {
     text: &'a [u8],
     /// Where the stretch ends that was looked at last: without a quote, and for each quote.
     ends: [Range<usize>; 4],
@@ -23,7 +23,7 @@ pub(super) struct Values<'a> {
 
 const QUOTES: &[u8; 3] = b"\"'`";
 
-impl<'a> Values<'a> {
+impl<'a> AssignedValues<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
         let ends = [0..0, 0..0, 0..0, 0..0];
         Self { text, ends }
@@ -33,7 +33,7 @@ impl<'a> Values<'a> {
     pub(super) fn assigned_at(
         &mut self,
         start: usize,
-        is_wanted: impl Fn(&Value) -> bool,
+        is_wanted: impl Fn(&AssignedValue) -> bool,
     ) -> Option<Range<usize>> {
         if let Some(value) = self.at(start).filter(&is_wanted) {
             return Some(value.range);
@@ -43,7 +43,7 @@ impl<'a> Values<'a> {
     }
 
     /// The value that begins there. One in quotes may hold anything but its quote; a bare one ends where a shell or a URL would end it.
-    pub(super) fn at(&mut self, start: usize) -> Option<Value> {
+    pub(super) fn at(&mut self, start: usize) -> Option<AssignedValue> {
         let start = self.behind_marks(start);
         let escapes = count(&self.text[start..], |byte| byte == b'\\');
         let quote = self.text.get(start + escapes)?;
@@ -58,13 +58,13 @@ impl<'a> Values<'a> {
         }
         // A full stop ends a sentence, unless more of the value follows.
         let length = word.strip_suffix(b".").unwrap_or(word).len();
-        (length >= SHORTEST_BARE).then(|| Value {
+        (length >= SHORTEST_BARE).then(|| AssignedValue {
             range: start..start + length,
             is_quoted: false,
         })
     }
 
-    fn quoted(&mut self, start: usize, place: usize) -> Option<Value> {
+    fn quoted(&mut self, start: usize, place: usize) -> Option<AssignedValue> {
         let quote = QUOTES[place];
         let end = self.end(start, place, |byte| {
             byte != quote && !b"\r\n\\".contains(&byte)
@@ -72,7 +72,7 @@ impl<'a> Values<'a> {
         let rest = &self.text[end..];
         let escapes = count(rest, |byte| byte == b'\\');
         let is_closed = rest.get(escapes).is_none_or(|byte| *byte == quote);
-        (is_closed && end - start >= SHORTEST_QUOTED).then_some(Value {
+        (is_closed && end - start >= SHORTEST_QUOTED).then_some(AssignedValue {
             range: start..end,
             is_quoted: true,
         })

@@ -2,8 +2,8 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::judge::{is_code, is_random, is_stand_in};
-use super::{Hit, SecretKind};
+use super::value_verdict::{is_code, is_random, is_stand_in};
+use super::{SecretHit, SecretKind};
 
 /// `DB_PASSWORD=…`, in capitals: whatever the value looks like. Code has blanks around the sign.
 const VARIABLE: &str = r#"\b(?P<before>(?:[A-Z0-9]+_)*(?:PG|DB|MY)?)(?P<name>PASSWORD|PASSWD|PASSPHRASE|PASS|PW|SECRET|TOKEN|KEY|CREDENTIALS?)(?:_BASE)?(?:_(?:PROD|PRODUCTION|STAGING|STAGE|DEV|TEST|LIVE|[0-9]{1,2}))?(?:=|: )(?:\\*["'](?P<quoted>[^"'\r\n\\]{4,})\\*["']|(?P<bare>[^\s"'`,;&|<>(){}\[\]$\\]{4,}))"#;
@@ -37,13 +37,13 @@ const PLACES: [&str; 6] = [
 
 /// Finds secrets by how they are handed over.
 #[derive(Debug)]
-pub(super) struct Detector {
+pub(super) struct VariableDetector {
     variable: Regex,
     places: Vec<Regex>,
     signatures: Vec<Regex>,
 }
 
-impl Detector {
+impl VariableDetector {
     pub(super) fn new() -> Self {
         Self {
             variable: regex(VARIABLE),
@@ -52,13 +52,13 @@ impl Detector {
         }
     }
 
-    pub(super) fn hits(&self, text: &[u8]) -> Vec<Hit> {
+    pub(super) fn hits(&self, text: &[u8]) -> Vec<SecretHit> {
         let mut hits = self.variables(text);
         for place in &self.places {
             for found in place.captures_iter(text) {
                 let Some(value) = found.get(1) else { continue };
                 if !is_stand_in(value.as_bytes()) {
-                    hits.push(Hit {
+                    hits.push(SecretHit {
                         range: value.range(),
                         kind: SecretKind::Password,
                     });
@@ -70,7 +70,7 @@ impl Detector {
                 .captures_iter(text)
                 .filter_map(|found| found.get(1));
             let random = found.filter(|value| is_random(value.as_bytes()));
-            hits.extend(random.map(|value| Hit {
+            hits.extend(random.map(|value| SecretHit {
                 range: value.range(),
                 kind: SecretKind::Secret,
             }));
@@ -78,7 +78,7 @@ impl Detector {
         hits
     }
 
-    fn variables(&self, text: &[u8]) -> Vec<Hit> {
+    fn variables(&self, text: &[u8]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         for found in self.variable.captures_iter(text) {
             let value = found.name("quoted").or_else(|| found.name("bare"));
@@ -107,7 +107,7 @@ impl Detector {
             } else {
                 SecretKind::Secret
             };
-            hits.push(Hit {
+            hits.push(SecretHit {
                 range: value.range(),
                 kind,
             });

@@ -14,7 +14,7 @@ const DEFAULT_MIN_RETENTION: &str = "1d";
 
 /// Limits as somebody wrote them, not checked yet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Limits {
+pub struct RetentionLimits {
     /// Whether sessions go at all.
     pub enabled: bool,
     /// How long they are kept.
@@ -27,20 +27,20 @@ pub struct Limits {
 
 /// Limits that make sense.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retention {
+pub struct RetentionRules {
     /// How long sessions are kept to which nothing is added.
-    pub max_age: Option<Period>,
+    pub max_age: Option<RetentionPeriod>,
     /// How many are kept of a project.
     pub max_count: Option<u64>,
     /// How long anything is kept that was written.
-    pub min_retention: Period,
+    pub min_retention: RetentionPeriod,
     /// What was wrong and is left out, a sentence each.
     pub warnings: Vec<String>,
 }
 
 /// A time such as `12h`, `30d`, `4w` or `6m`. A month has thirty days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Period(Duration);
+pub struct RetentionPeriod(Duration);
 
 /// Why nothing goes. In the words of the CLI, where it has any.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -79,9 +79,12 @@ pub enum RetentionError {
     },
 }
 
-impl Limits {
+impl RetentionLimits {
     /// What the settings say. Those of the workspace only if they count.
-    pub fn of(settings: &Settings, workspace: WorkspaceTrust) -> Result<Self, RetentionError> {
+    pub fn from_settings(
+        settings: &Settings,
+        workspace: WorkspaceTrust,
+    ) -> Result<Self, RetentionError> {
         for file in &settings.files {
             if let Err(error) = &file.content {
                 return Err(RetentionError::BadSettings {
@@ -104,7 +107,7 @@ impl Limits {
     }
 
     /// Checks them as the CLI does before it removes anything.
-    pub fn checked(&self) -> Result<Retention, RetentionError> {
+    pub fn checked(&self) -> Result<RetentionRules, RetentionError> {
         if !self.enabled {
             return Err(RetentionError::NotEnabled);
         }
@@ -119,7 +122,8 @@ impl Limits {
             ));
             DEFAULT_MIN_RETENTION.parse()
         })?;
-        let max_age: Option<Period> = self.max_age.as_deref().map(str::parse).transpose()?;
+        let max_age: Option<RetentionPeriod> =
+            self.max_age.as_deref().map(str::parse).transpose()?;
         if max_age.is_some_and(|age| age < min_retention) {
             return Err(RetentionError::BelowMinimum(named.to_owned()));
         }
@@ -127,7 +131,7 @@ impl Limits {
         if max_age.is_none() && max_count.is_none() {
             return Err(RetentionError::NoLimit);
         }
-        Ok(Retention {
+        Ok(RetentionRules {
             max_age,
             max_count,
             min_retention,
@@ -170,14 +174,14 @@ fn count(value: &Value) -> Result<u64, RetentionError> {
     Ok(number.ceil() as u64)
 }
 
-impl Period {
+impl RetentionPeriod {
     /// How long it is.
     pub fn duration(self) -> Duration {
         self.0
     }
 }
 
-impl std::str::FromStr for Period {
+impl std::str::FromStr for RetentionPeriod {
     type Err = RetentionError;
 
     fn from_str(text: &str) -> Result<Self, RetentionError> {
@@ -207,7 +211,7 @@ impl std::str::FromStr for Period {
     }
 }
 
-impl fmt::Display for Period {
+impl fmt::Display for RetentionPeriod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hours = self.0.as_secs() / (60 * 60);
         if hours.is_multiple_of(24) {
@@ -225,7 +229,7 @@ mod tests {
     #[test]
     fn a_period_is_a_number_and_one_of_four_letters() {
         let hours = |text: &str| {
-            text.parse::<Period>()
+            text.parse::<RetentionPeriod>()
                 .map(|period| period.0.as_secs() / 3600)
         };
         assert_eq!(hours("1h"), Ok(1));

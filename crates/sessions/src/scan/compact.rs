@@ -1,7 +1,7 @@
 //! A summary as lists keep it: one piece of memory for all of its texts. A list of tens of thousands of sessions takes most of its time
 //! for memory, and a text of its own for each field takes twice as much.
 
-use super::Summary;
+use super::FileSummary;
 
 /// Stands for the length of a text that is not there.
 const ABSENT: u32 = u32::MAX;
@@ -16,7 +16,7 @@ const LAST_UPDATED: usize = 2;
 const SUMMARY: usize = 3;
 const FIRST_USER_MESSAGE: usize = 4;
 
-/// A [`Summary`] whose texts stand one behind the other.
+/// A [`FileSummary`] whose texts stand one behind the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompactSummary {
     texts: Box<str>,
@@ -24,7 +24,7 @@ pub struct CompactSummary {
     pub(crate) facts: SummaryFacts,
 }
 
-/// What a [`Summary`] says beside its texts.
+/// What a [`FileSummary`] says beside its texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SummaryFacts {
     pub(crate) message_count: u64,
@@ -100,7 +100,7 @@ impl CompactSummary {
         self.facts.is_subagent
     }
 
-    /// As [`Summary::hides_content`].
+    /// As [`FileSummary::hides_content`].
     pub fn hides_content(&self) -> bool {
         let was_said = self.first_user_message().is_some() || self.facts.unreadable_lines > 0;
         !self.facts.is_resumable && was_said
@@ -123,8 +123,8 @@ fn present(length: u32) -> usize {
     }
 }
 
-impl From<&Summary> for CompactSummary {
-    fn from(summary: &Summary) -> Self {
+impl From<&FileSummary> for CompactSummary {
+    fn from(summary: &FileSummary) -> Self {
         let texts = [
             Some(summary.id.as_str()),
             summary.start_time.as_deref(),
@@ -150,8 +150,8 @@ impl From<&Summary> for CompactSummary {
     }
 }
 
-impl From<Summary> for CompactSummary {
-    fn from(summary: Summary) -> Self {
+impl From<FileSummary> for CompactSummary {
+    fn from(summary: FileSummary) -> Self {
         Self::from(&summary)
     }
 }

@@ -2,15 +2,15 @@
 
 use lapidary_json::{Token, TokenKind, scan_object_and_list};
 
-use super::super::speech;
-use super::Summary;
-use super::log::{Fields, Reading};
+use super::super::message_text;
+use super::FileSummary;
+use super::log::{LogReading, RecordFields};
 
 /// A session as one document, as up to 0.38. None if the text is something else.
-pub(super) fn document(text: &str) -> Option<Summary> {
+pub(super) fn document(text: &str) -> Option<FileSummary> {
     let mut is_session = false;
-    let mut counted = Summary::default();
-    let mut reading = Reading::default();
+    let mut counted = FileSummary::default();
+    let mut reading = LogReading::default();
     let mut is_titled = false;
     let whole = scan_object_and_list(
         text,
@@ -22,7 +22,7 @@ pub(super) fn document(text: &str) -> Option<Summary> {
         },
     );
     whole.ok()?;
-    let summary = Summary {
+    let summary = FileSummary {
         message_count: counted.message_count,
         user_message_count: counted.user_message_count,
         first_user_message: counted.first_user_message,
@@ -33,7 +33,7 @@ pub(super) fn document(text: &str) -> Option<Summary> {
 }
 
 /// Counts a message. Only the first that says anything can be the title, be it without words.
-fn count(message: Token<'_>, summary: &mut Summary, is_titled: &mut bool) {
+fn count(message: Token<'_>, summary: &mut FileSummary, is_titled: &mut bool) {
     summary.message_count += 1;
     let mut members = message.members();
     let kind = members.find(|(key, _)| key.as_str() == "\"type\"");
@@ -43,12 +43,12 @@ fn count(message: Token<'_>, summary: &mut Summary, is_titled: &mut bool) {
     if summary.is_resumable && !is_untitled {
         return;
     }
-    let fields = Fields::of(message);
+    let fields = RecordFields::read(message);
     let counts = fields.counts();
     summary.is_resumable |= counts.is_resumable;
     if is_untitled && counts.is_resumable {
         *is_titled = true;
-        let said = fields.content.map(speech::says).unwrap_or_default();
+        let said = fields.content.map(message_text::says).unwrap_or_default();
         summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
     }
 }

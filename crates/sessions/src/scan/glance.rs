@@ -6,8 +6,8 @@
 
 use memchr::memmem::Finder;
 
-use super::super::speech;
-use super::log::Counts;
+use super::super::message_text;
+use super::log::MessageCounts;
 
 /// Shorter ones are read whole as quickly.
 const WORTH_IT: usize = 256;
@@ -17,19 +17,19 @@ const BEGINNING: usize = 256;
 
 /// Looks at the beginnings of records.
 #[derive(Debug)]
-pub(crate) struct Glance {
+pub(crate) struct RecordGlance {
     objects: Finder<'static>,
 }
 
 /// What a record is, as far as its beginning tells.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Seen<'l> {
+pub(crate) struct RecordClass<'l> {
     /// Its id, with its quotes.
     pub(crate) id: &'l str,
-    pub(super) counts: Counts,
+    pub(super) counts: MessageCounts,
 }
 
-impl Default for Glance {
+impl Default for RecordGlance {
     fn default() -> Self {
         Self {
             objects: Finder::new("{\""),
@@ -37,9 +37,9 @@ impl Default for Glance {
     }
 }
 
-impl Glance {
+impl RecordGlance {
     /// What a line is, if its beginning tells. It must have been ended by a newline.
-    pub(crate) fn at<'l>(&self, line: &'l [u8]) -> Option<Seen<'l>> {
+    pub(crate) fn at<'l>(&self, line: &'l [u8]) -> Option<RecordClass<'l>> {
         if line.len() < WORTH_IT || !line.starts_with(b"{\"id\":\"") || !line.ends_with(b"}") {
             return None;
         }
@@ -48,15 +48,15 @@ impl Glance {
         let (_, rest) = string(rest.strip_prefix(",\"timestamp\":")?)?;
         let (kind, rest) = string(rest.strip_prefix(",\"type\":")?)?;
         let kind = kind.trim_matches('"');
-        let is_resumable = is_resumable(kind, rest.strip_prefix(",\"content\":")?)?;
+        let is_resumable = glance_resumable(kind, rest.strip_prefix(",\"content\":")?)?;
         if self.holds_another(line) {
             return None;
         }
-        let counts = Counts {
+        let counts = MessageCounts {
             is_user: kind == "user",
             is_resumable,
         };
-        Some(Seen { id, counts })
+        Some(RecordClass { id, counts })
     }
 
     /// True if a record may begin in the middle of the line. In strings quotes are escaped, so few places look like that.
@@ -101,13 +101,13 @@ fn string(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Whether a message counts, if that much of its content tells. Who gives the session its title is read whole, by somebody else.
-fn is_resumable(kind: &str, content: &str) -> Option<bool> {
+fn glance_resumable(kind: &str, content: &str) -> Option<bool> {
     match kind {
         "info" | "error" | "warning" => return Some(false),
         "user" | "gemini" => {}
         _ => return None,
     }
-    if speech::begins_with_no_text(content) {
+    if message_text::begins_with_no_text(content) {
         return Some(true);
     }
     if kind == "gemini"
@@ -120,6 +120,6 @@ fn is_resumable(kind: &str, content: &str) -> Option<bool> {
             .then_some(true);
     }
     let text = content.strip_prefix("[{\"text\":").unwrap_or(content);
-    let said = speech::beginning_of_cut(text.strip_prefix('"')?)?;
-    Some(kind == "gemini" || speech::is_of_a_user(&said))
+    let said = message_text::beginning_of_cut(text.strip_prefix('"')?)?;
+    Some(kind == "gemini" || message_text::is_of_a_user(&said))
 }

@@ -6,34 +6,34 @@ use std::hash::{BuildHasherDefault, DefaultHasher, Hash as _, Hasher};
 
 use lapidary_json::{Token, TokenKind, scan_object};
 
-use super::super::speech;
-use super::glance::{Glance, time_of_touch};
-use super::{Summary, Unreadable, text};
+use super::super::message_text;
+use super::glance::{RecordGlance, time_of_touch};
+use super::{FileSummary, UnreadableFile, text};
 
 /// An append log, as far as it was read.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
-    pub(super) summary: Summary,
+pub(super) struct LogReading {
+    pub(super) summary: FileSummary,
     /// How many lines there were that are not blank.
     pub(super) count: u64,
     /// The messages since the last checkpoint: every record of one, by what its id hashes to.
     records: Vec<u64>,
     /// Where each id stands first among them: known once somebody rewound.
     places: Option<ByHash<usize>>,
-    glance: Glance,
-    messages: ByHash<Counts>,
+    glance: RecordGlance,
+    messages: ByHash<MessageCounts>,
 }
 
 /// What a message counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct MessageCounts {
     pub(super) is_user: bool,
     pub(super) is_resumable: bool,
 }
 
 /// The fields of a record that matter, as they stand.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Fields<'a> {
+pub(super) struct RecordFields<'a> {
     rewind: Option<Token<'a>>,
     patch: Option<Token<'a>>,
     id: Option<Token<'a>>,
@@ -46,8 +46,8 @@ pub(super) struct Fields<'a> {
     messages: Option<Token<'a>>,
 }
 
-impl<'a> Fields<'a> {
-    pub(super) fn of(record: Token<'a>) -> Self {
+impl<'a> RecordFields<'a> {
+    pub(super) fn read(record: Token<'a>) -> Self {
         let mut fields = Self::default();
         for (key, value) in record.members() {
             fields.take(key, value);
@@ -73,11 +73,11 @@ impl<'a> Fields<'a> {
         *field = Some(value);
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> MessageCounts {
         let kind = self.kind.and_then(Token::string);
-        Counts {
+        MessageCounts {
             is_user: kind.as_deref() == Some("user"),
-            is_resumable: speech::is_resumable(
+            is_resumable: message_text::is_resumable(
                 kind.as_deref(),
                 self.content,
                 self.calls,
@@ -87,7 +87,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl Reading {
+impl LogReading {
     pub(super) fn lines(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some(end) = memchr::memchr(b'\n', rest) {
@@ -131,7 +131,7 @@ impl Reading {
             return;
         }
         self.count += 1;
-        let mut fields = Fields::default();
+        let mut fields = RecordFields::default();
         match scan_object(line, |key, value| fields.take(key, value)) {
             Ok(record) => self.record(&fields, record),
             Err(_) => self.summary.unreadable_lines += 1,
@@ -139,7 +139,7 @@ impl Reading {
     }
 
     /// In the CLI's own order of precedence.
-    fn record(&mut self, fields: &Fields<'_>, record: Token<'_>) {
+    fn record(&mut self, fields: &RecordFields<'_>, record: Token<'_>) {
         let string =
             |token: Option<Token<'_>>| token.is_some_and(|token| token.kind() == TokenKind::String);
         if let Some(id) = fields.rewind.and_then(|id| id.if_kind(TokenKind::String)) {
@@ -173,11 +173,11 @@ impl Reading {
 
     fn all(&mut self, messages: Token<'_>) {
         for message in messages.elements() {
-            self.message(&Fields::of(message));
+            self.message(&RecordFields::read(message));
         }
     }
 
-    fn message(&mut self, fields: &Fields<'_>) {
+    fn message(&mut self, fields: &RecordFields<'_>) {
         let Some(id) = fields.id.and_then(|id| id.if_kind(TokenKind::String)) else {
             return;
         };
@@ -185,12 +185,12 @@ impl Reading {
         self.note(hash(id.as_str()), counts);
         let titled = self.summary.first_user_message.is_some();
         if counts.is_user && counts.is_resumable && !titled {
-            let said = fields.content.map(speech::says).unwrap_or_default();
+            let said = fields.content.map(message_text::says).unwrap_or_default();
             self.summary.first_user_message = (!said.is_empty()).then(|| said.into_owned());
         }
     }
 
-    fn note(&mut self, id: u64, counts: Counts) {
+    fn note(&mut self, id: u64, counts: MessageCounts) {
         if let Some(places) = &mut self.places {
             places.entry(id).or_insert(self.records.len());
         }
@@ -239,13 +239,14 @@ impl Reading {
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<Summary, Unreadable> {
+    pub(super) fn finish(mut self) -> Result<FileSummary, UnreadableFile> {
         if self.summary.id.is_empty() || !self.summary.has_project_hash {
-            return Err(Unreadable::NotASession);
+            return Err(UnreadableFile::NotASession);
         }
         self.summary.message_count = self.records.len() as u64;
-        let count =
-            |is: fn(&Counts) -> bool| self.messages.values().filter(|counts| is(counts)).count();
+        let count = |is: fn(&MessageCounts) -> bool| {
+            self.messages.values().filter(|counts| is(counts)).count()
+        };
         self.summary.user_message_count = count(|counts| counts.is_user) as u64;
         self.summary.is_resumable = count(|counts| counts.is_resumable) > 0;
         Ok(self.summary)
@@ -291,15 +292,15 @@ mod tests {
 
     use super::*;
 
-    fn read(bytes: &[u8]) -> Option<Summary> {
-        let mut reading = Reading::default();
+    fn read(bytes: &[u8]) -> Option<FileSummary> {
+        let mut reading = LogReading::default();
         reading.lines(bytes);
         reading.finish().ok()
     }
 
     /// Every line read to the letter.
-    fn to_the_letter(bytes: &[u8]) -> Option<Summary> {
-        let mut reading = Reading::default();
+    fn to_the_letter(bytes: &[u8]) -> Option<FileSummary> {
+        let mut reading = LogReading::default();
         for line in bytes.split(|&byte| byte == b'\n') {
             reading.line(&text(line));
         }

@@ -1,20 +1,20 @@
 //! Short texts, such as titles, in the form in which a search compares them: for callers that look for parts of words.
 
-use super::letters::Form;
+use super::letters::LetterForm;
 use super::tokens::tokens;
 
 /// The text without cases and marks: `Café_NOIR` is `cafe noir`.
 pub fn folded(text: &str) -> String {
-    compared(text, Form::Folded)
+    compared(text, LetterForm::Folded)
 }
 
 /// The text without cases, but with its marks: `Café_NOIR` is `café noir`.
 pub fn exact(text: &str) -> String {
-    compared(text, Form::Exact)
+    compared(text, LetterForm::Exact)
 }
 
 /// What stands between words becomes a blank.
-fn compared(text: &str, form: Form) -> String {
+fn compared(text: &str, form: LetterForm) -> String {
     let mut compared = String::with_capacity(text.len());
     let mut end = 0;
     for token in tokens(text) {

@@ -7,22 +7,22 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::SystemTime;
 
-use super::filters::{Filters, Score};
-use super::prefilter::{Prefilter, Swept};
-use super::query::Query;
+use super::filters::{SearchFilters, SearchScore};
+use super::prefilter::{Prefilter, SweepResult};
+use super::query::SearchQuery;
 use super::snippet;
-use super::{Matched, Watch};
-use crate::candidates::Candidate;
-use crate::listing::{Listing, Summaries, each_file};
-use crate::projects::Project;
-use crate::scan::{self, CompactSummary, Scanner, Summary, Unreadable};
+use super::{MatchedSession, SearchProgress};
+use crate::candidates::SessionCandidate;
+use crate::listing::{SessionListing, SummarySource, each_file};
+use crate::projects::SessionProject;
+use crate::scan::{self, CompactSummary, FileScanner, FileSummary, UnreadableFile};
 use lapidary_vocab::session::TextMatch;
 
 /// What one look at a file tells.
 #[derive(Debug)]
-pub(crate) enum Look {
+pub(crate) enum FileLook {
     /// Everything that is looked for is in it.
-    Hit(Box<Summary>, Score, Vec<TextMatch>),
+    Hit(Box<FileSummary>, SearchScore, Vec<TextMatch>),
     /// Not everything; and this is its session's id.
     Miss(String),
     /// Not everything; and what its session's id is takes a closer look.
@@ -31,32 +31,32 @@ pub(crate) enum Look {
 
 /// Looks into files, until somebody does not want to know any more. Those that cannot be read are odd: a closer look tells why.
 pub(crate) fn look(
-    files: &[&Candidate],
-    query: &Query,
-    filters: &Filters,
-    watch: &Watch<'_>,
-) -> Option<Vec<Look>> {
-    let prefilter = Prefilter::of(query);
+    files: &[&SessionCandidate],
+    query: &SearchQuery,
+    filters: &SearchFilters,
+    watch: &SearchProgress<'_>,
+) -> Option<Vec<FileLook>> {
+    let prefilter = Prefilter::new(query);
     let (done, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let looks = each_file(files, Vec::new, |buffer, file| {
         if is_over.load(Ordering::Relaxed)
             || !watch(done.fetch_add(1, Ordering::Relaxed), files.len())
         {
             is_over.store(true, Ordering::Relaxed);
-            return Look::Odd;
+            return FileLook::Odd;
         }
         let Ok(bytes) = read(&file.path, file.size, buffer) else {
-            return Look::Odd;
+            return FileLook::Odd;
         };
-        if let Swept::Nothing(id) = prefilter.sweep(bytes) {
-            return id.map_or(Look::Odd, |id| Look::Miss(id.to_owned()));
+        if let SweepResult::Nothing(id) = prefilter.sweep(bytes) {
+            return id.map_or(FileLook::Odd, |id| FileLook::Miss(id.to_owned()));
         }
-        let Ok(summary) = Scanner::bytes(bytes) else {
-            return Look::Odd;
+        let Ok(summary) = FileScanner::bytes(bytes) else {
+            return FileLook::Odd;
         };
-        match snippet::of(query, filters, &summary, bytes) {
-            Some((score, snippets)) => Look::Hit(Box::new(summary), score, snippets),
-            None => Look::Miss(summary.id),
+        match snippet::cut(query, filters, &summary, bytes) {
+            Some((score, snippets)) => FileLook::Hit(Box::new(summary), score, snippets),
+            None => FileLook::Miss(summary.id),
         }
     });
     (!is_over.into_inner()).then_some(looks)
@@ -87,16 +87,17 @@ pub(crate) fn read<'b>(path: &Path, size: u64, buffer: &'b mut Vec<u8>) -> io::R
 /// The sessions among files in which everything is. Which file counts for a session, and whether it counts at all, depends on
 /// others of the same id: these are read, too, and no more.
 pub(super) fn search(
-    files: &[Candidate],
-    projects: &[Project],
+    files: &[SessionCandidate],
+    projects: &[SessionProject],
     now: SystemTime,
-    query: &Query,
-    filters: &Filters,
-    watch: &Watch<'_>,
-) -> Option<Vec<Matched>> {
-    let opened: Vec<&Candidate> = files.iter().filter(|file| file.refused.is_none()).collect();
+    query: &SearchQuery,
+    filters: &SearchFilters,
+    watch: &SearchProgress<'_>,
+) -> Option<Vec<MatchedSession>> {
+    let opened: Vec<&SessionCandidate> =
+        files.iter().filter(|file| file.refused.is_none()).collect();
     let looks = look(&opened, query, filters, watch)?;
-    if !looks.iter().any(|look| matches!(look, Look::Hit(..))) {
+    if !looks.iter().any(|look| matches!(look, FileLook::Hit(..))) {
         return Some(Vec::new());
     }
     let hit_ids: HashSet<(usize, String)> = ids_of_hits(&opened, &looks);
@@ -104,11 +105,11 @@ pub(super) fn search(
         .iter()
         .zip(&looks)
         .map(|(file, look)| match look {
-            Look::Hit(..) | Look::Odd => true,
-            Look::Miss(id) => hit_ids.contains(&(file.project, id.clone())),
+            FileLook::Hit(..) | FileLook::Odd => true,
+            FileLook::Miss(id) => hit_ids.contains(&(file.project, id.clone())),
         })
         .collect();
-    let some: Vec<Candidate> = opened
+    let some: Vec<SessionCandidate> = opened
         .iter()
         .zip(&concerned)
         .filter(|(_, is)| **is)
@@ -118,33 +119,43 @@ pub(super) fn search(
     let mut fits = Vec::new();
     for (look, _) in looks.into_iter().zip(concerned).filter(|(_, is)| *is) {
         let (summary, fit) = match look {
-            Look::Hit(summary, score, snippets) => (Some(*summary), Some((score, Some(snippets)))),
-            Look::Miss(_) | Look::Odd => (None, None),
+            FileLook::Hit(summary, score, snippets) => {
+                (Some(*summary), Some((score, Some(snippets))))
+            }
+            FileLook::Miss(_) | FileLook::Odd => (None, None),
         };
         summaries.push(summary);
         fits.push(fit);
     }
-    let listing = Listing::of_files(some.clone(), projects, now, &mut Known(summaries));
+    let listing = SessionListing::of_files(
+        some.clone(),
+        projects,
+        now,
+        &mut PreloadedSummaries(summaries),
+    );
     Some(super::matched(listing, &some, fits))
 }
 
-fn ids_of_hits(files: &[&Candidate], looks: &[Look]) -> HashSet<(usize, String)> {
+fn ids_of_hits(files: &[&SessionCandidate], looks: &[FileLook]) -> HashSet<(usize, String)> {
     files
         .iter()
         .zip(looks)
         .filter_map(|(file, look)| match look {
-            Look::Hit(summary, ..) => Some((file.project, summary.id.clone())),
-            Look::Miss(_) | Look::Odd => None,
+            FileLook::Hit(summary, ..) => Some((file.project, summary.id.clone())),
+            FileLook::Miss(_) | FileLook::Odd => None,
         })
         .collect()
 }
 
 /// Summaries that are there already, and others from the files.
-struct Known(Vec<Option<Summary>>);
+struct PreloadedSummaries(Vec<Option<FileSummary>>);
 
-impl Summaries for Known {
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>> {
-        let mut scanner = Scanner::default();
+impl SummarySource for PreloadedSummaries {
+    fn read_all(
+        &mut self,
+        files: &[&SessionCandidate],
+    ) -> Vec<Result<CompactSummary, UnreadableFile>> {
+        let mut scanner = FileScanner::default();
         let known = std::mem::take(&mut self.0).into_iter();
         known
             .zip(files)

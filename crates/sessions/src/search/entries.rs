@@ -7,14 +7,14 @@ use lapidary_wire::gemini::session::{
     LinePreview, MessagePart, MessageRecord, ReplayedLog, SessionToolCall, ToolCallResult,
 };
 
-use crate::scan::{self, Glance, Summary};
+use crate::scan::{self, FileSummary, RecordGlance};
 
 /// How much of a first message counts as a title.
 const TITLE: usize = 200;
 
 /// Who said something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum EntryRole {
     /// The session's summary, or else the beginning of its first message.
     Title,
     /// The user.
@@ -27,7 +27,7 @@ pub enum Role {
     Notice,
 }
 
-impl Role {
+impl EntryRole {
     /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Title,
@@ -51,8 +51,8 @@ impl Role {
 
 /// One text of a session.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry<'a> {
-    pub(crate) role: Role,
+pub(crate) struct TextEntry<'a> {
+    pub(crate) role: EntryRole,
     /// The number of the message, from 1. None for the title.
     pub(crate) message: Option<u64>,
     pub(crate) tool: Option<Cow<'a, str>>,
@@ -63,15 +63,15 @@ pub(crate) struct Entry<'a> {
 /// Hands over every text: the title first, then message by message. `take` says whether to go on. What `is_worth_it` says no to,
 /// a record or a line, is not even read if it need not be.
 pub(crate) fn each<'a>(
-    summary: &'a Summary,
+    summary: &'a FileSummary,
     bytes: &'a [u8],
     is_worth_it: impl Fn(&[u8]) -> bool,
-    mut take: impl FnMut(&Entry<'a>) -> bool,
+    mut take: impl FnMut(&TextEntry<'a>) -> bool,
 ) {
     if !take(&title(summary)) {
         return;
     }
-    let glance = Glance::default();
+    let glance = RecordGlance::default();
     let log = ReplayedLog::read_glancing(bytes, |line| glimpse(&glance, line, &is_worth_it));
     for (place, record) in log.messages().enumerate() {
         if !is_worth_it(record.as_str().as_bytes()) {
@@ -87,7 +87,7 @@ pub(crate) fn each<'a>(
 
 /// What a line is, if it need not be read.
 fn glimpse<'a>(
-    glance: &Glance,
+    glance: &RecordGlance,
     line: &'a [u8],
     is_worth_it: impl Fn(&[u8]) -> bool,
 ) -> LinePreview<'a> {
@@ -101,14 +101,14 @@ fn glimpse<'a>(
     id.map_or(LinePreview::Unclear, LinePreview::Message)
 }
 
-fn title(summary: &Summary) -> Entry<'_> {
+fn title(summary: &FileSummary) -> TextEntry<'_> {
     let text = summary.summary.as_deref();
     let text = text.or_else(|| {
         let first = summary.first_user_message.as_deref()?;
         Some(&first[..first.floor_char_boundary(TITLE)])
     });
-    Entry {
-        role: Role::Title,
+    TextEntry {
+        role: EntryRole::Title,
         message: None,
         tool: None,
         model: None,
@@ -116,14 +116,14 @@ fn title(summary: &Summary) -> Entry<'_> {
     }
 }
 
-fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<Entry<'a>> {
+fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<TextEntry<'a>> {
     let kind = message.kind.and_then(Token::string);
     let role = match kind.as_deref() {
-        Some("user") => Role::User,
-        Some("gemini") => Role::Assistant,
-        _ => Role::Notice,
+        Some("user") => EntryRole::User,
+        Some("gemini") => EntryRole::Assistant,
+        _ => EntryRole::Notice,
     };
-    let entry = |role, tool, text| Entry {
+    let entry = |role, tool, text| TextEntry {
         role,
         message: Some(number),
         tool,
@@ -151,16 +151,16 @@ fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<Entry<'a>> {
     for call in message.tool_calls() {
         let tool = call.name.and_then(Token::string);
         let input = leaves(call.args.into_iter());
-        entries.push(entry(Role::Tool, tool.clone(), Cow::Owned(input)));
-        entries.push(entry(Role::Tool, tool, output(&call)));
+        entries.push(entry(EntryRole::Tool, tool.clone(), Cow::Owned(input)));
+        entries.push(entry(EntryRole::Tool, tool, output(&call)));
     }
     entries
 }
 
 /// True for what Gemini CLI says in the user's name when a session begins. It lists the files of the project: the name of each would be
 /// found in every session.
-pub(super) fn is_context(role: Role, text: &str) -> bool {
-    role == Role::User && text.trim_start().starts_with("<session_context>")
+pub(super) fn is_context(role: EntryRole, text: &str) -> bool {
+    role == EntryRole::User && text.trim_start().starts_with("<session_context>")
 }
 
 /// What a tool answered: to the model, and to the user where that is something else.

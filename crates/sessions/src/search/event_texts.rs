@@ -7,7 +7,7 @@ use lapidary_json::Token;
 use lapidary_vocab::event::{TextEvent, TextKind, ToolCompletion, ToolInvocation};
 use lapidary_vocab::{Body, Event, Text};
 
-use super::entries::{Entry, Role, is_context, leaves};
+use super::entries::{EntryRole, TextEntry, is_context, leaves};
 
 /// Reads the events of one session in order.
 #[derive(Debug, Default)]
@@ -24,15 +24,15 @@ pub(super) struct EventTexts {
 
 impl EventTexts {
     /// Passes on the texts of an event.
-    pub(super) fn read(&mut self, event: &Event, take: &mut dyn FnMut(&Entry<'_>)) {
+    pub(super) fn read(&mut self, event: &Event, take: &mut dyn FnMut(&TextEntry<'_>)) {
         match &event.body {
             Body::SessionInit(init) => self.model = owned(init.model.as_ref()),
             Body::UserInput(input) => {
                 self.message += 1;
                 self.is_speaking = false;
                 let text = input.text.to_str();
-                if !is_context(Role::User, &text) {
-                    take(&self.entry(Role::User, None, text));
+                if !is_context(EntryRole::User, &text) {
+                    take(&self.entry(EntryRole::User, None, text));
                 }
             }
             Body::Text(text) => self.text(text, take),
@@ -40,34 +40,34 @@ impl EventTexts {
             Body::ToolCompletion(done) => self.completion(done, take),
             Body::SessionStatus(status) => {
                 if let Some(message) = &status.message {
-                    take(&self.entry(Role::Notice, None, message.to_str()));
+                    take(&self.entry(EntryRole::Notice, None, message.to_str()));
                 }
             }
             _ => {}
         }
     }
 
-    fn text(&mut self, text: &TextEvent, take: &mut dyn FnMut(&Entry<'_>)) {
+    fn text(&mut self, text: &TextEvent, take: &mut dyn FnMut(&TextEntry<'_>)) {
         if text.kind == TextKind::Error {
-            return take(&self.entry(Role::Notice, None, text.text.to_str()));
+            return take(&self.entry(EntryRole::Notice, None, text.text.to_str()));
         }
         self.speak();
-        let mut entry = self.entry(Role::Assistant, None, text.text.to_str());
+        let mut entry = self.entry(EntryRole::Assistant, None, text.text.to_str());
         if let Some(model) = &text.model {
             entry.model = Some(model.to_str());
         }
         take(&entry);
     }
 
-    fn call(&mut self, call: &ToolInvocation, take: &mut dyn FnMut(&Entry<'_>)) {
+    fn call(&mut self, call: &ToolInvocation, take: &mut dyn FnMut(&TextEntry<'_>)) {
         self.speak();
         let name = call.tool_name.to_str().into_owned();
         let input = leaves(std::iter::once(call.input.token()));
-        take(&self.entry(Role::Tool, Some(&name), input.into()));
+        take(&self.entry(EntryRole::Tool, Some(&name), input.into()));
         self.tools.insert(call.call_id.to_str().into_owned(), name);
     }
 
-    fn completion(&mut self, done: &ToolCompletion, take: &mut dyn FnMut(&Entry<'_>)) {
+    fn completion(&mut self, done: &ToolCompletion, take: &mut dyn FnMut(&TextEntry<'_>)) {
         self.is_speaking = false;
         let tool = self.tools.get(&*done.call_id.to_str());
         let output = match &done.output {
@@ -75,7 +75,7 @@ impl EventTexts {
             None => said_in(&serde_json::to_string(&done.content).unwrap_or_default()),
         };
         let tool = tool.map(String::as_str);
-        take(&self.entry(Role::Tool, tool, output.into()));
+        take(&self.entry(EntryRole::Tool, tool, output.into()));
     }
 
     fn speak(&mut self) {
@@ -84,8 +84,13 @@ impl EventTexts {
         }
     }
 
-    fn entry<'a>(&'a self, role: Role, tool: Option<&'a str>, text: Cow<'a, str>) -> Entry<'a> {
-        Entry {
+    fn entry<'a>(
+        &'a self,
+        role: EntryRole,
+        tool: Option<&'a str>,
+        text: Cow<'a, str>,
+    ) -> TextEntry<'a> {
+        TextEntry {
             role,
             message: Some(self.message.max(1)),
             tool: tool.map(Cow::Borrowed),

@@ -1,11 +1,11 @@
 //! Which of what is found counts, and how much.
 
-use super::entries::{Entry, Role};
-use crate::listing::Listed;
+use super::entries::{EntryRole, TextEntry};
+use crate::listing::ListedSession;
 
 /// Where to look. What is absent leaves nothing out.
 #[derive(Debug, Clone, Default)]
-pub struct Filters {
+pub struct SearchFilters {
     /// Sessions to which something was added at this time or later, in milliseconds since 1970.
     pub since_ms: Option<i64>,
     /// Sessions that began at this time or earlier.
@@ -15,10 +15,10 @@ pub struct Filters {
     /// What was said and done by models whose name has this in it.
     pub model: Option<String>,
     /// What somebody said.
-    pub role: Option<Role>,
+    pub role: Option<EntryRole>,
 }
 
-impl Filters {
+impl SearchFilters {
     /// True if every text counts.
     #[cfg(feature = "index")]
     pub(crate) fn take_every_text(&self) -> bool {
@@ -26,7 +26,7 @@ impl Filters {
     }
 
     /// True if a text counts.
-    pub(crate) fn take(&self, role: Role, tool: Option<&str>, model: Option<&str>) -> bool {
+    pub(crate) fn take(&self, role: EntryRole, tool: Option<&str>, model: Option<&str>) -> bool {
         let is_tool = |wanted: &String| tool.is_some_and(|tool| tool.eq_ignore_ascii_case(wanted));
         let is_model = |wanted: &String| {
             let wanted = wanted.to_ascii_lowercase();
@@ -38,7 +38,7 @@ impl Filters {
     }
 
     /// True if a session is of the right time. One of no time is of no time that could be asked for.
-    pub(super) fn take_time(&self, session: &Listed) -> bool {
+    pub(super) fn take_time(&self, session: &ListedSession) -> bool {
         self.since_ms
             .is_none_or(|since| session.updated_ms.is_some_and(|updated| updated >= since))
             && self
@@ -49,7 +49,7 @@ impl Filters {
 
 /// How well a session fits: the more, the better, from the first field on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Score {
+pub(crate) struct SearchScore {
     /// Everything is in the title.
     pub(crate) in_title: bool,
     /// How many texts have everything in them.
@@ -60,12 +60,12 @@ pub(crate) struct Score {
 
 /// A session, text by text.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
-    score: Score,
+pub(crate) struct SessionTally {
+    score: SearchScore,
     found: u32,
 }
 
-impl Tally {
+impl SessionTally {
     /// A text in which some terms are.
     pub(crate) fn add_text(&mut self, is_title: bool, mask: u32, everything: u32) {
         self.found |= mask;
@@ -78,13 +78,13 @@ impl Tally {
     }
 
     /// How well it fits, if every term was found.
-    pub(crate) fn score(&self, everything: u32) -> Option<Score> {
+    pub(crate) fn score(&self, everything: u32) -> Option<SearchScore> {
         (self.found == everything).then_some(self.score)
     }
 }
 
-impl Filters {
-    pub(super) fn take_entry(&self, entry: &Entry<'_>) -> bool {
+impl SearchFilters {
+    pub(super) fn take_entry(&self, entry: &TextEntry<'_>) -> bool {
         self.take(entry.role, entry.tool.as_deref(), entry.model.as_deref())
     }
 }

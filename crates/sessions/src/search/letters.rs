@@ -13,7 +13,7 @@ use unicode_normalization::char::{
 
 /// How much of a letter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum LetterForm {
     /// Marks do not: `cafe` is `café`.
     Folded,
     /// Marks do.
@@ -22,7 +22,7 @@ pub(crate) enum Form {
 
 /// What a character is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum LetterClass {
     /// A word of a script that parts words.
     Letter,
     /// A text of a script that does not part words: it stands for itself.
@@ -36,15 +36,15 @@ pub(super) enum Class {
 }
 
 /// What a character is part of.
-pub(super) fn class(letter: char) -> Class {
+pub(super) fn class(letter: char) -> LetterClass {
     match usual(letter) {
-        letter if letter.is_ascii_alphanumeric() => Class::Letter,
-        letter if letter.is_ascii() => Class::Separator,
-        letter if is_invisible(letter) || is_diacritic(letter) => Class::Invisible,
-        letter if is_unit(letter) => Class::Unit,
-        letter if is_symbol(letter) => Class::Symbol,
-        letter if letter.is_alphanumeric() || is_combining_mark(letter) => Class::Letter,
-        _ => Class::Separator,
+        letter if letter.is_ascii_alphanumeric() => LetterClass::Letter,
+        letter if letter.is_ascii() => LetterClass::Separator,
+        letter if is_invisible(letter) || is_diacritic(letter) => LetterClass::Invisible,
+        letter if is_unit(letter) => LetterClass::Unit,
+        letter if is_symbol(letter) => LetterClass::Symbol,
+        letter if letter.is_alphanumeric() || is_combining_mark(letter) => LetterClass::Letter,
+        _ => LetterClass::Separator,
     }
 }
 
@@ -154,7 +154,7 @@ pub(super) fn is_skin_tone(letter: char) -> bool {
 }
 
 /// Adds a word as it is compared.
-pub(super) fn add_word(word: &str, form: Form, to: &mut String) {
+pub(super) fn add_word(word: &str, form: LetterForm, to: &mut String) {
     let from = to.len();
     if word.is_ascii() {
         to.push_str(word);
@@ -184,7 +184,7 @@ pub(super) fn units_of(cluster: &str) -> impl Iterator<Item = char> {
 }
 
 /// Adds a word, letter by letter. False if a letter is not in the table, or if its place among marks matters.
-fn add_by_table(word: &str, form: Form, to: &mut String) -> bool {
+fn add_by_table(word: &str, form: LetterForm, to: &mut String) -> bool {
     for letter in word.chars() {
         if letter.is_ascii() {
             to.push(letter.to_ascii_lowercase());
@@ -192,12 +192,12 @@ fn add_by_table(word: &str, form: Form, to: &mut String) -> bool {
             let Some(known) = known(letter) else {
                 return false;
             };
-            if form == Form::Exact && known.is_mark {
+            if form == LetterForm::Exact && known.is_mark {
                 return false;
             }
             let as_compared = match form {
-                Form::Folded => &known.folded,
-                Form::Exact => &known.exact,
+                LetterForm::Folded => &known.folded,
+                LetterForm::Exact => &known.exact,
             };
             to.extend(as_compared.iter().take_while(|letter| **letter != '\0'));
         }
@@ -206,7 +206,7 @@ fn add_by_table(word: &str, form: Form, to: &mut String) -> bool {
 }
 
 /// Adds a word by the rules. Composed in the exact form, so that a word does not begin like one whose next mark it lacks.
-fn add_thoroughly(word: &str, form: Form, to: &mut String) {
+fn add_thoroughly(word: &str, form: LetterForm, to: &mut String) {
     let parts = word.chars().flat_map(widened).nfd().flat_map(small).nfd();
     let mut was_i = false;
     let kept = parts.filter(|letter| {
@@ -215,8 +215,8 @@ fn add_thoroughly(word: &str, form: Form, to: &mut String) {
         !is_invisible(*letter) && !is_dot_of_i
     });
     match form {
-        Form::Exact => to.extend(kept.nfc()),
-        Form::Folded => {
+        LetterForm::Exact => to.extend(kept.nfc()),
+        LetterForm::Folded => {
             for letter in kept.filter(|letter| !is_diacritic(*letter)) {
                 match without_stroke(letter) {
                     Some(plain) => to.push_str(plain),
@@ -266,13 +266,13 @@ fn without_stroke(letter: char) -> Option<&'static str> {
 
 /// How a letter is compared, looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct FoldedLetter {
     folded: [char; 4],
     exact: [char; 4],
     is_mark: bool,
 }
 
-impl Known {
+impl FoldedLetter {
     /// Adds the letter as it is compared without marks.
     pub(super) fn add_folded(&self, to: &mut String) {
         to.extend(self.folded.iter().take_while(|letter| **letter != '\0'));
@@ -286,7 +286,7 @@ impl Known {
         u8::try_from(only).ok()
     }
 
-    fn of(letter: char) -> Self {
+    fn new(letter: char) -> Self {
         let form = |form| {
             let mut text = String::new();
             add_thoroughly(letter.encode_utf8(&mut [0; 4]), form, &mut text);
@@ -294,8 +294,8 @@ impl Known {
             std::array::from_fn(|_| letters.next().unwrap_or('\0'))
         };
         Self {
-            folded: form(Form::Folded),
-            exact: form(Form::Exact),
+            folded: form(LetterForm::Folded),
+            exact: form(LetterForm::Exact),
             is_mark: is_combining_mark(letter),
         }
     }
@@ -306,11 +306,11 @@ const LOW: u32 = 0x800;
 const HIGH: std::ops::Range<u32> = 0x1e00..0x2000;
 
 /// How a letter is compared, if it is one of many languages' texts.
-pub(super) fn known(letter: char) -> Option<&'static Known> {
+pub(super) fn known(letter: char) -> Option<&'static FoldedLetter> {
     // Made when the first such letter is met: that takes half a millisecond, which most searches do without.
-    static TABLE: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    static TABLE: LazyLock<Vec<FoldedLetter>> = LazyLock::new(|| {
         let letters = (0..LOW).chain(HIGH).filter_map(char::from_u32);
-        letters.map(Known::of).collect()
+        letters.map(FoldedLetter::new).collect()
     });
     let code = u32::from(letter);
     let place = if code < LOW {
@@ -326,11 +326,11 @@ pub(super) fn known(letter: char) -> Option<&'static Known> {
 /// Adds a single letter as it is compared without marks: nothing for a mark, a blank for what parts words.
 pub(super) fn add_letter(letter: char, to: &mut String) {
     match class(letter) {
-        Class::Separator => to.push(' '),
-        Class::Invisible => {}
-        Class::Symbol => to.push(letter),
-        Class::Unit => to.extend(units_of(letter.encode_utf8(&mut [0; 4]))),
-        Class::Letter => add_word(letter.encode_utf8(&mut [0; 4]), Form::Folded, to),
+        LetterClass::Separator => to.push(' '),
+        LetterClass::Invisible => {}
+        LetterClass::Symbol => to.push(letter),
+        LetterClass::Unit => to.extend(units_of(letter.encode_utf8(&mut [0; 4]))),
+        LetterClass::Letter => add_word(letter.encode_utf8(&mut [0; 4]), LetterForm::Folded, to),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use fearless_simd::{Level, Simd, dispatch};
 
-use super::letters::{self, Class, Form, class};
+use super::letters::{self, LetterClass, LetterForm, class};
 use super::tokens::{GAP, tokens};
 
 /// How many bytes are looked at in one go.
@@ -29,7 +29,7 @@ pub(crate) struct Needle {
 
 impl Needle {
     /// The longest run of letters that has to stand together where this text is found. None if there is none.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    pub(super) fn new(text: &str) -> Option<Self> {
         let run = runs(text).into_iter().max_by_key(String::len)?;
         let bytes = run.as_bytes();
         let mut places: Vec<usize> = (0..run.len()).collect();
@@ -146,7 +146,7 @@ impl Needle {
                 Some(only) => return has(only),
                 None => known.add_folded(&mut buffer),
             },
-            None if class(letter) == Class::Separator => return false,
+            None if class(letter) == LetterClass::Separator => return false,
             None => letters::add_letter(letter, &mut buffer),
         }
         match buffer.as_bytes() {
@@ -182,7 +182,7 @@ fn runs(text: &str) -> Vec<String> {
     let mut was_unit = false;
     for token in tokens(text) {
         let mut word = String::new();
-        token.add(text, Form::Folded, &mut word);
+        token.add(text, LetterForm::Folded, &mut word);
         if !(was_unit && token.is_unit()) {
             runs.push(String::new());
         }
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn a_needle_is_found_wherever_it_is() {
         for word in ["x", "no", "needle", "2024", "aaaaaaaaaab", "日本語", "дом"] {
-            let needle = Needle::of(word).unwrap();
+            let needle = Needle::new(word).unwrap();
             for length in 0..3 * BLOCK {
                 let mut bytes = vec![b'a'; length];
                 assert!(!needle.is_in(&bytes), "{word} in nothing of {length}");
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_longest_part_that_stands_together_is_taken() {
-        let of = |text: &str| Needle::of(text).map(|needle| needle.run);
+        let of = |text: &str| Needle::new(text).map(|needle| needle.run);
         assert_eq!(of("a word").as_deref(), Some("word"));
         assert_eq!(of("École").as_deref(), Some("ecole"));
         assert_eq!(of("дом").as_deref(), Some("дом"));
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn characters_that_are_compared_as_its_own_are_seen() {
-        let is_in = |needle: &str, text: &str| Needle::of(needle).unwrap().is_in(text.as_bytes());
+        let is_in = |needle: &str, text: &str| Needle::new(needle).unwrap().is_in(text.as_bytes());
         for (needle, text) in [
             ("cafe", "un CAFÉ noir"),
             ("resume", "re\u{301}sume\u{301}"),
@@ -318,7 +318,7 @@ mod tests {
         for letter in ('\u{80}'..=char::MAX).filter(|letter| letters::is_surely_itself(*letter)) {
             let mut compared = String::new();
             letters::add_letter(letter, &mut compared);
-            let is_sign = class(letter) == Class::Separator;
+            let is_sign = class(letter) == LetterClass::Separator;
             assert!(
                 is_sign || is_itself(&compared, letter),
                 "{letter:?} {compared:?}"
@@ -385,12 +385,12 @@ mod tests {
             let words = |text: &str| -> Vec<String> {
                 tokens(text).map(|token| {
                     let mut word = String::new();
-                    token.add(text, Form::Folded, &mut word);
+                    token.add(text, LetterForm::Folded, &mut word);
                     word
                 }).collect()
             };
             let (has, needed) = (words(&text), words(&wanted));
-            if let Some(needle) = Needle::of(&wanted) && has.windows(needed.len()).any(|window| window == needed) {
+            if let Some(needle) = Needle::new(&wanted) && has.windows(needed.len()).any(|window| window == needed) {
                 prop_assert!(needle.is_in(text.as_bytes()), "{needle:?} in {text:?}");
                 let letters: Vec<(usize, char)> = text.char_indices().collect();
                 let (at, letter) = letters[escaped.index(letters.len())];

@@ -12,10 +12,10 @@ use std::sync::LazyLock;
 use fearless_simd::{Level, Simd, dispatch};
 use memchr::memmem;
 
-use self::columns::Columns;
-use super::letters::{self, Class};
+use self::columns::ByteColumns;
+use super::letters::{self, LetterClass};
 use super::needle::{BLOCK, Needle};
-use super::query::{Query, Term};
+use super::query::{QueryTerm, SearchQuery};
 
 /// The key whose value is a session's id.
 const ID: &[u8] = b"\"sessionId\"";
@@ -25,7 +25,7 @@ const ESCAPE: usize = 6;
 
 /// What a look at a file's bytes tells.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Swept<'b> {
+pub(super) enum SweepResult<'b> {
     /// Everything may be in it.
     Perhaps,
     /// Something is not in it; and this is the id that it gives its session, if it says so once and plainly.
@@ -41,8 +41,8 @@ pub(super) struct Prefilter<'q> {
 }
 
 impl<'q> Prefilter<'q> {
-    pub(super) fn of(query: &'q Query) -> Self {
-        let needles = query.terms.iter().filter_map(Term::needle);
+    pub(super) fn new(query: &'q SearchQuery) -> Self {
+        let needles = query.terms.iter().filter_map(QueryTerm::needle);
         Self {
             needed: needles.max_by_key(|needle| needle.len()),
             id: memmem::Finder::new(ID),
@@ -50,17 +50,17 @@ impl<'q> Prefilter<'q> {
     }
 
     /// Looks at a file's bytes.
-    pub(super) fn sweep<'b>(&self, bytes: &'b [u8]) -> Swept<'b> {
+    pub(super) fn sweep<'b>(&self, bytes: &'b [u8]) -> SweepResult<'b> {
         let Some(needed) = self.needed else {
-            return Swept::Perhaps;
+            return SweepResult::Perhaps;
         };
-        let mut ids = Ids::None;
+        let mut ids = IdPosition::None;
         if dispatch!(Level::new(), simd => self.may_be_in(simd, needed, bytes, &mut ids)) {
-            return Swept::Perhaps;
+            return SweepResult::Perhaps;
         }
-        Swept::Nothing(match ids {
-            Ids::One(at) => id_behind(&bytes[at + ID.len()..]),
-            Ids::None | Ids::Several => None,
+        SweepResult::Nothing(match ids {
+            IdPosition::One(at) => id_behind(&bytes[at + ID.len()..]),
+            IdPosition::None | IdPosition::Several => None,
         })
     }
 
@@ -71,8 +71,14 @@ impl<'q> Prefilter<'q> {
         reason = "only then the widest registers are used"
     )]
     #[inline(always)]
-    fn may_be_in<S: Simd>(&self, _: S, needed: &Needle, bytes: &[u8], ids: &mut Ids) -> bool {
-        let columns = Columns::of(bytes, needed);
+    fn may_be_in<S: Simd>(
+        &self,
+        _: S,
+        needed: &Needle,
+        bytes: &[u8],
+        ids: &mut IdPosition,
+    ) -> bool {
+        let columns = ByteColumns::new(bytes, needed);
         let mut next = 0;
         while let Some((place, marks)) = columns.next_marked(next) {
             next = place + 1;
@@ -99,12 +105,12 @@ impl<'q> Prefilter<'q> {
 
     /// Notes the keys that begin in this many bytes from here on.
     #[cold]
-    fn note_ids(&self, bytes: &[u8], from: usize, count: usize, ids: &mut Ids) {
+    fn note_ids(&self, bytes: &[u8], from: usize, count: usize, ids: &mut IdPosition) {
         let end = (from + count + ID.len() - 1).min(bytes.len());
         for at in self.id.find_iter(&bytes[from..end]) {
             *ids = match ids {
-                Ids::None => Ids::One(from + at),
-                Ids::One(_) | Ids::Several => Ids::Several,
+                IdPosition::None => IdPosition::One(from + at),
+                IdPosition::One(_) | IdPosition::Several => IdPosition::Several,
             };
         }
     }
@@ -112,7 +118,7 @@ impl<'q> Prefilter<'q> {
 
 /// Where the key of an id is.
 #[derive(Debug)]
-enum Ids {
+enum IdPosition {
     None,
     One(usize),
     Several,
@@ -160,7 +166,7 @@ fn is_escaped_in(bytes: &[u8], from: usize, count: usize, matters: impl Fn(char)
 
 /// True for a character that may be part of what is looked for.
 fn is_word(letter: char) -> bool {
-    letters::class(letter) != Class::Separator
+    letters::class(letter) != LetterClass::Separator
 }
 
 /// What is escaped here.
@@ -176,8 +182,8 @@ mod tests {
     #[test]
     fn bytes_are_let_through_unless_nothing_can_be_in_them() {
         let lets = |query: &str, bytes: &str| {
-            let query = Query::words(query).unwrap();
-            Prefilter::of(&query).sweep(bytes.as_bytes()) == Swept::Perhaps
+            let query = SearchQuery::words(query).unwrap();
+            Prefilter::new(&query).sweep(bytes.as_bytes()) == SweepResult::Perhaps
         };
         assert!(lets("word", r#"a "sWOrdfish""#));
         assert!(!lets("word", r#"a "wor d" \u001b[0m \ud83d"#));
@@ -198,14 +204,14 @@ mod tests {
     #[test]
     fn what_is_needed_is_seen_wherever_it_is() {
         for word in ["w", "word", "awordthatislongerthantheothers"] {
-            let query = Query::words(word).unwrap();
+            let query = SearchQuery::words(word).unwrap();
             for at in 0..3 * BLOCK {
                 let mut bytes = " ".repeat(at);
-                assert!(Prefilter::of(&query).sweep(bytes.as_bytes()) != Swept::Perhaps);
+                assert!(Prefilter::new(&query).sweep(bytes.as_bytes()) != SweepResult::Perhaps);
                 bytes += &word.to_uppercase();
                 bytes += &" ".repeat(at % 50);
-                let swept = Prefilter::of(&query).sweep(bytes.as_bytes());
-                assert_eq!(swept, Swept::Perhaps, "{word} at {at}");
+                let swept = Prefilter::new(&query).sweep(bytes.as_bytes());
+                assert_eq!(swept, SweepResult::Perhaps, "{word} at {at}");
             }
         }
     }
@@ -229,9 +235,9 @@ mod tests {
                 (r"\ud83d\ude00", true, false),
             ] {
                 let bytes = " ".repeat(at) + text + &" ".repeat(at % 50);
-                let query = Query::words("word").unwrap();
+                let query = SearchQuery::words("word").unwrap();
                 let is_let_through =
-                    Prefilter::of(&query).sweep(bytes.as_bytes()) == Swept::Perhaps;
+                    Prefilter::new(&query).sweep(bytes.as_bytes()) == SweepResult::Perhaps;
                 assert_eq!(is_let_through, is_of_word, "{text} at {at}");
                 assert_eq!(
                     is_letter_escaped(bytes.as_bytes()),
@@ -244,10 +250,10 @@ mod tests {
 
     #[test]
     fn an_id_is_found_wherever_it_is_and_so_is_another() {
-        let query = Query::words("word").unwrap();
-        let sweep = |bytes: &str| match Prefilter::of(&query).sweep(bytes.as_bytes()) {
-            Swept::Nothing(id) => id.map(ToOwned::to_owned),
-            Swept::Perhaps => panic!("nothing of it is in {bytes}"),
+        let query = SearchQuery::words("word").unwrap();
+        let sweep = |bytes: &str| match Prefilter::new(&query).sweep(bytes.as_bytes()) {
+            SweepResult::Nothing(id) => id.map(ToOwned::to_owned),
+            SweepResult::Perhaps => panic!("nothing of it is in {bytes}"),
         };
         let id = r#""sessionId":"abc""#;
         for at in 0..3 * BLOCK {
@@ -264,10 +270,10 @@ mod tests {
     #[test]
     fn an_id_is_told_only_where_it_is_beyond_doubt() {
         let id = |bytes: &str| {
-            let query = Query::words("word").unwrap();
-            match Prefilter::of(&query).sweep(bytes.as_bytes()) {
-                Swept::Nothing(id) => id.map(ToOwned::to_owned),
-                Swept::Perhaps => panic!("nothing of it is in {bytes}"),
+            let query = SearchQuery::words("word").unwrap();
+            match Prefilter::new(&query).sweep(bytes.as_bytes()) {
+                SweepResult::Nothing(id) => id.map(ToOwned::to_owned),
+                SweepResult::Perhaps => panic!("nothing of it is in {bytes}"),
             }
         };
         assert_eq!(id(r#"{"sessionId" : "abc","x":1}"#).as_deref(), Some("abc"));

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-use super::letters::Form;
+use super::letters::LetterForm;
 use super::needle::Needle;
-use super::tokens::{Token, tokens};
+use super::tokens::{TextToken, tokens};
 
 /// How large a compiled expression may be.
 const LARGEST_REGEX: usize = 4 << 20;
@@ -16,18 +16,18 @@ const MOST_TERMS: usize = 32;
 
 /// What a session has to say to be found.
 #[derive(Debug, Clone)]
-pub struct Query {
-    pub(crate) terms: Vec<Term>,
+pub struct SearchQuery {
+    pub(crate) terms: Vec<QueryTerm>,
 }
 
 /// One thing that has to occur.
 #[derive(Debug, Clone)]
-pub(crate) enum Term {
+pub(crate) enum QueryTerm {
     /// Tokens one after the other. The last may be only the beginning of one.
     Words {
         words: Vec<String>,
         /// In which form they are compared.
-        form: Form,
+        form: LetterForm,
         last_is_prefix: bool,
         /// What of it has to be in the bytes of a text.
         needle: Option<Needle>,
@@ -62,7 +62,7 @@ pub enum QueryError {
     },
 }
 
-impl Query {
+impl SearchQuery {
     /// Words, all of which have to occur somewhere in a session, whatever their case and their accents; `"several words"` one after the
     /// other and with just these accents; `begin*` for words that begin so. A word with signs in it, such as `src/main.rs`, is a phrase.
     /// What is written without blanks, such as Chinese, is found inside of longer texts.
@@ -71,10 +71,10 @@ impl Query {
         // Every other piece stands between quotes; one that is not closed reaches to the end.
         for (place, piece) in text.split('"').enumerate() {
             if place % 2 == 1 {
-                terms.extend(phrase(piece, Form::Exact));
+                terms.extend(phrase(piece, LetterForm::Exact));
             } else {
                 let pieces = piece.split_whitespace();
-                terms.extend(pieces.filter_map(|piece| phrase(piece, Form::Folded)));
+                terms.extend(pieces.filter_map(|piece| phrase(piece, LetterForm::Folded)));
             }
         }
         match terms.len() {
@@ -94,7 +94,7 @@ impl Query {
             .build();
         match regex {
             Ok(regex) => Ok(Self {
-                terms: vec![Term::Regex(regex)],
+                terms: vec![QueryTerm::Regex(regex)],
             }),
             Err(error) => {
                 let reason = error.to_string();
@@ -115,18 +115,20 @@ impl Query {
     /// True if it is a regular expression.
     #[cfg(feature = "index")]
     pub(crate) fn has_regex(&self) -> bool {
-        self.terms.iter().any(|term| matches!(term, Term::Regex(_)))
+        self.terms
+            .iter()
+            .any(|term| matches!(term, QueryTerm::Regex(_)))
     }
 
     /// False if nothing of it can be in these bytes, unless its letters are escaped.
     pub(super) fn may_stand_in(&self, bytes: &[u8]) -> bool {
-        let is_possible = |term: &Term| term.needle().is_none_or(|needle| needle.is_in(bytes));
+        let is_possible = |term: &QueryTerm| term.needle().is_none_or(|needle| needle.is_in(bytes));
         self.terms.iter().any(is_possible)
     }
 
     /// Where in a text which term occurs, in the order in which the occurrences end; `found` says whether to go on.
     pub(super) fn find(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) {
-        if let [Term::Regex(regex)] = &self.terms[..] {
+        if let [QueryTerm::Regex(regex)] = &self.terms[..] {
             let matches = regex.find_iter(text).filter(|found| !found.is_empty());
             for at in matches {
                 if !found(0, at.range()) {
@@ -139,8 +141,8 @@ impl Query {
         if !self.may_stand_in(text.as_bytes()) {
             return;
         }
-        let longest = self.terms.iter().map(Term::len).max().unwrap_or(1);
-        let mut last: Vec<Token> = Vec::with_capacity(longest + 1);
+        let longest = self.terms.iter().map(QueryTerm::len).max().unwrap_or(1);
+        let mut last: Vec<TextToken> = Vec::with_capacity(longest + 1);
         let mut buffer = String::new();
         for token in tokens(text) {
             if last.len() == longest {
@@ -172,22 +174,22 @@ impl Query {
 }
 
 /// Words as a term, if there are any.
-fn phrase(text: &str, form: Form) -> Option<Term> {
-    let as_compared = |token: Token| {
+fn phrase(text: &str, form: LetterForm) -> Option<QueryTerm> {
+    let as_compared = |token: TextToken| {
         let mut word = String::new();
         token.add(text, form, &mut word);
         word
     };
     let words: Vec<_> = tokens(text).map(as_compared).collect();
-    (!words.is_empty()).then(|| Term::Words {
-        needle: Needle::of(text),
+    (!words.is_empty()).then(|| QueryTerm::Words {
+        needle: Needle::new(text),
         last_is_prefix: text.trim_end().ends_with('*'),
         words,
         form,
     })
 }
 
-impl Term {
+impl QueryTerm {
     pub(super) fn needle(&self) -> Option<&Needle> {
         match self {
             Self::Words { needle, .. } => needle.as_ref(),
@@ -203,7 +205,7 @@ impl Term {
     }
 
     /// Where it stands, if the last of these words are it.
-    fn ends_at(&self, text: &str, last: &[Token], buffer: &mut String) -> Option<Range<usize>> {
+    fn ends_at(&self, text: &str, last: &[TextToken], buffer: &mut String) -> Option<Range<usize>> {
         let Self::Words {
             words: wanted,
             form,
@@ -235,10 +237,12 @@ mod tests {
 
     fn found(query: &str, text: &str) -> Vec<(usize, String)> {
         let mut all = Vec::new();
-        Query::words(query).unwrap().find(text, |term, range| {
-            all.push((term, text[range].to_owned()));
-            true
-        });
+        SearchQuery::words(query)
+            .unwrap()
+            .find(text, |term, range| {
+                all.push((term, text[range].to_owned()));
+                true
+            });
         all
     }
 
@@ -265,31 +269,33 @@ mod tests {
     #[test]
     fn what_cannot_be_looked_for_is_told() {
         assert!(matches!(
-            Query::words(" \"\" -- "),
+            SearchQuery::words(" \"\" -- "),
             Err(QueryError::NoWords { .. })
         ));
         let many = "word ".repeat(MOST_TERMS + 1);
         assert!(matches!(
-            Query::words(&many),
+            SearchQuery::words(&many),
             Err(QueryError::TooMany { count: 33 })
         ));
-        assert!(Query::words(&"word ".repeat(MOST_TERMS)).is_ok());
-        let error = Query::regex("a(b").unwrap_err().to_string();
+        assert!(SearchQuery::words(&"word ".repeat(MOST_TERMS)).is_ok());
+        let error = SearchQuery::regex("a(b").unwrap_err().to_string();
         assert_eq!(error, "`a(b` is not a regular expression: unclosed group");
-        let error = Query::regex(r"(\w{900}){900}").unwrap_err().to_string();
+        let error = SearchQuery::regex(r"(\w{900}){900}")
+            .unwrap_err()
+            .to_string();
         assert!(
             error.contains("size limit") && !error.contains('\n'),
             "{error}"
         );
     }
 
-    fn mask_of(query: &Query, text: &str) -> u32 {
+    fn mask_of(query: &SearchQuery, text: &str) -> u32 {
         query.look_at(text).0
     }
 
     #[test]
     fn an_empty_match_of_an_expression_is_none() {
-        let query = Query::regex("x*").unwrap();
+        let query = SearchQuery::regex("x*").unwrap();
         assert_eq!(mask_of(&query, "abc"), 0);
         assert_eq!(mask_of(&query, "abxc"), 1);
     }

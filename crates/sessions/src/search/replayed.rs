@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-use super::entries::{Entry, Role};
+use super::entries::{EntryRole, TextEntry};
 use super::event_texts::EventTexts;
-use super::snippet::Finder;
-use super::{Fit, Found, Matched, Search};
-use crate::listing::{Listed, each_file};
+use super::snippet::SnippetFinder;
+use super::{FileFit, MatchedSession, SearchHits, SessionSearch};
+use crate::listing::{ListedSession, each_file};
 use crate::provider::{OtherSession, OtherSessions, ReplaySessionError};
 
-impl Search {
+impl SessionSearch {
     /// Looks through the sessions of other providers. A session that cannot be read is a warning.
-    pub fn of_others(&self, others: &OtherSessions) -> Found {
+    pub fn of_others(&self, others: &OtherSessions) -> SearchHits {
         let sessions = others.iter();
         let sessions: Vec<OtherSession<'_>> = sessions
             .filter(|session| self.filters.take_time(session.listed))
@@ -19,7 +19,7 @@ impl Search {
         let bytes = sessions.iter().map(|it| it.listed.info().size).sum();
         let each: Vec<_> = sessions.iter().collect();
         let looks = each_file(&each, || (), |(), session| self.fit(session));
-        let mut matched: Vec<Matched> = Vec::new();
+        let mut matched: Vec<MatchedSession> = Vec::new();
         let mut warnings = Vec::new();
         for (session, look) in sessions.iter().zip(looks) {
             match look {
@@ -31,8 +31,8 @@ impl Search {
         self.best(matched, bytes, warnings)
     }
 
-    fn fit(&self, session: &OtherSession<'_>) -> Result<Option<Fit>, ReplaySessionError> {
-        let mut finder = Finder::new(&self.query, &self.filters);
+    fn fit(&self, session: &OtherSession<'_>) -> Result<Option<FileFit>, ReplaySessionError> {
+        let mut finder = SnippetFinder::new(&self.query, &self.filters);
         finder.look(&title(session.listed));
         let mut texts = EventTexts::default();
         session.replay(&mut |event| {
@@ -43,9 +43,9 @@ impl Search {
     }
 }
 
-fn title(session: &Listed) -> Entry<'_> {
-    Entry {
-        role: Role::Title,
+fn title(session: &ListedSession) -> TextEntry<'_> {
+    TextEntry {
+        role: EntryRole::Title,
         message: None,
         tool: None,
         model: None,

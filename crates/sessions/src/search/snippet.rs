@@ -5,12 +5,12 @@ use std::ops::Range;
 use lapidary_vocab::session::TextMatch;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::entries::{self, Entry, Role};
-use super::filters::{Filters, Score, Tally};
+use super::entries::{self, EntryRole, TextEntry};
+use super::filters::{SearchFilters, SearchScore, SessionTally};
 use super::letters::is_attached;
 use super::prefilter;
-use super::query::Query;
-use crate::scan::Summary;
+use super::query::SearchQuery;
+use crate::scan::FileSummary;
 
 /// How many places of a session are shown.
 const MOST: usize = 3;
@@ -25,13 +25,13 @@ const LONGEST_CHARACTER: usize = 32;
 
 /// How well a session fits, and the first places in it: those where everything is in one text before the others. None if not
 /// everything is in it.
-pub(super) fn of(
-    query: &Query,
-    filters: &Filters,
-    summary: &Summary,
+pub(super) fn cut(
+    query: &SearchQuery,
+    filters: &SearchFilters,
+    summary: &FileSummary,
     bytes: &[u8],
-) -> Option<(Score, Vec<TextMatch>)> {
-    let mut finder = Finder::new(query, filters);
+) -> Option<(SearchScore, Vec<TextMatch>)> {
+    let mut finder = SnippetFinder::new(query, filters);
     // Hardly any file has such letters: whether it has is asked once, not of each of its records.
     let is_escaped = prefilter::is_letter_escaped(bytes);
     let may_be_in = |record: &[u8]| {
@@ -46,34 +46,34 @@ pub(super) fn of(
 
 /// Looks at the texts of one session.
 #[derive(Debug)]
-pub(super) struct Finder<'q> {
-    query: &'q Query,
-    filters: &'q Filters,
-    tally: Tally,
+pub(super) struct SnippetFinder<'q> {
+    query: &'q SearchQuery,
+    filters: &'q SearchFilters,
+    tally: SessionTally,
     /// Places where everything is in one text.
     whole: Vec<TextMatch>,
     others: Vec<TextMatch>,
 }
 
-impl<'q> Finder<'q> {
-    pub(super) fn new(query: &'q Query, filters: &'q Filters) -> Self {
+impl<'q> SnippetFinder<'q> {
+    pub(super) fn new(query: &'q SearchQuery, filters: &'q SearchFilters) -> Self {
         Self {
             query,
             filters,
-            tally: Tally::default(),
+            tally: SessionTally::default(),
             whole: Vec::new(),
             others: Vec::new(),
         }
     }
 
     /// Looks at one text.
-    pub(super) fn look(&mut self, entry: &Entry<'_>) {
+    pub(super) fn look(&mut self, entry: &TextEntry<'_>) {
         if !self.filters.take_entry(entry) {
             return;
         }
         let everything = self.query.everything();
         let (mask, first) = self.query.look_at(&entry.text);
-        let is_title = entry.role == Role::Title;
+        let is_title = entry.role == EntryRole::Title;
         self.tally.add_text(is_title, mask, everything);
         let list = if mask == everything {
             &mut self.whole
@@ -88,7 +88,7 @@ impl<'q> Finder<'q> {
     }
 
     /// The score and the places, as [`of`] has them.
-    pub(super) fn finish(mut self) -> Option<(Score, Vec<TextMatch>)> {
+    pub(super) fn finish(mut self) -> Option<(SearchScore, Vec<TextMatch>)> {
         let score = self.tally.score(self.query.everything())?;
         self.whole.extend(self.others);
         self.whole.truncate(MOST);
@@ -96,7 +96,7 @@ impl<'q> Finder<'q> {
     }
 }
 
-fn excerpt(entry: &Entry<'_>, at: Range<usize>) -> TextMatch {
+fn excerpt(entry: &TextEntry<'_>, at: Range<usize>) -> TextMatch {
     let text = entry.text.as_ref();
     let at = at.start..end_of_character(text, at.end);
     TextMatch {

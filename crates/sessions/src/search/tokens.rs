@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::letters::{
-    self, Class, Form, class, is_attached, is_half_flag, is_hangul, is_part_of_syllable,
-    is_skin_tone,
+    self, LetterClass, LetterForm, class, is_attached, is_half_flag, is_hangul,
+    is_part_of_syllable, is_skin_tone,
 };
 
 /// A longer run is no word: it is a picture, a key, a hash of hashes. Marks on letters do not count.
@@ -21,14 +21,14 @@ pub(crate) const GAP: char = '\u{e000}';
 
 /// A piece of a text that is compared as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Token {
+pub(crate) struct TextToken {
     /// Where it stands.
     pub(super) range: Range<usize>,
-    kind: Kind,
+    kind: TextTokenKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TextTokenKind {
     /// Of ASCII only: all forms of it are equal but for the case.
     AsciiWord,
     Word,
@@ -37,24 +37,30 @@ enum Kind {
     Symbol,
 }
 
-impl Token {
+impl TextToken {
     /// Adds the token as it is compared.
-    pub(crate) fn add(&self, text: &str, form: Form, to: &mut String) {
+    pub(crate) fn add(&self, text: &str, form: LetterForm, to: &mut String) {
         match self.kind {
-            Kind::AsciiWord | Kind::Word => {
+            TextTokenKind::AsciiWord | TextTokenKind::Word => {
                 letters::add_word(&text[self.range.clone()], form, to);
             }
-            Kind::Unit(unit) => to.push(unit),
-            Kind::Symbol => to.extend(symbol(&text[self.range.clone()], form)),
+            TextTokenKind::Unit(unit) => to.push(unit),
+            TextTokenKind::Symbol => to.extend(symbol(&text[self.range.clone()], form)),
         }
     }
 
     /// True if it reads so. `buffer` is for what has to be written to be compared.
-    pub(super) fn is(&self, text: &str, form: Form, wanted: &str, buffer: &mut String) -> bool {
+    pub(super) fn is(
+        &self,
+        text: &str,
+        form: LetterForm,
+        wanted: &str,
+        buffer: &mut String,
+    ) -> bool {
         match self.kind {
-            Kind::AsciiWord => text[self.range.clone()].eq_ignore_ascii_case(wanted),
-            Kind::Unit(unit) => is_char(wanted, unit),
-            Kind::Word | Kind::Symbol => {
+            TextTokenKind::AsciiWord => text[self.range.clone()].eq_ignore_ascii_case(wanted),
+            TextTokenKind::Unit(unit) => is_char(wanted, unit),
+            TextTokenKind::Word | TextTokenKind::Symbol => {
                 buffer.clear();
                 self.add(text, form, buffer);
                 buffer == wanted
@@ -63,14 +69,20 @@ impl Token {
     }
 
     /// True if it begins so.
-    pub(super) fn begins(&self, text: &str, form: Form, wanted: &str, buffer: &mut String) -> bool {
+    pub(super) fn begins(
+        &self,
+        text: &str,
+        form: LetterForm,
+        wanted: &str,
+        buffer: &mut String,
+    ) -> bool {
         match self.kind {
-            Kind::AsciiWord => {
+            TextTokenKind::AsciiWord => {
                 let start = text.as_bytes()[self.range.clone()].get(..wanted.len());
                 start.is_some_and(|start| start.eq_ignore_ascii_case(wanted.as_bytes()))
             }
-            Kind::Unit(unit) => is_char(wanted, unit),
-            Kind::Word | Kind::Symbol => {
+            TextTokenKind::Unit(unit) => is_char(wanted, unit),
+            TextTokenKind::Word | TextTokenKind::Symbol => {
                 buffer.clear();
                 self.add(text, form, buffer);
                 buffer.starts_with(wanted)
@@ -81,12 +93,12 @@ impl Token {
     /// True if its forms may differ.
     #[cfg(feature = "index")]
     pub(crate) fn has_forms(&self) -> bool {
-        matches!(self.kind, Kind::Word | Kind::Symbol)
+        matches!(self.kind, TextTokenKind::Word | TextTokenKind::Symbol)
     }
 
     /// True for a character of a script without words, and not for a gap.
     pub(super) fn is_unit(&self) -> bool {
-        matches!(self.kind, Kind::Unit(unit) if unit != GAP)
+        matches!(self.kind, TextTokenKind::Unit(unit) if unit != GAP)
     }
 }
 
@@ -96,19 +108,19 @@ fn is_char(text: &str, letter: char) -> bool {
 }
 
 /// A symbol as it is compared: its tone is like a mark on a letter.
-fn symbol(symbol: &str, form: Form) -> impl Iterator<Item = char> {
+fn symbol(symbol: &str, form: LetterForm) -> impl Iterator<Item = char> {
     let letters = symbol.chars().enumerate();
     letters
         .filter(move |(place, letter)| {
-            let is_kept = form == Form::Exact || *place == 0 || !is_skin_tone(*letter);
+            let is_kept = form == LetterForm::Exact || *place == 0 || !is_skin_tone(*letter);
             is_kept && !letters::is_invisible(*letter)
         })
         .map(|(_, letter)| letter)
 }
 
 /// The tokens of a text, in order.
-pub(crate) fn tokens(text: &str) -> Tokens<'_> {
-    Tokens {
+pub(crate) fn tokens(text: &str) -> TextTokenIter<'_> {
+    TextTokenIter {
         text,
         at: 0,
         units: VecDeque::new(),
@@ -118,19 +130,19 @@ pub(crate) fn tokens(text: &str) -> Tokens<'_> {
 
 /// The tokens of a text, in order: see [`tokens`].
 #[derive(Debug)]
-pub(crate) struct Tokens<'t> {
+pub(crate) struct TextTokenIter<'t> {
     text: &'t str,
     at: usize,
     /// Found, but not handed over yet.
-    units: VecDeque<Token>,
+    units: VecDeque<TextToken>,
     /// How far nothing parts what stands behind the last token, if that was a unit.
     units_to: Option<usize>,
 }
 
-impl Iterator for Tokens<'_> {
-    type Item = Token;
+impl Iterator for TextTokenIter<'_> {
+    type Item = TextToken;
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<TextToken> {
         if let Some(token) = self.units.pop_front() {
             return Some(token);
         }
@@ -143,8 +155,8 @@ impl Iterator for Tokens<'_> {
                     self.at = end;
                     if end - from <= LONGEST {
                         self.units_to = None;
-                        let kind = Kind::AsciiWord;
-                        return Some(Token {
+                        let kind = TextTokenKind::AsciiWord;
+                        return Some(TextToken {
                             range: from..end,
                             kind,
                         });
@@ -171,32 +183,32 @@ fn end_of_ascii(bytes: &[u8], from: usize) -> usize {
     from + rest.take_while(|byte| byte.is_ascii_alphanumeric()).count()
 }
 
-impl Tokens<'_> {
+impl TextTokenIter<'_> {
     /// Goes on from a character that is not ASCII.
-    fn other(&mut self) -> Option<Token> {
+    fn other(&mut self) -> Option<TextToken> {
         let from = self.at;
         let letter = self.text[from..].chars().next()?;
         let class = if is_attached(letter) {
             // At the beginning of a text, or behind a symbol: there is nothing that it could change.
-            Class::Invisible
+            LetterClass::Invisible
         } else {
             class(letter)
         };
         match class {
-            Class::Letter => self.word(),
-            Class::Symbol => Some(self.symbol(letter)),
-            Class::Unit => {
+            LetterClass::Letter => self.word(),
+            LetterClass::Symbol => Some(self.symbol(letter)),
+            LetterClass::Unit => {
                 self.units(letter);
                 self.units.pop_front()
             }
-            Class::Invisible => {
+            LetterClass::Invisible => {
                 self.at = self.end_of_cluster(from);
                 if self.units_to == Some(from) {
                     self.units_to = Some(self.at);
                 }
                 None
             }
-            Class::Separator => {
+            LetterClass::Separator => {
                 self.at = self.end_of_cluster(from);
                 None
             }
@@ -204,19 +216,19 @@ impl Tokens<'_> {
     }
 
     /// Goes to the end of the word that begins here. None if it is too long.
-    fn word(&mut self) -> Option<Token> {
+    fn word(&mut self) -> Option<TextToken> {
         let from = self.at;
         let mut count = 0;
         let mut end = from;
         while let Some(letter) = self.text[self.at..].chars().next() {
             match class(letter) {
-                Class::Letter => {
+                LetterClass::Letter => {
                     self.at = self.end_of_cluster(self.at);
                     end = self.at;
                     count += 1;
                 }
-                Class::Invisible => self.at = self.end_of_cluster(self.at),
-                Class::Unit | Class::Symbol | Class::Separator => break,
+                LetterClass::Invisible => self.at = self.end_of_cluster(self.at),
+                LetterClass::Unit | LetterClass::Symbol | LetterClass::Separator => break,
             }
         }
         if count > LONGEST {
@@ -224,11 +236,11 @@ impl Tokens<'_> {
         }
         self.units_to = None;
         let range = from..end;
-        let kind = Kind::Word;
-        Some(Token { range, kind })
+        let kind = TextTokenKind::Word;
+        Some(TextToken { range, kind })
     }
 
-    fn symbol(&mut self, letter: char) -> Token {
+    fn symbol(&mut self, letter: char) -> TextToken {
         let from = self.at;
         self.at += letter.len_utf8();
         while let Some(next) = self.text[self.at..].chars().next() {
@@ -242,8 +254,8 @@ impl Tokens<'_> {
         }
         self.units_to = None;
         let range = from..self.at;
-        let kind = Kind::Symbol;
-        Token { range, kind }
+        let kind = TextTokenKind::Symbol;
+        TextToken { range, kind }
     }
 
     /// Takes the characters of a letter and the marks on it.
@@ -259,15 +271,15 @@ impl Tokens<'_> {
         }
         let range = from..self.at;
         if self.units_to.is_some_and(|end| end != from) {
-            self.units.push_back(Token {
+            self.units.push_back(TextToken {
                 range: from..from,
-                kind: Kind::Unit(GAP),
+                kind: TextTokenKind::Unit(GAP),
             });
         }
         let units = letters::units_of(&self.text[range.clone()]);
-        self.units.extend(units.map(|unit| Token {
+        self.units.extend(units.map(|unit| TextToken {
             range: range.clone(),
-            kind: Kind::Unit(unit),
+            kind: TextTokenKind::Unit(unit),
         }));
         self.units_to = Some(self.at);
     }
@@ -288,8 +300,8 @@ mod tests {
 
     use super::*;
 
-    fn of(text: &str, form: Form) -> Vec<String> {
-        let add = |token: Token| {
+    fn words_of(text: &str, form: LetterForm) -> Vec<String> {
+        let add = |token: TextToken| {
             let mut word = String::new();
             token.add(text, form, &mut word);
             word
@@ -298,11 +310,11 @@ mod tests {
     }
 
     fn folded(text: &str) -> Vec<String> {
-        of(text, Form::Folded)
+        words_of(text, LetterForm::Folded)
     }
 
     fn exact(text: &str) -> Vec<String> {
-        of(text, Form::Exact)
+        words_of(text, LetterForm::Exact)
     }
 
     #[test]
@@ -345,16 +357,16 @@ mod tests {
 
     #[test]
     fn cases_and_widths_are_equal_in_both_forms() {
-        for form in [Form::Folded, Form::Exact] {
-            let of = |text| of(text, form);
+        for form in [LetterForm::Folded, LetterForm::Exact] {
+            let read = |text| words_of(text, form);
             assert_eq!(
-                of("STRASSE Straße STRAẞE"),
+                read("STRASSE Straße STRAẞE"),
                 ["strasse", "strasse", "strasse"]
             );
-            assert_eq!(of("ΛΟΓΟΣ λογος"), ["λογοσ", "λογοσ"]);
-            assert_eq!(of("I İ ı i"), ["i", "i", "i", "i"]);
-            assert_eq!(of("\u{212a} ﬁle ＡＰＩ１"), ["k", "file", "api1"]);
-            assert_eq!(of("ﾃﾞｰﾀ"), of("データ"));
+            assert_eq!(read("ΛΟΓΟΣ λογος"), ["λογοσ", "λογοσ"]);
+            assert_eq!(read("I İ ı i"), ["i", "i", "i", "i"]);
+            assert_eq!(read("\u{212a} ﬁle ＡＰＩ１"), ["k", "file", "api1"]);
+            assert_eq!(read("ﾃﾞｰﾀ"), read("データ"));
         }
     }
 
@@ -438,12 +450,12 @@ mod tests {
             for token in tokens(&text) {
                 prop_assert!(token.range.start >= end || token.is_unit(), "{token:?}");
                 prop_assert!(text.get(token.range.clone()).is_some());
-                for form in [Form::Folded, Form::Exact] {
+                for form in [LetterForm::Folded, LetterForm::Exact] {
                     let mut word = String::new();
                     token.add(&text, form, &mut word);
                     prop_assert!(!word.is_empty() && !word.contains(' '), "{token:?}");
                     // What is looked for is made of the same text: it stays what it is, unless it is a mark that now stands on nothing.
-                    let again = of(&word, form).concat();
+                    let again = words_of(&word, form).concat();
                     let is_part = word.starts_with(|letter| letter == GAP || is_attached(letter));
                     prop_assert!(is_part || again == word, "{token:?} {again}");
                 }

@@ -10,8 +10,8 @@ use lapidary_vocab::event::{TextKind, ToolCallStatus, ToolCompletion, TurnComple
 use lapidary_vocab::stats::TokenCounts;
 use lapidary_vocab::{Body, Event, Number, Text};
 
-use super::notes::{Call, Note, NoteKind, Notes, hash};
-use crate::listing::{Listed, epoch_ms};
+use super::notes::{NoteKind, NotedCall, NotedMessage, UsageNotes, hash};
+use crate::listing::{ListedSession, epoch_ms};
 
 /// The extension of events that repeat the history of a session: an earlier run has used their tokens.
 const REPLAYED: &str = "acp.replay";
@@ -19,7 +19,7 @@ const REPLAYED: &str = "acp.replay";
 /// Reads the events of one session in order.
 #[derive(Debug)]
 pub(super) struct EventNotes {
-    notes: Notes,
+    notes: UsageNotes,
     /// The model that the session began with.
     model: Option<String>,
     /// Turns that are over, in every run of the session.
@@ -32,13 +32,13 @@ pub(super) struct EventNotes {
     /// The time of the latest event.
     time: Option<i64>,
     /// The calls of the session by their ids.
-    calls: HashMap<String, Call>,
+    calls: HashMap<String, NotedCall>,
 }
 
 impl EventNotes {
-    pub(super) fn new(session: &Listed) -> Self {
+    pub(super) fn new(session: &ListedSession) -> Self {
         Self {
-            notes: Notes::new(session.id(), session.info().provider.clone()),
+            notes: UsageNotes::new(session.id(), session.info().provider.clone()),
             model: None,
             turns: 0,
             answers: 0,
@@ -72,7 +72,7 @@ impl EventNotes {
         }
     }
 
-    pub(super) fn finish(mut self) -> Notes {
+    pub(super) fn finish(mut self) -> UsageNotes {
         for call in std::mem::take(&mut self.calls).into_values() {
             self.notes.put_call(call);
         }
@@ -98,7 +98,7 @@ impl EventNotes {
     fn call(&mut self, id: &Text, tool: &Text) {
         let (id, message) = (text(id), self.answer_id(0));
         let tool = self.notes.name(&tool.to_str());
-        let call = Call {
+        let call = NotedCall {
             id: hash((message, &id)),
             message,
             tool,
@@ -148,7 +148,7 @@ impl EventNotes {
     fn answer(&mut self, place: u64, model: Option<String>, tokens: Option<TokenCounts>) {
         let model = model.map(|model| self.notes.name(&model));
         let id = self.answer_id(place);
-        self.notes.put(Note {
+        self.notes.put(NotedMessage {
             model,
             tokens,
             ..note(id, NoteKind::Answer, self.time)
@@ -156,8 +156,8 @@ impl EventNotes {
     }
 }
 
-fn note(id: u64, kind: NoteKind, time: Option<i64>) -> Note {
-    Note {
+fn note(id: u64, kind: NoteKind, time: Option<i64>) -> NotedMessage {
+    NotedMessage {
         id,
         kind,
         time,

@@ -9,13 +9,13 @@ use lapidary_vocab::stats::{
     DayStats, ModelStats, ProviderStats, STATS_SCHEMA, Stats, TokenCounts, ToolStats,
 };
 
-use super::super::prices::{Prices, price};
+use super::super::prices::{PriceTable, price};
 use super::StatsRequest;
-use super::notes::{Note, NoteKind, Notes};
+use super::notes::{NoteKind, NotedMessage, UsageNotes};
 
-pub(super) struct Fold<'r> {
+pub(super) struct StatsFold<'r> {
     request: &'r StatsRequest,
-    prices: &'r Prices,
+    prices: &'r PriceTable,
     pub(super) warnings: Vec<String>,
     stats: Stats,
     models: BTreeMap<Option<String>, ModelStats>,
@@ -24,8 +24,8 @@ pub(super) struct Fold<'r> {
     providers: BTreeMap<Provider, ProviderStats>,
 }
 
-impl<'r> Fold<'r> {
-    pub(super) fn new(request: &'r StatsRequest, prices: &'r Prices) -> Self {
+impl<'r> StatsFold<'r> {
+    pub(super) fn new(request: &'r StatsRequest, prices: &'r PriceTable) -> Self {
         Self {
             request,
             prices,
@@ -43,7 +43,7 @@ impl<'r> Fold<'r> {
     }
 
     /// Counts a session, as far as it was asked for.
-    pub(super) fn session(&mut self, notes: &Notes) {
+    pub(super) fn session(&mut self, notes: &UsageNotes) {
         let asked = self.asked(notes);
         if asked.is_empty() {
             return;
@@ -73,12 +73,12 @@ impl<'r> Fold<'r> {
         }
     }
 
-    fn provider(&mut self, notes: &Notes) -> &mut ProviderStats {
+    fn provider(&mut self, notes: &UsageNotes) -> &mut ProviderStats {
         self.providers.entry(notes.provider.clone()).or_default()
     }
 
     /// The messages that are asked for. What a user says belongs to the model that answers it.
-    fn asked(&self, notes: &Notes) -> HashSet<u64> {
+    fn asked(&self, notes: &UsageNotes) -> HashSet<u64> {
         let mut model = None;
         let mut asked = HashSet::new();
         for note in notes.messages.iter().rev() {
@@ -110,13 +110,13 @@ impl<'r> Fold<'r> {
         }
     }
 
-    fn message(&mut self, note: &Note, notes: &Notes) {
+    fn message(&mut self, note: &NotedMessage, notes: &UsageNotes) {
         let turn = u64::from(note.kind == NoteKind::Turn);
         self.stats.messages += 1;
         self.stats.turns += turn;
         let model = note.model.map(|model| notes.named(model));
         let cost = note.tokens.and_then(|tokens| {
-            let rate = self.prices.of(model?)?;
+            let rate = self.prices.price_for(model?)?;
             Some(price(&tokens, rate))
         });
         if note.kind == NoteKind::Answer {

@@ -12,20 +12,20 @@ use lapidary_vocab::event::Provider;
 use lapidary_vocab::stats::TokenCounts;
 
 use super::super::listing::epoch_ms;
+use super::super::message_text;
 use super::super::scan::open;
-use super::super::speech;
 
 /// No record and no document may be longer.
 const LONGEST: u64 = 1 << 30;
 
 /// What a session used.
 #[derive(Debug)]
-pub(super) struct Notes {
+pub(super) struct UsageNotes {
     pub(super) session: String,
     pub(super) provider: Provider,
     pub(super) is_subagent: bool,
-    pub(super) messages: Vec<Note>,
-    pub(super) calls: Vec<Call>,
+    pub(super) messages: Vec<NotedMessage>,
+    pub(super) calls: Vec<NotedCall>,
     /// The names that messages and calls have by number.
     pub(super) names: Vec<String>,
     /// Which number a name has.
@@ -37,7 +37,7 @@ pub(super) struct Notes {
 
 /// A message.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Note {
+pub(super) struct NotedMessage {
     pub(super) id: u64,
     pub(super) kind: NoteKind,
     /// When it was said, in milliseconds since 1970.
@@ -58,7 +58,7 @@ pub(super) enum NoteKind {
 
 /// A call of a tool, in a message.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call {
+pub(super) struct NotedCall {
     pub(super) id: u64,
     pub(super) message: u64,
     pub(super) tool: u32,
@@ -68,15 +68,15 @@ pub(super) struct Call {
 
 /// Reads files one after the other, with the same memory.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct NotesReader {
     line: Vec<u8>,
 }
 
-impl Reader {
+impl NotesReader {
     /// What a file used; none if it names no session.
-    pub(super) fn file(&mut self, path: &Path) -> io::Result<Option<Notes>> {
+    pub(super) fn file(&mut self, path: &Path) -> io::Result<Option<UsageNotes>> {
         let mut file = BufReader::with_capacity(256 * 1024, open(path)?);
-        let mut notes = Notes::new("", Provider::Gemini);
+        let mut notes = UsageNotes::new("", Provider::Gemini);
         self.next(&mut file)?;
         if !self.is_record() {
             // A document over many lines, or a torn log: both are read whole.
@@ -116,7 +116,7 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 
 /// The fields of a message that matter.
 #[derive(Default)]
-struct Fields<'a> {
+struct NoteFields<'a> {
     id: Option<Token<'a>>,
     kind: Option<Token<'a>>,
     time: Option<Token<'a>>,
@@ -130,8 +130,8 @@ struct Fields<'a> {
     agent: Option<Token<'a>>,
 }
 
-impl<'a> Fields<'a> {
-    fn of(message: Token<'a>) -> Self {
+impl<'a> NoteFields<'a> {
+    fn read(message: Token<'a>) -> Self {
         let mut fields = Self::default();
         for (key, value) in message.members() {
             fields.take(key, value);
@@ -158,7 +158,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl Notes {
+impl UsageNotes {
     pub(super) fn new(session: &str, provider: Provider) -> Self {
         Self {
             session: session.to_owned(),
@@ -175,7 +175,7 @@ impl Notes {
 
     /// Takes a record, or a whole document. False if it is neither.
     fn line(&mut self, line: &str) -> bool {
-        let mut fields = Fields::default();
+        let mut fields = NoteFields::default();
         if scan_object(line, |key, value| fields.take(key, value)).is_err() {
             return false;
         }
@@ -185,14 +185,14 @@ impl Notes {
             .patch
             .and_then(|patch| patch.if_kind(TokenKind::Object))
         {
-            self.metadata(&Fields::of(patch));
+            self.metadata(&NoteFields::read(patch));
         } else {
             self.metadata(&fields);
         }
         true
     }
 
-    fn metadata(&mut self, fields: &Fields<'_>) {
+    fn metadata(&mut self, fields: &NoteFields<'_>) {
         if let Some(id) = fields.session.and_then(Token::string) {
             self.session = id.into_owned();
         }
@@ -203,14 +203,14 @@ impl Notes {
             .messages
             .and_then(|list| list.if_kind(TokenKind::Array));
         for message in messages.into_iter().flat_map(Token::elements) {
-            let fields = Fields::of(message);
+            let fields = NoteFields::read(message);
             // One without an id is itself.
             let id = fields.id.filter(|id| id.kind() == TokenKind::String);
             self.message(hash(id.unwrap_or(message).as_str()), &fields);
         }
     }
 
-    fn message(&mut self, id: u64, fields: &Fields<'_>) {
+    fn message(&mut self, id: u64, fields: &NoteFields<'_>) {
         let kind = match fields.kind.and_then(Token::string).as_deref() {
             Some("gemini") => NoteKind::Answer,
             Some("user") if is_turn(fields) => NoteKind::Turn,
@@ -219,7 +219,7 @@ impl Notes {
         let time = fields.time.and_then(Token::string);
         let model = fields.model.and_then(Token::string);
         let model = model.filter(|model| !model.is_empty());
-        let note = Note {
+        let note = NotedMessage {
             id,
             kind,
             time: time.as_deref().and_then(epoch_ms),
@@ -237,7 +237,7 @@ impl Notes {
     }
 
     /// A message that is written again says more, or the same.
-    pub(super) fn put(&mut self, note: Note) {
+    pub(super) fn put(&mut self, note: NotedMessage) {
         let Some(&place) = self.places.get(&note.id) else {
             self.places.insert(note.id, self.messages.len());
             self.messages.push(note);
@@ -262,7 +262,7 @@ impl Notes {
             }
         }
         let id = id.map_or_else(|| hash((message, place)), |id| hash((message, id.as_str())));
-        let call = Call {
+        let call = NotedCall {
             id,
             message,
             tool: self.name(name.as_deref().unwrap_or_default()),
@@ -272,7 +272,7 @@ impl Notes {
         self.put_call(call);
     }
 
-    pub(super) fn put_call(&mut self, call: Call) {
+    pub(super) fn put_call(&mut self, call: NotedCall) {
         if let Some(&place) = self.call_places.get(&call.id) {
             self.calls[place] = call;
         } else {
@@ -302,11 +302,11 @@ impl Notes {
         let rename = |name: u32| renamed.get(name as usize).copied().unwrap_or(name);
         for note in other.messages {
             let model = note.model.map(rename);
-            self.put(Note { model, ..note });
+            self.put(NotedMessage { model, ..note });
         }
         for call in other.calls {
             let tool = rename(call.tool);
-            self.put_call(Call { tool, ..call });
+            self.put_call(NotedCall { tool, ..call });
         }
         self.is_subagent &= other.is_subagent;
     }
@@ -317,12 +317,12 @@ impl Notes {
 }
 
 /// True for what users say themselves: no command, no context, no answer of a tool.
-fn is_turn(fields: &Fields<'_>) -> bool {
+fn is_turn(fields: &NoteFields<'_>) -> bool {
     let Some(content) = fields.content else {
         return false;
     };
-    let says = speech::says(content);
-    !says.trim().is_empty() && speech::is_resumable(Some("user"), Some(content), None, None)
+    let says = message_text::says(content);
+    !says.trim().is_empty() && message_text::is_resumable(Some("user"), Some(content), None, None)
 }
 
 fn counts(tokens: Token<'_>) -> TokenCounts {

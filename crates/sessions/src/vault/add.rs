@@ -6,11 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::blobs::{Copied, Pending, Refused};
-use super::cache::{Cache, Known};
-use super::error::At as _;
-use super::stat::{self, Stat};
-use super::{Entry, Facts, Flaw, FlawKind, Snapshot, Vault, VaultError};
+use super::blobs::{CopiedFile, CopyRefusal, PendingBlob};
+use super::cache::{CachedContent, FileCache};
+use super::error::ErrorContext as _;
+use super::stat::{self, FileStat};
+use super::{ContentFacts, FlawKind, GatherFlaw, Snapshot, SnapshotEntry, Vault, VaultError};
 
 /// What to take in.
 #[derive(Debug, Clone)]
@@ -27,20 +27,20 @@ pub struct AddRequest<'a> {
 
 /// What was taken in.
 #[derive(Debug, Clone)]
-pub struct Added {
+pub struct AddedFiles {
     /// All files as they are now.
     pub snapshot: Snapshot,
     /// What each file says about its session, by the snapshot's path.
-    pub facts: BTreeMap<String, Facts>,
+    pub facts: BTreeMap<String, ContentFacts>,
     /// What could not be kept, and why.
-    pub flaws: Vec<Flaw>,
+    pub flaws: Vec<GatherFlaw>,
     /// How many contents were not in the vault before.
     pub new: usize,
     /// False if the last snapshot of the directory says the same, and is the one meant here.
     pub changed: bool,
 }
 
-impl Added {
+impl AddedFiles {
     /// Where there never was anything, nothing is written.
     fn nothing(request: &AddRequest<'_>) -> Self {
         Self {
@@ -56,19 +56,19 @@ impl Added {
 impl Vault {
     /// Takes in files. Those that cannot be read are named, the others kept. If the vault itself cannot be written, nothing has
     /// changed.
-    pub fn add(&self, request: &AddRequest<'_>) -> Result<Added, VaultError> {
+    pub fn add(&self, request: &AddRequest<'_>) -> Result<AddedFiles, VaultError> {
         let folder = folder(request);
         let cache = self.cache(&folder);
         if request.files.is_empty() && cache.snapshot.is_none() {
-            return Ok(Added::nothing(request));
+            return Ok(AddedFiles::nothing(request));
         }
         self.make()?;
         let (_shared, held) = self.share()?;
-        let mut intake = Intake {
+        let mut intake = VaultIntake {
             vault: self,
             folder,
             request,
-            known: Cache::default(),
+            known: FileCache::default(),
             pending: Vec::new(),
             changing: Vec::new(),
             flaws: held.into_iter().collect(),
@@ -80,22 +80,22 @@ impl Vault {
     }
 }
 
-struct Intake<'a> {
+struct VaultIntake<'a> {
     vault: &'a Vault,
     folder: PathBuf,
     request: &'a AddRequest<'a>,
-    known: Cache,
-    pending: Vec<Pending>,
+    known: FileCache,
+    pending: Vec<PendingBlob>,
     changing: Vec<String>,
-    flaws: Vec<Flaw>,
+    flaws: Vec<GatherFlaw>,
 }
 
-impl Intake<'_> {
-    fn take(&mut self, path: &Path, cache: &Cache) -> Result<(), VaultError> {
+impl VaultIntake<'_> {
+    fn take(&mut self, path: &Path, cache: &FileCache) -> Result<(), VaultError> {
         let name = relative(path, self.request.project);
         let unchanged = fs::symlink_metadata(path)
             .ok()
-            .and_then(|about| cache.get(&name, &Stat::of(&about)))
+            .and_then(|about| cache.get(&name, &FileStat::from_metadata(&about)))
             .filter(|known| self.vault.has(&known.sha256, known.stat.size));
         if let Some(known) = unchanged {
             self.known.files.insert(name, known.clone());
@@ -103,22 +103,22 @@ impl Intake<'_> {
         }
         match self.vault.copy_in(path) {
             Ok(pending) => self.copied(name, pending),
-            Err(Refused::Vault(error)) => Err(error),
-            Err(Refused::NotAFile) => {
+            Err(CopyRefusal::Vault(error)) => Err(error),
+            Err(CopyRefusal::NotAFile) => {
                 self.flaw(path, FlawKind::Special);
                 Ok(())
             }
-            Err(Refused::Source(error)) => {
+            Err(CopyRefusal::Source(error)) => {
                 self.flaw(path, why(path, &error));
                 Ok(())
             }
         }
     }
 
-    fn copied(&mut self, name: String, pending: Pending) -> Result<(), VaultError> {
+    fn copied(&mut self, name: String, pending: PendingBlob) -> Result<(), VaultError> {
         let temp = pending.path();
         let bytes = fs::read(temp).at("read", temp)?;
-        let Copied {
+        let CopiedFile {
             sha256,
             size,
             stat,
@@ -128,8 +128,8 @@ impl Intake<'_> {
             self.changing.push(name.clone());
         }
         let stat = stat.sized(size);
-        let facts = Facts::of(&bytes);
-        let known = Known {
+        let facts = ContentFacts::read(&bytes);
+        let known = CachedContent {
             stat,
             sha256,
             facts,
@@ -141,11 +141,11 @@ impl Intake<'_> {
 
     fn flaw(&mut self, path: &Path, kind: FlawKind) {
         let path = path.to_owned();
-        self.flaws.push(Flaw { path, kind });
+        self.flaws.push(GatherFlaw { path, kind });
     }
 
     /// Contents first, then the snapshot that names them, then what only saves time.
-    fn finish(mut self, old: Cache) -> Result<Added, VaultError> {
+    fn finish(mut self, old: FileCache) -> Result<AddedFiles, VaultError> {
         let (vault, request) = (self.vault, self.request);
         let new = self.pending.len();
         vault.settle(std::mem::take(&mut self.pending))?;
@@ -173,7 +173,7 @@ impl Intake<'_> {
             let known = self.known.settled(request.now);
             vault.write_cache(&self.folder, &known)?;
         }
-        Ok(Added {
+        Ok(AddedFiles {
             snapshot,
             facts,
             flaws: self.flaws,
@@ -182,8 +182,8 @@ impl Intake<'_> {
         })
     }
 
-    fn entries(&self) -> Vec<Entry> {
-        let entry = |(name, known): (&String, &Known)| Entry {
+    fn entries(&self) -> Vec<SnapshotEntry> {
+        let entry = |(name, known): (&String, &CachedContent)| SnapshotEntry {
             path: name.clone(),
             size: known.stat.size,
             mtime: stat::rfc3339(known.stat.modified()),
@@ -219,8 +219,8 @@ fn folder(request: &AddRequest<'_>) -> PathBuf {
     folder.unwrap_or_else(|| request.project.to_owned())
 }
 
-fn is_same(a: &[Entry], b: &[Entry]) -> bool {
-    let key = |entry: &Entry| (entry.path.clone(), entry.sha256.clone(), entry.size);
+fn is_same(a: &[SnapshotEntry], b: &[SnapshotEntry]) -> bool {
+    let key = |entry: &SnapshotEntry| (entry.path.clone(), entry.sha256.clone(), entry.size);
     a.len() == b.len()
         && a.iter()
             .zip(b)

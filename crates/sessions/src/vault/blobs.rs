@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use tempfile::{NamedTempFile, TempPath};
 
-use super::error::At as _;
-use super::stat::Stat;
-use super::within::Bytes;
-use super::{Entry, Vault, VaultError, make_private};
+use super::content_prefix::ContentBytes;
+use super::error::ErrorContext as _;
+use super::stat::FileStat;
+use super::{SnapshotEntry, Vault, VaultError, make_private};
 
 /// How often a file is read that changes meanwhile.
 const TRIES: usize = 4;
@@ -26,12 +26,12 @@ pub(super) const TEMPORARY: &str = ".tmp-";
 
 /// A content on its way into the vault.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingBlob {
     temp: TempPath,
-    pub(super) copied: Copied,
+    pub(super) copied: CopiedFile,
 }
 
-impl Pending {
+impl PendingBlob {
     /// Where it is meanwhile.
     pub(super) fn path(&self) -> &Path {
         &self.temp
@@ -40,17 +40,17 @@ impl Pending {
 
 /// What was read of a file.
 #[derive(Debug, Clone)]
-pub(super) struct Copied {
+pub(super) struct CopiedFile {
     pub(super) sha256: String,
     pub(super) size: u64,
-    pub(super) stat: Stat,
+    pub(super) stat: FileStat,
     /// It changed each time that it was read.
     pub(super) changing: bool,
 }
 
 /// Why a file was not copied.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(super) enum CopyRefusal {
     /// The source cannot be read.
     Source(io::Error),
     /// It is no regular file.
@@ -59,7 +59,7 @@ pub(super) enum Refused {
     Vault(VaultError),
 }
 
-impl From<VaultError> for Refused {
+impl From<VaultError> for CopyRefusal {
     fn from(error: VaultError) -> Self {
         Self::Vault(error)
     }
@@ -82,28 +82,28 @@ fn hex(digest: &[u8]) -> String {
 
 impl Vault {
     /// Copies a file under a temporary name, hashing it. What it is named in the end only [`Vault::settle`] says.
-    pub(super) fn copy_in(&self, path: &Path) -> Result<Pending, Refused> {
+    pub(super) fn copy_in(&self, path: &Path) -> Result<PendingBlob, CopyRefusal> {
         let source = open_regular(path)?;
         let mut tries = 0;
         loop {
             tries += 1;
-            let before = Stat::of(&source.metadata().map_err(Refused::Source)?);
+            let before = FileStat::from_metadata(&source.metadata().map_err(CopyRefusal::Source)?);
             let (temp, sha256, size) = self.copy_once(&source)?;
-            let after = Stat::of(&source.metadata().map_err(Refused::Source)?);
+            let after = FileStat::from_metadata(&source.metadata().map_err(CopyRefusal::Source)?);
             let changing = before != after || size != before.size;
             if !changing || tries == TRIES {
-                let copied = Copied {
+                let copied = CopiedFile {
                     sha256,
                     size,
                     stat: after,
                     changing,
                 };
-                return Ok(Pending { temp, copied });
+                return Ok(PendingBlob { temp, copied });
             }
         }
     }
 
-    fn copy_once(&self, mut source: &File) -> Result<(TempPath, String, u64), Refused> {
+    fn copy_once(&self, mut source: &File) -> Result<(TempPath, String, u64), CopyRefusal> {
         self.step("make a temporary file");
         let mut temp = temporary(&self.blobs())?;
         let place = temp.path().to_owned();
@@ -111,7 +111,7 @@ impl Vault {
         let mut hasher = Sha256::new();
         let mut size = 0;
         let shares = clone(temp.as_file(), source);
-        io::Seek::rewind(&mut source).map_err(Refused::Source)?;
+        io::Seek::rewind(&mut source).map_err(CopyRefusal::Source)?;
         let mut buffer = vec![0; 128 * 1024];
         loop {
             // A copy that shares its blocks is read itself: the source may have grown since.
@@ -120,7 +120,7 @@ impl Vault {
             } else {
                 source.read(&mut buffer)
             };
-            let read = read.map_err(Refused::Source)?;
+            let read = read.map_err(CopyRefusal::Source)?;
             if read == 0 {
                 break;
             }
@@ -136,10 +136,10 @@ impl Vault {
     }
 
     /// Gives contents their names, when they are safely on the disk.
-    pub(super) fn settle(&self, pending: Vec<Pending>) -> Result<(), VaultError> {
+    pub(super) fn settle(&self, pending: Vec<PendingBlob>) -> Result<(), VaultError> {
         let all_at_once = pending.len() > MANY && self.sync_everything();
         let mut folders = Vec::new();
-        for Pending { temp, copied } in pending {
+        for PendingBlob { temp, copied } in pending {
             let place = self.place(&copied.sha256);
             if place.is_file() && self.check(&copied.sha256).is_ok() {
                 continue;
@@ -205,13 +205,13 @@ impl Vault {
         let (file, bytes) = self.open_bytes(sha256)?;
         let place = self.place(&bytes.of);
         let size = bytes.size.unwrap_or(u64::MAX).min(size);
-        let mut hasher = Hasher(Sha256::new());
+        let mut hasher = BlobHasher(Sha256::new());
         io::copy(&mut file.take(size), &mut hasher).at("read", &place)?;
         Ok(hex(&hasher.0.finalize()))
     }
 
     /// Opens the file that has a content's bytes. It may be folded into another one just now: then they are looked for again.
-    fn open_bytes(&self, sha256: &str) -> Result<(File, Bytes), VaultError> {
+    fn open_bytes(&self, sha256: &str) -> Result<(File, ContentBytes), VaultError> {
         for _ in 0..TRIES {
             let bytes = self.bytes_of(sha256);
             if let Ok(file) = File::open(self.place(&bytes.of)) {
@@ -236,7 +236,7 @@ impl Vault {
     }
 
     /// The content that a file had, verified.
-    pub fn read(&self, entry: &Entry) -> Result<Vec<u8>, VaultError> {
+    pub fn read(&self, entry: &SnapshotEntry) -> Result<Vec<u8>, VaultError> {
         let name = entry.within.as_ref().unwrap_or(&entry.sha256);
         match self.read_from(name, entry) {
             Err(VaultError::Missing { .. }) => self.read_moved(name, entry),
@@ -245,13 +245,13 @@ impl Vault {
     }
 
     /// Somebody has pruned since the entry was read, or does so now: then only the snapshots know which content begins with it.
-    fn read_moved(&self, name: &str, entry: &Entry) -> Result<Vec<u8>, VaultError> {
+    fn read_moved(&self, name: &str, entry: &SnapshotEntry) -> Result<Vec<u8>, VaultError> {
         let _shared = self.share_where_it_is();
         let name = self.moved(entry)?.unwrap_or_else(|| name.to_owned());
         self.read_from(&name, entry)
     }
 
-    fn read_from(&self, name: &str, entry: &Entry) -> Result<Vec<u8>, VaultError> {
+    fn read_from(&self, name: &str, entry: &SnapshotEntry) -> Result<Vec<u8>, VaultError> {
         let (file, found) = self.open_bytes(name)?;
         let place = self.place(&found.of);
         let mut bytes = Vec::new();
@@ -290,9 +290,9 @@ pub(super) fn temporary(folder: &Path) -> Result<NamedTempFile, VaultError> {
     temp.at("make a file in", folder)
 }
 
-struct Hasher(Sha256);
+struct BlobHasher(Sha256);
 
-impl io::Write for Hasher {
+impl io::Write for BlobHasher {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())
@@ -304,7 +304,7 @@ impl io::Write for Hasher {
 }
 
 /// Opens what is a file and nothing else: not what a link points to, and without waiting for whoever is at the other end of a pipe.
-fn open_regular(path: &Path) -> Result<File, Refused> {
+fn open_regular(path: &Path) -> Result<File, CopyRefusal> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]
@@ -314,12 +314,12 @@ fn open_regular(path: &Path) -> Result<File, Refused> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         options.custom_flags(flags.bits().cast_signed());
     }
-    let file = options.open(path).map_err(Refused::Source)?;
-    let about = file.metadata().map_err(Refused::Source)?;
+    let file = options.open(path).map_err(CopyRefusal::Source)?;
+    let about = file.metadata().map_err(CopyRefusal::Source)?;
     if about.is_file() {
         Ok(file)
     } else {
-        Err(Refused::NotAFile)
+        Err(CopyRefusal::NotAFile)
     }
 }
 

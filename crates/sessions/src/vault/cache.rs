@@ -8,15 +8,15 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::blobs::sha256;
-use super::stat::Stat;
-use super::{Facts, Vault, VaultError};
+use super::stat::FileStat;
+use super::{ContentFacts, Vault, VaultError};
 
 /// What is known of the files of one directory.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Cache {
+pub(super) struct FileCache {
     /// The last snapshot of the directory: a second one that says the same is not written.
     pub(super) snapshot: Option<String>,
-    pub(super) files: BTreeMap<String, Known>,
+    pub(super) files: BTreeMap<String, CachedContent>,
 }
 
 /// The part of a cache that says which snapshot was the last.
@@ -27,15 +27,15 @@ struct CacheHead {
 
 /// What a file held when it looked like that.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Known {
-    pub(super) stat: Stat,
+pub(super) struct CachedContent {
+    pub(super) stat: FileStat,
     pub(super) sha256: String,
-    pub(super) facts: Facts,
+    pub(super) facts: ContentFacts,
 }
 
-impl Cache {
+impl FileCache {
     /// What is known of a file that looks like this now.
-    pub(super) fn get(&self, path: &str, stat: &Stat) -> Option<&Known> {
+    pub(super) fn get(&self, path: &str, stat: &FileStat) -> Option<&CachedContent> {
         self.files.get(path).filter(|known| known.stat == *stat)
     }
 
@@ -77,7 +77,7 @@ impl Vault {
     }
 
     /// What is known of a directory of sessions; nothing if that cannot be read.
-    pub(super) fn cache(&self, folder: &Path) -> Cache {
+    pub(super) fn cache(&self, folder: &Path) -> FileCache {
         let bytes = fs::read(self.cache_path(folder)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
@@ -88,7 +88,7 @@ impl Vault {
         serde_json::from_slice::<CacheHead>(&bytes).ok()?.snapshot
     }
 
-    pub(super) fn write_cache(&self, folder: &Path, cache: &Cache) -> Result<(), VaultError> {
+    pub(super) fn write_cache(&self, folder: &Path, cache: &FileCache) -> Result<(), VaultError> {
         self.step("write the cache");
         let bytes = serde_json::to_vec(cache).expect("its fields are text and numbers");
         self.write_whole(&self.cache_path(folder), &bytes)
@@ -97,12 +97,13 @@ impl Vault {
 
 /// What is hashed this time. Who comes first among the others depends on the time, so that all have their turn.
 fn due<'c>(
-    cache: &'c Cache,
+    cache: &'c FileCache,
     session: Option<&str>,
     now: SystemTime,
-) -> impl Iterator<Item = (&'c String, &'c Known)> {
-    let is_meant =
-        move |known: &Known| session.is_some() && known.facts.session_id.as_deref() == session;
+) -> impl Iterator<Item = (&'c String, &'c CachedContent)> {
+    let is_meant = move |known: &CachedContent| {
+        session.is_some() && known.facts.session_id.as_deref() == session
+    };
     let (meant, others): (Vec<_>, Vec<_>) = cache.files.iter().partition(|it| is_meant(it.1));
     let time = now
         .duration_since(SystemTime::UNIX_EPOCH)

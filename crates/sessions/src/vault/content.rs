@@ -4,12 +4,12 @@ use lapidary_json::Token;
 use lapidary_wire::gemini::session::{MessagePart, MessageRecord, ReplayedLog};
 use serde::{Deserialize, Serialize};
 
-use crate::speech;
+use crate::message_text;
 
 /// What a file says about its session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Facts {
+pub struct ContentFacts {
     /// The session's full id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -22,9 +22,9 @@ pub struct Facts {
     pub last_updated: Option<String>,
 }
 
-impl Facts {
+impl ContentFacts {
     /// Reads them from a whole file.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn read(bytes: &[u8]) -> Self {
         let log = ReplayedLog::read(bytes);
         let text = |name: &str| log.get(name).and_then(Token::string).map(String::from);
         let session_id = text("sessionId").filter(|id| !id.is_empty());
@@ -49,7 +49,7 @@ fn is_one(bytes: &[u8]) -> bool {
 pub(super) fn is_resumable(record: Token<'_>) -> bool {
     let message = MessageRecord::from_token(record);
     let kind = message.kind.and_then(Token::string);
-    speech::is_resumable(
+    message_text::is_resumable(
         kind.as_deref(),
         message.content,
         message.tool_calls,
@@ -113,7 +113,7 @@ mod tests {
     fn a_file_without_content_or_id_is_not_listed() {
         let header = r#"{"sessionId":"s","projectHash":"p","kind":"main"}"#;
         let user = r#"{"id":"a","type":"user","content":"hi"}"#;
-        let listed = |text: &str| Facts::of(text.as_bytes()).listed;
+        let listed = |text: &str| ContentFacts::read(text.as_bytes()).listed;
         assert!(listed(&format!("{header}\n{user}\n")));
         assert!(!listed(header));
         assert!(!listed(user));

@@ -67,11 +67,11 @@ pub enum VaultError {
 }
 
 /// Adds what was done to which file.
-pub(super) trait At<T> {
+pub(super) trait ErrorContext<T> {
     fn at(self, doing: &'static str, path: &Path) -> Result<T, VaultError>;
 }
 
-impl<T> At<T> for io::Result<T> {
+impl<T> ErrorContext<T> for io::Result<T> {
     fn at(self, doing: &'static str, path: &Path) -> Result<T, VaultError> {
         self.map_err(|source| {
             let path = path.to_owned();

@@ -11,21 +11,21 @@
 //!   deletes the file, which has no content now.
 //!
 //! So before a run a session that is to be resumed gets a name of an earlier minute, and stubs that endanger others go into the
-//! vault; while it lasts, files that are written to are held ([`Holding`]); after it, what is missing is put back. What somebody deleted on purpose meanwhile (`--delete-session`) looks exactly like what the CLI
+//! vault; while it lasts, files that are written to are held ([`SessionHolding`]); after it, what is missing is put back. What somebody deleted on purpose meanwhile (`--delete-session`) looks exactly like what the CLI
 //! lost, so it is put back too: deleting twice costs less than losing once.
 
-mod aside;
 mod hidden;
 pub(super) mod lock;
 mod lost;
 mod merge;
 mod repair;
 mod resumed;
+mod set_aside;
 mod settings;
 mod summary;
 pub(super) mod sweep;
 
-pub use settings::Retention;
+pub use settings::RetentionSettings;
 pub use summary::summary;
 
 use std::fs;
@@ -34,11 +34,14 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
-use super::error::At as _;
-use super::held::{Held, Holding};
-use super::open::Open;
+use super::error::ErrorContext as _;
+use super::held::{HeldFiles, SessionHolding};
+use super::open::OpenGuard;
 use super::runs::RunLock;
-use super::{AddRequest, Added, Entry, Facts, Flaw, Vault, VaultError, session_files, stat};
+use super::{
+    AddRequest, AddedFiles, ContentFacts, GatherFlaw, SnapshotEntry, Vault, VaultError,
+    session_files, stat,
+};
 use crate::names;
 
 /// What to watch over.
@@ -51,15 +54,15 @@ pub struct GuardRequest {
     /// The full id of the session that will be resumed or loaded.
     pub resume: Option<String>,
     /// What the user has the CLI delete, if anything.
-    pub retention: Option<Retention>,
+    pub retention: Option<RetentionSettings>,
 }
 
 /// Something that was done to the files, or not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Action {
+pub struct GuardAction {
     /// What.
-    pub did: Did,
+    pub did: RepairKind,
     /// To which session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -73,7 +76,7 @@ pub struct Action {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Did {
+pub enum RepairKind {
     /// A session's file was renamed before it is resumed.
     MovedEarlier,
     /// A file was gone and is back.
@@ -94,11 +97,11 @@ pub enum Did {
 
 /// What was done after a run.
 #[derive(Debug, Clone, Default)]
-pub struct Repair {
+pub struct SessionRepair {
     /// In order.
-    pub actions: Vec<Action>,
+    pub actions: Vec<GuardAction>,
     /// What could not be looked at.
-    pub flaws: Vec<Flaw>,
+    pub flaws: Vec<GatherFlaw>,
 }
 
 /// Sessions as they were before a run.
@@ -106,32 +109,32 @@ pub struct Repair {
 pub struct Guard {
     vault: Vault,
     request: GuardRequest,
-    places: Vec<Place>,
+    places: Vec<ChatDir>,
     /// What was done before the run.
-    pub actions: Vec<Action>,
+    pub actions: Vec<GuardAction>,
     /// What could not be kept.
-    pub flaws: Vec<Flaw>,
+    pub flaws: Vec<GatherFlaw>,
     /// What others find if this process is killed.
-    open: Option<Open>,
+    open: Option<OpenGuard>,
 }
 
 /// One directory of sessions.
 #[derive(Debug)]
-struct Place {
+struct ChatDir {
     chats: PathBuf,
     project: PathBuf,
     /// The snapshot that says what was there before.
     snapshot: String,
-    before: Vec<Seen>,
+    before: Vec<SeenFile>,
     /// Locked as long as the run lasts.
     run: RunLock,
 }
 
 /// A file at one of the two times.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
-    pub(super) entry: Entry,
-    pub(super) facts: Facts,
+pub(super) struct SeenFile {
+    pub(super) entry: SnapshotEntry,
+    pub(super) facts: ContentFacts,
     pub(super) path: PathBuf,
     /// Not a subagent's, by its place.
     is_main: bool,
@@ -139,10 +142,10 @@ pub(super) struct Seen {
     permissions: Option<fs::Permissions>,
 }
 
-impl Seen {
+impl SeenFile {
     /// A file as it is, of which the vault knows nothing.
-    pub(super) fn unkept(path: PathBuf, chats: &Path, facts: Facts) -> Self {
-        let entry = Entry {
+    pub(super) fn unkept(path: PathBuf, chats: &Path, facts: ContentFacts) -> Self {
+        let entry = SnapshotEntry {
             path: path.to_string_lossy().into_owned(),
             size: 0,
             mtime: String::new(),
@@ -193,21 +196,21 @@ impl Guard {
 
     /// Puts back what runs have lost that were killed, for who wants to choose a session before the next one begins. `chats` are
     /// the directories of the project.
-    pub fn finish_killed(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> Vec<Action> {
+    pub fn finish_killed(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> Vec<GuardAction> {
         let mut actions = resumed::finish_abandoned(vault, now);
         actions.extend(resumed::finish_held(vault, chats, now));
         actions
     }
 
     /// What keeps the session files of each directory alive while the run lasts.
-    pub fn holdings(&self) -> Vec<Holding> {
+    pub fn holdings(&self) -> Vec<SessionHolding> {
         let places = self.places.iter();
         places.map(|place| self.holding(place)).collect()
     }
 
-    fn holding(&self, place: &Place) -> Holding {
-        Holding {
-            held: Held::of(&place.chats),
+    fn holding(&self, place: &ChatDir) -> SessionHolding {
+        SessionHolding {
+            held: HeldFiles::open(&place.chats),
             vault: self.vault.clone(),
             since: self.request.now,
             retention: self.request.retention,
@@ -222,12 +225,16 @@ impl Guard {
             && places.all(|place| {
                 place.before.is_empty()
                     && !has_entries(&place.chats)
-                    && Held::of(&place.chats).files().is_empty()
+                    && HeldFiles::open(&place.chats).files().is_empty()
             })
     }
 
     fn tidy(&self) {
-        for held in self.places.iter().map(|place| Held::of(&place.chats)) {
+        for held in self
+            .places
+            .iter()
+            .map(|place| HeldFiles::open(&place.chats))
+        {
             if let Some(_owned) = held.own() {
                 held.tidy();
             }
@@ -238,7 +245,7 @@ impl Guard {
         let chats = request.chats.clone();
         Self::begin_in(vault, request, any).inspect_err(|_| {
             // A run that is refused leaves nothing in the project.
-            for held in chats.iter().map(|chats| Held::of(chats)) {
+            for held in chats.iter().map(|chats| HeldFiles::open(chats)) {
                 if let Some(_owned) = held.own() {
                     held.tidy();
                 }
@@ -262,16 +269,16 @@ impl Guard {
         guard.actions.extend(warning.flatten());
         for chats in guard.request.chats.clone() {
             let run = RunLock::default();
-            run.join(&Held::of(&chats), vault.patience);
+            run.join(&HeldFiles::open(&chats), vault.patience);
             let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
-            if let Err(error) = aside::finish(&chats, now) {
+            if let Err(error) = set_aside::finish(&chats, now) {
                 guard.actions.push(failed(None, &chats, &error));
             }
             vault.doubt(&chats, guard.request.resume.as_deref(), now)?;
             let mut swept = Vec::new();
             let settled = settle(vault, &chats, "before a run", now, &mut swept);
             guard.actions.append(&mut swept);
-            let Settled {
+            let SettledFiles {
                 files: mut before,
                 flaws,
                 snapshot,
@@ -279,7 +286,7 @@ impl Guard {
             guard.flaws.extend(flaws);
             guard.move_earlier(&mut before, any)?;
             guard.hold(&chats, &before);
-            guard.places.push(Place {
+            guard.places.push(ChatDir {
                 chats,
                 project,
                 snapshot,
@@ -294,20 +301,20 @@ impl Guard {
     }
 
     /// The session that is resumed is written to for certain.
-    fn hold(&mut self, chats: &Path, files: &[Seen]) {
+    fn hold(&mut self, chats: &Path, files: &[SeenFile]) {
         let id = self.request.resume.as_deref();
-        let is_resumed = |file: &&Seen| id.is_some_and(|id| file.is_of(id));
+        let is_resumed = |file: &&SeenFile| id.is_some_and(|id| file.is_of(id));
         let resumed = files.iter().filter(is_resumed);
         let resumed: Vec<_> = resumed.map(|file| file.path.clone()).collect();
-        if let Err(error) = Held::of(chats).hold_recent(&resumed, self.request.now) {
+        if let Err(error) = HeldFiles::open(chats).hold_recent(&resumed, self.request.now) {
             self.actions.push(not_held(chats, &error));
         }
     }
 
     /// A file whose name the CLI would choose again is the one that it would destroy.
-    fn move_earlier(&mut self, files: &mut [Seen], any: bool) -> Result<(), VaultError> {
+    fn move_earlier(&mut self, files: &mut [SeenFile], any: bool) -> Result<(), VaultError> {
         let (id, now) = (self.request.resume.clone(), self.request.now);
-        let is_loaded = |it: &Seen| any || id.as_deref().is_some_and(|id| it.is_of(id));
+        let is_loaded = |it: &SeenFile| any || id.as_deref().is_some_and(|id| it.is_of(id));
         for file in files.iter_mut().filter(|it| it.is_main && is_loaded(it)) {
             let name = file.name();
             if !names::may_be_taken(&name, now) {
@@ -316,13 +323,13 @@ impl Guard {
             let folder = file.path.parent().unwrap_or(Path::new("."));
             let free = names::free(folder, &name, None, now);
             rename_new(&file.path, &free)?;
-            Held::of(folder).renamed(&file.path, &free);
+            HeldFiles::open(folder).renamed(&file.path, &free);
             let sentence = format!(
                 "`{name}` is now `{}`: the CLI destroys a session that it loads in the minute it was made.",
                 free.file_name().unwrap_or_default().display()
             );
-            self.actions.push(Action {
-                did: Did::MovedEarlier,
+            self.actions.push(GuardAction {
+                did: RepairKind::MovedEarlier,
                 session_id: file.facts.session_id.clone(),
                 path: free.clone(),
                 sentence,
@@ -333,16 +340,16 @@ impl Guard {
     }
 
     /// Puts back what is missing now, and says what was done. What stands there now is in the vault before anything is changed.
-    pub fn after(mut self, now: SystemTime) -> Result<Repair, VaultError> {
+    pub fn after(mut self, now: SystemTime) -> Result<SessionRepair, VaultError> {
         for place in &self.places {
             place.run.leave();
         }
         if self.is_idle() {
             self.tidy();
-            return Ok(Repair::default());
+            return Ok(SessionRepair::default());
         }
         let (_lock, warning) = lock::repairs(&self.vault)?;
-        let mut repair = Repair::default();
+        let mut repair = SessionRepair::default();
         repair.actions.extend(warning);
         let mut errors = Vec::new();
         for place in &self.places {
@@ -353,7 +360,7 @@ impl Guard {
                 continue;
             }
             // Other runs may still need what is held: the last one lets it go.
-            if let Some(_only) = Held::of(&place.chats).own() {
+            if let Some(_only) = HeldFiles::open(&place.chats).own() {
                 repair.actions.extend(repair::release(&self, place));
             }
         }
@@ -370,9 +377,9 @@ impl Guard {
     }
 }
 
-fn not_held(chats: &Path, error: &std::io::Error) -> Action {
-    Action {
-        did: Did::Warned,
+fn not_held(chats: &Path, error: &std::io::Error) -> GuardAction {
+    GuardAction {
+        did: RepairKind::Warned,
         session_id: None,
         path: chats.to_owned(),
         sentence: format!(
@@ -383,10 +390,10 @@ fn not_held(chats: &Path, error: &std::io::Error) -> Action {
 }
 
 /// What could not be done, as one of the things done.
-fn failed(session: Option<&str>, path: &Path, error: &VaultError) -> Action {
+fn failed(session: Option<&str>, path: &Path, error: &VaultError) -> GuardAction {
     let name = path.file_name().unwrap_or_default().display();
-    Action {
-        did: Did::Warned,
+    GuardAction {
+        did: RepairKind::Warned,
         session_id: session.map(String::from),
         path: path.to_owned(),
         sentence: format!("`{name}` could not be looked after: {}.", with_cause(error)),
@@ -421,7 +428,7 @@ pub(super) fn look(
     project: &Path,
     reason: &str,
     now: SystemTime,
-) -> Result<(Added, Vec<Flaw>), VaultError> {
+) -> Result<(AddedFiles, Vec<GatherFlaw>), VaultError> {
     let (files, mut flaws) = session_files(chats);
     let request = AddRequest {
         project,
@@ -438,9 +445,9 @@ pub(super) fn look(
 const LOOKS: usize = 8;
 
 /// What is there once nothing more is to be swept.
-struct Settled {
-    files: Vec<Seen>,
-    flaws: Vec<Flaw>,
+struct SettledFiles {
+    files: Vec<SeenFile>,
+    flaws: Vec<GatherFlaw>,
     /// The snapshot that has it.
     snapshot: String,
 }
@@ -451,20 +458,20 @@ fn settle(
     chats: &Path,
     reason: &str,
     now: SystemTime,
-    actions: &mut Vec<Action>,
-) -> Result<Settled, VaultError> {
+    actions: &mut Vec<GuardAction>,
+) -> Result<SettledFiles, VaultError> {
     let project = project_of(chats);
     for _ in 0..LOOKS {
         let (added, flaws) = look(vault, chats, project, reason, now)?;
         let files = seen(&added, project, chats);
         let swept = sweep::stubs(vault, &files, &flaws, now);
-        let is_settled = swept.iter().all(|it| it.did == Did::Warned);
-        let is_new = |it: &Action| !actions.contains(it);
+        let is_settled = swept.iter().all(|it| it.did == RepairKind::Warned);
+        let is_new = |it: &GuardAction| !actions.contains(it);
         let new: Vec<_> = swept.into_iter().filter(is_new).collect();
         actions.extend(new);
         if is_settled {
             let snapshot = added.snapshot.id;
-            return Ok(Settled {
+            return Ok(SettledFiles {
                 files,
                 flaws,
                 snapshot,
@@ -472,18 +479,18 @@ fn settle(
         }
     }
     let (added, flaws) = look(vault, chats, project, reason, now)?;
-    Ok(Settled {
+    Ok(SettledFiles {
         files: seen(&added, project, chats),
         flaws,
         snapshot: added.snapshot.id,
     })
 }
 
-pub(super) fn seen(added: &Added, project: &Path, chats: &Path) -> Vec<Seen> {
+pub(super) fn seen(added: &AddedFiles, project: &Path, chats: &Path) -> Vec<SeenFile> {
     let files = added.snapshot.files.iter();
     let seen = files.map(|entry| {
         let path = project.join(&entry.path);
-        Seen {
+        SeenFile {
             facts: added.facts.get(&entry.path).cloned().unwrap_or_default(),
             is_main: path.parent() == Some(chats),
             permissions: fs::metadata(&path).ok().map(|about| about.permissions()),
@@ -495,7 +502,7 @@ pub(super) fn seen(added: &Added, project: &Path, chats: &Path) -> Vec<Seen> {
 }
 
 /// The file that the CLI lists for a session: the last updated, and of two the first by name.
-fn winner<'a>(files: &'a [Seen], id: &str) -> Option<&'a Seen> {
+fn winner<'a>(files: &'a [SeenFile], id: &str) -> Option<&'a SeenFile> {
     let listed = files.iter().filter(|it| it.is_listed() && it.is_of(id));
     listed.reduce(|best, next| {
         if next.updated() > best.updated() {

@@ -20,9 +20,9 @@ use std::time::{Duration, SystemTime};
 
 use super::blobs::sha256;
 use super::guard::lock::wait;
-use super::replay::{Depth, Replay, lossy};
+use super::replay::{LogReplay, ReadingDepth, lossy};
 use super::runs::RunLock;
-use super::{Facts, Removed, Retention, Vault, guard, session_files, stat};
+use super::{ContentFacts, RemovedItem, RetentionSettings, Vault, guard, session_files, stat};
 use crate::names;
 
 const FOLDER: &str = ".lapidary-held";
@@ -44,7 +44,7 @@ const RECENT: Duration = Duration::from_hours(1);
 
 /// The held files of one directory of sessions.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
+pub(super) struct HeldFiles {
     chats: PathBuf,
     folder: PathBuf,
 }
@@ -62,8 +62,8 @@ pub(super) struct HeldFile {
     pub(super) is_gone: bool,
 }
 
-impl Held {
-    pub(super) fn of(chats: &Path) -> Self {
+impl HeldFiles {
+    pub(super) fn open(chats: &Path) -> Self {
         Self {
             folder: guard::project_of(chats).join(FOLDER),
             chats: chats.to_owned(),
@@ -284,17 +284,17 @@ impl HeldFile {
 /// Keeps the session files of one directory alive while a run lasts. [`Guard::holdings`](super::Guard::holdings) makes it; the
 /// caller says what it sees happen in the directory.
 #[derive(Debug, Clone)]
-pub struct Holding {
-    pub(super) held: Held,
+pub struct SessionHolding {
+    pub(super) held: HeldFiles,
     pub(super) vault: Vault,
     /// When the run began: what was removed on purpose since stays removed.
     pub(super) since: SystemTime,
     /// What the user has the CLI delete.
-    pub(super) retention: Option<Retention>,
+    pub(super) retention: Option<RetentionSettings>,
     pub(super) run: RunLock,
 }
 
-impl Holding {
+impl SessionHolding {
     /// The directory. It may not exist yet.
     pub fn chats(&self) -> &Path {
         &self.held.chats
@@ -329,7 +329,7 @@ impl Holding {
         let deleted = files.filter(|it| it.is_gone && it.path.symlink_metadata().is_err());
         let restored = deleted.filter(|file| {
             let bytes = file.read().unwrap_or_default();
-            let updated = Facts::of(&bytes).last_updated;
+            let updated = ContentFacts::read(&bytes).last_updated;
             let updated = updated.and_then(|time| stat::parse(&time));
             let is_expired = updated < oldest && updated.is_some();
             !is_expired
@@ -347,13 +347,15 @@ pub(super) fn is_missed(vault: &Vault, file: &HeldFile, bytes: &[u8], since: Sys
 
 pub(super) fn has_content(bytes: &[u8]) -> bool {
     let text = lossy(bytes);
-    Replay::of(&text, Depth::Hidden).kept.has_content()
+    LogReplay::from_bytes(&text, ReadingDepth::Hidden)
+        .kept
+        .has_content()
 }
 
 pub(super) fn is_buried(vault: &Vault, file: &HeldFile, bytes: &[u8], since: SystemTime) -> bool {
-    let id = Facts::of(bytes).session_id;
-    id.is_some_and(|id| vault.is_buried(Removed::Session(&id), since))
-        || vault.is_buried(Removed::File(&file.path), since)
+    let id = ContentFacts::read(bytes).session_id;
+    id.is_some_and(|id| vault.is_buried(RemovedItem::Session(&id), since))
+        || vault.is_buried(RemovedItem::File(&file.path), since)
 }
 
 /// True if another file of the same eight characters has every message of a content.
@@ -364,7 +366,7 @@ pub(super) fn is_elsewhere(path: &Path, bytes: &[u8]) -> bool {
         return false;
     };
     let ours = lossy(bytes);
-    let ours = Replay::of(&ours, Depth::Hidden);
+    let ours = LogReplay::from_bytes(&ours, ReadingDepth::Hidden);
     let others = entries.flatten().filter(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -373,12 +375,15 @@ pub(super) fn is_elsewhere(path: &Path, bytes: &[u8]) -> bool {
     others.into_iter().any(|entry| {
         let bytes = fs::read(entry.path()).unwrap_or_default();
         let text = lossy(&bytes);
-        has_all(&Replay::of(&text, Depth::Everything), &ours)
+        has_all(
+            &LogReplay::from_bytes(&text, ReadingDepth::Everything),
+            &ours,
+        )
     })
 }
 
 /// True if a log has every message of another one, whether it shows them or not.
-pub(super) fn has_all(log: &Replay<'_>, of: &Replay<'_>) -> bool {
+pub(super) fn has_all(log: &LogReplay<'_>, of: &LogReplay<'_>) -> bool {
     let mut keys = of.kept.iter().map(|message| message.key);
     keys.all(|key| log.kept.get(key).is_some() || log.shown.get(key).is_some())
 }

@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::blobs::{sha256, sync_folder, temporary};
-use super::error::At as _;
+use super::error::ErrorContext as _;
 use super::{Vault, VaultError, make_private, stat, verify};
 
 /// What is needed to finish what a guard began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct GuardRecord {
     /// When the run began (RFC 3339, UTC).
     pub(super) since: String,
     pub(super) resume: Option<String>,
@@ -37,19 +37,19 @@ pub(super) struct RecordedPlace {
 
 /// A guard that others can see. Its file is locked as long as its process lives.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenGuard {
     path: PathBuf,
     _lock: File,
 }
 
-impl Open {
+impl OpenGuard {
     /// It is over: nobody has to finish it.
     pub(super) fn close(self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
-impl Record {
+impl GuardRecord {
     pub(super) fn since(&self) -> SystemTime {
         stat::parse(&self.since).unwrap_or(SystemTime::UNIX_EPOCH)
     }
@@ -57,7 +57,7 @@ impl Record {
 
 impl Vault {
     /// Says that a guard has begun. None if that cannot be written down, for instance because a path is no text.
-    pub(super) fn open_guard(&self, record: &Record) -> Result<Option<Open>, VaultError> {
+    pub(super) fn open_guard(&self, record: &GuardRecord) -> Result<Option<OpenGuard>, VaultError> {
         let Ok(bytes) = serde_json::to_vec(record) else {
             return Ok(None);
         };
@@ -76,11 +76,11 @@ impl Vault {
         let lock = temp.persist(&path).map_err(|refused| refused.error);
         let lock = lock.at("write", &path)?;
         sync_folder(&folder);
-        Ok(Some(Open { path, _lock: lock }))
+        Ok(Some(OpenGuard { path, _lock: lock }))
     }
 
     /// Guards whose process is gone.
-    pub(super) fn abandoned(&self) -> Vec<(Open, Record)> {
+    pub(super) fn abandoned(&self) -> Vec<(OpenGuard, GuardRecord)> {
         let paths = verify::children(&self.open_guards());
         let named = paths
             .iter()
@@ -93,7 +93,7 @@ impl Vault {
         let records = verify::children(&self.open_guards()).into_iter();
         let records = records.filter_map(|path| {
             let bytes = fs::read(path).ok()?;
-            serde_json::from_slice::<Record>(&bytes).ok()
+            serde_json::from_slice::<GuardRecord>(&bytes).ok()
         });
         let places = records.flat_map(|record| record.places);
         places.map(|place| place.snapshot).collect()
@@ -104,7 +104,7 @@ impl Vault {
     }
 }
 
-fn abandoned_at(path: &Path) -> Option<(Open, Record)> {
+fn abandoned_at(path: &Path) -> Option<(OpenGuard, GuardRecord)> {
     let mut file = File::options().read(true).write(true).open(path).ok()?;
     file.try_lock().ok()?;
     // Somebody else may have finished it before we had the lock.
@@ -112,7 +112,7 @@ fn abandoned_at(path: &Path) -> Option<(Open, Record)> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;
     let record = serde_json::from_slice(&bytes).ok();
-    let open = Open {
+    let open = OpenGuard {
         path: path.to_owned(),
         _lock: file,
     };

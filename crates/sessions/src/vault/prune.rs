@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use super::blobs::TEMPORARY;
-use super::error::At as _;
-use super::{Entry, Snapshot, Vault, VaultError, stat};
+use super::error::ErrorContext as _;
+use super::{Snapshot, SnapshotEntry, Vault, VaultError, stat};
 
 /// How long a temporary file is left alone.
 const A_DAY: Duration = Duration::from_hours(24);
@@ -28,7 +28,7 @@ pub struct PruneRequest {
 
 /// What went, or would go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pruned {
+pub struct PruneResult {
     /// Contents that are the beginning of a newer one of the same session: they can still be brought back, from that one.
     pub contained: usize,
     /// Contents that were too old or too many.
@@ -48,9 +48,9 @@ pub struct Pruned {
 impl Vault {
     /// Drops what may go: first contents that a newer one of the same session begins with, then by age, then by size; never a
     /// session's newest, nor its newest that can be resumed, nor what was there before a run that is not over.
-    pub fn prune(&self, request: &PruneRequest) -> Result<Pruned, VaultError> {
+    pub fn prune(&self, request: &PruneRequest) -> Result<PruneResult, VaultError> {
         if !self.dir.is_dir() {
-            return Ok(Pruned::default());
+            return Ok(PruneResult::default());
         }
         let _owned = self.own()?;
         let history = self.log()?;
@@ -60,7 +60,7 @@ impl Vault {
         for entry in snapshots.iter_mut().flat_map(|it| &mut it.files) {
             self.located(entry);
         }
-        let mut plan = Plan::of(snapshots);
+        let mut plan = PrunePlan::new(snapshots);
         plan.keep(&self.guarded());
         plan.contain(self);
         plan.age(request);
@@ -71,9 +71,9 @@ impl Vault {
         } else {
             plan.gone.clear();
             plan.dropped.clear();
-            pruned = Pruned {
+            pruned = PruneResult {
                 unreadable: history.unreadable,
-                ..Pruned::default()
+                ..PruneResult::default()
             };
         }
         pruned.freed = plan.gone.values().sum();
@@ -86,9 +86,9 @@ impl Vault {
     }
 
     /// Snapshots first: at no time do they name what is gone.
-    fn carry_out(&self, plan: &Plan, now: SystemTime) -> Result<(), VaultError> {
+    fn carry_out(&self, plan: &PrunePlan, now: SystemTime) -> Result<(), VaultError> {
         for snapshot in &plan.snapshots {
-            self.is_still_ours()?;
+            self.ensure_locked()?;
             let files = plan.remaining(snapshot);
             if files == snapshot.files {
                 continue;
@@ -106,7 +106,7 @@ impl Vault {
         }
         self.forget_caches();
         for sha256 in plan.gone.keys() {
-            self.is_still_ours()?;
+            self.ensure_locked()?;
             self.step("remove a content");
             let path = self.place(sha256);
             match fs::remove_file(&path) {
@@ -120,7 +120,7 @@ impl Vault {
     }
 
     /// Who was stopped for so long that others did not wait any longer does not know what is needed now.
-    fn is_still_ours(&self) -> Result<(), VaultError> {
+    fn ensure_locked(&self) -> Result<(), VaultError> {
         if self.overtaken().exists() {
             let changed = io::Error::other("another process has added to it; try again");
             return Err(changed).at("prune", &self.dir);
@@ -142,7 +142,7 @@ impl Vault {
 
 /// A content that snapshots name.
 #[derive(Debug, Clone)]
-struct Content {
+struct NamedContent {
     size: u64,
     /// When a snapshot last named it.
     time: String,
@@ -152,9 +152,9 @@ struct Content {
 }
 
 #[derive(Debug)]
-struct Plan {
+struct PrunePlan {
     snapshots: Vec<Snapshot>,
-    contents: BTreeMap<String, Content>,
+    contents: BTreeMap<String, NamedContent>,
     /// Which content begins with which.
     within: HashMap<String, String>,
     dropped: BTreeSet<String>,
@@ -162,9 +162,9 @@ struct Plan {
     gone: BTreeMap<String, u64>,
 }
 
-impl Plan {
-    fn of(snapshots: Vec<Snapshot>) -> Self {
-        let mut contents: BTreeMap<String, Content> = BTreeMap::new();
+impl PrunePlan {
+    fn new(snapshots: Vec<Snapshot>) -> Self {
+        let mut contents: BTreeMap<String, NamedContent> = BTreeMap::new();
         let mut within = HashMap::new();
         let mut last: HashMap<String, String> = HashMap::new();
         for snapshot in &snapshots {
@@ -180,7 +180,7 @@ impl Plan {
                     within.insert(entry.sha256.clone(), whole.clone());
                     continue;
                 }
-                let content = Content {
+                let content = NamedContent {
                     size: entry.size,
                     time: snapshot.time.clone(),
                     owner,
@@ -265,7 +265,7 @@ impl Plan {
             return;
         };
         let limit = stat::rfc3339(limit);
-        let is_old = |content: &Content| stat::parse(&content.time) < stat::parse(&limit);
+        let is_old = |content: &NamedContent| stat::parse(&content.time) < stat::parse(&limit);
         let old = self.droppable().into_iter();
         let old: Vec<_> = old.filter(|name| is_old(&self.contents[name])).collect();
         for name in old {
@@ -288,7 +288,7 @@ impl Plan {
     }
 
     fn droppable(&self) -> Vec<String> {
-        let may_go = |(name, content): &(&String, &Content)| {
+        let may_go = |(name, content): &(&String, &NamedContent)| {
             !content.is_last && !self.gone.contains_key(*name)
         };
         let contents = self.contents.iter().filter(may_go);
@@ -316,27 +316,27 @@ impl Plan {
         self.gone.len() - before
     }
 
-    fn remaining(&self, snapshot: &Snapshot) -> Vec<Entry> {
+    fn remaining(&self, snapshot: &Snapshot) -> Vec<SnapshotEntry> {
         let kept = snapshot.files.iter().filter(|entry| {
             let whole = entry.within.as_ref().unwrap_or(&entry.sha256);
             !self.dropped.contains(&entry.sha256) && !self.dropped.contains(whole)
         });
-        let with_place = kept.map(|entry| Entry {
+        let with_place = kept.map(|entry| SnapshotEntry {
             within: self.within.get(&entry.sha256).cloned(),
             ..entry.clone()
         });
         with_place.collect()
     }
 
-    fn count(&self) -> Pruned {
+    fn count(&self) -> PruneResult {
         let dropped = self
             .dropped
             .intersection(&self.gone.keys().cloned().collect())
             .count();
-        Pruned {
+        PruneResult {
             contained: self.gone.len() - dropped,
             dropped,
-            ..Pruned::default()
+            ..PruneResult::default()
         }
     }
 
@@ -358,7 +358,7 @@ impl Plan {
     }
 }
 
-fn owner(snapshot: &Snapshot, entry: &Entry) -> String {
+fn owner(snapshot: &Snapshot, entry: &SnapshotEntry) -> String {
     match &entry.session_id {
         // A subagent has the id of its own session, and one content may be two sessions' only if it is the same.
         Some(id) => format!("session {id}"),

@@ -6,11 +6,11 @@ use std::path::Path;
 use lapidary_json::{Token, TokenKind};
 
 use super::blobs::sha256;
-use super::replay::{Message, Replay};
+use super::replay::{LogReplay, ReplayedMessage};
 
 /// What a rebuilt file says about itself in place of what it said.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Header {
+pub(super) struct RebuiltHeader {
     pub(super) session_id: String,
     /// For when the file says none.
     pub(super) project_hash: String,
@@ -18,7 +18,7 @@ pub(super) struct Header {
 }
 
 /// A log of a header and the messages that should be there, one a line, as the CLI would have written it without ever loading it.
-pub(super) fn log(replay: &Replay<'_>, header: &Header) -> Vec<u8> {
+pub(super) fn log(replay: &LogReplay<'_>, header: &RebuiltHeader) -> Vec<u8> {
     let mut text = head(replay, header);
     for message in replay.kept.iter() {
         text.push('\n');
@@ -32,7 +32,7 @@ pub(super) fn log(replay: &Replay<'_>, header: &Header) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn head(replay: &Replay<'_>, header: &Header) -> String {
+fn head(replay: &LogReplay<'_>, header: &RebuiltHeader) -> String {
     let has_hash = replay
         .get("projectHash")
         .is_some_and(|hash| hash.kind() == TokenKind::String && !hash.is(""));
@@ -57,7 +57,7 @@ fn head(replay: &Replay<'_>, header: &Header) -> String {
 }
 
 /// A message without an id is none to the CLI: it gets one that is always the same.
-pub(super) fn line(message: &Message<'_>) -> String {
+pub(super) fn line(message: &ReplayedMessage<'_>) -> String {
     let record = one_line(&message.record);
     let has_id = Token::parse(&record)
         .ok()

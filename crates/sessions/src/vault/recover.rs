@@ -2,7 +2,7 @@
 //!
 //! A log only grows, so messages that a clobbering checkpoint, a load in the minute of its making, or a rewind to an unknown id took out of
 //! the conversation are still in the file; so is a record that was appended to a torn line. [`plan`] says what would come back,
-//! [`Plan::apply`] writes it into a **new file of the same session id**, and moves the old one into the vault. The id stays, because
+//! [`RecoveryPlan::apply`] writes it into a **new file of the same session id**, and moves the old one into the vault. The id stays, because
 //! plans, tool outputs and subagents hang on it, and so does whoever wrote it down; the old file cannot stay beside it, because the CLI
 //! deletes files without content together with their namesakes. The new one counts as updated now, or a session that was hidden for a
 //! month would be deleted by the CLI's next start.
@@ -15,19 +15,19 @@ use lapidary_json::Token;
 use lapidary_wire::gemini::session::MessageRecord;
 use serde::Serialize;
 
-pub use super::replay::{Cause, Depth};
+pub use super::replay::{HiddenCause, ReadingDepth};
 
 use super::blobs::sha256;
-use super::error::At as _;
-use super::guard::{self, Action, Seen, sweep};
-use super::rebuild::{self, Header};
-use super::replay::{Message, Replay, lossy};
-use super::{Facts, Vault, VaultError, content, restore, session_files, stat};
+use super::error::ErrorContext as _;
+use super::guard::{self, GuardAction, SeenFile, sweep};
+use super::rebuild::{self, RebuiltHeader};
+use super::replay::{LogReplay, ReplayedMessage, lossy};
+use super::{ContentFacts, Vault, VaultError, content, restore, session_files, stat};
 use crate::names;
 
 mod survey;
 
-pub use survey::{Danger, Survey, disarm, survey};
+pub use survey::{EndangeredSession, ProjectSurvey, disarm, survey};
 
 /// How many characters of a message a plan shows.
 const WORDS: usize = 60;
@@ -35,7 +35,7 @@ const WORDS: usize = 60;
 /// What would come back.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Plan {
+pub struct RecoveryPlan {
     /// The file.
     pub path: PathBuf,
     /// Its session, or the id that it would get, if nothing in it says one.
@@ -47,23 +47,23 @@ pub struct Plan {
     /// How many there would be.
     pub total: usize,
     /// The messages that would come back, in order.
-    pub found: Vec<Found>,
+    pub found: Vec<RecoverableMessage>,
     /// Messages that would get fields back, such as tokens and tool calls.
     pub poorer: usize,
     /// What hid them.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<HiddenCause>,
     /// Lines of which nothing can be read.
     pub unreadable: usize,
     #[serde(skip)]
     source: Vec<u8>,
     #[serde(skip)]
-    depth: Depth,
+    depth: ReadingDepth,
 }
 
 /// A message that would come back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
+pub struct RecoverableMessage {
     /// `user`, `gemini` and so on.
     #[serde(rename = "type")]
     pub kind: String,
@@ -77,7 +77,7 @@ pub struct Found {
 /// What came back.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Recovered {
+pub struct RecoveryResult {
     /// The new file.
     pub path: PathBuf,
     /// The session to resume.
@@ -85,13 +85,13 @@ pub struct Recovered {
     /// How many messages it has.
     pub messages: usize,
     /// What went into the vault.
-    pub actions: Vec<Action>,
+    pub actions: Vec<GuardAction>,
 }
 
 /// What a file hides.
-pub fn plan(path: &Path, depth: Depth) -> Result<Plan, VaultError> {
+pub fn plan(path: &Path, depth: ReadingDepth) -> Result<RecoveryPlan, VaultError> {
     let bytes = fs::read(path).at("read", path)?;
-    Ok(Plan::of(path.to_owned(), bytes, depth))
+    Ok(RecoveryPlan::new(path.to_owned(), bytes, depth))
 }
 
 /// What the files of a session hide, by its full id; if they have nothing left, what the vault has.
@@ -99,13 +99,13 @@ pub fn plan_session(
     vault: &Vault,
     chats: &[PathBuf],
     id: &str,
-    depth: Depth,
-) -> Result<Plan, VaultError> {
+    depth: ReadingDepth,
+) -> Result<RecoveryPlan, VaultError> {
     let files = chats.iter().flat_map(|chats| session_files(chats).0);
     let plans = files.filter_map(|path| {
         let bytes = fs::read(&path).ok()?;
-        let is_it = Facts::of(&bytes).session_id.as_deref() == Some(id);
-        is_it.then(|| Plan::of(path, bytes, depth))
+        let is_it = ContentFacts::read(&bytes).session_id.as_deref() == Some(id);
+        is_it.then(|| RecoveryPlan::new(path, bytes, depth))
     });
     let best = plans.max_by_key(|plan| (plan.has_content(), plan.total));
     if let Some(plan) = best.as_ref().filter(|plan| plan.has_content()) {
@@ -115,7 +115,7 @@ pub fn plan_session(
         let bytes = vault.read(&entry)?;
         let name = Path::new(&entry.path).file_name().unwrap_or_default();
         let folder = chats.first().cloned().unwrap_or_default();
-        let mut plan = Plan::of(folder.join(name), bytes, depth);
+        let mut plan = RecoveryPlan::new(folder.join(name), bytes, depth);
         plan.from_vault = true;
         // Nothing of it is shown now.
         plan.shown = 0;
@@ -128,23 +128,23 @@ pub fn plan_session(
     }
 }
 
-impl Plan {
-    fn of(path: PathBuf, source: Vec<u8>, depth: Depth) -> Self {
+impl RecoveryPlan {
+    fn new(path: PathBuf, source: Vec<u8>, depth: ReadingDepth) -> Self {
         let text = lossy(&source);
-        let replay = Replay::of(&text, depth);
-        let hidden = |it: &&Message<'_>| replay.shown.get(it.key).is_none();
-        let is_poorer = |it: &&Message<'_>| {
+        let replay = LogReplay::from_bytes(&text, depth);
+        let hidden = |it: &&ReplayedMessage<'_>| replay.shown.get(it.key).is_none();
+        let is_poorer = |it: &&ReplayedMessage<'_>| {
             let shown = replay.shown.get(it.key);
             shown.is_some_and(|shown| shown.record != it.record)
         };
         let kept = || replay.kept.iter();
         // Such a file the CLI does not read, and shows nothing of it.
-        let has_header = Facts::of(&source).session_id.is_some();
-        let hidden = |it: &&Message<'_>| !has_header || hidden(it);
-        let is_poorer = |it: &&Message<'_>| has_header && is_poorer(it);
+        let has_header = ContentFacts::read(&source).session_id.is_some();
+        let hidden = |it: &&ReplayedMessage<'_>| !has_header || hidden(it);
+        let is_poorer = |it: &&ReplayedMessage<'_>| has_header && is_poorer(it);
         let mut causes = replay.causes.clone();
         if !has_header {
-            causes.push(Cause::NoHeader);
+            causes.push(HiddenCause::NoHeader);
         }
         let id = replay.get("sessionId").and_then(Token::string);
         let id = id.filter(|id| !id.is_empty()).map(String::from);
@@ -163,15 +163,15 @@ impl Plan {
         }
     }
 
-    fn all(&self) -> Vec<Found> {
+    fn all(&self) -> Vec<RecoverableMessage> {
         let text = lossy(&self.source);
-        let replay = Replay::of(&text, self.depth);
+        let replay = LogReplay::from_bytes(&text, self.depth);
         replay.kept.iter().map(found).collect()
     }
 
     fn has_content(&self) -> bool {
         let text = lossy(&self.source);
-        Replay::of(&text, self.depth).kept.has_content()
+        LogReplay::from_bytes(&text, self.depth).kept.has_content()
     }
 
     /// True if anything would come back that somebody said.
@@ -180,7 +180,7 @@ impl Plan {
     }
 
     /// Writes the new file, and moves the old one, and stubs beside it, into the vault.
-    pub fn apply(&self, vault: &Vault, now: SystemTime) -> Result<Recovered, VaultError> {
+    pub fn apply(&self, vault: &Vault, now: SystemTime) -> Result<RecoveryResult, VaultError> {
         let chats = self.path.parent().unwrap_or(Path::new("."));
         let project = guard::project_of(chats);
         let look = || guard::look(vault, chats, project, "recovering", now);
@@ -191,13 +191,13 @@ impl Plan {
         let (added, flaws) = look()?;
         let files = guard::seen(&added, project, chats);
         let mut actions = Vec::new();
-        let is_old = |file: &Seen| !self.from_vault && file.path == self.path;
+        let is_old = |file: &SeenFile| !self.from_vault && file.path == self.path;
         let (old, others): (Vec<_>, Vec<_>) = files.into_iter().partition(is_old);
         for old in &old {
             actions.push(self.set_aside(vault, old)?);
         }
         actions.extend(sweep::stubs(vault, &others, &flaws, now));
-        Ok(Recovered {
+        Ok(RecoveryResult {
             path,
             session_id: self.session_id.clone(),
             messages: self.total,
@@ -219,8 +219,8 @@ impl Plan {
 
     fn write(&self, chats: &Path, now: SystemTime) -> Result<PathBuf, VaultError> {
         let text = lossy(&self.source);
-        let replay = Replay::of(&text, self.depth);
-        let header = Header {
+        let replay = LogReplay::from_bytes(&text, self.depth);
+        let header = RebuiltHeader {
             session_id: self.session_id.clone(),
             project_hash: rebuild::project_hash(chats),
             last_updated: Some(stat::as_cli(now)),
@@ -236,11 +236,11 @@ impl Plan {
         }
     }
 
-    fn set_aside(&self, vault: &Vault, old: &Seen) -> Result<Action, VaultError> {
+    fn set_aside(&self, vault: &Vault, old: &SeenFile) -> Result<GuardAction, VaultError> {
         sweep::remove(vault, old)?;
         let name = self.path.file_name().unwrap_or_default().display();
-        Ok(Action {
-            did: guard::Did::SetAside,
+        Ok(GuardAction {
+            did: guard::RepairKind::SetAside,
             session_id: Some(self.session_id.clone()),
             path: self.path.clone(),
             sentence: format!("`{name}` went into the vault: the new file takes its place."),
@@ -263,7 +263,7 @@ pub(super) fn new_id(path: &Path, source: &[u8]) -> String {
     )
 }
 
-fn found(message: &Message<'_>) -> Found {
+fn found(message: &ReplayedMessage<'_>) -> RecoverableMessage {
     let record = Token::parse(&message.record)
         .ok()
         .map(MessageRecord::from_token);
@@ -271,7 +271,7 @@ fn found(message: &Message<'_>) -> Found {
     let text = |token: Option<Token<'_>>| token.and_then(Token::string).map(String::from);
     let words = content::text_of(&record);
     let words: Vec<&str> = words.split_whitespace().collect();
-    Found {
+    RecoverableMessage {
         kind: text(record.kind).unwrap_or_default(),
         timestamp: text(record.timestamp),
         words: words.join(" ").chars().take(WORDS).collect(),

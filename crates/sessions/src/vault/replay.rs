@@ -17,11 +17,11 @@ use super::content::is_resumable;
 
 mod messages;
 
-pub(super) use messages::Messages;
+pub(super) use messages::MessageChain;
 
 /// How far back the better reading goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Depth {
+pub enum ReadingDepth {
     /// What was hidden by mistake.
     #[default]
     Hidden,
@@ -32,7 +32,7 @@ pub enum Depth {
 /// What hid messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub enum HiddenCause {
     /// A checkpoint without content took the place of a conversation: the session was loaded in the minute in which it was made.
     Clobbered,
     /// A rewind to a message that is not there, which removes all.
@@ -53,14 +53,14 @@ pub enum Cause {
 
 /// One message of either reading.
 #[derive(Debug, Clone)]
-pub(super) struct Message<'a> {
+pub(super) struct ReplayedMessage<'a> {
     /// Its id as it stands, or all of it where it has none.
     pub(super) key: &'a str,
     /// All of it.
     pub(super) record: Cow<'a, str>,
 }
 
-impl Message<'_> {
+impl ReplayedMessage<'_> {
     fn is_resumable(&self) -> bool {
         Token::parse(&self.record).is_ok_and(is_resumable)
     }
@@ -76,7 +76,7 @@ pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, [u8]> {
 
 /// A checkpoint's record of a message, with the fields that only the older one has: the CLI forgets tokens, thoughts and tool calls
 /// of a session that it loads in the minute in which it was made.
-pub(super) fn enriched<'a>(old: &str, new: &Message<'a>) -> Cow<'a, str> {
+pub(super) fn enriched<'a>(old: &str, new: &ReplayedMessage<'a>) -> Cow<'a, str> {
     let (Ok(before), Ok(after)) = (Token::parse(old), Token::parse(&new.record)) else {
         return new.record.clone();
     };
@@ -102,13 +102,13 @@ pub(super) fn enriched<'a>(old: &str, new: &Message<'a>) -> Cow<'a, str> {
 
 /// A log that is being read.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Replay<'a> {
+pub(super) struct LogReplay<'a> {
     pub(super) metadata: Vec<(Token<'a>, Token<'a>)>,
     /// What the CLI shows.
-    pub(super) shown: Messages<'a>,
+    pub(super) shown: MessageChain<'a>,
     /// What should be there.
-    pub(super) kept: Messages<'a>,
-    pub(super) causes: Vec<Cause>,
+    pub(super) kept: MessageChain<'a>,
+    pub(super) causes: Vec<HiddenCause>,
     /// Lines of which nothing could be read.
     pub(super) unreadable: usize,
     /// Lines that mean nothing to us, as they stand: to others they may.
@@ -117,11 +117,11 @@ pub(super) struct Replay<'a> {
     known: HashSet<&'a str>,
     /// Where in the metadata a key stands.
     keys: HashMap<&'a str, usize>,
-    depth: Depth,
+    depth: ReadingDepth,
 }
 
-impl<'a> Replay<'a> {
-    pub(super) fn new(depth: Depth) -> Self {
+impl<'a> LogReplay<'a> {
+    pub(super) fn new(depth: ReadingDepth) -> Self {
         Self {
             depth,
             ..Self::default()
@@ -129,7 +129,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Reads a whole file, of either format.
-    pub(super) fn of(bytes: &'a [u8], depth: Depth) -> Self {
+    pub(super) fn from_bytes(bytes: &'a [u8], depth: ReadingDepth) -> Self {
         let mut replay = Self::new(depth);
         replay.read(bytes);
         replay
@@ -154,7 +154,7 @@ impl<'a> Replay<'a> {
 
     /// The CLI now knows nothing of what was read so far: the file was written anew.
     pub(super) fn forget_shown(&mut self) {
-        self.shown = Messages::default();
+        self.shown = MessageChain::default();
     }
 
     /// One value of the metadata.
@@ -181,7 +181,7 @@ impl<'a> Replay<'a> {
     /// A line that is no JSON may end in a record that is. A last line without its end may still get one.
     fn torn(&mut self, line: &'a str) {
         if let Some(record) = last_record(line) {
-            self.cause(Cause::TornLine);
+            self.cause(HiddenCause::TornLine);
             self.apply(record, false);
         } else if line.ends_with('\n') {
             self.unknown(line);
@@ -204,7 +204,7 @@ impl<'a> Replay<'a> {
             Ok(text) => text,
             Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or(""),
         };
-        self.cause(Cause::TornLine);
+        self.cause(HiddenCause::TornLine);
         let mut rest = text.trim_start().strip_prefix('{').unwrap_or("");
         while let Ok((key, behind)) = lapidary_json::scan_prefix(rest) {
             let Some(value) = behind.trim_start().strip_prefix(':') else {
@@ -242,7 +242,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn upsert(&mut self, message: Message<'a>, is_read: bool) {
+    fn upsert(&mut self, message: ReplayedMessage<'a>, is_read: bool) {
         if is_read {
             self.shown.upsert(message.clone());
         }
@@ -285,29 +285,33 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn checkpoint(&mut self, messages: &[Message<'a>], is_read: bool) {
+    fn checkpoint(&mut self, messages: &[ReplayedMessage<'a>], is_read: bool) {
         let stays: HashSet<&str> = messages.iter().map(|message| message.key).collect();
-        let has_content = messages.iter().any(Message::is_resumable);
+        let has_content = messages.iter().any(ReplayedMessage::is_resumable);
         if !is_read {
             return self.kept.weave(messages);
         }
-        let left_out = LeftOut::of(&self.shown, &stays);
+        let left_out = LeftOut::new(&self.shown, &stays);
         for (part, cause) in [
-            (&left_out.beginning, Cause::Compressed),
-            (&left_out.between, Cause::Interleaved),
-            (&left_out.end, Cause::RolledBack),
+            (&left_out.beginning, HiddenCause::Compressed),
+            (&left_out.between, HiddenCause::Interleaved),
+            (&left_out.end, HiddenCause::RolledBack),
         ] {
-            if part.iter().any(Message::is_resumable) {
-                self.cause(if has_content { cause } else { Cause::Clobbered });
+            if part.iter().any(ReplayedMessage::is_resumable) {
+                self.cause(if has_content {
+                    cause
+                } else {
+                    HiddenCause::Clobbered
+                });
             }
         }
-        if has_content && self.depth == Depth::Hidden {
+        if has_content && self.depth == ReadingDepth::Hidden {
             for key in left_out.on_purpose() {
                 self.kept.remove(key);
             }
         }
         self.kept.weave(messages);
-        self.shown = Messages::default();
+        self.shown = MessageChain::default();
         for message in messages {
             self.shown.upsert(message.clone());
         }
@@ -318,19 +322,19 @@ impl<'a> Replay<'a> {
             self.shown.cut(id);
         } else if is_read {
             if self.shown.has_content() {
-                self.cause(Cause::UnknownRewind);
+                self.cause(HiddenCause::UnknownRewind);
             }
             self.forget_shown();
         }
         if self.kept.get(id).is_some() {
-            self.cause(Cause::Rewound);
-            if self.depth == Depth::Hidden {
+            self.cause(HiddenCause::Rewound);
+            if self.depth == ReadingDepth::Hidden {
                 self.kept.cut(id);
             }
         }
     }
 
-    fn cause(&mut self, cause: Cause) {
+    fn cause(&mut self, cause: HiddenCause) {
         if !self.causes.contains(&cause) {
             self.causes.push(cause);
         }
@@ -340,13 +344,13 @@ impl<'a> Replay<'a> {
 /// The messages that a checkpoint leaves out, by where they stand among those that stay.
 #[derive(Default)]
 struct LeftOut<'a> {
-    beginning: Vec<Message<'a>>,
-    between: Vec<Message<'a>>,
-    end: Vec<Message<'a>>,
+    beginning: Vec<ReplayedMessage<'a>>,
+    between: Vec<ReplayedMessage<'a>>,
+    end: Vec<ReplayedMessage<'a>>,
 }
 
 impl<'a> LeftOut<'a> {
-    fn of(shown: &Messages<'a>, stays: &HashSet<&str>) -> Self {
+    fn new(shown: &MessageChain<'a>, stays: &HashSet<&str>) -> Self {
         let mut left_out = Self::default();
         // The context that every session begins with stays in every checkpoint, and says nothing.
         let mut has_begun = false;
@@ -377,11 +381,11 @@ fn objects(list: Token<'_>) -> impl Iterator<Item = Token<'_>> {
         .filter(|record| record.kind() == TokenKind::Object)
 }
 
-fn message(record: Token<'_>) -> Message<'_> {
+fn message(record: Token<'_>) -> ReplayedMessage<'_> {
     let id = record
         .get("id")
         .and_then(|id| id.if_kind(TokenKind::String));
-    Message {
+    ReplayedMessage {
         key: id.unwrap_or(record).as_str(),
         record: Cow::Borrowed(record.as_str()),
     }

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::blobs::{sync_folder, temporary};
-use super::error::At as _;
-use super::replay::{Depth, Replay, enriched, lossy};
-use super::{Entry, History, Snapshot, Vault, VaultError, stat};
+use super::error::ErrorContext as _;
+use super::replay::{LogReplay, ReadingDepth, enriched, lossy};
+use super::{Snapshot, SnapshotEntry, SnapshotHistory, Vault, VaultError, stat};
 use crate::names;
 
 /// What to bring back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What<'a> {
+pub enum RestoreTarget<'a> {
     /// The newest content of a session that has something to resume, by its full id.
     Session(&'a str),
     /// All files of a snapshot, by its id or the beginning of it.
@@ -22,29 +22,29 @@ pub enum What<'a> {
 
 /// Files of the vault that are to be brought back.
 #[derive(Debug, Clone)]
-pub struct Chosen {
+pub struct ChosenFiles {
     /// The directory that they come from.
     pub project: PathBuf,
     /// The snapshot that has the newest of them.
     pub snapshot: String,
     /// The files.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SnapshotEntry>,
 }
 
 /// A file that was brought back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Restored {
+pub struct BroughtBack {
     /// What it was.
-    pub entry: Entry,
+    pub entry: SnapshotEntry,
     /// Where it is now.
     pub path: PathBuf,
     /// What had to be done.
-    pub how: How,
+    pub how: RestoreMethod,
 }
 
 /// What had to be done to bring a file back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum RestoreMethod {
     /// It was gone and is back under its name.
     Written,
     /// It had never gone: the file has that content, or has grown since.
@@ -57,10 +57,10 @@ impl Vault {
     /// Brings files back into a project's directory. Nothing is overwritten.
     pub fn restore(
         &self,
-        what: What<'_>,
+        what: RestoreTarget<'_>,
         project: &Path,
         now: SystemTime,
-    ) -> Result<Vec<Restored>, VaultError> {
+    ) -> Result<Vec<BroughtBack>, VaultError> {
         let chosen = self.choose(what)?;
         self.put_back(&chosen, project, now)
     }
@@ -68,16 +68,16 @@ impl Vault {
     /// Brings chosen files back into a project's directory. Nothing is overwritten.
     pub fn put_back(
         &self,
-        chosen: &Chosen,
+        chosen: &ChosenFiles,
         project: &Path,
         now: SystemTime,
-    ) -> Result<Vec<Restored>, VaultError> {
+    ) -> Result<Vec<BroughtBack>, VaultError> {
         let mut restored = Vec::new();
         for entry in &chosen.entries {
             let bytes = self.read(entry)?;
             let (path, how) = put(entry, &bytes, project, now)?;
             let entry = entry.clone();
-            restored.push(Restored { entry, path, how });
+            restored.push(BroughtBack { entry, path, how });
         }
         Ok(restored)
     }
@@ -85,34 +85,34 @@ impl Vault {
     /// What [`Vault::put_back`] would do. The contents are read, so that nothing is promised that is not there.
     pub fn foresee(
         &self,
-        chosen: &Chosen,
+        chosen: &ChosenFiles,
         project: &Path,
         now: SystemTime,
-    ) -> Result<Vec<Restored>, VaultError> {
+    ) -> Result<Vec<BroughtBack>, VaultError> {
         let mut restored = Vec::new();
         for entry in &chosen.entries {
             let bytes = self.read(entry)?;
             let path = entry.below(project)?;
             let (path, how) = if path.symlink_metadata().is_err() {
-                (path, How::Written)
+                (path, RestoreMethod::Written)
             } else if holds(&path, &bytes) {
-                (path, How::AlreadyThere)
+                (path, RestoreMethod::AlreadyThere)
             } else {
-                (beside(&path, entry, now), How::Beside)
+                (beside(&path, entry, now), RestoreMethod::Beside)
             };
             let entry = entry.clone();
-            restored.push(Restored { entry, path, how });
+            restored.push(BroughtBack { entry, path, how });
         }
         Ok(restored)
     }
 
     /// Finds what somebody wants back. A session comes with what its subagents wrote.
-    pub fn choose(&self, what: What<'_>) -> Result<Chosen, VaultError> {
+    pub fn choose(&self, what: RestoreTarget<'_>) -> Result<ChosenFiles, VaultError> {
         let id = match what {
-            What::Session(id) => id,
-            What::Snapshot(id) => {
+            RestoreTarget::Session(id) => id,
+            RestoreTarget::Snapshot(id) => {
                 let snapshot = self.snapshot(id)?;
-                return Ok(Chosen {
+                return Ok(ChosenFiles {
                     project: snapshot.project.into(),
                     snapshot: snapshot.id,
                     entries: snapshot.files,
@@ -125,12 +125,16 @@ impl Vault {
         let of_project = history.snapshots.iter().rev();
         let of_project = of_project.filter(|other| other.project == snapshot.project);
         for other in of_project.flat_map(|it| &it.files) {
-            let is_known = || entries.iter().any(|entry: &Entry| entry.path == other.path);
+            let is_known = || {
+                entries
+                    .iter()
+                    .any(|entry: &SnapshotEntry| entry.path == other.path)
+            };
             if is_below(&other.path, id) && !is_known() {
                 entries.push(other.clone());
             }
         }
-        Ok(Chosen {
+        Ok(ChosenFiles {
             project: snapshot.project.clone().into(),
             snapshot: snapshot.id.clone(),
             entries,
@@ -138,16 +142,16 @@ impl Vault {
     }
 
     /// The newest content of a session that the CLI would list, or the newest of all.
-    pub fn newest_of(&self, session: &str) -> Result<Entry, VaultError> {
+    pub fn newest_of(&self, session: &str) -> Result<SnapshotEntry, VaultError> {
         let history = self.log()?;
         newest(&history, session).map(|(_, entry)| entry.clone())
     }
 }
 
 fn newest<'h>(
-    history: &'h History,
+    history: &'h SnapshotHistory,
     session: &str,
-) -> Result<(&'h Snapshot, &'h Entry), VaultError> {
+) -> Result<(&'h Snapshot, &'h SnapshotEntry), VaultError> {
     let snapshots = history.snapshots.iter().rev();
     let all = snapshots.flat_map(|it| it.files.iter().map(move |entry| (it, entry)));
     let mut of_session = all.filter(|it| it.1.session_id.as_deref() == Some(session));
@@ -173,8 +177,8 @@ fn shows_all_of(there: &[u8], before: &[u8]) -> bool {
         return false;
     }
     let (there, before) = (lossy(there), lossy(before));
-    let now = Replay::of(&there, Depth::Hidden);
-    let then = Replay::of(&before, Depth::Hidden);
+    let now = LogReplay::from_bytes(&there, ReadingDepth::Hidden);
+    let then = LogReplay::from_bytes(&before, ReadingDepth::Hidden);
     let mut messages = then.shown.iter();
     messages.all(|old| {
         let new = now.shown.get(old.key);
@@ -183,7 +187,7 @@ fn shows_all_of(there: &[u8], before: &[u8]) -> bool {
 }
 
 /// A free name next to one that is taken.
-fn beside(path: &Path, entry: &Entry, now: SystemTime) -> PathBuf {
+fn beside(path: &Path, entry: &SnapshotEntry, now: SystemTime) -> PathBuf {
     let folder = path.parent().unwrap_or(Path::new("."));
     let like = path.file_name().unwrap_or_default().to_string_lossy();
     names::free(folder, &like, entry.session_id.as_deref(), now)
@@ -191,25 +195,25 @@ fn beside(path: &Path, entry: &Entry, now: SystemTime) -> PathBuf {
 
 /// Puts a content where it was, or next to it.
 pub(super) fn put(
-    entry: &Entry,
+    entry: &SnapshotEntry,
     bytes: &[u8],
     project: &Path,
     now: SystemTime,
-) -> Result<(PathBuf, How), VaultError> {
+) -> Result<(PathBuf, RestoreMethod), VaultError> {
     let path = entry.below(project)?;
     let folder = path.parent().unwrap_or(project).to_owned();
     fs::create_dir_all(&folder).at("make", &folder)?;
     let time = stat::parse(&entry.mtime);
     if write_new(&path, bytes, time)? {
-        return Ok((path, How::Written));
+        return Ok((path, RestoreMethod::Written));
     }
     if holds(&path, bytes) {
-        return Ok((path, How::AlreadyThere));
+        return Ok((path, RestoreMethod::AlreadyThere));
     }
     loop {
         let free = beside(&path, entry, now);
         if write_new(&free, bytes, time)? {
-            return Ok((free, How::Beside));
+            return Ok((free, RestoreMethod::Beside));
         }
         // A free name may be taken meanwhile, but a name that was tried and is still not there will never be ours.
         if free.symlink_metadata().is_err() {

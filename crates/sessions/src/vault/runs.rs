@@ -8,25 +8,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::VaultError;
-use super::error::At as _;
-use super::held::{Held, is_same};
+use super::error::ErrorContext as _;
+use super::held::{HeldFiles, is_same};
 
 /// How often a lock is opened that other processes remove meanwhile.
 const TRIES: usize = 8;
 
 /// The right to continue a session, until it is dropped or the process ends.
 #[derive(Debug)]
-pub struct Claim {
+pub struct SessionClaim {
     _files: Vec<ClaimFile>,
 }
 
-impl Claim {
+impl SessionClaim {
     /// Claims a session, by its whole id, in the session directories of its project. None if another run is continuing it.
     /// Directories of a project that the CLI has not made yet have no sessions to claim.
     pub fn take(chats: &[PathBuf], session: &str) -> Result<Option<Self>, VaultError> {
         let mut files = Vec::new();
         for chats in chats {
-            let held = Held::of(chats);
+            let held = HeldFiles::open(chats);
             if !held.has_project() {
                 continue;
             }
@@ -41,7 +41,9 @@ impl Claim {
 
     /// The process that continues a session, if it has written its id.
     pub fn holder(chats: &[PathBuf], session: &str) -> Option<u32> {
-        let paths = chats.iter().map(|it| Held::of(it).claim_path(session));
+        let paths = chats
+            .iter()
+            .map(|it| HeldFiles::open(it).claim_path(session));
         let mut written = paths.filter_map(|path| fs::read_to_string(path).ok());
         written.find_map(|text| text.trim().parse().ok())
     }
@@ -55,7 +57,7 @@ struct ClaimFile {
 }
 
 impl ClaimFile {
-    fn lock(held: &Held, path: &Path) -> io::Result<Option<Self>> {
+    fn lock(held: &HeldFiles, path: &Path) -> io::Result<Option<Self>> {
         for _ in 0..TRIES {
             held.make_folder()?;
             let mut options = File::options();
@@ -97,7 +99,7 @@ impl Drop for ClaimFile {
 pub(super) struct RunLock(Arc<Mutex<Option<File>>>);
 
 impl RunLock {
-    pub(super) fn join(&self, held: &Held, patience: Duration) {
+    pub(super) fn join(&self, held: &HeldFiles, patience: Duration) {
         let mut lock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lock.is_none() {
             *lock = held.join(patience);

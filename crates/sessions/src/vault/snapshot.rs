@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::blobs::sha256;
-use super::error::At as _;
+use super::error::ErrorContext as _;
 use super::{Vault, VaultError, stat};
 
 /// The name and version of the format.
@@ -32,13 +32,13 @@ pub struct Snapshot {
     /// The directory that the paths start from.
     pub project: String,
     /// The files, by path.
-    pub files: Vec<Entry>,
+    pub files: Vec<SnapshotEntry>,
 }
 
 /// A file in a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Entry {
+pub struct SnapshotEntry {
     /// Where it lies, from the project's directory on.
     pub path: String,
     /// Its size in bytes.
@@ -61,7 +61,7 @@ pub struct Entry {
     pub within: Option<String>,
 }
 
-impl Entry {
+impl SnapshotEntry {
     /// Where the file belongs in a directory, and nowhere else.
     pub(super) fn below(&self, project: &Path) -> Result<PathBuf, VaultError> {
         let path = Path::new(&self.path);
@@ -76,7 +76,12 @@ impl Entry {
 }
 
 impl Snapshot {
-    pub(super) fn new(project: &Path, reason: &str, now: SystemTime, files: Vec<Entry>) -> Self {
+    pub(super) fn new(
+        project: &Path,
+        reason: &str,
+        now: SystemTime,
+        files: Vec<SnapshotEntry>,
+    ) -> Self {
         let mut snapshot = Self {
             schema: SCHEMA.to_owned(),
             id: String::new(),
@@ -100,7 +105,7 @@ impl Snapshot {
 
 /// All snapshots, oldest first.
 #[derive(Debug, Clone, Default)]
-pub struct History {
+pub struct SnapshotHistory {
     /// Those that can be read.
     pub snapshots: Vec<Snapshot>,
     /// The files of those that cannot.
@@ -109,8 +114,8 @@ pub struct History {
 
 impl Vault {
     /// All snapshots, oldest first. An empty vault has none.
-    pub fn log(&self) -> Result<History, VaultError> {
-        let mut history = History::default();
+    pub fn log(&self) -> Result<SnapshotHistory, VaultError> {
+        let mut history = SnapshotHistory::default();
         for path in self.snapshot_files()? {
             match snapshot_at(&path) {
                 Ok(snapshot) => history.snapshots.push(snapshot),

@@ -11,7 +11,7 @@ const TICK: Duration = Duration::from_secs(2);
 
 /// Two looks at a file that say the same mean the same content, unless it changed just now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stat {
+pub(super) struct FileStat {
     pub(super) size: u64,
     /// Nanoseconds since 1970: of the content, and of anything about the file.
     modified: i128,
@@ -20,9 +20,9 @@ pub(super) struct Stat {
     inode: u64,
 }
 
-impl Stat {
+impl FileStat {
     #[cfg(unix)]
-    pub(super) fn of(about: &Metadata) -> Self {
+    pub(super) fn from_metadata(about: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
         let nanoseconds = |s: i64, n: i64| i128::from(s) * 1_000_000_000 + i128::from(n);
         Self {
@@ -35,7 +35,7 @@ impl Stat {
     }
 
     #[cfg(not(unix))]
-    pub(super) fn of(about: &Metadata) -> Self {
+    pub(super) fn from_metadata(about: &Metadata) -> Self {
         let modified = about.modified().unwrap_or(UNIX_EPOCH);
         let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {

@@ -11,7 +11,7 @@ use super::{Vault, VaultError, make_private, stat};
 
 /// What was removed: a session, or one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removed<'a> {
+pub enum RemovedItem<'a> {
     /// The session of this whole id.
     Session(&'a str),
     /// The file of this path.
@@ -27,7 +27,7 @@ struct Tombstone {
     time: String,
 }
 
-impl Removed<'_> {
+impl RemovedItem<'_> {
     fn words(self) -> String {
         match self {
             Self::Session(id) => format!("session {id}"),
@@ -38,7 +38,7 @@ impl Removed<'_> {
 
 impl Vault {
     /// Says that something is removed now. To be called before it is, so that nobody puts it back in between.
-    pub fn bury(&self, removed: Removed<'_>, now: SystemTime) -> Result<(), VaultError> {
+    pub fn bury(&self, removed: RemovedItem<'_>, now: SystemTime) -> Result<(), VaultError> {
         make_private(&self.dir)?;
         make_private(&self.tombstones())?;
         let tombstone = Tombstone {
@@ -51,12 +51,12 @@ impl Vault {
     }
 
     /// Says that it was not removed after all.
-    pub fn exhume(&self, removed: Removed<'_>) {
+    pub fn exhume(&self, removed: RemovedItem<'_>) {
         let _ = fs::remove_file(self.tombstone(removed));
     }
 
     /// True if it was removed on purpose at that time or later.
-    pub(super) fn is_buried(&self, removed: Removed<'_>, since: SystemTime) -> bool {
+    pub(super) fn is_buried(&self, removed: RemovedItem<'_>, since: SystemTime) -> bool {
         let bytes = fs::read(self.tombstone(removed)).unwrap_or_default();
         let tombstone: Option<Tombstone> = serde_json::from_slice(&bytes).ok();
         let time = tombstone.and_then(|it| stat::parse(&it.time));
@@ -67,7 +67,7 @@ impl Vault {
         self.dir.join("tombstones")
     }
 
-    fn tombstone(&self, removed: Removed<'_>) -> PathBuf {
+    fn tombstone(&self, removed: RemovedItem<'_>) -> PathBuf {
         let name = sha256(removed.words().as_bytes());
         self.tombstones().join(format!("{name}.json"))
     }

@@ -9,7 +9,7 @@ use super::{Vault, VaultError};
 
 /// What the vault holds, and what is wrong with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct VaultVerdict {
     /// How many snapshots can be read.
     pub snapshots: usize,
     /// How many contents are sound.
@@ -28,7 +28,7 @@ pub struct Verdict {
     pub temporary: Vec<PathBuf>,
 }
 
-impl Verdict {
+impl VaultVerdict {
     /// True if everything that a snapshot names can be brought back.
     pub fn is_sound(&self) -> bool {
         self.missing.is_empty() && self.corrupt.is_empty() && self.unreadable.is_empty()
@@ -37,14 +37,14 @@ impl Verdict {
 
 impl Vault {
     /// Hashes every content. If one is damaged the next look at sessions reads every file again, and copies what is still there.
-    pub fn verify(&self) -> Result<Verdict, VaultError> {
+    pub fn verify(&self) -> Result<VaultVerdict, VaultError> {
         // Who prunes meanwhile would take away what was about to be looked at.
         let _shared = self.share_where_it_is();
         let history = self.log()?;
-        let mut verdict = Verdict {
+        let mut verdict = VaultVerdict {
             snapshots: history.snapshots.len(),
             unreadable: history.unreadable,
-            ..Verdict::default()
+            ..VaultVerdict::default()
         };
         let entries = history.snapshots.iter().flat_map(|it| &it.files);
         let named: BTreeSet<String> = entries

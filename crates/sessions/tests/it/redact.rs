@@ -1,6 +1,6 @@
 //! Secrets are taken out of sessions: every kind, in every place where one can stand, and nothing else.
 
-use lapidary_sessions::redact::{Redactor, Report, SecretKind, Whose};
+use lapidary_sessions::redact::{RedactionReport, Redactor, SecretKind, SessionOwner};
 use lapidary_testkit::captures::{self, CaptureKind};
 use lapidary_testkit::secrets;
 use lapidary_testkit::work::{assert_linear, cost};
@@ -8,12 +8,12 @@ use lapidary_wire::gemini::session::ReplayedLog;
 use serde_json::{Value, json};
 
 fn redactor() -> Redactor {
-    Redactor::new(&Whose {
+    Redactor::new(&SessionOwner {
         home: Some("/data/people/grace".into()),
     })
 }
 
-fn redacted(file: &[u8]) -> (String, Report) {
+fn redacted(file: &[u8]) -> (String, RedactionReport) {
     let mut out = Vec::new();
     let report = redactor().file(file, &mut out).unwrap();
     (String::from_utf8(out).unwrap(), report)

@@ -9,25 +9,25 @@ mod reference;
 
 use std::time::SystemTime;
 
-use lapidary_sessions::search::{Filters, Found, Query, Role, Search};
+use lapidary_sessions::search::{EntryRole, SearchFilters, SearchHits, SearchQuery, SessionSearch};
 
 use corpus::Home;
 
-fn search(query: &str) -> Search {
-    Search {
-        query: Query::words(query).unwrap(),
-        filters: Filters::default(),
+fn search(query: &str) -> SessionSearch {
+    SessionSearch {
+        query: SearchQuery::words(query).unwrap(),
+        filters: SearchFilters::default(),
         limit: 20,
     }
 }
 
-fn ids(found: &Found) -> Vec<&str> {
+fn ids(found: &SearchHits) -> Vec<&str> {
     let ids = found.hits.iter().map(|hit| hit.session.id());
     ids.collect()
 }
 
-fn run(home: &Home, search: &Search) -> Found {
-    search.of(&home.projects(), SystemTime::UNIX_EPOCH)
+fn run(home: &Home, search: &SessionSearch) -> SearchHits {
+    search.run(&home.projects(), SystemTime::UNIX_EPOCH)
 }
 
 fn three() -> Home {
@@ -90,30 +90,30 @@ fn titles_come_first_then_how_often_then_how_recently() {
 #[test]
 fn filters_leave_out_what_was_not_asked_for() {
     let home = three();
-    let is = |filters: Filters, expected: &[&str]| {
-        let search = Search {
+    let is = |filters: SearchFilters, expected: &[&str]| {
+        let search = SessionSearch {
             filters: filters.clone(),
             ..search("zebra")
         };
         assert_eq!(ids(&run(&home, &search)), expected, "{filters:?}");
     };
-    let none = Filters::default;
-    let role = |role| Filters {
+    let none = SearchFilters::default;
+    let role = |role| SearchFilters {
         role: Some(role),
         ..none()
     };
-    is(role(Role::User), &["three", "one"]);
-    is(role(Role::Assistant), &["three"]);
-    is(role(Role::Tool), &["two"]);
-    is(role(Role::Title), &["three", "one"]);
-    is(role(Role::Notice), &[]);
-    let tool = |name: &str| Filters {
+    is(role(EntryRole::User), &["three", "one"]);
+    is(role(EntryRole::Assistant), &["three"]);
+    is(role(EntryRole::Tool), &["two"]);
+    is(role(EntryRole::Title), &["three", "one"]);
+    is(role(EntryRole::Notice), &[]);
+    let tool = |name: &str| SearchFilters {
         tool: Some(name.to_owned()),
         ..none()
     };
     is(tool("READ_FILE"), &["two"]);
     is(tool("read"), &[]);
-    let model = |name: &str| Filters {
+    let model = |name: &str| SearchFilters {
         model: Some(name.to_owned()),
         ..none()
     };
@@ -121,7 +121,7 @@ fn filters_leave_out_what_was_not_asked_for() {
     is(model("pro"), &[]);
     let day = |day: i64| Some(1_767_225_600_000 + day * 86_400_000);
     is(
-        Filters {
+        SearchFilters {
             since_ms: day(1),
             until_ms: day(2),
             ..none()
@@ -151,7 +151,7 @@ fn only_the_best_are_shown_and_all_are_counted() {
     let home = three();
     let found = run(
         &home,
-        &Search {
+        &SessionSearch {
             limit: 1,
             ..search("zebra")
         },
@@ -164,8 +164,8 @@ fn only_the_best_are_shown_and_all_are_counted() {
 #[test]
 fn an_expression_is_looked_for_in_what_was_said_not_in_how_it_is_written() {
     let home = three();
-    let search = |pattern| Search {
-        query: Query::regex(pattern).unwrap(),
+    let search = |pattern| SessionSearch {
+        query: SearchQuery::regex(pattern).unwrap(),
         ..search("x")
     };
     assert_eq!(ids(&run(&home, &search(r"(?i)zebra\nand"))), ["two"]);

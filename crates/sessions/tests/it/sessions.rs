@@ -15,14 +15,14 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use lapidary_gemini::GeminiHome;
-use lapidary_sessions::{DeleteError, Inventory, SelectError, Store};
+use lapidary_sessions::{DeleteError, SelectError, SessionInventory, SessionStore};
 use lapidary_testkit::recorded::RecordedHome;
 
 /// What is in a home, for the project that it knows.
-pub(crate) fn inventory(home: &RecordedHome) -> Inventory {
-    let store = Store::new(GeminiHome::at(home.home()));
+pub(crate) fn inventory(home: &RecordedHome) -> SessionInventory {
+    let store = SessionStore::new(GeminiHome::at(home.home()));
     let project = store.project(&home.project());
-    Inventory::read(vec![project], SystemTime::now())
+    SessionInventory::read(vec![project], SystemTime::now())
 }
 
 /// Deletes a session as somebody would name it.

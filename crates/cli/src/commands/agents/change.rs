@@ -5,8 +5,8 @@ use std::path::Path;
 use lapidary::vocab::agents::{AgentAction, AgentChange, CHANGE_SCHEMA, ChangedAgent};
 use lapidary::vocab::line;
 
-use crate::commands::sessions::Format;
-use crate::exit::Exit;
+use crate::commands::sessions::SessionsFormat;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -14,8 +14,8 @@ use crate::printer::{Printer, complain};
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct AgentTelling {
     /// What to print: text goes to stderr, also when piped
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = SessionsFormat::Text)]
+    format: SessionsFormat,
 }
 
 /// What became of a change.
@@ -56,16 +56,20 @@ impl ChangeOutcome {
 }
 
 impl AgentTelling {
-    pub(super) fn tell(self, outcome: &ChangeOutcome, out: &mut Printer) -> Result<Exit, Failure> {
-        if self.format == Format::Text {
+    pub(super) fn tell(
+        self,
+        outcome: &ChangeOutcome,
+        out: &mut Printer,
+    ) -> Result<CommandExit, Failure> {
+        if self.format == SessionsFormat::Text {
             outcome.words.iter().for_each(|words| complain(words));
         }
         for remark in &outcome.change.remarks {
             complain(&format!("warning: {remark}"));
         }
-        if self.format == Format::Json {
+        if self.format == SessionsFormat::Json {
             line::write(out, &outcome.change)?;
         }
-        Ok(Exit::Success)
+        Ok(CommandExit::Success)
     }
 }

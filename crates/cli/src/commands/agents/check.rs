@@ -10,9 +10,9 @@ use lapidary::vocab::agents::{self, AgentCheckReport, AgentFindingSeverity, CHEC
 use lapidary::vocab::line;
 
 use super::common::{AgentsContext, Workspace};
-use crate::commands::sessions::Format;
+use crate::commands::sessions::SessionsFormat;
 use crate::commands::skills::row::on_a_line;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -41,10 +41,10 @@ pub(crate) struct Args {
     workspace: Workspace,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let check = match &args.path {
         Some(path) if !path.exists() => {
             let failure = anyhow!("there is no `{}`", path.display());
@@ -56,16 +56,16 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             check_agents(&here.setup, here.main_model())
         }
     };
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(out, &report(&check))?,
-        Format::Text => text(&check, out)?,
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => line::write(out, &report(&check))?,
+        SessionsFormat::Text => text(&check, out)?,
     }
     let is_wrong = check.count(AgentSeverity::Error) > 0
         || args.strict && check.count(AgentSeverity::Warning) > 0;
     Ok(if is_wrong {
-        Exit::Strict
+        CommandExit::Strict
     } else {
-        Exit::Success
+        CommandExit::Success
     })
 }
 

@@ -9,7 +9,7 @@ use lapidary::gemini::hooks::nearest;
 use lapidary::gemini::settings::{EditError, SettingsScope};
 use lapidary::gemini::setup::Setup;
 
-use crate::commands::sessions::Place;
+use crate::commands::sessions::SessionsContext;
 use crate::failure::Failure;
 
 /// Which workspace.
@@ -40,13 +40,13 @@ impl AgentScopeArg {
 
 /// A workspace, its home, and all that counts there.
 pub(super) struct AgentsContext {
-    pub(super) place: Place,
+    pub(super) place: SessionsContext,
     pub(super) setup: Setup,
 }
 
 impl AgentsContext {
     pub(super) fn read(workspace: &Workspace) -> Result<Self, Failure> {
-        let place = Place::open()?;
+        let place = SessionsContext::open()?;
         let root = place.root(workspace.project.as_deref())?;
         if !root.is_dir() {
             let failure = anyhow!("`{}` is not a directory", root.display());

@@ -6,7 +6,7 @@ use lapidary::vocab::agents::AgentAction;
 
 use super::change::{AgentTelling, ChangeOutcome};
 use super::common::{AgentScopeArg, AgentsContext, Workspace, distrust, meant, toggle_failure};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     telling: AgentTelling,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = AgentsContext::read(&args.workspace)?;
     let registry = here.registry();
     let name = canonical_name(&args.name);

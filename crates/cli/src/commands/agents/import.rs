@@ -12,7 +12,7 @@ use lapidary::vocab::agents::{AgentAction, ChangedAgent};
 
 use super::change::{AgentTelling, ChangeOutcome};
 use super::common::{AgentScopeArg, AgentsContext, Workspace, distrust};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -55,7 +55,7 @@ struct Conversion<'a> {
     agent: ImportedAgent,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = AgentsContext::read(&args.workspace)?;
     let mut conversions = Vec::new();
     for path in &args.from_claude {

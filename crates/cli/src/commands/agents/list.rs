@@ -10,9 +10,9 @@ use lapidary::vocab::line;
 
 use super::common::{AgentsContext, Workspace};
 use super::info::info;
-use crate::commands::sessions::Format;
+use crate::commands::sessions::SessionsFormat;
 use crate::commands::skills::row::{on_a_line, row};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -33,10 +33,10 @@ pub(crate) struct Args {
     all: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = AgentsContext::read(&args.workspace)?;
     let registry = here.registry();
     let shown = registry.discovered().iter();
@@ -49,11 +49,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         warnings: warnings(&registry),
         notes: notes(args, &here, &registry),
     };
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(out, &list)?,
-        Format::Text => text(&list, out)?,
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => line::write(out, &list)?,
+        SessionsFormat::Text => text(&list, out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 fn is_disabled(state: &AgentState) -> bool {

@@ -11,9 +11,9 @@ use lapidary::vocab::line;
 use super::common::{AgentsContext, Workspace, found};
 use super::info::info;
 use super::list::limits;
-use crate::commands::sessions::Format;
+use crate::commands::sessions::SessionsFormat;
 use crate::commands::skills::row::row;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -33,19 +33,19 @@ pub(crate) struct Args {
     workspace: Workspace,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = AgentsContext::read(&args.workspace)?;
     let registry = here.registry();
     let found = found(&registry, &args.name)?;
     let shown = shown(&registry.with_override(found), info(&registry, found));
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(out, &shown)?,
-        Format::Text => text(&shown, out)?,
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => line::write(out, &shown)?,
+        SessionsFormat::Text => text(&shown, out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 fn shown(definition: &AgentDefinition, agent: AgentInfo) -> AgentShown {

@@ -4,16 +4,18 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::engine::config::{ConfigError, ConfigLayers, EffectiveConfig, Place, Warning};
+use lapidary::engine::config::{
+    ConfigError, ConfigLayers, ConfigWarning, EffectiveConfig, FilePosition,
+};
 use lapidary::engine::policy::RuleRemark;
 use lapidary::prepare::agent_names;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::config_report::{CHECK_SCHEMA, ConfigCheck, ConfigFinding, ConfigSeverity};
 use lapidary::vocab::line;
 
-use super::Format;
+use super::ConfigFormat;
 use super::files::{ConfigPaths, FileArgs};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -39,11 +41,11 @@ pub(crate) struct Args {
     strict: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<ConfigFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let paths = ConfigPaths::of(&args.files)?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let paths = ConfigPaths::find(&args.files)?;
     let findings = findings(&paths);
     let count = |severity: ConfigSeverity| {
         let found = findings.iter().filter(|it| it.severity == severity);
@@ -57,15 +59,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         warnings,
         findings,
     };
-    match Format::or_usual(args.format, out) {
-        Format::Json => line::write(out, &report)?,
-        Format::Text => text(&report, out)?,
+    match ConfigFormat::or_usual(args.format, out) {
+        ConfigFormat::Json => line::write(out, &report)?,
+        ConfigFormat::Text => text(&report, out)?,
     }
     let is_wrong = errors > 0 || args.strict && warnings > 0;
     Ok(if is_wrong {
-        Exit::Strict
+        CommandExit::Strict
     } else {
-        Exit::Success
+        CommandExit::Success
     })
 }
 
@@ -130,10 +132,10 @@ fn failed(error: &ConfigError) -> ConfigFinding {
 }
 
 /// A warning. Several unknown keys are several findings.
-fn warned(warning: &Warning) -> Vec<ConfigFinding> {
+fn warned(warning: &ConfigWarning) -> Vec<ConfigFinding> {
     let warn = |path: &Path, place, message| found(ConfigSeverity::Warning, path, place, message);
     match warning {
-        Warning::UnknownKeys {
+        ConfigWarning::UnknownKeys {
             origin,
             keys,
             places,
@@ -143,12 +145,12 @@ fn warned(warning: &Warning) -> Vec<ConfigFinding> {
             keys.map(|(at, key)| warn(origin, places.get(at), format!("unknown key {key}")))
                 .collect()
         }
-        Warning::NotForProjects { place, key, asked } => {
+        ConfigWarning::NotForProjects { place, key, asked } => {
             let message =
                 format!("`{key} = {asked}` is ignored: a project's file cannot grant this");
             vec![with_remedy(warn(&place.path, Some(place), message))]
         }
-        Warning::RuleNotForProjects { rule } => {
+        ConfigWarning::RuleNotForProjects { rule } => {
             let (path, line) = rule.rsplit_once(':').unwrap_or((rule, ""));
             let message = "the rule is ignored: a project's file cannot allow anything";
             let finding = warn(Path::new(path), None, message.to_owned());
@@ -157,7 +159,7 @@ fn warned(warning: &Warning) -> Vec<ConfigFinding> {
                 ..finding
             })]
         }
-        Warning::WiderThanUser { origin, .. } | Warning::NotOurs { origin } => {
+        ConfigWarning::WiderThanUser { origin, .. } | ConfigWarning::NotOurs { origin } => {
             let message = warning.to_string();
             let start = format!("{}: ", origin.display());
             let message = message.strip_prefix(&start).unwrap_or(&message);
@@ -179,7 +181,7 @@ fn with_remedy(finding: ConfigFinding) -> ConfigFinding {
 fn found(
     severity: ConfigSeverity,
     path: &Path,
-    place: Option<&Place>,
+    place: Option<&FilePosition>,
     message: String,
 ) -> ConfigFinding {
     ConfigFinding {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::config::{self, ConfigLayers};
-use lapidary::engine::detect::Environment;
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::vocab::config_report::{ConfigFile, ConfigOwner};
 
 use crate::failure::Failure;
@@ -29,7 +29,7 @@ pub(super) struct ConfigPaths {
 }
 
 impl ConfigPaths {
-    pub(super) fn of(args: &FileArgs) -> Result<Self, Failure> {
+    pub(super) fn find(args: &FileArgs) -> Result<Self, Failure> {
         let (directory, environment) = place(args.working_dir.as_deref())?;
         let named = args.config.as_ref().map(|file| environment.dir.join(file));
         if let Some(named) = named.as_ref().filter(|named| !named.exists()) {
@@ -72,16 +72,16 @@ impl ConfigPaths {
 }
 
 /// The user's own file, which need not be there.
-pub(super) fn user_file(environment: &Environment) -> Option<PathBuf> {
+pub(super) fn user_file(environment: &SearchEnvironment) -> Option<PathBuf> {
     let directory = directories::config(environment)?;
     Some(directory.join(config::FILE_NAME))
 }
 
 /// A directory, and what surrounds us.
-pub(super) fn place(working_dir: Option<&Path>) -> Result<(PathBuf, Environment), Failure> {
+pub(super) fn place(working_dir: Option<&Path>) -> Result<(PathBuf, SearchEnvironment), Failure> {
     let here = std::env::current_dir().context("cannot find the current directory");
     let here = here.map_err(Failure::bad_input)?;
-    let environment = Environment::from_vars(std::env::vars_os(), &here);
+    let environment = SearchEnvironment::from_vars(std::env::vars_os(), &here);
     let directory = working_dir.map_or_else(|| here.clone(), |dir| here.join(dir));
     if !directory.is_dir() {
         let error = anyhow!("`{}` is not a directory", directory.display());

@@ -8,8 +8,8 @@ use lapidary::engine::config::FILE_NAME;
 
 use super::files;
 use super::template::{ConfigOwner, template};
-use crate::commands::sessions::export::file::{self as whole_file, Manner};
-use crate::exit::Exit;
+use crate::commands::sessions::export::file::{self as whole_file, ExportManner};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use lapidary::engine::recording::private_directories;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     working_dir: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let (directory, environment) = files::place(args.working_dir.as_deref())?;
     let (path, owner) = if args.user {
         let path = files::user_file(&environment);
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             .with_context(|| format!("cannot make `{}`", folder.display()))
             .map_err(Failure::bad_input)?;
     }
-    let manner = Manner {
+    let manner = ExportManner {
         is_private: false,
         replaces: false,
     };
@@ -70,5 +70,5 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         lapidary::render::plain::sanitize(&path.display().to_string())
     )?;
     out.note("every line is a comment: remove the `#` of what you want to set")?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

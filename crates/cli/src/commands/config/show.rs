@@ -3,16 +3,16 @@
 use std::io::{self, Write as _};
 
 use anyhow::anyhow;
-use lapidary::engine::config::{ConfigError, EffectiveConfig, EffectiveSetting, Source};
+use lapidary::engine::config::{ConfigError, EffectiveConfig, EffectiveSetting, ValueSource};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::config_report::{
     ConfigFile, ConfigRule, ConfigSetting, ConfigShown, SHOW_SCHEMA,
 };
 use lapidary::vocab::{Json, line};
 
-use super::Format;
+use super::ConfigFormat;
 use super::files::{ConfigPaths, FileArgs};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -34,18 +34,18 @@ pub(crate) struct Args {
     files: FileArgs,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<ConfigFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let paths = ConfigPaths::of(&args.files)?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let paths = ConfigPaths::find(&args.files)?;
     let effective = EffectiveConfig::read(paths.layers()).map_err(refused)?;
     let report = report(&paths, effective);
-    match Format::or_usual(args.format, out) {
-        Format::Json => line::write(out, &report)?,
-        Format::Text => text(&report, out)?,
+    match ConfigFormat::or_usual(args.format, out) {
+        ConfigFormat::Json => line::write(out, &report)?,
+        ConfigFormat::Text => text(&report, out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 fn refused(error: ConfigError) -> Failure {
@@ -71,7 +71,7 @@ fn report(paths: &ConfigPaths, effective: EffectiveConfig) -> ConfigShown {
 
 fn setting(setting: EffectiveSetting) -> ConfigSetting {
     let place = match setting.source {
-        Source::File(place) => Some(place),
+        ValueSource::File(place) => Some(place),
         _ => None,
     };
     ConfigSetting {

@@ -3,11 +3,11 @@
 //! Every step has a deadline, and all of them together have one. The agent lives in a throw-away home; what it is allowed to do is the one
 //! command that our own model asked for.
 
+mod acp_probe;
 mod model;
 mod offer;
 mod outcome;
 mod rules;
-mod spoken;
 mod turn;
 
 use std::ffi::{OsStr, OsString};
@@ -15,21 +15,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use lapidary::engine::acp::{Initialized, OpenedSession};
+use lapidary::engine::acp::{InitializeAnswer, OpenedSession};
 use lapidary::engine::agents::{AcpAgent, model_variables};
-use lapidary::engine::detect::Environment;
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::process::{Command, Supervisor};
 use lapidary::vocab::Json;
 use lapidary::vocab::doctor::{Card, Check, CheckName, CheckState};
 use lapidary_standin::api::FakeApi;
 use tokio::time::Instant;
 
-use super::report::Report;
-use super::world::World;
+use super::proof_sandbox::ProofSandbox;
+use super::report::DoctorReport;
 use crate::failure::Failure;
+use acp_probe::AcpProbe;
 use rules::ToldRules;
-use spoken::Spoken;
-use turn::Cancel;
+use turn::TurnCancel;
 
 /// How long an agent may take over a method that nobody knows.
 const UNKNOWN: Duration = Duration::from_secs(2);
@@ -38,8 +38,8 @@ const UNKNOWN: Duration = Duration::from_secs(2);
 const STEPS: u32 = 3;
 
 /// Where and with what the agent is started.
-pub(super) struct Surroundings<'a> {
-    pub(super) environment: &'a Environment,
+pub(super) struct ProofSurroundings<'a> {
+    pub(super) environment: &'a SearchEnvironment,
     pub(super) supervisor: &'a Supervisor,
     pub(super) scratch: &'a Path,
     /// How long it may take over each step.
@@ -49,8 +49,8 @@ pub(super) struct Surroundings<'a> {
 /// Makes an agent's card. Returns the agent's program if the agent called the mock model.
 pub(super) async fn prove(
     agent: &AcpAgent,
-    around: &Surroundings<'_>,
-    report: &mut Report<'_>,
+    around: &ProofSurroundings<'_>,
+    report: &mut DoctorReport<'_>,
 ) -> Result<Option<PathBuf>, Failure> {
     let Some(program) = agent.locate(around.environment) else {
         let message = "no agent is installed to test";
@@ -66,7 +66,7 @@ pub(super) async fn prove(
         .context("cannot play a model")
         .map_err(Failure::internal)?;
     let root = around.scratch.join("acp");
-    let world = World::make(&root, &program, around.supervisor, around.environment);
+    let world = ProofSandbox::make(&root, &program, around.supervisor, around.environment);
     let world = world
         .context("cannot make a throw-away home")
         .map_err(Failure::internal)?;
@@ -86,10 +86,10 @@ pub(super) async fn prove(
 
 async fn speak(
     command: Command,
-    around: &Surroundings<'_>,
-    (api, world): (&FakeApi, &World<'_>),
+    around: &ProofSurroundings<'_>,
+    (api, world): (&FakeApi, &ProofSandbox<'_>),
     told: ToldRules,
-    report: &mut Report<'_>,
+    report: &mut DoctorReport<'_>,
 ) -> Card {
     let mut card = Card {
         command: command.argv(),
@@ -97,10 +97,10 @@ async fn speak(
         ..Card::default()
     };
     let started = Instant::now();
-    match Spoken::start(command, around.supervisor, world.root()).await {
+    match AcpProbe::start(command, around.supervisor, world.root()).await {
         Err(error) => report.tell(outcome::not_started(&error)),
         Ok(spoken) => {
-            let proof = Proof {
+            let proof = CardProof {
                 spoken,
                 api,
                 project: world.project(),
@@ -118,7 +118,7 @@ async fn speak(
 
 /// The whole environment: what leads to the played model and nowhere else.
 pub(super) fn variables(
-    world: &World<'_>,
+    world: &ProofSandbox<'_>,
     agent: &AcpAgent,
     url: &str,
 ) -> Vec<(OsString, OsString)> {
@@ -148,8 +148,8 @@ fn is_secret(name: &OsStr) -> bool {
     WORDS.iter().any(|word| name.contains(word))
 }
 
-struct Proof<'a, 'r> {
-    spoken: Spoken,
+struct CardProof<'a, 'r> {
+    spoken: AcpProbe,
     api: &'a FakeApi,
     project: PathBuf,
     session_meta: Option<Json>,
@@ -157,10 +157,10 @@ struct Proof<'a, 'r> {
     /// When all steps have to be over.
     last: Instant,
     card: &'a mut Card,
-    report: &'a mut Report<'r>,
+    report: &'a mut DoctorReport<'r>,
 }
 
-impl Proof<'_, '_> {
+impl CardProof<'_, '_> {
     async fn make(mut self, started: Instant) {
         if let Some(theirs) = self.start(started).await {
             if let Some(session) = self.session(&theirs).await {
@@ -177,7 +177,7 @@ impl Proof<'_, '_> {
         most.min(self.last.saturating_duration_since(Instant::now()))
     }
 
-    async fn start(&mut self, started: Instant) -> Option<Initialized> {
+    async fn start(&mut self, started: Instant) -> Option<InitializeAnswer> {
         let answer = self.spoken.initialize(self.within(self.patience)).await;
         let took = started.elapsed();
         match answer {
@@ -196,7 +196,7 @@ impl Proof<'_, '_> {
         }
     }
 
-    async fn session(&mut self, theirs: &Initialized) -> Option<OpenedSession> {
+    async fn session(&mut self, theirs: &InitializeAnswer) -> Option<OpenedSession> {
         let began = Instant::now();
         let time = self.within(self.patience);
         let meta = self.session_meta.as_ref();
@@ -213,10 +213,10 @@ impl Proof<'_, '_> {
     async fn turn(&mut self, session: &str) {
         let time = self.within(self.patience);
         let prompt = model::CALL_PROMPT;
-        let turn = self.spoken.prompt(session, prompt, Cancel::Never, time);
+        let turn = self.spoken.prompt(session, prompt, TurnCancel::Never, time);
         let turn = turn.await;
         let was_run = self.project.join(model::MADE).exists();
-        let seen = outcome::Seen {
+        let seen = outcome::SeenConversation {
             is_model_asked: model::was_asked(self.api),
             has_shell: model::has_shell(self.api),
             was_run,
@@ -231,7 +231,7 @@ impl Proof<'_, '_> {
         let prompt = model::WAIT_PROMPT;
         let turn = self
             .spoken
-            .prompt(session, prompt, Cancel::AtFirstSign, time);
+            .prompt(session, prompt, TurnCancel::AtFirstSign, time);
         let turn = turn.await;
         self.report.tell(outcome::cancel(self.card, &turn));
     }

@@ -8,9 +8,9 @@ use lapidary::engine::OnViolation;
 use lapidary::engine::agents::AcpAgent;
 use lapidary::engine::agents::own_policy::rule_keeping;
 use lapidary::engine::config::{PermissionMode, TransportChoice};
-use lapidary::engine::detect::Environment;
-use lapidary::engine::headless::{Agent, Job};
-use lapidary::engine::policy::{Effect, Rule, Rules};
+use lapidary::engine::detect::SearchEnvironment;
+use lapidary::engine::headless::{Job, JobAgent};
+use lapidary::engine::policy::{PermissionEffect, Rule, Rules};
 use lapidary::vocab::Cause;
 use lapidary::vocab::capabilities::RuleKeeping;
 use lapidary::vocab::doctor::{Check, CheckName, CheckState, DenialHolder, ProvenDenial};
@@ -21,9 +21,9 @@ use lapidary_standin::attempt::{
 };
 use serde_json::Value;
 
-use super::card::{Surroundings, variables};
-use super::seen::{Cancel, Seen};
-use super::world::World;
+use super::card::{ProofSurroundings, variables};
+use super::observed_run::{ObservedRun, RunCancel};
+use super::proof_sandbox::ProofSandbox;
 use crate::failure::Failure;
 
 /// The attempts, each with the kind of action that it proves and the rule that denies it. The rule about commands leaves deletions and
@@ -69,14 +69,14 @@ struct Found {
     runs: usize,
     took: Duration,
     /// A run that did not start, because the agent cannot be told of its rules.
-    refusal: Option<Seen>,
+    refusal: Option<ObservedRun>,
     /// A run in which the model was not asked for an attempt.
-    silence: Option<Seen>,
+    silence: Option<ObservedRun>,
 }
 
 /// Denials with one agent over one transport.
 pub(super) struct DenialProof<'a> {
-    pub(super) world: &'a World<'a>,
+    pub(super) world: &'a ProofSandbox<'a>,
     /// An agent over ACP that is not Gemini CLI.
     pub(super) acp: Option<AcpAgent>,
     pub(super) transport: TransportChoice,
@@ -90,7 +90,7 @@ pub(super) struct DenialProof<'a> {
 pub(super) async fn prove_over_acp(
     agent: &AcpAgent,
     program: Option<PathBuf>,
-    around: &Surroundings<'_>,
+    around: &ProofSurroundings<'_>,
 ) -> Result<Check, Failure> {
     let Some(program) = program else {
         return Ok(unproven("the mock model was not called"));
@@ -99,7 +99,7 @@ pub(super) async fn prove_over_acp(
         return Ok(unproven("the names of this agent's tools are not known"));
     };
     let root = around.scratch.join("rules");
-    let world = World::make(&root, &program, around.supervisor, around.environment);
+    let world = ProofSandbox::make(&root, &program, around.supervisor, around.environment);
     let world = world
         .context("cannot make a throw-away home")
         .map_err(Failure::internal)?;
@@ -185,7 +185,7 @@ impl DenialProof<'_> {
         run: String,
         tools: &AgentTools,
         (attempts, rules): (&[AttemptedAction], &[String]),
-    ) -> Result<(Seen, Vec<(AttemptedAction, DenialHolder)>), Failure> {
+    ) -> Result<(ObservedRun, Vec<(AttemptedAction, DenialHolder)>), Failure> {
         let project = self.world.project();
         lay_out(&project)
             .context("cannot write to the throw-away project")
@@ -193,7 +193,7 @@ impl DenialProof<'_> {
         let site = start(Script::new()).await?;
         let model = start(tools.script(attempts, &project, &site.base_url())).await?;
         let job = self.job(&run, &model.base_url(), rules)?;
-        let seen = Seen::follow(job.start(), run, &model, Cancel::Never).await;
+        let seen = ObservedRun::follow(job.start(), run, &model, RunCancel::Never).await;
         let scene = AttemptScene {
             project: &project,
             model: &model,
@@ -218,7 +218,7 @@ impl DenialProof<'_> {
             .map_err(Failure::internal)?;
         let rules = rules
             .iter()
-            .map(|rule| Rule::parse_flag(Effect::Deny, rule, &self.world.project()));
+            .map(|rule| Rule::parse_flag(PermissionEffect::Deny, rule, &self.world.project()));
         let rules: Vec<_> = rules
             .collect::<Result<_, _>>()
             .context("cannot write a rule")
@@ -233,10 +233,10 @@ impl DenialProof<'_> {
         job.config.on_violation = Some(OnViolation::Stop);
         if let Some(agent) = &self.acp {
             let vars = variables(self.world, agent, url);
-            job.environment = Environment::from_vars(vars, self.world.project());
+            job.environment = SearchEnvironment::from_vars(vars, self.world.project());
             job.config.model = None;
             job.speaking.mcp_servers = vec![self.world.acp_server()];
-            job.agent = Agent::Acp(AcpAgent {
+            job.agent = JobAgent::Acp(AcpAgent {
                 environment: Vec::new(), // they are among the variables, but for secrets
                 ..agent.clone()
             });
@@ -322,7 +322,7 @@ fn kinds(denials: &[ProvenDenial], by: &DenialHolder) -> String {
 /// The effect counts first, then what the events say.
 fn held_by(
     attempt: AttemptedAction,
-    seen: &Seen,
+    seen: &ObservedRun,
     tools: &AgentTools,
     scene: &AttemptScene<'_>,
 ) -> DenialHolder {

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::engine::agents::{AcpAdapter, KNOWN, Known};
-use lapidary::engine::detect::Environment;
+use lapidary::engine::agents::{AcpAdapter, AgentSpec, KNOWN};
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::npm::{AdapterInstallError, InstallRequest, install_adapter};
 use lapidary::engine::process::Supervisor;
 use tokio_util::sync::CancellationToken;
 
 use super::{Args, interrupted};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use lapidary::directories;
@@ -24,7 +24,7 @@ const DEADLINE: Duration = Duration::from_mins(10);
 pub(super) fn run(
     args: &Args,
     program: &Path,
-    environment: &Environment,
+    environment: &SearchEnvironment,
     out: &mut Printer,
 ) -> Result<(), Failure> {
     let name = args.agent.as_deref().unwrap_or_default();
@@ -34,10 +34,10 @@ pub(super) fn run(
     if place.exists() {
         return Ok(out.note(&format!("`{}` is there already", place.display()))?);
     }
-    if !is_wanted(adapter, &place, args.yes)? {
+    if !confirm_install(adapter, &place, args.yes)? {
         let failure = Failure::bad_input(anyhow!("nothing was installed"));
         return Err(Failure {
-            exit: Exit::Cancelled,
+            exit: CommandExit::Cancelled,
             ..failure
         });
     }
@@ -71,7 +71,7 @@ pub(super) fn run(
 }
 
 fn adapter_of(name: &str) -> Result<&'static AcpAdapter, Failure> {
-    let known = Known::named(name);
+    let known = AgentSpec::named(name);
     if let Some(adapter) = known.and_then(|known| known.adapter) {
         return Ok(adapter);
     }
@@ -92,7 +92,7 @@ fn named(adapter: &AcpAdapter) -> String {
 }
 
 /// Asks, unless the user has said yes already. Without a terminal there is no answer.
-fn is_wanted(adapter: &AcpAdapter, place: &Path, is_sure: bool) -> Result<bool, Failure> {
+fn confirm_install(adapter: &AcpAdapter, place: &Path, is_sure: bool) -> Result<bool, Failure> {
     if is_sure {
         return Ok(true);
     }
@@ -117,10 +117,10 @@ fn is_wanted(adapter: &AcpAdapter, place: &Path, is_sure: bool) -> Result<bool, 
 
 fn refused(error: AdapterInstallError) -> Failure {
     let exit = match &error {
-        AdapterInstallError::Cancelled => Exit::Cancelled,
-        AdapterInstallError::TimedOut { .. } => Exit::Timeout,
-        AdapterInstallError::Io { .. } => Exit::Internal,
-        _ => Exit::AgentMissing,
+        AdapterInstallError::Cancelled => CommandExit::Cancelled,
+        AdapterInstallError::TimedOut { .. } => CommandExit::Timeout,
+        AdapterInstallError::Io { .. } => CommandExit::Internal,
+        _ => CommandExit::AgentMissing,
     };
     let hint = error.hint();
     let failure = Failure {

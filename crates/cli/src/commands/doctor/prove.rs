@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use lapidary::engine::config::TransportChoice;
-use lapidary::engine::detect::{self, Environment};
+use lapidary::engine::detect::{self, SearchEnvironment};
 use lapidary::engine::gemini_cli;
 use lapidary::engine::process::{self, Supervisor};
 use lapidary::vocab::doctor::{Check, CheckName, CheckState};
@@ -16,9 +16,9 @@ use lapidary_standin::attempt::AgentTools;
 use serde_json::json;
 
 use super::denials::DenialProof;
-use super::report::Report;
-use super::seen::{Cancel, Seen};
-use super::world::World;
+use super::observed_run::{ObservedRun, RunCancel};
+use super::proof_sandbox::ProofSandbox;
+use super::report::DoctorReport;
 use crate::failure::Failure;
 
 /// How long the model pauses between the pieces of its answer.
@@ -29,10 +29,10 @@ const GONE_BY: Duration = Duration::from_secs(8);
 
 /// Makes every proof, one after the other.
 pub(super) async fn prove(
-    environment: &Environment,
+    environment: &SearchEnvironment,
     supervisor: &Supervisor,
     scratch: &Path,
-    report: &mut Report<'_>,
+    report: &mut DoctorReport<'_>,
 ) -> Result<(), Failure> {
     let Ok(found) = detect::gemini(environment) else {
         let message = "no agent is installed to test";
@@ -44,13 +44,13 @@ pub(super) async fn prove(
         return Ok(());
     };
     let root = scratch.join("world");
-    let world = World::make(&root, &found.path, supervisor, environment);
+    let world = ProofSandbox::make(&root, &found.path, supervisor, environment);
     let world = world
         .context("cannot make a throw-away home")
         .map_err(Failure::internal)?;
     // The mark of these runs must be nobody else's, and nobody else has this directory.
     let name = scratch.file_name().unwrap_or_default();
-    let proofs = Proofs {
+    let proofs = ProofList {
         world,
         id: name.to_string_lossy().into_owned(),
         speaks_acp: gemini_cli::speaks_acp(found.version.as_ref()),
@@ -64,22 +64,22 @@ pub(super) async fn prove(
     proofs.denials(report).await
 }
 
-struct Proofs<'a> {
-    world: World<'a>,
+struct ProofList<'a> {
+    world: ProofSandbox<'a>,
     id: String,
     speaks_acp: bool,
 }
 
-impl Proofs<'_> {
+impl ProofList<'_> {
     /// Whether a run begins at all: if not, there is nothing more to see.
-    async fn streaming(&self, report: &mut Report<'_>) -> Result<bool, Failure> {
+    async fn streaming(&self, report: &mut DoctorReport<'_>) -> Result<bool, Failure> {
         let turn = Turn::chunks([
             Chunk::text("One"),
             Chunk::text(", two").delay(PAUSE),
             Chunk::text(", three.").delay(PAUSE),
         ]);
         let seen = self
-            .play("streaming", Script::new().stream(turn), Cancel::Never)
+            .play("streaming", Script::new().stream(turn), RunCancel::Never)
             .await?;
         let began = seen.first(|body| matches!(body, Body::SessionInit(_)));
         let Some(began) = began else {
@@ -92,7 +92,7 @@ impl Proofs<'_> {
     }
 
     /// Over each transport that a run may take.
-    async fn tool(&self, report: &mut Report<'_>) -> Result<(), Failure> {
+    async fn tool(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let name = CheckName::ProveTool;
         let mut took = Duration::ZERO;
         for (transport, over) in self.transports() {
@@ -101,7 +101,7 @@ impl Proofs<'_> {
                 .stream(Turn::call("run_shell_command", command))
                 .stream("Done.");
             let run = format!("tool-{over}");
-            let seen = self.play_over(transport, &run, script, Cancel::Never);
+            let seen = self.play_over(transport, &run, script, RunCancel::Never);
             let seen = seen.await?;
             let answered = seen.first(|body| match body {
                 Body::ToolCompletion(done) => {
@@ -134,9 +134,9 @@ impl Proofs<'_> {
             .chain(acp)
     }
 
-    async fn cancel(&self, report: &mut Report<'_>) -> Result<(), Failure> {
+    async fn cancel(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let script = Script::new().stream(Turn::text("Wait").hang());
-        let seen = self.play("cancel", script, Cancel::OnceAsked).await?;
+        let seen = self.play("cancel", script, RunCancel::OnceAsked).await?;
         let name = CheckName::ProveCancel;
         let took = seen.cancelled.map(|at| seen.took.saturating_sub(at));
         report.tell(match (took, seen.cause()) {
@@ -155,12 +155,12 @@ impl Proofs<'_> {
         Ok(())
     }
 
-    async fn leftovers(&self, report: &mut Report<'_>) -> Result<(), Failure> {
+    async fn leftovers(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let command = json!({ "command": "sleep 600 >/dev/null 2>&1 & echo $! > pid" });
         let script = Script::new()
             .stream(Turn::call("run_shell_command", command))
             .stream("Done.");
-        let seen = self.play("leftovers", script, Cancel::Never).await?;
+        let seen = self.play("leftovers", script, RunCancel::Never).await?;
         let pid = fs::read_to_string(self.world.project().join("pid")).unwrap_or_default();
         let name = CheckName::ProveLeftovers;
         let Ok(pid) = pid.trim().parse() else {
@@ -196,7 +196,7 @@ impl Proofs<'_> {
     }
 
     /// What rules deny, over each transport.
-    async fn denials(&self, report: &mut Report<'_>) -> Result<(), Failure> {
+    async fn denials(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let Some(tools) = AgentTools::for_family(gemini_cli::NAME) else {
             return Ok(());
         };
@@ -221,7 +221,12 @@ impl Proofs<'_> {
         format!("{}-{name}", self.id)
     }
 
-    async fn play(&self, name: &str, script: Script, cancel: Cancel) -> Result<Seen, Failure> {
+    async fn play(
+        &self,
+        name: &str,
+        script: Script,
+        cancel: RunCancel,
+    ) -> Result<ObservedRun, Failure> {
         let play = self.play_over(TransportChoice::Auto, name, script, cancel);
         play.await
     }
@@ -231,8 +236,8 @@ impl Proofs<'_> {
         transport: TransportChoice,
         name: &str,
         script: Script,
-        cancel: Cancel,
-    ) -> Result<Seen, Failure> {
+        cancel: RunCancel,
+    ) -> Result<ObservedRun, Failure> {
         let api = FakeApi::start(script).await;
         let api = api
             .context("cannot play a model")
@@ -242,14 +247,14 @@ impl Proofs<'_> {
         let job = job
             .context("cannot prepare a run")
             .map_err(Failure::internal)?;
-        let seen = Seen::follow(job.start(), run, &api, cancel).await;
+        let seen = ObservedRun::follow(job.start(), run, &api, cancel).await;
         api.stop().await;
         Ok(seen)
     }
 }
 
 /// Text that came in pieces while the model still spoke.
-fn streamed(seen: &Seen) -> Check {
+fn streamed(seen: &ObservedRun) -> Check {
     let deltas: Vec<_> = seen
         .events
         .iter()

@@ -10,7 +10,7 @@ use lapidary::vocab::line;
 use crate::printer::{Printer, complain};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(super) enum DoctorFormat {
     /// For reading on a terminal
     Text,
     /// One object, as `lapidary schema doctor` describes it
@@ -20,8 +20,8 @@ pub(super) enum Format {
 /// Where the second column begins, and the third.
 const COLUMNS: (usize, usize) = (9, 17);
 
-pub(super) struct Report<'a> {
-    format: Format,
+pub(super) struct DoctorReport<'a> {
+    format: DoctorFormat,
     /// Whether somebody is there to be told how it goes.
     is_watched: bool,
     out: &'a mut Printer,
@@ -31,8 +31,8 @@ pub(super) struct Report<'a> {
     failed: io::Result<()>,
 }
 
-impl<'a> Report<'a> {
-    pub(super) fn new(format: Format, is_watched: bool, out: &'a mut Printer) -> Self {
+impl<'a> DoctorReport<'a> {
+    pub(super) fn new(format: DoctorFormat, is_watched: bool, out: &'a mut Printer) -> Self {
         Self {
             format,
             is_watched,
@@ -46,9 +46,9 @@ impl<'a> Report<'a> {
     /// Takes a check. People see it at once.
     pub(super) fn tell(&mut self, check: Check) {
         match self.format {
-            Format::Text if self.failed.is_ok() => self.failed = self.show(&check),
-            Format::Json if self.is_watched => complain(text(&check, false).trim_end()),
-            Format::Text | Format::Json => {}
+            DoctorFormat::Text if self.failed.is_ok() => self.failed = self.show(&check),
+            DoctorFormat::Json if self.is_watched => complain(text(&check, false).trim_end()),
+            DoctorFormat::Text | DoctorFormat::Json => {}
         }
         self.checks.push(check);
     }
@@ -66,7 +66,7 @@ impl<'a> Report<'a> {
 
     /// Says what comes next, to whoever may be waiting.
     pub(super) fn announce(&mut self, text: &str) {
-        if self.format == Format::Text || self.is_watched {
+        if self.format == DoctorFormat::Text || self.is_watched {
             complain(text);
         }
     }
@@ -76,8 +76,8 @@ impl<'a> Report<'a> {
         self.failed?;
         let checkup = Checkup::new(agent, self.checks).with_card(self.card);
         match self.format {
-            Format::Json => line::write(self.out, &checkup)?,
-            Format::Text => writeln!(self.out, "{}", verdict(&checkup))?,
+            DoctorFormat::Json => line::write(self.out, &checkup)?,
+            DoctorFormat::Text => writeln!(self.out, "{}", verdict(&checkup))?,
         }
         Ok(checkup.healthy)
     }

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use lapidary::engine::agents::{AcpAgent, Known};
-use lapidary::engine::config::{self, ConfigError, Loaded};
-use lapidary::engine::detect::{self, Environment};
+use lapidary::engine::agents::{AcpAgent, AgentSpec};
+use lapidary::engine::config::{self, ConfigError, LoadedConfig};
+use lapidary::engine::detect::{self, SearchEnvironment};
 use lapidary::engine::gemini_cli;
-use lapidary::engine::headless::{Agent, InProcessAgent};
+use lapidary::engine::headless::{InProcessAgent, JobAgent};
 
 use super::Args;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use lapidary::directories;
 use lapidary::prepare::{PrepareError, choose_agent};
 
 /// Who is looked at.
-pub(super) enum Subject {
+pub(super) enum DoctorSubject {
     Gemini,
     Acp {
         /// What it was called by: a name or a whole command line.
@@ -24,24 +24,24 @@ pub(super) enum Subject {
     },
 }
 
-impl Subject {
-    pub(super) fn of(
+impl DoctorSubject {
+    pub(super) fn parse(
         args: &Args,
-        config: &Result<Loaded, ConfigError>,
+        config: &Result<LoadedConfig, ConfigError>,
         program: &Path,
-        environment: &Environment,
+        environment: &SearchEnvironment,
     ) -> Result<Self, Failure> {
         // One that cannot be read is a check of its own.
         let config = config.as_ref().map(|loaded| loaded.config.clone());
         let mut config = config.unwrap_or_default();
         config.agent.clone_from(&args.agent);
         match choose_agent(&config, program, environment).map_err(PrepareError::from)? {
-            Agent::Gemini => Ok(Self::Gemini),
-            Agent::Acp(agent) => Ok(Self::Acp {
+            JobAgent::Gemini => Ok(Self::Gemini),
+            JobAgent::Acp(agent) => Ok(Self::Acp {
                 name: config.agent.unwrap_or_else(|| agent.name.clone()),
                 agent: Box::new(agent),
             }),
-            Agent::Standin { name, .. } | Agent::InProcess(InProcessAgent { name, .. }) => {
+            JobAgent::Standin { name, .. } | JobAgent::InProcess(InProcessAgent { name, .. }) => {
                 let error = anyhow!("`{name}` is built in: there is nothing to check");
                 Err(Failure::bad_input(error))
             }
@@ -57,14 +57,14 @@ impl Subject {
 }
 
 /// Our own configuration.
-pub(super) struct Files {
-    pub(super) config: Result<Loaded, ConfigError>,
+pub(super) struct OwnConfig {
+    pub(super) config: Result<LoadedConfig, ConfigError>,
     /// The files that it is made of.
     pub(super) paths: Vec<PathBuf>,
 }
 
-impl Files {
-    pub(super) fn of(environment: &Environment, directory: &Path) -> Self {
+impl OwnConfig {
+    pub(super) fn new(environment: &SearchEnvironment, directory: &Path) -> Self {
         let user = directories::config(environment);
         let user = user.map(|directory| directory.join(config::FILE_NAME));
         let project = config::find_project_file(directory, environment.home.as_deref());
@@ -78,9 +78,9 @@ impl Files {
 }
 
 /// Gemini CLI as it is spoken to, if it is there and of a version that is.
-pub(super) fn gemini_over_acp(environment: &Environment) -> Option<AcpAgent> {
+pub(super) fn gemini_over_acp(environment: &SearchEnvironment) -> Option<AcpAgent> {
     let found = detect::gemini(environment).ok()?;
-    let known = Known::named(gemini_cli::NAME)?;
+    let known = AgentSpec::named(gemini_cli::NAME)?;
     gemini_cli::speaks_acp(found.version.as_ref()).then(|| AcpAgent {
         program: found.path,
         ..known.agent(environment)

@@ -10,7 +10,7 @@ use lapidary::vocab::hooks::HookChange;
 use lapidary::vocab::line;
 use serde_json::Value;
 
-use super::common::{Format, Place};
+use super::common::{HooksContext, HooksFormat};
 use super::list::plain;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
@@ -33,12 +33,12 @@ pub(super) fn mend_list(file: &mut SettingsDocument, list: &[&str]) -> Result<()
 pub(super) fn report(
     change: &HookChange,
     sentence: &str,
-    format: Option<Format>,
+    format: Option<HooksFormat>,
     out: &mut Printer,
 ) -> Result<(), Failure> {
-    match Format::or_usual(format, out.is_terminal) {
-        Format::Json => line::write(out, change)?,
-        Format::Text => writeln!(out, "{}", plain(sentence))?,
+    match HooksFormat::or_usual(format, out.is_terminal) {
+        HooksFormat::Json => line::write(out, change)?,
+        HooksFormat::Text => writeln!(out, "{}", plain(sentence))?,
     }
     Ok(())
 }
@@ -52,7 +52,7 @@ pub(super) fn not_changed(error: EditError) -> Failure {
 }
 
 /// A name that no hook has, with those that there are.
-pub(super) fn unknown(name: &str, place: &Place) -> Failure {
+pub(super) fn unknown(name: &str, place: &HooksContext) -> Failure {
     let registry = HookRegistry::from_setup(&place.setup);
     let mut seen = HashSet::new();
     let names = registry.hooks.iter().map(|entry| entry.hook.display_name());
@@ -82,7 +82,7 @@ pub(super) fn unknown(name: &str, place: &Place) -> Failure {
 }
 
 /// Whether a hook of that name is written anywhere, whether it counts or not.
-pub(super) fn is_known(name: &str, place: &Place) -> bool {
+pub(super) fn is_known(name: &str, place: &HooksContext) -> bool {
     let registry = HookRegistry::from_setup(&place.setup);
     let entries = registry.hooks.iter();
     let mut entries = entries.map(|entry| entry.hook.display_name());
@@ -90,7 +90,7 @@ pub(super) fn is_known(name: &str, place: &Place) -> bool {
 }
 
 /// What is changed in a folder that is not trusted has no effect in it.
-pub(super) fn warn_of_trust(place: &Place) {
+pub(super) fn warn_of_trust(place: &HooksContext) {
     if !place.setup.is_trusted() {
         complain(
             "warning: this folder is not trusted: its settings do not count, and no hooks of any settings run here",

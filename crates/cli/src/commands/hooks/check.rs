@@ -8,9 +8,9 @@ use lapidary::gemini::hooks::check::{CheckContext, LintFinding, LintSeverity, ch
 use lapidary::vocab::hooks::{CHECK_SCHEMA, HookCheck, HookFinding, HookSeverity};
 use lapidary::vocab::line;
 
-use super::common::{Format, Place, Workspace};
+use super::common::{HooksContext, HooksFormat, HooksWorkspace};
 use super::list::plain;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -31,17 +31,17 @@ Exit codes:
   3   something is; with --strict also if something is a warning")]
 pub(crate) struct Args {
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: HooksWorkspace,
     /// Exit with 3 also if there is only a warning
     #[arg(long)]
     strict: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<HooksFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open(&args.workspace)?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = HooksContext::open(&args.workspace)?;
     let environment = &place.environment;
     let search_path = environment.vars.get(std::ffi::OsStr::new("PATH"));
     let search_path: Vec<PathBuf> = search_path
@@ -62,8 +62,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             .count() as u64
     };
     let (errors, warnings) = (count(LintSeverity::Error), count(LintSeverity::Warning));
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(
+    match HooksFormat::or_usual(args.format, out.is_terminal) {
+        HooksFormat::Json => line::write(
             out,
             &HookCheck {
                 schema: CHECK_SCHEMA.to_owned(),
@@ -73,13 +73,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
                 findings: findings.into_iter().map(finding).collect(),
             },
         )?,
-        Format::Text => text(&findings, out)?,
+        HooksFormat::Text => text(&findings, out)?,
     }
     let is_wrong = errors > 0 || args.strict && warnings > 0;
     Ok(if is_wrong {
-        Exit::Strict
+        CommandExit::Strict
     } else {
-        Exit::Success
+        CommandExit::Success
     })
 }
 

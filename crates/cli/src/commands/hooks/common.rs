@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::engine::detect::Environment;
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::gemini::hooks::{HookRegistry, notices};
 use lapidary::gemini::settings::{SettingsScope, workspace_settings};
 use lapidary::gemini::setup::Setup;
@@ -17,7 +17,7 @@ const TRUST_VARIABLE: &str = "GEMINI_CLI_TRUST_WORKSPACE";
 
 /// Which workspace.
 #[derive(Debug, Clone, clap::Args)]
-pub(super) struct Workspace {
+pub(super) struct HooksWorkspace {
     /// The workspace's directory [default: here]
     #[arg(short = 'C', long = "project", value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -25,14 +25,14 @@ pub(super) struct Workspace {
 
 /// How lists are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(super) enum HooksFormat {
     /// For reading on a terminal
     Text,
     /// One object, as `lapidary schema` describes it
     Json,
 }
 
-impl Format {
+impl HooksFormat {
     /// Text for people, JSON for programs.
     pub(super) fn or_usual(format: Option<Self>, is_terminal: bool) -> Self {
         let usual = if is_terminal { Self::Text } else { Self::Json };
@@ -41,29 +41,29 @@ impl Format {
 }
 
 /// A workspace and what counts in it.
-pub(super) struct Place {
-    pub(super) environment: Environment,
+pub(super) struct HooksContext {
+    pub(super) environment: SearchEnvironment,
     pub(super) setup: Setup,
 }
 
-impl Place {
-    pub(super) fn open(workspace: &Workspace) -> Result<Self, Failure> {
+impl HooksContext {
+    pub(super) fn open(workspace: &HooksWorkspace) -> Result<Self, Failure> {
         Self::seen_with(workspace, None)
     }
 
     /// The same as if the user had trusted the workspace.
-    pub(super) fn open_trusted(workspace: &Workspace) -> Result<Self, Failure> {
+    pub(super) fn open_trusted(workspace: &HooksWorkspace) -> Result<Self, Failure> {
         Self::seen_with(workspace, Some((TRUST_VARIABLE.into(), "true".into())))
     }
 
     fn seen_with(
-        workspace: &Workspace,
+        workspace: &HooksWorkspace,
         assigned: Option<(OsString, OsString)>,
     ) -> Result<Self, Failure> {
         let here = std::env::current_dir().context("cannot determine the current directory");
         let here = here.map_err(Failure::bad_input)?;
         let vars = std::env::vars_os().chain(assigned);
-        let environment = Environment::from_vars(vars, &here);
+        let environment = SearchEnvironment::from_vars(vars, &here);
         let vars = Vars::new(&environment.vars);
         let Some(home) = GeminiHome::from_vars(vars, environment.home.as_deref()) else {
             let failure =
@@ -97,24 +97,24 @@ impl Place {
     }
 
     /// The file of a scope that can be written.
-    pub(super) fn settings_file(&self, scope: Writable) -> PathBuf {
+    pub(super) fn settings_file(&self, scope: WritableScope) -> PathBuf {
         match scope {
-            Writable::User => self.setup.home.user_settings(),
-            Writable::Workspace => workspace_settings(&self.setup.workspace),
+            WritableScope::User => self.setup.home.user_settings(),
+            WritableScope::Workspace => workspace_settings(&self.setup.workspace),
         }
     }
 }
 
 /// Whose settings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Writable {
+pub(super) enum WritableScope {
     /// Yours, for every workspace
     User,
     /// This workspace's
     Workspace,
 }
 
-impl Writable {
+impl WritableScope {
     pub(super) const ALL: [Self; 2] = [Self::Workspace, Self::User];
 
     pub(super) fn word(self) -> &'static str {

@@ -4,8 +4,8 @@ use lapidary::gemini::settings::{EditError, EditOutcome};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
 use super::change::{LISTS, is_known, mend_list, not_changed, report, unknown, warn_of_trust};
-use super::common::{Format, Place, Workspace, Writable};
-use crate::exit::Exit;
+use super::common::{HooksContext, HooksFormat, HooksWorkspace, WritableScope};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -22,27 +22,27 @@ pub(crate) struct Args {
     name: String,
     /// Whose settings are changed [default: the workspace's; yours if this is your home]
     #[arg(long, value_enum)]
-    scope: Option<Writable>,
+    scope: Option<WritableScope>,
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: HooksWorkspace,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<HooksFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open(&args.workspace)?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = HooksContext::open(&args.workspace)?;
     let name = &args.name;
     if !is_known(name, &place) {
         return Err(unknown(name, &place));
     }
     let usual = if place.has_own_settings() {
-        Writable::Workspace
+        WritableScope::Workspace
     } else {
-        Writable::User
+        WritableScope::User
     };
     let scope = args.scope.unwrap_or(usual);
-    if scope == Writable::Workspace {
+    if scope == WritableScope::Workspace {
         warn_of_trust(&place);
     }
     let path = place.settings_file(scope);
@@ -74,5 +74,5 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         remarks: Vec::new(),
     };
     report(&change, &sentence, args.format, out)?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

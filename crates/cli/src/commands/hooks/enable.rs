@@ -5,8 +5,8 @@ use lapidary::gemini::settings::{EditError, EditOutcome};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
 use super::change::{LISTS, is_known, mend_list, not_changed, report, unknown};
-use super::common::{Format, Place, Workspace, Writable};
-use crate::exit::Exit;
+use super::common::{HooksContext, HooksFormat, HooksWorkspace, WritableScope};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -23,17 +23,17 @@ pub(crate) struct Args {
     /// The hook: its name, or its command if it has none
     name: String,
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: HooksWorkspace,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<HooksFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open(&args.workspace)?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = HooksContext::open(&args.workspace)?;
     let name = &args.name;
     let mut changed = Vec::new();
-    for scope in Writable::ALL {
+    for scope in WritableScope::ALL {
         if take_out(&place, scope, name).map_err(not_changed)? == EditOutcome::Yes {
             changed.push((scope, place.settings_file(scope)));
         }
@@ -69,11 +69,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         complain(&format!("warning: {remark}"));
     }
     report(&change, &sentence, args.format, out)?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Takes the name out of one file. A file that is not there, or does not have it, is not touched.
-fn take_out(place: &Place, scope: Writable, name: &str) -> Result<EditOutcome, EditError> {
+fn take_out(
+    place: &HooksContext,
+    scope: WritableScope,
+    name: &str,
+) -> Result<EditOutcome, EditError> {
     let path = place.settings_file(scope);
     let is_there = place.setup.in_scope(scope.scope()).is_some();
     if !is_there {
@@ -95,7 +99,7 @@ fn take_out(place: &Place, scope: Writable, name: &str) -> Result<EditOutcome, E
 
 /// What still switches the hook off, a sentence each.
 fn still_off(name: &str, args: &Args) -> Result<Vec<String>, Failure> {
-    let place = Place::open(&args.workspace)?;
+    let place = HooksContext::open(&args.workspace)?;
     let registry = HookRegistry::from_setup(&place.setup);
     let entries = registry
         .hooks

@@ -11,8 +11,8 @@ use lapidary::render::plain::sanitize;
 use lapidary::vocab::hooks::{HookInfo, HookList, HookScope, LIST_SCHEMA, LeftOutHook};
 use lapidary::vocab::line;
 
-use super::common::{Format, Place, Workspace};
-use crate::exit::Exit;
+use super::common::{HooksContext, HooksFormat, HooksWorkspace};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -28,13 +28,13 @@ Hooks of an event are in the order in which they run: those of system defaults, 
 workspace's, the system's, and those of extensions. Every hook that is skipped has a reason.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: HooksWorkspace,
     /// Only those of an event
     #[arg(long, value_name = "EVENT", value_parser = event)]
     event: Option<HookEvent>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<HooksFormat>,
 }
 
 /// Reads the name of an event.
@@ -42,8 +42,8 @@ fn event(name: &str) -> Result<HookEvent, String> {
     name.parse().map_err(|_| event_meant(name))
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open(&args.workspace)?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = HooksContext::open(&args.workspace)?;
     let mut registry = HookRegistry::from_setup(&place.setup);
     registry
         .hooks
@@ -52,11 +52,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         registry.hooks.retain(|entry| entry.hook.event == event);
         registry.left_out.retain(|left| !is_of_another(left, event));
     }
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(out, &list(&place, registry))?,
-        Format::Text => text(&place, &registry, args.event, out)?,
+    match HooksFormat::or_usual(args.format, out.is_terminal) {
+        HooksFormat::Json => line::write(out, &list(&place, registry))?,
+        HooksFormat::Text => text(&place, &registry, args.event, out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Whether what is left out is of a known event, and not of this one.
@@ -68,7 +68,7 @@ pub(super) fn is_of_another(left: &LeftOut, event: HookEvent) -> bool {
     named.is_some_and(|named| named != event)
 }
 
-fn list(place: &Place, registry: HookRegistry) -> HookList {
+fn list(place: &HooksContext, registry: HookRegistry) -> HookList {
     HookList {
         notices: place.notices(&registry),
         schema: LIST_SCHEMA.to_owned(),
@@ -132,7 +132,7 @@ fn left_out(left: LeftOut) -> LeftOutHook {
 }
 
 fn text(
-    place: &Place,
+    place: &HooksContext,
     registry: &HookRegistry,
     wanted: Option<HookEvent>,
     out: &mut Printer,
@@ -170,7 +170,7 @@ fn text(
     Ok(())
 }
 
-fn remarks(place: &Place, registry: &HookRegistry) {
+fn remarks(place: &HooksContext, registry: &HookRegistry) {
     for path in &registry.switched_off_by {
         complain(&format!(
             "warning: `{}` switches off all hooks",

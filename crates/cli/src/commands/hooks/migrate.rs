@@ -10,9 +10,9 @@ use lapidary::vocab::line;
 use serde_json::{Map, Value};
 
 use super::change::{not_changed, warn_of_trust};
-use super::common::{Format, Place, Workspace, Writable};
+use super::common::{HooksContext, HooksFormat, HooksWorkspace, WritableScope};
 use super::list::plain;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -35,14 +35,14 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: HooksWorkspace,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<HooksFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open(&args.workspace)?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = HooksContext::open(&args.workspace)?;
     if !place.has_own_settings() {
         let error = anyhow!(
             "`{}` is your home: Gemini CLI has no workspace settings there",
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     }
     let claude = ClaudeHooks::read(&place.setup.workspace);
     let claude = claude.map_err(|error| nothing_to_migrate(error, &place))?;
-    let path = place.settings_file(Writable::Workspace);
+    let path = place.settings_file(WritableScope::Workspace);
     let added = if args.dry_run {
         would_add(&claude, &place)?
     } else {
@@ -72,15 +72,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         skipped: claude.skipped.iter().map(ToString::to_string).collect(),
         remarks: claude.remarks.clone(),
     };
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(out, &change)?,
-        Format::Text => text(&change, &added, out)?,
+    match HooksFormat::or_usual(args.format, out.is_terminal) {
+        HooksFormat::Json => line::write(out, &change)?,
+        HooksFormat::Text => text(&change, &added, out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Somebody who has hooks for every workspace should know that these are not meant.
-fn nothing_to_migrate(error: MigrateError, place: &Place) -> Failure {
+fn nothing_to_migrate(error: MigrateError, place: &HooksContext) -> Failure {
     let home = place.environment.home.as_deref();
     let own = home.map(|home| home.join(".claude").join("settings.json"));
     let own = own.filter(|path| ClaudeHooks::has_hooks(path));
@@ -96,13 +96,13 @@ fn nothing_to_migrate(error: MigrateError, place: &Place) -> Failure {
 }
 
 /// What is added to the file, which is locked meanwhile.
-fn add(claude: &ClaudeHooks, place: &Place) -> Result<Vec<TranslatedDefinition>, Failure> {
-    let path = place.settings_file(Writable::Workspace);
+fn add(claude: &ClaudeHooks, place: &HooksContext) -> Result<Vec<TranslatedDefinition>, Failure> {
+    let path = place.settings_file(WritableScope::Workspace);
     let mut added = Vec::new();
-    let scope = Writable::Workspace.scope();
-    let edited = place.setup.edit::<Refusal>(scope, &path, |file| {
+    let scope = WritableScope::Workspace.scope();
+    let edited = place.setup.edit::<MigrateRefusal>(scope, &path, |file| {
         let mut hooks = object(file.get(&["hooks"]))?;
-        added = claude.merge_into(&mut hooks).map_err(Refusal::Odd)?;
+        added = claude.merge_into(&mut hooks).map_err(MigrateRefusal::Odd)?;
         if !added.is_empty() {
             file.set(&["hooks"], Value::Object(hooks))?;
         }
@@ -113,13 +113,16 @@ fn add(claude: &ClaudeHooks, place: &Place) -> Result<Vec<TranslatedDefinition>,
 }
 
 /// What would be added to what the file says now.
-fn would_add(claude: &ClaudeHooks, place: &Place) -> Result<Vec<TranslatedDefinition>, Failure> {
-    let path = place.settings_file(Writable::Workspace);
+fn would_add(
+    claude: &ClaudeHooks,
+    place: &HooksContext,
+) -> Result<Vec<TranslatedDefinition>, Failure> {
+    let path = place.settings_file(WritableScope::Workspace);
     let settings = Settings::read(&place.setup.home, &place.setup.workspace);
     let file = settings
         .files
         .into_iter()
-        .find(|file| file.scope == Writable::Workspace.scope());
+        .find(|file| file.scope == WritableScope::Workspace.scope());
     let content = match file.map(|file| file.content) {
         None => Map::new(),
         Some(Ok(content)) => content,
@@ -128,23 +131,23 @@ fn would_add(claude: &ClaudeHooks, place: &Place) -> Result<Vec<TranslatedDefini
         }
     };
     let added = object(content.get("hooks"))
-        .and_then(|mut hooks| claude.merge_into(&mut hooks).map_err(Refusal::Odd));
+        .and_then(|mut hooks| claude.merge_into(&mut hooks).map_err(MigrateRefusal::Odd));
     added.map_err(|refusal| refusal.told(&path))
 }
 
 /// Why hooks cannot be added.
-enum Refusal {
+enum MigrateRefusal {
     Odd(String),
     Edit(EditError),
 }
 
-impl From<EditError> for Refusal {
+impl From<EditError> for MigrateRefusal {
     fn from(error: EditError) -> Self {
         Self::Edit(error)
     }
 }
 
-impl Refusal {
+impl MigrateRefusal {
     fn told(self, path: &std::path::Path) -> Failure {
         match self {
             Self::Edit(error) => not_changed(error),
@@ -156,11 +159,11 @@ impl Refusal {
     }
 }
 
-fn object(hooks: Option<&Value>) -> Result<Map<String, Value>, Refusal> {
+fn object(hooks: Option<&Value>) -> Result<Map<String, Value>, MigrateRefusal> {
     match hooks {
         None => Ok(Map::new()),
         Some(Value::Object(hooks)) => Ok(hooks.clone()),
-        Some(_) => Err(Refusal::Odd("`hooks` is not an object".to_owned())),
+        Some(_) => Err(MigrateRefusal::Odd("`hooks` is not an object".to_owned())),
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::engine::hooks::{Fired, Surroundings, fire, once_each};
+use lapidary::engine::hooks::{HookContext, HookResults, fire, once_each};
 use lapidary::engine::recording::STDOUT;
 use lapidary::gemini::hooks::{
     Hook, HookEvent, HookPlan, HookRegistry, PassedOver, UnusableFile, event_meant,
@@ -22,9 +22,9 @@ use lapidary::wire::gemini::hooks::HookInput;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use self::moments::Moment;
-use super::common::{Format, Place, Workspace};
-use crate::exit::Exit;
+use self::moments::TestMoment;
+use super::common::{HooksContext, HooksFormat, HooksWorkspace};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use crate::system::Interruptions;
@@ -66,28 +66,28 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     recording: Option<PathBuf>,
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: HooksWorkspace,
     /// Trust the workspace for this test only: its hooks run
     #[arg(long)]
     trust_workspace: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<HooksFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let event = event(&args.event)?;
     let place = if args.trust_workspace {
-        Place::open_trusted(&args.workspace)?
+        HooksContext::open_trusted(&args.workspace)?
     } else {
-        Place::open(&args.workspace)?
+        HooksContext::open(&args.workspace)?
     };
     let variables = place.environment.vars.clone().into_iter().collect();
-    let mut around = Surroundings::of(&place.setup, "hook-test", variables);
+    let mut around = HookContext::from_setup(&place.setup, "hook-test", variables);
     if let Some(recording) = &args.recording {
         around.transcript_path = transcript_of(recording);
     }
-    let moments = moments::of(args, event, &around)?;
+    let moments = moments::hook_moments(args, event, &around)?;
     let registry = HookRegistry::from_setup(&place.setup);
     if let Some(unusable) = registry.unusable(&place.setup) {
         return Err(refused(&unusable));
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     let moments = moments.into_iter();
     for planned in moments.flat_map(|it| planned(it, &registry)) {
-        let Planned { input, plan, .. } = &planned;
+        let PlannedTest { input, plan, .. } = &planned;
         around.arguments_are_fixed = planned.is_fixed;
         let fired = runtime.block_on(fired(plan, input.clone(), &around, &cancel));
         test.moments.push(report::moment(&planned, &fired));
@@ -113,17 +113,17 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             break;
         }
     }
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(out, &test)?,
-        Format::Text => {
+    match HooksFormat::or_usual(args.format, out.is_terminal) {
+        HooksFormat::Json => line::write(out, &test)?,
+        HooksFormat::Text => {
             remarks(&registry, &notices);
             text::show(&test, out)?;
         }
     }
     Ok(if cancel.is_cancelled() {
-        Exit::Cancelled
+        CommandExit::Cancelled
     } else {
-        Exit::Success
+        CommandExit::Success
     })
 }
 
@@ -177,7 +177,7 @@ fn remarks(registry: &HookRegistry, notices: &[String]) {
 }
 
 /// What hooks are told, which of them run, and which do not.
-struct Planned {
+struct PlannedTest {
     input: HookInput,
     plan: HookPlan,
     /// Nobody can change a tool's arguments there.
@@ -186,7 +186,7 @@ struct Planned {
 }
 
 /// The hooks of a moment. Those that do not run are told of with the first, unless they run under another of a tool's names.
-fn planned(moment: Moment, registry: &HookRegistry) -> Vec<Planned> {
+fn planned(moment: TestMoment, registry: &HookRegistry) -> Vec<PlannedTest> {
     let is_fixed = moment.is_fixed;
     let plans = plans(moment, registry);
     let stands = |hook: &Hook| (hook.origin.clone(), hook.place.clone());
@@ -203,7 +203,7 @@ fn planned(moment: Moment, registry: &HookRegistry) -> Vec<Planned> {
                 passed_over = registry.passed_over(input.event(), input.context());
                 passed_over.retain(|it| !run.contains(&stands(&it.hook)));
             }
-            Planned {
+            PlannedTest {
                 input,
                 plan,
                 is_fixed,
@@ -214,7 +214,7 @@ fn planned(moment: Moment, registry: &HookRegistry) -> Vec<Planned> {
 }
 
 /// A tool may go by several names: of those for which there are no more hooks, only the first is shown.
-fn plans(moment: Moment, registry: &HookRegistry) -> Vec<(HookInput, HookPlan)> {
+fn plans(moment: TestMoment, registry: &HookRegistry) -> Vec<(HookInput, HookPlan)> {
     let mut first = None;
     let mut all = Vec::new();
     for round in moment.rounds {
@@ -237,9 +237,9 @@ fn plans(moment: Moment, registry: &HookRegistry) -> Vec<(HookInput, HookPlan)> 
 async fn fired(
     plan: &HookPlan,
     input: HookInput,
-    around: &Surroundings,
+    around: &HookContext,
     cancel: &CancellationToken,
-) -> Fired {
+) -> HookResults {
     let firing = fire(plan, input, around, cancel);
     tokio::pin!(firing);
     if let Ok(mut interruptions) = Interruptions::listen() {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 const EXTRA: &str = ".SH EXTRA\n";
 
 /// The page with sections of their own for what has a heading, such as examples and exit codes, and one for all other paragraphs.
-pub(super) fn of(page: &str) -> String {
+pub(super) fn section_pages(page: &str) -> String {
     let Some((before, extra)) = page.split_once(EXTRA) else {
         return page.to_owned();
     };
@@ -53,13 +53,13 @@ fn called(heading: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::section_pages;
 
     #[test]
     fn what_has_a_heading_is_a_section_and_the_rest_is_prose() {
         let page = ".SH OPTIONS\nx\n.SH EXTRA\nExamples:\n  one\n  two\n\nWords.\n\nExit codes:\n  0   fine\n\nMore.\n.SH VERSION\nv1\n";
         let expected = ".SH OPTIONS\nx\n.SH \"EXAMPLES\"\n.nf\n  one\n  two\n.fi\n.SH \"EXIT STATUS\"\n.nf\n  0   fine\n.fi\n.SH NOTES\n.PP\nWords.\n.PP\nMore.\n.SH VERSION\nv1\n";
-        assert_eq!(of(page), expected);
-        assert_eq!(of(".SH OPTIONS\n"), ".SH OPTIONS\n");
+        assert_eq!(section_pages(page), expected);
+        assert_eq!(section_pages(".SH OPTIONS\n"), ".SH OPTIONS\n");
     }
 }

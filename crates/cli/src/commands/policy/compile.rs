@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::agents::KNOWN;
 use lapidary::engine::agents::own_policy::{
-    Asking, OwnPolicy, PolicyInput, config_variable, own_policy, rule_keeping,
+    AskAbility, OwnPolicy, PolicyInput, config_variable, own_policy, rule_keeping,
 };
 use lapidary::engine::config::PermissionMode;
 use lapidary::engine::headless::state_directories;
@@ -16,9 +16,9 @@ use lapidary::vocab::capabilities::RuleKeeping;
 use lapidary::vocab::line;
 use lapidary::vocab::policy_report::{COMPILED_SCHEMA, CompiledPolicy};
 
-use super::report::Format;
+use super::report::PolicyFormat;
 use super::rules;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use lapidary::directories;
@@ -49,10 +49,10 @@ pub(super) struct CompileArgs {
     permission_mode: Option<String>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<PolicyFormat>,
 }
 
-pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<Exit, Failure> {
+pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = std::env::current_dir().context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
     let agent = known(&args.agent)?;
@@ -65,11 +65,11 @@ pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<Exit, Failure
     )
     .with_roots([&here]);
     let compiled = compiled(agent, &policy, &here);
-    match Format::or_usual(args.format, out) {
-        Format::Json => line::write(out, &compiled)?,
-        Format::Text => text(&compiled, out)?,
+    match PolicyFormat::or_usual(args.format, out) {
+        PolicyFormat::Json => line::write(out, &compiled)?,
+        PolicyFormat::Text => text(&compiled, out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// The name of an agent that is known.
@@ -89,7 +89,7 @@ fn compiled(agent: &str, policy: &Policy, here: &Path) -> CompiledPolicy {
         policy,
         state: &state_directories(agent, &environment),
         file: Path::new(file_name(agent)),
-        asking: Asking::Possible,
+        asking: AskAbility::Possible,
         allowed_commands: &[],
         project_files: &[],
         agent_config: variable.and_then(|value| value.to_str()),

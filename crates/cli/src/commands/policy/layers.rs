@@ -1,21 +1,23 @@
 //! What would stop a call with an agent: its own policy, our answer, the watch on its calls, the kernel.
 
-use lapidary::engine::agents::own_policy::{Asking, denial_layers, rule_keeping};
-use lapidary::engine::policy::{AgentTool, Coverage, Effect, Judgement, Policy};
+use lapidary::engine::agents::own_policy::{AskAbility, denial_layers, rule_keeping};
+use lapidary::engine::policy::{
+    AgentTool, PermissionEffect, Policy, PolicyEvaluation, ToolCoverage,
+};
 use lapidary::vocab::capabilities::RuleKeeping;
 use lapidary::vocab::event::ToolKind;
 use lapidary::vocab::policy_report::StoppedBy;
 
-use super::past::Call;
+use super::past::PastCall;
 
 /// What would stop a call that is not allowed, in the order of time.
 pub(super) fn layers(
     agent: &str,
     policy: &Policy,
-    call: &Call,
-    judgement: &Judgement,
+    call: &PastCall,
+    judgement: &PolicyEvaluation,
 ) -> Vec<StoppedBy> {
-    if judgement.decision.effect == Effect::Allow {
+    if judgement.decision.effect == PermissionEffect::Allow {
         return Vec::new();
     }
     let action = &call.action;
@@ -29,7 +31,7 @@ pub(super) fn layers(
     let first = match rule_keeping(agent, None) {
         RuleKeeping::Enforced => StoppedBy::AgentPolicy,
         RuleKeeping::Partly if !has_asked => partly(agent, &action.kind),
-        RuleKeeping::Asked if policy.coverage(tool) >= Coverage::Asked => StoppedBy::Asked,
+        RuleKeeping::Asked if policy.coverage(tool) >= ToolCoverage::Asked => StoppedBy::Asked,
         _ if has_asked => StoppedBy::Asked,
         _ => StoppedBy::Watched,
     };
@@ -39,7 +41,7 @@ pub(super) fn layers(
 
 /// The layer that holds a denial of this kind with an agent that cannot be told all.
 fn partly(agent: &str, kind: &ToolKind) -> StoppedBy {
-    let layers = denial_layers(agent, None, Asking::Possible);
+    let layers = denial_layers(agent, None, AskAbility::Possible);
     let rows = layers.rows();
     let own = rows.iter().find(|(name, _)| *name == kind.as_str());
     match own.map(|(_, layer)| *layer) {
@@ -50,7 +52,7 @@ fn partly(agent: &str, kind: &ToolKind) -> StoppedBy {
 }
 
 /// Whether it changes a file outside the directory in which the agent works.
-fn writes_outside(call: &Call) -> bool {
+fn writes_outside(call: &PastCall) -> bool {
     let action = &call.action;
     let writes = action.shows_diff
         || matches!(

@@ -6,25 +6,25 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use lapidary::engine::policy::{ToolAction, ToolActions};
 use lapidary::engine::recording::MANIFEST;
-use lapidary::engine::replay::Past;
+use lapidary::engine::replay::RecordingReader;
 use lapidary::vocab::event::{PermissionDecision, PermissionOutcome, ToolCallStatus};
 use lapidary::vocab::policy_report::{Happened, RecordedAnswer};
 use lapidary::vocab::recording::Recording;
 use lapidary::vocab::{Body, Event, Text};
 
-use crate::commands::translate::{Files, each_event};
+use crate::commands::translate::{FileHandling, each_event};
 use crate::failure::Failure;
 
 /// A run, as far as its permissions go.
-pub(super) struct Recorded {
+pub(super) struct RecordedPermissions {
     pub(super) name: String,
     /// The names of the agent: its own, and that of its family.
     pub(super) agents: Vec<String>,
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<PastCall>,
 }
 
 /// A call of a tool.
-pub(super) struct Call {
+pub(super) struct PastCall {
     pub(super) id: Text,
     pub(super) tool: Text,
     pub(super) title: Option<Text>,
@@ -38,14 +38,14 @@ pub(super) struct Call {
     is_asked: bool,
 }
 
-impl Recorded {
+impl RecordedPermissions {
     /// Reads a recording, or a file that holds what an agent wrote. Where it worked is what the user has `given`, else what
     /// the recording says, else `here`.
     pub(super) fn read(path: &Path, given: Option<&Path>, here: &Path) -> Result<Self, Failure> {
         let recorded = path.is_dir().then(|| manifest(path)).transpose()?;
         let recorded_dir = || Some(PathBuf::from(&recorded.as_ref()?.directory));
         let dir = given.map(Path::to_owned).or_else(recorded_dir);
-        let mut reading = Reading {
+        let mut reading = PermissionReading {
             is_given: given.is_some(),
             actions: ToolActions::new(dir.as_deref().unwrap_or(here)),
             dir: dir.unwrap_or_else(|| here.to_owned()),
@@ -56,7 +56,7 @@ impl Recorded {
             calls: Vec::new(),
             places: HashMap::new(),
         };
-        each_event(path, Files::Hidden, |event| reading.take(&event))?;
+        each_event(path, FileHandling::Hidden, |event| reading.take(&event))?;
         Ok(Self {
             name: path.display().to_string(),
             agents: reading.agents,
@@ -67,26 +67,26 @@ impl Recorded {
 
 /// What a recording says of itself.
 fn manifest(path: &Path) -> Result<Recording, Failure> {
-    if !Past::is_in(path) {
+    if !RecordingReader::is_in(path) {
         let name = path.display();
         let failure = Failure::bad_input(anyhow!("`{name}` is a directory, and no recording"));
         return Err(failure.with_hint(format!("a recording has a file `{MANIFEST}`")));
     }
-    let past = Past::open(path).map_err(Failure::bad_input)?;
+    let past = RecordingReader::open(path).map_err(Failure::bad_input)?;
     Ok(past.manifest().clone())
 }
 
-struct Reading {
+struct PermissionReading {
     is_given: bool,
     dir: PathBuf,
     actions: ToolActions,
     agents: Vec<String>,
-    calls: Vec<Call>,
+    calls: Vec<PastCall>,
     /// Which call has which place among them.
     places: HashMap<(String, String), usize>,
 }
 
-impl Reading {
+impl PermissionReading {
     fn take(&mut self, event: &Event) {
         let family = event.base.provider.as_str();
         if !self.agents.iter().any(|known| known == family) {
@@ -154,7 +154,7 @@ impl Reading {
             }
             return at;
         }
-        self.calls.push(Call {
+        self.calls.push(PastCall {
             id: id.clone(),
             tool: tool.clone(),
             title: None,

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::engine::policy::{Effect, Judgement, Policy, StandingAnswer};
+use lapidary::engine::policy::{PermissionEffect, Policy, PolicyEvaluation, StandingAnswer};
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::event::{DecidedBy, PermissionOutcome};
 use lapidary::vocab::line;
@@ -12,18 +12,18 @@ use lapidary::vocab::policy_report::{
 };
 
 use super::layers::layers;
-use super::past::{Call, Recorded};
+use super::past::{PastCall, RecordedPermissions};
 use crate::printer::Printer;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(super) enum PolicyFormat {
     /// For reading on a terminal
     Text,
     /// One object, as `lapidary schema policy` describes it
     Json,
 }
 
-impl Format {
+impl PolicyFormat {
     /// The one that was asked for, else text on a terminal and JSON when piped.
     pub(super) fn or_usual(asked: Option<Self>, out: &Printer) -> Self {
         asked.unwrap_or(if out.is_terminal {
@@ -57,10 +57,10 @@ impl CountingRules {
     }
 
     /// The decision about a call, with the places of rules among all rules.
-    fn judge(&self, policy: &Policy, call: &Call) -> Judgement {
+    fn judge(&self, policy: &Policy, call: &PastCall) -> PolicyEvaluation {
         let place = |at: usize| self.places[at];
         let judgement = policy.judge(&call.action);
-        Judgement {
+        PolicyEvaluation {
             decided: judgement.decided.into_iter().map(place).collect(),
             matched: judgement.matched.into_iter().map(place).collect(),
             ..judgement
@@ -68,8 +68,8 @@ impl CountingRules {
     }
 }
 
-pub(super) struct Report {
-    format: Format,
+pub(super) struct PolicyOutput {
+    format: PolicyFormat,
     /// The agent whose layers are shown.
     agent: Option<String>,
     whole: PolicyReport,
@@ -77,8 +77,8 @@ pub(super) struct Report {
     others: Vec<Vec<usize>>,
 }
 
-impl Report {
-    pub(super) fn new(format: Format, agent: Option<String>, policy: &Policy) -> Self {
+impl PolicyOutput {
+    pub(super) fn new(format: PolicyFormat, agent: Option<String>, policy: &Policy) -> Self {
         let rules = policy.rules().iter().map(|rule| RuleUse {
             rule: rule.name.clone(),
             effect: effect(rule.then),
@@ -102,7 +102,7 @@ impl Report {
     /// Judges a run. People see it at once.
     pub(super) fn take(
         &mut self,
-        past: Recorded,
+        past: RecordedPermissions,
         rules: &CountingRules,
         out: &mut Printer,
     ) -> io::Result<()> {
@@ -117,14 +117,14 @@ impl Report {
             judged.stopped_by = stopped_by.unwrap_or_default();
             self.whole.calls.push(judged);
         }
-        if self.format == Format::Text {
+        if self.format == PolicyFormat::Text {
             show_calls(&past.name, &self.whole.calls[first..], out)?;
             out.flush()?;
         }
         Ok(())
     }
 
-    fn count(&mut self, judgement: &Judgement) {
+    fn count(&mut self, judgement: &PolicyEvaluation) {
         for at in &judgement.matched {
             self.whole.rules[*at].matched += 1;
             self.others[*at].extend(&judgement.decided);
@@ -149,13 +149,13 @@ impl Report {
             }
         }
         match self.format {
-            Format::Json => line::write(out, &self.whole),
-            Format::Text => show_rules(&self.whole, out),
+            PolicyFormat::Json => line::write(out, &self.whole),
+            PolicyFormat::Text => show_rules(&self.whole, out),
         }
     }
 }
 
-fn judged(recording: &str, call: Call, judgement: Judgement) -> JudgedCall {
+fn judged(recording: &str, call: PastCall, judgement: PolicyEvaluation) -> JudgedCall {
     let paths = call.action.paths.iter();
     let decision = judgement.decision;
     JudgedCall {
@@ -179,7 +179,7 @@ fn judged(recording: &str, call: Call, judgement: Judgement) -> JudgedCall {
     }
 }
 
-fn effect(effect: Effect) -> PolicyEffect {
+fn effect(effect: PermissionEffect) -> PolicyEffect {
     PolicyEffect::from(effect.as_str())
 }
 

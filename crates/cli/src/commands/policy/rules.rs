@@ -9,13 +9,13 @@ use lapidary::prepare::agent_names;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-pub(super) struct Written {
+pub(super) struct WrittenRules {
     pub(super) rules: Rules,
     pub(super) mode: PermissionMode,
     config: Config,
 }
 
-impl Written {
+impl WrittenRules {
     /// The names of an agent: its own, and that of its family if the file defines it.
     pub(super) fn names_of(&self, agent: &str) -> Vec<String> {
         let own = self.config.agents.get(agent);
@@ -25,7 +25,7 @@ impl Written {
 }
 
 /// Reads the file. It is named as the user named it.
-pub(super) fn read(given: &Path, here: &Path, out: &mut Printer) -> Result<Written, Failure> {
+pub(super) fn read(given: &Path, here: &Path, out: &mut Printer) -> Result<WrittenRules, Failure> {
     let path = here.join(given);
     let loaded = load_named(None, &path).map_err(|error| refused(error, given))?;
     let [whole, short] = [&*path, given].map(|path| path.display().to_string());
@@ -46,7 +46,7 @@ pub(super) fn read(given: &Path, here: &Path, out: &mut Printer) -> Result<Writt
     for remark in rules.remarks(&agent_names(&loaded.config)) {
         out.note(&remark.to_string())?;
     }
-    Ok(Written {
+    Ok(WrittenRules {
         rules,
         mode: loaded.config.permission_mode_or_default(),
         config: loaded.config,

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::super::common::{AGENT, Common, LIMITS, OUTPUT};
-use super::super::sink::Format;
+use super::super::common::{AGENT, CommonOptions, LIMITS, OUTPUT};
+use super::super::sink::OutputFormat;
 
 /// Run an agent on a prompt, and say how it went
 #[derive(Debug, clap::Args)]
@@ -41,12 +41,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID", help_heading = AGENT)]
     pub(super) session_id: Option<String>,
     #[command(flatten)]
-    pub(super) with: With,
+    pub(super) with: RunExtras,
 }
 
 /// The options of `run` beside the prompt and the session.
 #[derive(Debug, clap::Args)]
-pub(in crate::commands) struct With {
+pub(in crate::commands) struct RunExtras {
     /// The same as PROMPT
     #[arg(
         short = 'p',
@@ -62,13 +62,13 @@ pub(in crate::commands) struct With {
     #[arg(long, value_name = "FILE")]
     pub(super) attach: Vec<PathBuf>,
     #[command(flatten)]
-    pub(in crate::commands) common: Common,
+    pub(in crate::commands) common: CommonOptions,
     /// Start again after a failed start or a rate limit [default: 0]
     #[arg(long, value_name = "N", help_heading = LIMITS)]
     pub(super) retries: Option<u32>,
     /// events, messages, runtime, result, text, markdown, html or raw [default: text on a terminal, else events]
     #[arg(long, value_enum, help_heading = OUTPUT, hide_possible_values = true)]
-    pub(super) format: Option<Format>,
+    pub(super) format: Option<OutputFormat>,
     /// Print the last message only, and nothing if the run fails
     #[arg(short, long, help_heading = OUTPUT, conflicts_with_all = ["format", "verbose"])]
     pub(super) quiet: bool,

@@ -8,8 +8,8 @@ use anyhow::{Context as _, anyhow};
 use lapidary::normalize::views::result::ResultFold;
 use lapidary::vocab::Event;
 
-use super::With;
-use crate::commands::sessions::export::file::{self as whole_file, Manner};
+use super::RunExtras;
+use crate::commands::sessions::export::file::{self as whole_file, ExportManner};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -25,7 +25,7 @@ pub(super) struct LastMessage {
 
 impl LastMessage {
     /// What the options ask for. An older file is removed now, so that a file that is there later is from this run.
-    pub(super) fn of(args: &With) -> Result<Option<Self>, Failure> {
+    pub(super) fn new(args: &RunExtras) -> Result<Option<Self>, Failure> {
         let file = args.output.as_deref().map(cleared).transpose()?;
         let last = Self {
             fold: ResultFold::default(),
@@ -99,7 +99,7 @@ fn write(file: &Path, message: &str) -> Result<(), Failure> {
             .with_context(|| format!("cannot write `{}`", file.display()))
             .map_err(Failure::bad_input);
     }
-    let manner = Manner {
+    let manner = ExportManner {
         is_private: false,
         replaces: true,
     };

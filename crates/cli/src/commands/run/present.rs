@@ -1,38 +1,38 @@
 //! A run, as it goes on: what is printed where.
 
-mod face;
-mod pointer;
+mod output_mode;
+mod show_hint;
 
 use std::io::{self, IsTerminal as _, Stderr, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::engine::run::{Batch, Run, Skipped};
+use lapidary::engine::run::{EventBatch, Run, SkippedLines};
 use lapidary::vocab::event::{DiagnosticKind, RunEnd};
 use lapidary::vocab::{Body, Cause, Event};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::super::sink::Format;
-use super::With;
-use super::asking::{Asking, Next};
+use super::super::sink::OutputFormat;
+use super::RunExtras;
 use super::last_message::LastMessage;
-use crate::exit::Exit;
+use super::terminal_prompter::{NextPrompt, TerminalPrompter};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::harmless::Harmless;
 use crate::printer::{Printer, complain};
-use face::Face;
+use crate::terminal_filter::TerminalFilter;
+use output_mode::OutputMode;
 
 /// How often a live view is drawn anew.
 const FRAME: Duration = Duration::from_millis(125);
 
 /// How a run is shown.
-pub(super) struct Showing<'a> {
-    pub(super) format: Format,
-    pub(super) args: &'a With,
+pub(super) struct RunShowing<'a> {
+    pub(super) format: OutputFormat,
+    pub(super) args: &'a RunExtras,
     pub(super) id: &'a str,
-    pub(super) asking: Option<Asking>,
+    pub(super) asking: Option<TerminalPrompter>,
     pub(super) last: Option<LastMessage>,
 }
 
@@ -40,18 +40,18 @@ pub(super) struct Showing<'a> {
 pub(super) fn present(
     run: Run,
     heard: watch::Receiver<u32>,
-    showing: Showing<'_>,
+    showing: RunShowing<'_>,
     out: &mut Printer,
-) -> Result<Exit, Failure> {
-    let Showing { format, args, .. } = showing;
+) -> Result<CommandExit, Failure> {
+    let RunShowing { format, args, .. } = showing;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     let runtime = runtime
         .context("cannot set up a runtime")
         .map_err(Failure::internal)?;
-    let mut presented = Presented {
-        face: Some(Face::new(format, args, showing.id, out)),
+    let mut presented = PresentedRun {
+        face: Some(OutputMode::new(format, args, showing.id, out)),
         format,
         started: Instant::now(),
         end: None,
@@ -59,7 +59,7 @@ pub(super) fn present(
         failure: None,
         too_long: 0,
         skipped: None,
-        stderr: Harmless::new(io::stderr(), io::stderr().is_terminal()),
+        stderr: TerminalFilter::new(io::stderr(), io::stderr().is_terminal()),
         asking: showing.asking,
         is_asking: false,
         last: showing.last,
@@ -68,10 +68,10 @@ pub(super) fn present(
     presented.finish(out)
 }
 
-struct Presented {
+struct PresentedRun {
     /// None once nobody reads any more.
-    face: Option<Face>,
-    format: Format,
+    face: Option<OutputMode>,
+    format: OutputFormat,
     started: Instant,
     end: Option<RunEnd>,
     /// Where the run is recorded.
@@ -81,23 +81,23 @@ struct Presented {
     /// How many lines were too long to be translated whole.
     too_long: usize,
     /// What was not translated, because the run had to end.
-    skipped: Option<Skipped>,
+    skipped: Option<SkippedLines>,
     /// Where the agent's complaints go, if they are wanted.
-    stderr: Harmless<Stderr>,
+    stderr: TerminalFilter<Stderr>,
     /// Who is asked, if somebody is there.
-    asking: Option<Asking>,
+    asking: Option<TerminalPrompter>,
     /// A question stands on the terminal.
     is_asking: bool,
     /// The last message, if it is wanted by itself.
     last: Option<LastMessage>,
 }
 
-impl Presented {
+impl PresentedRun {
     /// Shows everything until the run is over. If that cannot be shown any more, the run is ended, but not left before its end.
     async fn follow(&mut self, mut run: Run, mut heard: watch::Receiver<u32>, out: &mut Printer) {
         let mut frames = interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let is_live = self.face.as_ref().is_some_and(Face::is_live);
+        let is_live = self.face.as_ref().is_some_and(OutputMode::is_live);
         let mut is_listening = is_live;
         loop {
             // Each of these can be cancelled without losing anything.
@@ -120,12 +120,12 @@ impl Presented {
         }
     }
 
-    fn take(&mut self, batch: Batch, out: &mut Printer) -> Result<(), Failure> {
+    fn take(&mut self, batch: EventBatch, out: &mut Printer) -> Result<(), Failure> {
         self.remember(&batch.events);
         if let Some(asking) = &mut self.asking {
             asking.note(&batch.events);
         }
-        if batch.skipped != Skipped::default() {
+        if batch.skipped != SkippedLines::default() {
             self.skipped = Some(batch.skipped);
         }
         // There is nobody left to tell if it cannot be printed.
@@ -137,8 +137,8 @@ impl Presented {
     }
 
     /// A question has come, or an answer to one. Questions are put with a frame, once what led to them was shown.
-    fn converse(&mut self, next: &Next) -> Result<(), Failure> {
-        let (Some(asking), Next::Typed(line)) = (&mut self.asking, next) else {
+    fn converse(&mut self, next: &NextPrompt) -> Result<(), Failure> {
+        let (Some(asking), NextPrompt::Typed(line)) = (&mut self.asking, next) else {
             return Ok(());
         };
         if self.is_asking && asking.answer(line)? {
@@ -150,7 +150,7 @@ impl Presented {
     fn put_question(&mut self) -> Result<(), Failure> {
         if let (Some(asking), Some(face)) = (&mut self.asking, &mut self.face)
             && !self.is_asking
-            && asking.is_open()
+            && asking.count_frame()
         {
             self.is_asking = true;
             face.suspend()?;
@@ -168,7 +168,11 @@ impl Presented {
     }
 
     fn tick(&mut self) -> Result<(), Failure> {
-        if self.asking.as_mut().is_some_and(Asking::is_withdrawn) {
+        if self
+            .asking
+            .as_mut()
+            .is_some_and(TerminalPrompter::take_withdrawn)
+        {
             complain("\nnote: the question is withdrawn");
             self.go_on()?;
         }
@@ -210,7 +214,7 @@ impl Presented {
         self.failure = Some(failure).filter(|failure| !failure.is_closed_pipe());
     }
 
-    fn finish(mut self, out: &mut Printer) -> Result<Exit, Failure> {
+    fn finish(mut self, out: &mut Printer) -> Result<CommandExit, Failure> {
         let _ = self.stderr.finish();
         if let Some(face) = self.face.take()
             && let Err(failure) = face.finish(out)
@@ -231,14 +235,14 @@ impl Presented {
             ));
         }
         // Text has said so already.
-        if let Some(skipped) = self.skipped.filter(|_| self.format != Format::Text) {
+        if let Some(skipped) = self.skipped.filter(|_| self.format != OutputFormat::Text) {
             complain(&format!("warning: {skipped}"));
         }
         let Some(end) = &self.end else {
             return Err(Failure::internal(anyhow!("the run ended without a word")));
         };
         // Text says it itself.
-        if self.format != Format::Text {
+        if self.format != OutputFormat::Text {
             for warning in &end.warnings {
                 complain(&format!("warning: {warning}"));
             }
@@ -249,13 +253,13 @@ impl Presented {
         if let Some(recording) = &self.recording
             && out.is_terminal
         {
-            pointer::print(recording);
+            show_hint::print(recording);
         }
-        Ok(Exit::of(&end.cause))
+        Ok(CommandExit::from_outcome(&end.cause))
     }
 }
 
-async fn next(asking: Option<&mut Asking>) -> Next {
+async fn next(asking: Option<&mut TerminalPrompter>) -> NextPrompt {
     match asking {
         Some(asking) => asking.next().await,
         None => std::future::pending().await,

@@ -6,7 +6,7 @@ use lapidary::engine::run::StopHandle;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::printer::complain;
 use crate::system::{Interruptions, on_interruptions};
 
@@ -17,13 +17,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const BEGINNING: Duration = Duration::from_secs(1);
 
 /// Whoever wants us to end is heard from the moment it is made, even if what is to be ended has not begun.
-pub(in crate::commands) struct Listener {
+pub(in crate::commands) struct SignalListener {
     begun: watch::Sender<Option<StopHandle>>,
     /// How often somebody wanted it to end.
     heard: watch::Receiver<u32>,
 }
 
-impl Listener {
+impl SignalListener {
     /// Registers with the system, on this thread: once this returns, no signal is lost.
     pub(in crate::commands) fn register() -> Self {
         let (begun, beginning) = watch::channel(None);
@@ -82,5 +82,5 @@ async fn begun(beginning: &mut watch::Receiver<Option<StopHandle>>) -> StopHandl
 )]
 fn leave(why: &str) -> ! {
     complain(&format!("error: {why}"));
-    std::process::exit(Exit::Cancelled.code().into());
+    std::process::exit(CommandExit::Cancelled.code().into());
 }

@@ -45,15 +45,15 @@ pub(super) fn beside_prompt() -> Result<Option<String>, Failure> {
         return Ok(None);
     };
     match data(&stdin, FIRST_BYTE, ALL_BYTES) {
-        Ok(Data::Read(bytes)) => Ok(Some(text(bytes)?).filter(|text| !text.is_empty())),
-        Ok(Data::Silent) => {
+        Ok(StdinData::Read(bytes)) => Ok(Some(text(bytes)?).filter(|text| !text.is_empty())),
+        Ok(StdinData::Silent) => {
             let time = FIRST_BYTE.as_secs();
             complain(&format!(
                 "note: nothing came on stdin in {time} s: the prompt goes without it"
             ));
             Ok(None)
         }
-        Ok(Data::Endless) => {
+        Ok(StdinData::Endless) => {
             let time = ALL_BYTES.as_secs();
             let error = anyhow!("the data on stdin has not ended in {time} s");
             Err(Failure::bad_input(error).with_hint(WITHOUT))
@@ -75,7 +75,7 @@ pub(super) fn joined(data: Option<&str>, prompt: &str) -> String {
 
 /// What was found on stdin.
 #[derive(Debug, PartialEq, Eq)]
-enum Data {
+enum StdinData {
     /// All of it, at most one byte more than may be.
     Read(Vec<u8>),
     /// No byte came, and no end either.
@@ -84,16 +84,16 @@ enum Data {
     Endless,
 }
 
-fn data(mut stdin: &File, first: Duration, all: Duration) -> io::Result<Data> {
+fn data(mut stdin: &File, first: Duration, all: Duration) -> io::Result<StdinData> {
     let mut bytes = Vec::new();
-    if !system::is_readable(stdin, first)? {
-        return Ok(Data::Silent);
+    if !system::poll_readable(stdin, first)? {
+        return Ok(StdinData::Silent);
     }
     let end = Instant::now() + all;
     let mut chunk = vec![0; 64 * 1024];
     while bytes.len() as u64 <= MOST_BYTES {
-        if !system::is_readable(stdin, end.saturating_duration_since(Instant::now()))? {
-            return Ok(Data::Endless);
+        if !system::poll_readable(stdin, end.saturating_duration_since(Instant::now()))? {
+            return Ok(StdinData::Endless);
         }
         match stdin.read(&mut chunk) {
             Ok(0) => break,
@@ -102,7 +102,7 @@ fn data(mut stdin: &File, first: Duration, all: Duration) -> io::Result<Data> {
             Err(error) => return Err(error),
         }
     }
-    Ok(Data::Read(bytes))
+    Ok(StdinData::Read(bytes))
 }
 
 fn text(bytes: Vec<u8>) -> Result<String, Failure> {
@@ -134,7 +134,7 @@ mod tests {
     fn a_pipe_that_stays_silent_is_not_waited_for() {
         let (reader, _open) = pipe();
         let found = data(&reader, Duration::ZERO, LONG).unwrap();
-        assert_eq!(found, Data::Silent);
+        assert_eq!(found, StdinData::Silent);
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
         let (reader, mut open) = pipe();
         open.write_all(b"half of it").unwrap();
         let found = data(&reader, LONG, Duration::from_millis(1)).unwrap();
-        assert_eq!(found, Data::Endless);
+        assert_eq!(found, StdinData::Endless);
     }
 
     #[test]
@@ -151,12 +151,21 @@ mod tests {
         let sent = vec![b'x'; 1 << 20];
         let expected = sent.clone();
         let writing = std::thread::spawn(move || writer.write_all(&sent));
-        assert_eq!(data(&reader, LONG, LONG).unwrap(), Data::Read(expected));
+        assert_eq!(
+            data(&reader, LONG, LONG).unwrap(),
+            StdinData::Read(expected)
+        );
         writing.join().unwrap().unwrap();
         let (reader, writer) = pipe();
         drop(writer);
-        assert_eq!(data(&reader, LONG, LONG).unwrap(), Data::Read(Vec::new()));
+        assert_eq!(
+            data(&reader, LONG, LONG).unwrap(),
+            StdinData::Read(Vec::new())
+        );
         let null = File::open("/dev/null").unwrap();
-        assert_eq!(data(&null, LONG, LONG).unwrap(), Data::Read(Vec::new()));
+        assert_eq!(
+            data(&null, LONG, LONG).unwrap(),
+            StdinData::Read(Vec::new())
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::engine::detect::Environment;
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::recording::{
     self, FindRunError, LATEST, ListedRun, ListingMode, RunName, find_run, list_runs,
 };
@@ -14,7 +14,7 @@ use lapidary::prepare::recorded_in;
 /// A directory of recordings.
 pub(in crate::commands) struct RunStore {
     pub(in crate::commands) root: PathBuf,
-    pub(in crate::commands) environment: Environment,
+    pub(in crate::commands) environment: SearchEnvironment,
     mode: ListingMode,
 }
 
@@ -22,7 +22,7 @@ impl RunStore {
     /// The directory that the user names, or the usual one.
     pub(in crate::commands) fn open(named: Option<&Path>) -> Result<Self, Failure> {
         let here = std::env::current_dir().unwrap_or_default();
-        let environment = Environment::from_vars(std::env::vars_os(), here);
+        let environment = SearchEnvironment::from_vars(std::env::vars_os(), here);
         Ok(Self {
             root: recorded_in(named, &environment)?.root,
             environment,

@@ -7,7 +7,7 @@ use lapidary::engine::recording::{ExpiredRun, RunName, is_running};
 
 use super::common::RunStore;
 use super::removal::{RemovalArgs, RunsToRemove};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     record_dir: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref())?;
     let all = store.list()?.len();
     let mut ids = named(&args.runs, &store)?;

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 
-use super::super::sessions::export::file::{self, Manner};
+use super::super::sessions::export::file::{self, ExportManner};
 use super::super::sessions::export::removed::{self, RedactedSource};
-use super::super::sink::Format;
+use super::super::sink::OutputFormat;
 use super::super::translate;
 use super::common::{RunStore, id_of, told_if_gone};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use redacted::RedactedRun;
@@ -34,8 +34,8 @@ pub(crate) struct Args {
     #[arg(value_name = "RUN")]
     run: Option<String>,
     /// What to write
-    #[arg(long, value_enum, default_value_t = Format::Html)]
-    to: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Html)]
+    to: OutputFormat,
     /// The file to write, or `-` for stdout [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -53,8 +53,8 @@ pub(crate) struct Args {
     record_dir: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    if args.redact && args.to == Format::Raw {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    if args.redact && args.to == OutputFormat::Raw {
         let error = anyhow!(
             "--redact cannot be used with `--to raw`: a secret may be split between two lines"
         );
@@ -63,13 +63,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref())?;
     let recording = store.recording(args.run.as_deref())?;
     let exported = if args.redact {
-        RedactedRun::of(&recording, store.environment.home.clone())
+        RedactedRun::new(&recording, store.environment.home.clone())
             .and_then(|redacted| export_redacted(args, &redacted, out))
     } else {
         export(args, &recording, out)
     };
     exported.map_err(|failure| told_if_gone(&recording, failure))?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 impl Args {
@@ -87,7 +87,7 @@ fn export(args: &Args, recording: &Path, out: &mut Printer) -> Result<(), Failur
 }
 
 fn export_redacted(args: &Args, run: &RedactedRun, out: &mut Printer) -> Result<(), Failure> {
-    let manner = Manner {
+    let manner = ExportManner {
         is_private: false,
         replaces: args.force,
     };
@@ -102,7 +102,7 @@ fn export_redacted(args: &Args, run: &RedactedRun, out: &mut Printer) -> Result<
     Ok(())
 }
 
-fn print(recording: &Path, to: Format, out: &mut Printer) -> Result<(), Failure> {
+fn print(recording: &Path, to: OutputFormat, out: &mut Printer) -> Result<(), Failure> {
     let view = translate::Args::of_recording(recording, &id_of(recording), Some(to), false);
     translate::run(&view, out).map(drop)
 }
@@ -110,11 +110,11 @@ fn print(recording: &Path, to: Format, out: &mut Printer) -> Result<(), Failure>
 /// Writes a view of a recording into a file that only the user can read: whole, or not at all.
 pub(super) fn write(
     recording: &Path,
-    to: Format,
+    to: OutputFormat,
     file: &Path,
     replaces: bool,
 ) -> Result<(), Failure> {
-    let manner = Manner {
+    let manner = ExportManner {
         is_private: true,
         replaces,
     };
@@ -123,7 +123,7 @@ pub(super) fn write(
 
 fn into_file(
     file: &Path,
-    manner: Manner,
+    manner: ExportManner,
     print: impl FnOnce(&mut Printer) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     file::write(file, manner, |out| {

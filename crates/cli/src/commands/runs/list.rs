@@ -8,10 +8,10 @@ use lapidary::vocab::line;
 use lapidary::vocab::outcome::Outcome;
 use lapidary::vocab::runs::{RUNS_SCHEMA, RunInfo, RunList, RunState};
 
-use super::super::sessions::Format;
+use super::super::sessions::SessionsFormat;
 use super::common::RunStore;
-use super::table::Table;
-use crate::exit::Exit;
+use super::table::RunsTable;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -46,16 +46,16 @@ pub(crate) struct Args {
     record_dir: Option<PathBuf>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref())?;
     let mut runs = store.list()?;
     keep_wanted(args, &store, &mut runs);
     let older = keep_newest(args, out, &mut runs);
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => {
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => {
             let list = RunList {
                 schema: RUNS_SCHEMA.to_owned(),
                 directory: store.root.display().to_string(),
@@ -65,9 +65,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             };
             line::write(out, &list)?;
         }
-        Format::Text => text(&store, &runs, older, out)?,
+        SessionsFormat::Text => text(&store, &runs, older, out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 fn keep_wanted(args: &Args, store: &RunStore, runs: &mut Vec<ListedRun>) {
@@ -100,8 +100,8 @@ fn has_failed(info: &RunInfo) -> bool {
 
 /// Returns how many are left out.
 fn keep_newest(args: &Args, out: &Printer, runs: &mut Vec<ListedRun>) -> u64 {
-    let usual = match Format::or_usual(args.format, out.is_terminal) {
-        Format::Text if out.is_terminal => SHOWN_ON_A_TERMINAL,
+    let usual = match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Text if out.is_terminal => SHOWN_ON_A_TERMINAL,
         _ => 0,
     };
     let all = runs.len();
@@ -131,7 +131,7 @@ fn text(
         return Ok(());
     }
     let home = store.environment.home.as_deref();
-    Table::of(runs, home, SystemTime::now()).write(out)?;
+    RunsTable::new(runs, home, SystemTime::now()).write(out)?;
     for sentence in runs.iter().filter_map(|run| problem(&run.info)) {
         crate::printer::complain(&format!("warning: {sentence}"));
     }

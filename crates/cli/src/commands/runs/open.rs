@@ -5,13 +5,13 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use lapidary::engine::detect::Environment;
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::process::start_detached;
 
-use super::super::sink::Format;
+use super::super::sink::OutputFormat;
 use super::common::{RunStore, id_of, told_if_gone};
 use super::export;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     record_dir: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref())?;
     let recording = store.recording(args.run.as_deref())?;
     let page = page(&recording).map_err(|failure| told_if_gone(&recording, failure))?;
@@ -48,13 +48,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             complain(&format!("note: cannot start `{BROWSER}`: {error}"));
         }
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Writes the page beside the recording, or among temporary files if nothing can be written there.
 fn page(recording: &Path) -> Result<PathBuf, Failure> {
     let usual = recording.join(TRANSCRIPT);
-    match export::write(recording, Format::Html, &usual, true) {
+    match export::write(recording, OutputFormat::Html, &usual, true) {
         Ok(()) => Ok(usual),
         Err(failure)
             if recording
@@ -63,7 +63,7 @@ fn page(recording: &Path) -> Result<PathBuf, Failure> {
         {
             let page = temporary(recording)?;
             // If the recording is at fault, this fails in the same way.
-            export::write(recording, Format::Html, &page, true)?;
+            export::write(recording, OutputFormat::Html, &page, true)?;
             let why = format!("{:#}", failure.error);
             complain(&format!("note: the page is among temporary files: {why}"));
             Ok(page)
@@ -90,7 +90,7 @@ const BROWSER: &str = "explorer";
 const BROWSER: &str = "xdg-open";
 
 /// Whether a browser could show anything.
-fn has_display(environment: &Environment) -> bool {
+fn has_display(environment: &SearchEnvironment) -> bool {
     let is_set = |name: &str| {
         let value = environment.vars.get(OsStr::new(name));
         value.is_some_and(|value| !value.is_empty())

@@ -10,7 +10,7 @@ use lapidary::engine::recording::{KeepLimits, RetentionPlan};
 
 use super::common::RunStore;
 use super::removal::{RemovalArgs, RunsToRemove};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use lapidary::prepare::{PrepareError, retention};
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     record_dir: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref())?;
     let limits = limits(args, &store)?;
     let plan = match RetentionPlan::new(&store.root, limits, SystemTime::now()) {

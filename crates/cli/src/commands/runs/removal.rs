@@ -13,11 +13,11 @@ use lapidary::vocab::runs::{
     RUNS_REMOVAL_SCHEMA, RemovedRun, RunRemoval, RunRemovalReason, RunRetention,
 };
 
-use super::super::sessions::Format;
-use super::super::sessions::removal::{can_ask, is_confirmed};
+use super::super::sessions::SessionsFormat;
+use super::super::sessions::removal::{can_ask, confirm};
 use super::super::sessions::size;
 use super::common::id_of;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -40,37 +40,41 @@ pub(super) struct RemovalArgs {
     dry_run: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
 impl RunsToRemove {
     /// Shows, asks and removes, as far as the user wants.
-    pub(super) fn carry_out(&self, args: &RemovalArgs, out: &mut Printer) -> Result<Exit, Failure> {
-        let format = Format::or_usual(args.format, out.is_terminal);
+    pub(super) fn carry_out(
+        &self,
+        args: &RemovalArgs,
+        out: &mut Printer,
+    ) -> Result<CommandExit, Failure> {
+        let format = SessionsFormat::or_usual(args.format, out.is_terminal);
         if args.dry_run {
             self.report(false, &[], format, out)?;
-            return Ok(Exit::Success);
+            return Ok(CommandExit::Success);
         }
-        if !args.yes && !self.going.is_empty() && !self.is_wanted()? {
+        if !args.yes && !self.going.is_empty() && !self.confirm_removal()? {
             out.note("nothing was deleted")?;
-            return Ok(Exit::Cancelled);
+            return Ok(CommandExit::Cancelled);
         }
         let failures = self.remove();
         self.report(true, &failures, format, out)?;
         Ok(if failures.is_empty() {
-            Exit::Success
+            CommandExit::Success
         } else {
-            Exit::Internal
+            CommandExit::Internal
         })
     }
 
-    fn is_wanted(&self) -> Result<bool, Failure> {
+    fn confirm_removal(&self) -> Result<bool, Failure> {
         if !can_ask() {
             let failure = Failure::usage(anyhow!("there is no terminal to ask on"));
             return Err(failure.with_hint("add --yes, or --dry-run to see what would go"));
         }
         self.list(&mut io::stderr())?;
-        Ok(is_confirmed(&format!("delete {}?", sum(&self.going)))?)
+        Ok(confirm(&format!("delete {}?", sum(&self.going)))?)
     }
 
     /// Removes them all. Returns those that stay, by their place, and why.
@@ -88,7 +92,7 @@ impl RunsToRemove {
         &self,
         is_applied: bool,
         failures: &[(usize, String)],
-        format: Format,
+        format: SessionsFormat,
         out: &mut Printer,
     ) -> Result<(), Failure> {
         let stays = |place: usize| failures.iter().any(|(failed, _)| *failed == place);
@@ -99,7 +103,7 @@ impl RunsToRemove {
             .filter(|(place, _)| !stays(*place))
             .map(|(_, run)| run.clone())
             .collect();
-        if format == Format::Json {
+        if format == SessionsFormat::Json {
             let report = RunRemoval {
                 schema: RUNS_REMOVAL_SCHEMA.to_owned(),
                 applied: is_applied,

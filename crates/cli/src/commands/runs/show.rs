@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::super::sink::Format;
+use super::super::sink::OutputFormat;
 use super::super::translate;
 use super::common::{RunStore, id_of, told_if_gone};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     run: Option<String>,
     /// What to print [default: text on a terminal, events when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<OutputFormat>,
     /// Leave out what the agent wrote (`raw`); diagnostics keep it, and messages their `_original`
     #[arg(long)]
     no_raw: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     record_dir: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref())?;
     let recording = store.recording(args.run.as_deref())?;
     let id = id_of(&recording);

@@ -38,12 +38,12 @@ const COLUMNS: [(&str, u8); 9] = [
 ];
 
 /// Rows to be printed.
-pub(super) struct Table {
+pub(super) struct RunsTable {
     rows: Vec<[String; COLUMNS.len()]>,
 }
 
-impl Table {
-    pub(super) fn of(runs: &[ListedRun], home: Option<&Path>, now: SystemTime) -> Self {
+impl RunsTable {
+    pub(super) fn new(runs: &[ListedRun], home: Option<&Path>, now: SystemTime) -> Self {
         let rows = runs.iter().map(|run| row(run, home, now));
         Self {
             rows: rows.collect(),

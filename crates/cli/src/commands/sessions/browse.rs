@@ -17,14 +17,14 @@ mod keys;
 mod layout;
 mod list;
 mod open;
+mod other_commands;
 mod screen;
-mod seams;
 mod sources;
 mod state;
 mod text;
+mod title_terms;
 mod transcript;
 mod view;
-mod words;
 mod worker;
 
 use std::io::IsTerminal as _;
@@ -35,17 +35,17 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 
-use super::common::{Place, Scope};
-use crate::exit::Exit;
+use super::common::{ProjectScope, SessionsContext};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::live::terminal;
 use crate::printer::Printer;
 use crate::system;
 use canvas::Rect;
-use screen::{Keyboard, Screen, screen_area};
-use sources::Sources;
-use state::{Effect, Input, Outcome, Setup, State};
-use worker::Workers;
+use screen::{BrowserScreen, Keyboard, screen_area};
+use sources::BrowsedProjects;
+use state::{BrowserEffect, BrowserInput, BrowserOutcome, BrowserSetup, BrowserState};
+use worker::BrowserWorkers;
 
 /// So often it is looked whether somebody wants us to end, when nothing else happens.
 const LOOK: Duration = Duration::from_millis(250);
@@ -63,27 +63,27 @@ Examples:
 Letters search titles and texts. F1 shows the keys. Nothing is changed without asking.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     refuse_without_a_terminal(out)?;
-    let place = Place::open()?;
+    let place = SessionsContext::open()?;
     let outcome = {
-        let is_ending = system::is_ending().map_err(Failure::internal)?;
+        let is_ending = system::end_signal_flag().map_err(Failure::internal)?;
         let (sender, inputs) = channel(); // workers tell something some times a second, and a person types
         let about = about(args, &place, out);
-        let sources = Sources::new(place, args.scope.clone())?;
-        let screen = Screen::take().context("cannot use the terminal");
+        let sources = BrowsedProjects::new(place, args.scope.clone())?;
+        let screen = BrowserScreen::take().context("cannot use the terminal");
         let mut screen = screen.map_err(Failure::internal)?;
-        let setup = Setup {
+        let setup = BrowserSetup {
             screen: screen_area()?,
             ..about
         };
-        let workers = Workers::start(sources, setup.marks, sender.clone());
+        let workers = BrowserWorkers::start(sources, setup.marks, sender.clone());
         let keyboard = Keyboard::listen(sender).map_err(Failure::internal)?;
         let mut browser = Browser {
-            state: State::new(setup),
+            state: BrowserState::new(setup),
             workers,
             inputs,
         };
@@ -110,7 +110,7 @@ fn refuse_without_a_terminal(out: &Printer) -> Result<(), Failure> {
 }
 
 /// What is known before the terminal is taken.
-fn about(args: &Args, place: &Place, out: &Printer) -> Setup {
+fn about(args: &Args, place: &SessionsContext, out: &Printer) -> BrowserSetup {
     let marks = terminal::marks();
     let shown = if args.scope.all {
         "all projects".to_owned()
@@ -118,7 +118,7 @@ fn about(args: &Args, place: &Place, out: &Printer) -> Setup {
         let root = place.root(args.scope.project.as_deref());
         below_home(&root.unwrap_or_default(), place)
     };
-    Setup {
+    BrowserSetup {
         screen: Rect::ZERO,
         marks,
         colour: out.colour,
@@ -129,7 +129,7 @@ fn about(args: &Args, place: &Place, out: &Printer) -> Setup {
 }
 
 /// A path as people write it.
-fn below_home(path: &Path, place: &Place) -> String {
+fn below_home(path: &Path, place: &SessionsContext) -> String {
     let home = place.environment.home.as_deref();
     let below = home.and_then(|home| path.strip_prefix(home).ok());
     match below {
@@ -140,32 +140,36 @@ fn below_home(path: &Path, place: &Place) -> String {
 }
 
 /// What is done about it, now that the terminal is as it was.
-fn leave(outcome: &Outcome, out: &mut Printer) -> Result<Exit, Failure> {
+fn leave(outcome: &BrowserOutcome, out: &mut Printer) -> Result<CommandExit, Failure> {
     match outcome {
-        Outcome::Done => Ok(Exit::Success),
-        Outcome::Interrupted => Ok(Exit::Cancelled),
-        Outcome::Resume(it) => seams::resume(it, out),
+        BrowserOutcome::Done => Ok(CommandExit::Success),
+        BrowserOutcome::Interrupted => Ok(CommandExit::Cancelled),
+        BrowserOutcome::Resume(it) => other_commands::resume(it, out),
     }
 }
 
 struct Browser {
-    state: State,
-    workers: Workers,
-    inputs: Receiver<Input>,
+    state: BrowserState,
+    workers: BrowserWorkers,
+    inputs: Receiver<BrowserInput>,
 }
 
 impl Browser {
     /// Draws, waits for something to happen, and sees to what it asks for; until somebody leaves.
-    fn run(&mut self, screen: &mut Screen, is_ending: &AtomicBool) -> Result<Outcome, Failure> {
+    fn run(
+        &mut self,
+        screen: &mut BrowserScreen,
+        is_ending: &AtomicBool,
+    ) -> Result<BrowserOutcome, Failure> {
         self.workers.list();
         loop {
             screen.draw(&self.state)?;
             let mut next = self.wait(is_ending);
             for _ in 0..AT_ONCE {
                 for effect in self.state.update(next) {
-                    if effect == Effect::Suspend {
+                    if effect == BrowserEffect::Suspend {
                         let area = screen.suspend()?;
-                        self.state.update(Input::Resize(area));
+                        self.state.update(BrowserInput::Resize(area));
                     } else if let Some(outcome) = self.perform(effect) {
                         return Ok(outcome);
                     }
@@ -179,30 +183,32 @@ impl Browser {
     }
 
     /// The next input. Nothing is done until there is one, except looking for signals now and then.
-    fn wait(&self, is_ending: &AtomicBool) -> Input {
+    fn wait(&self, is_ending: &AtomicBool) -> BrowserInput {
         loop {
             // A terminal that is gone sends no key, and its signal may have gone to somebody else.
             if is_ending.load(Ordering::Relaxed) || system::is_terminal_gone() {
-                return Input::Terminated;
+                return BrowserInput::Terminated;
             }
             match self.inputs.recv_timeout(LOOK) {
                 Ok(input) => return input,
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Input::Terminated,
+                Err(RecvTimeoutError::Disconnected) => return BrowserInput::Terminated,
             }
         }
     }
 
-    fn perform(&self, effect: Effect) -> Option<Outcome> {
+    fn perform(&self, effect: BrowserEffect) -> Option<BrowserOutcome> {
         match effect {
-            Effect::List => self.workers.list(),
-            Effect::Read(ticket, path, extent) => self.workers.read(ticket, path, extent),
-            Effect::Search(ticket, query, files) => self.workers.search(ticket, query, files),
-            Effect::Export(path, to) => self.workers.export(path, to),
-            Effect::Plan(path, size) => self.workers.plan(path, size),
-            Effect::Delete(path) => self.workers.delete(path),
-            Effect::Suspend => {} // that is the screen's
-            Effect::Leave(outcome) => return Some(outcome),
+            BrowserEffect::List => self.workers.list(),
+            BrowserEffect::Read(ticket, path, extent) => self.workers.read(ticket, path, extent),
+            BrowserEffect::Search(ticket, query, files) => {
+                self.workers.search(ticket, query, files)
+            }
+            BrowserEffect::Export(path, to) => self.workers.export(path, to),
+            BrowserEffect::Plan(path, size) => self.workers.plan(path, size),
+            BrowserEffect::Delete(path) => self.workers.delete(path),
+            BrowserEffect::Suspend => {} // that is the screen's
+            BrowserEffect::Leave(outcome) => return Some(outcome),
         }
         None
     }

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::engine::detect::Environment;
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::gemini::GeminiHome;
 use lapidary::gemini::Vars;
 use lapidary::sessions::vault::Vault;
 use lapidary::sessions::{
-    Index, Listed, Listing, OnlyInVault, OtherSession, OtherSessions, Project, ProjectReach,
-    ProviderScope, Selection, Store, UnsupportedOperation, providers, select,
+    ListedSession, OnlyInVault, OtherSession, OtherSessions, ProjectReach, ProviderScope,
+    SelectionMode, SessionIndex, SessionListing, SessionProject, SessionStore,
+    UnsupportedOperation, providers, select,
 };
 
 use super::identify::{beginning_with, not_found};
@@ -21,7 +22,7 @@ use lapidary::{directories, prepare};
 
 /// Which projects.
 #[derive(Debug, Clone, clap::Args)]
-pub(super) struct Scope {
+pub(super) struct ProjectScope {
     /// The project's directory [default: here]
     #[arg(short = 'C', long, value_name = "DIR", conflicts_with = "all")]
     pub(super) project: Option<PathBuf>,
@@ -35,14 +36,14 @@ pub(super) struct Scope {
 
 /// How lists are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(in crate::commands) enum Format {
+pub(in crate::commands) enum SessionsFormat {
     /// For reading on a terminal
     Text,
     /// One object, as `lapidary schema` describes it
     Json,
 }
 
-impl Format {
+impl SessionsFormat {
     /// Text for people, JSON for programs.
     pub(in crate::commands) fn or_usual(format: Option<Self>, is_terminal: bool) -> Self {
         let usual = if is_terminal { Self::Text } else { Self::Json };
@@ -51,13 +52,13 @@ impl Format {
 }
 
 /// A home, opened: where sessions are, and where ours are kept.
-pub(in crate::commands) struct Place {
-    pub(in crate::commands) environment: Environment,
-    pub(in crate::commands) store: Store,
+pub(in crate::commands) struct SessionsContext {
+    pub(in crate::commands) environment: SearchEnvironment,
+    pub(in crate::commands) store: SessionStore,
     pub(super) now: SystemTime,
 }
 
-impl Place {
+impl SessionsContext {
     pub(in crate::commands) fn open() -> Result<Self, Failure> {
         Self::seen_with(&[])
     }
@@ -68,7 +69,7 @@ impl Place {
     ) -> Result<Self, Failure> {
         let here = std::env::current_dir().unwrap_or_default();
         let vars = std::env::vars_os().chain(assigned.iter().cloned());
-        let environment = Environment::from_vars(vars, here);
+        let environment = SearchEnvironment::from_vars(vars, here);
         let home = GeminiHome::from_vars(Vars::new(&environment.vars), environment.home.as_deref());
         let Some(home) = home else {
             let failure = Failure::bad_input(anyhow!("there is no home directory to look in"));
@@ -76,13 +77,13 @@ impl Place {
         };
         Ok(Self {
             environment,
-            store: Store::new(home),
+            store: SessionStore::new(home),
             now: SystemTime::now(),
         })
     }
 
     /// The projects that are meant.
-    pub(super) fn projects(&self, scope: &Scope) -> Result<Vec<Project>, Failure> {
+    pub(super) fn projects(&self, scope: &ProjectScope) -> Result<Vec<SessionProject>, Failure> {
         if scope.all {
             return Ok(self.store.projects());
         }
@@ -105,24 +106,28 @@ impl Place {
     }
 
     /// The sessions of those projects.
-    pub(super) fn listing(&self, scope: &Scope) -> Result<Listing, Failure> {
+    pub(super) fn listing(&self, scope: &ProjectScope) -> Result<SessionListing, Failure> {
         let mut index = self.index(scope);
-        let mut listing = Listing::with(&self.projects(scope)?, self.now, &mut index);
+        let mut listing = SessionListing::with(&self.projects(scope)?, self.now, &mut index);
         listing.warnings.append(&mut index.warnings);
         Ok(listing)
     }
 
     /// The sessions of those projects of which only the vault has a copy. A vault that cannot be found has none.
-    pub(super) fn only_in_vault(&self, projects: &[Project]) -> OnlyInVault {
+    pub(super) fn only_in_vault(&self, projects: &[SessionProject]) -> OnlyInVault {
         let vault = prepare::vault_in(&self.environment);
         vault.map_or_else(
             |_| OnlyInVault::default(),
-            |folder| OnlyInVault::of(&Vault::open(folder), projects),
+            |folder| OnlyInVault::find(&Vault::open(folder), projects),
         )
     }
 
     /// The sessions in those projects that other providers have, in files of Gemini CLI or not.
-    pub(super) fn others(&self, scope: &Scope, projects: &[Project]) -> OtherSessions {
+    pub(super) fn others(
+        &self,
+        scope: &ProjectScope,
+        projects: &[SessionProject],
+    ) -> OtherSessions {
         let reach = if scope.all {
             ProjectReach::Everywhere
         } else {
@@ -138,8 +143,8 @@ impl Place {
     /// Those of them that neither this list nor the vault has.
     pub(super) fn only_others(
         &self,
-        scope: &Scope,
-        listing: &Listing,
+        scope: &ProjectScope,
+        listing: &SessionListing,
     ) -> Result<OtherSessions, Failure> {
         let mut others = self.others(scope, &self.projects(scope)?);
         others.remove_listed(listing);
@@ -147,17 +152,17 @@ impl Place {
     }
 
     /// The index of this home, if there is one and nobody minds.
-    pub(super) fn index(&self, scope: &Scope) -> Index {
+    pub(super) fn index(&self, scope: &ProjectScope) -> SessionIndex {
         match self.index_path() {
-            Some(path) if !scope.no_index => Index::open(&path, self.now),
-            path => Index::none(&path.unwrap_or_default(), self.now),
+            Some(path) if !scope.no_index => SessionIndex::open(&path, self.now),
+            path => SessionIndex::none(&path.unwrap_or_default(), self.now),
         }
     }
 
     /// Where the index of this home is, or would be.
     pub(super) fn index_path(&self) -> Option<PathBuf> {
         let cache = directories::cache(&self.environment)?;
-        Some(Index::path(&cache, &self.store.home))
+        Some(SessionIndex::path(&cache, &self.store.home))
     }
 }
 
@@ -188,9 +193,9 @@ pub(super) fn unsupported(refused: UnsupportedOperation) -> Failure {
 
 /// The session that is meant, or a failure that says what there is instead.
 pub(super) fn selected<'l>(
-    listing: &'l Listing,
+    listing: &'l SessionListing,
     identifier: &str,
-    selection: Selection,
-) -> Result<&'l Listed, Failure> {
+    selection: SelectionMode,
+) -> Result<&'l ListedSession, Failure> {
     select(listing, identifier, selection).map_err(not_found)
 }

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use lapidary::sessions::{Inventory, OtherSession, SelectError};
+use lapidary::sessions::{OtherSession, SelectError, SessionInventory};
 use lapidary::vocab::removal::RemovalReason;
 
-use super::common::{Format, Place, Scope, unsupported};
+use super::common::{ProjectScope, SessionsContext, SessionsFormat, unsupported};
 use super::identify::not_found;
-use super::removal::{self, Going};
-use crate::exit::Exit;
+use super::removal::{self, RemovalPlan};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -45,13 +45,13 @@ pub(crate) struct Args {
     dry_run: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
-    let format = Format::or_usual(args.format, out.is_terminal);
-    let inventory = Inventory::read(place.projects(&scope(args))?, place.now);
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
+    let format = SessionsFormat::or_usual(args.format, out.is_terminal);
+    let inventory = SessionInventory::read(place.projects(&scope(args))?, place.now);
     let going = match going(args, &inventory) {
         Err(failure) => {
             let refused = of_another_provider(args, &inventory, &place);
@@ -61,17 +61,17 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     };
     if args.dry_run {
         going.preview(format, &place, out)?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    if !args.yes && !is_confirmed(&going, &place)? {
+    if !args.yes && !confirm_deletion(&going, &place)? {
         out.note("nothing was deleted")?;
-        return Ok(Exit::Cancelled);
+        return Ok(CommandExit::Cancelled);
     }
     going.carry_out(format, &place, out)
 }
 
-fn scope(args: &Args) -> Scope {
-    Scope {
+fn scope(args: &Args) -> ProjectScope {
+    ProjectScope {
         project: args.project.clone(),
         all: false,
         no_index: true,
@@ -79,13 +79,13 @@ fn scope(args: &Args) -> Scope {
 }
 
 /// All that is named, before anything goes: numbers change with what goes.
-fn going<'i>(args: &Args, inventory: &'i Inventory) -> Result<Going<'i>, Failure> {
+fn going<'i>(args: &Args, inventory: &'i SessionInventory) -> Result<RemovalPlan<'i>, Failure> {
     let mut named = HashSet::new();
     for identifier in &args.sessions {
         named.insert(named_by(inventory, identifier)?);
     }
     let deletions = inventory.deletions(&named);
-    Ok(Going {
+    Ok(RemovalPlan {
         inventory,
         deletions: deletions
             .into_iter()
@@ -96,17 +96,17 @@ fn going<'i>(args: &Args, inventory: &'i Inventory) -> Result<Going<'i>, Failure
     })
 }
 
-fn is_confirmed(going: &Going<'_>, place: &Place) -> Result<bool, Failure> {
+fn confirm_deletion(going: &RemovalPlan<'_>, place: &SessionsContext) -> Result<bool, Failure> {
     if !removal::can_ask() {
         let failure = Failure::usage(anyhow!("cannot ask for confirmation without a terminal"));
         return Err(failure.with_hint("say --yes, or --dry-run to see what would go"));
     }
     going.list(place, &mut std::io::stderr())?;
-    Ok(removal::is_confirmed(&format!("delete {}?", going.sum()))?)
+    Ok(removal::confirm(&format!("delete {}?", going.sum()))?)
 }
 
 /// What is deleted is not guessed: `latest` and beginnings of ids are no names here.
-fn named_by(inventory: &Inventory, identifier: &str) -> Result<(usize, String), Failure> {
+fn named_by(inventory: &SessionInventory, identifier: &str) -> Result<(usize, String), Failure> {
     inventory.named(identifier).map_err(|error| {
         let is_none_like_it = matches!(error, SelectError::Invalid { .. });
         let failure = not_found(error);
@@ -119,7 +119,11 @@ fn named_by(inventory: &Inventory, identifier: &str) -> Result<(usize, String), 
 }
 
 /// The failure to delete a session that no file has and another provider does.
-fn of_another_provider(args: &Args, inventory: &Inventory, place: &Place) -> Option<Failure> {
+fn of_another_provider(
+    args: &Args,
+    inventory: &SessionInventory,
+    place: &SessionsContext,
+) -> Option<Failure> {
     let others = place.others(&scope(args), &inventory.projects);
     let is_meant = |it: &OtherSession<'_>| {
         let id = it.listed.id();

@@ -18,18 +18,20 @@ use lapidary::render::html::HtmlRenderer;
 use lapidary::render::markdown::MarkdownRenderer;
 use lapidary::render::outline::Outline;
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::redact::{Redactor, Report, Whose};
-use lapidary::sessions::{Listed, Listing, OtherSessions, SelectError, Selection, select};
+use lapidary::sessions::redact::{RedactionReport, Redactor, SessionOwner};
+use lapidary::sessions::{
+    ListedSession, OtherSessions, SelectError, SelectionMode, SessionListing, select,
+};
 use lapidary::wire::gemini::session::ReplayedLog;
 
 use removed::RedactedSource;
 use source::{ExportSource, read};
 
 use super::super::prices::TranscriptPrices;
-use super::common::{Place, Scope, other_named, selected};
+use super::common::{ProjectScope, SessionsContext, other_named, selected};
 use super::identify::not_found;
 use super::show::is_path;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -53,13 +55,13 @@ pub(crate) struct Args {
     #[arg(value_name = "SESSION")]
     sessions: Vec<String>,
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// The file to write, or `-` for stdout; the directory, for several sessions [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// What to write
-    #[arg(long, value_enum, default_value_t = To::Markdown)]
-    to: To,
+    #[arg(long, value_enum, default_value_t = ExportFormat::Markdown)]
+    to: ExportFormat,
     /// Remove keys, tokens, passwords and home directories
     #[arg(long)]
     redact: bool,
@@ -72,7 +74,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum To {
+enum ExportFormat {
     /// A transcript in Markdown
     Markdown,
     /// A transcript as one self-contained page
@@ -83,7 +85,7 @@ enum To {
     Session,
 }
 
-impl To {
+impl ExportFormat {
     fn ending(self) -> &'static str {
         match self {
             Self::Markdown => "md",
@@ -95,17 +97,17 @@ impl To {
 }
 
 /// A session that is to be written, and under which name if it is one of several.
-struct Wanted<'o> {
+struct WantedExport<'o> {
     source: ExportSource<'o>,
     name: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
     let known = KnownSessions::of(args, &place)?;
     let wanted = wanted(args, &known)?;
     let home = place.environment.home.clone();
-    let redactor = args.redact.then(|| Redactor::new(&Whose { home }));
+    let redactor = args.redact.then(|| Redactor::new(&SessionOwner { home }));
     let is_many = args.sessions.len() > 1 || (args.sessions.is_empty() && args.scope.all);
     if is_many && !args.dry_run {
         return many(args, &wanted, redactor.as_ref());
@@ -114,21 +116,21 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         let report = one(args, session, redactor.as_ref(), out)?;
         tell(session, report.as_ref(), is_many);
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// One session, to where it is wanted.
 fn one(
     args: &Args,
-    session: &Wanted<'_>,
+    session: &WantedExport<'_>,
     redactor: Option<&Redactor>,
     out: &mut Printer,
-) -> Result<Option<Report>, Failure> {
+) -> Result<Option<RedactionReport>, Failure> {
     let bytes = session.source.read(args.to)?;
     if args.dry_run {
         return Ok(redactor.map(|redactor| redactor.look(&bytes)));
     }
-    let (bytes, report) = redacted::of(bytes, redactor)?;
+    let (bytes, report) = redacted::redacted_session(bytes, redactor)?;
     match args
         .output
         .as_deref()
@@ -141,7 +143,11 @@ fn one(
 }
 
 /// Several sessions, each to a file of its own. One that cannot be exported does not keep the others from it.
-fn many(args: &Args, wanted: &[Wanted<'_>], redactor: Option<&Redactor>) -> Result<Exit, Failure> {
+fn many(
+    args: &Args,
+    wanted: &[WantedExport<'_>],
+    redactor: Option<&Redactor>,
+) -> Result<CommandExit, Failure> {
     let folder = args
         .output
         .as_deref()
@@ -154,7 +160,7 @@ fn many(args: &Args, wanted: &[Wanted<'_>], redactor: Option<&Redactor>) -> Resu
         .with_context(|| format!("cannot make the directory `{}`", folder.display()))
         .map_err(Failure::bad_input)?;
     let shows_progress = io::stderr().is_terminal();
-    let mut exit = Exit::Success;
+    let mut exit = CommandExit::Success;
     for (number, session) in (1..).zip(wanted) {
         if shows_progress {
             let _ = write!(
@@ -167,7 +173,7 @@ fn many(args: &Args, wanted: &[Wanted<'_>], redactor: Option<&Redactor>) -> Resu
         let result = session
             .source
             .read(args.to)
-            .and_then(|bytes| redacted::of(bytes, redactor))
+            .and_then(|bytes| redacted::redacted_session(bytes, redactor))
             .and_then(|(bytes, report)| {
                 written(args, session, &bytes, &path)?;
                 Ok(report)
@@ -179,15 +185,20 @@ fn many(args: &Args, wanted: &[Wanted<'_>], redactor: Option<&Redactor>) -> Resu
             Ok(report) => tell(session, report.as_ref(), true),
             Err(failure) => {
                 complain(&format!("error: {:#}", failure.error));
-                exit = Exit::BadInput;
+                exit = CommandExit::BadInput;
             }
         }
     }
     Ok(exit)
 }
 
-fn written(args: &Args, session: &Wanted<'_>, bytes: &[u8], path: &Path) -> Result<(), Failure> {
-    let manner = file::Manner {
+fn written(
+    args: &Args,
+    session: &WantedExport<'_>,
+    bytes: &[u8],
+    path: &Path,
+) -> Result<(), Failure> {
+    let manner = file::ExportManner {
         is_private: !args.redact,
         replaces: args.force,
     };
@@ -197,7 +208,7 @@ fn written(args: &Args, session: &Wanted<'_>, bytes: &[u8], path: &Path) -> Resu
 /// The session in the format that is wanted.
 fn write(
     args: &Args,
-    session: &Wanted<'_>,
+    session: &WantedExport<'_>,
     bytes: &[u8],
     out: &mut impl Write,
 ) -> Result<(), Failure> {
@@ -207,10 +218,10 @@ fn write(
     };
     let log = log(path, bytes)?;
     match args.to {
-        To::Markdown => render(&log, &mut MarkdownRenderer::knowing(outline(&log)), out)?,
-        To::Html => render(&log, &mut HtmlRenderer::knowing(outline(&log)), out)?,
-        To::Json => session_document::write(&log, args.redact, out)?,
-        To::Session => log.write(out)?,
+        ExportFormat::Markdown => render(&log, &mut MarkdownRenderer::knowing(outline(&log)), out)?,
+        ExportFormat::Html => render(&log, &mut HtmlRenderer::knowing(outline(&log)), out)?,
+        ExportFormat::Json => session_document::write(&log, args.redact, out)?,
+        ExportFormat::Session => log.write(out)?,
     }
     Ok(())
 }
@@ -219,7 +230,7 @@ fn write(
 pub(super) fn markdown(from: &Path, to: &Path) -> Result<(), Failure> {
     let bytes = read(from)?;
     let log = log(from, &bytes)?;
-    let manner = file::Manner {
+    let manner = file::ExportManner {
         is_private: true,
         replaces: false,
     };
@@ -270,7 +281,7 @@ fn render(
     renderer.finish(out)
 }
 
-fn tell(session: &Wanted<'_>, report: Option<&Report>, is_one_of_many: bool) {
+fn tell(session: &WantedExport<'_>, report: Option<&RedactionReport>, is_one_of_many: bool) {
     let Some(report) = report else { return };
     if is_one_of_many {
         complain(&format!("{}:", session.name));
@@ -281,7 +292,7 @@ fn tell(session: &Wanted<'_>, report: Option<&Report>, is_one_of_many: bool) {
 }
 
 /// The sessions that are meant, each once.
-fn wanted<'k>(args: &Args, known: &'k KnownSessions) -> Result<Vec<Wanted<'k>>, Failure> {
+fn wanted<'k>(args: &Args, known: &'k KnownSessions) -> Result<Vec<WantedExport<'k>>, Failure> {
     let (files, ids): (Vec<_>, Vec<_>) = args.sessions.iter().partition(|named| is_path(named));
     let mut wanted: Vec<_> = files.into_iter().map(|file| by_path(file)).collect();
     if args.sessions.is_empty() || !ids.is_empty() {
@@ -297,15 +308,15 @@ fn wanted<'k>(args: &Args, known: &'k KnownSessions) -> Result<Vec<Wanted<'k>>, 
 
 /// Sessions that can be named.
 struct KnownSessions {
-    listing: Listing,
+    listing: SessionListing,
     /// Those of other providers, if a name is not of the list.
     others: OtherSessions,
 }
 
 impl KnownSessions {
-    fn of(args: &Args, place: &Place) -> Result<Self, Failure> {
+    fn of(args: &Args, place: &SessionsContext) -> Result<Self, Failure> {
         let mut known = Self {
-            listing: Listing::default(),
+            listing: SessionListing::default(),
             others: OtherSessions::default(),
         };
         if !args.sessions.is_empty() && args.sessions.iter().all(|named| is_path(named)) {
@@ -313,7 +324,7 @@ impl KnownSessions {
         }
         known.listing = place.listing(&args.scope)?;
         let mut ids = args.sessions.iter().filter(|named| !is_path(named));
-        if ids.any(|id| select(&known.listing, id, Selection::Generous).is_err()) {
+        if ids.any(|id| select(&known.listing, id, SelectionMode::Generous).is_err()) {
             known.others = place.only_others(&args.scope, &known.listing)?;
         }
         Ok(known)
@@ -321,7 +332,7 @@ impl KnownSessions {
 }
 
 /// Whoever takes this for a backup should know what is not in it.
-fn say_what_is_left_out(listing: &Listing) {
+fn say_what_is_left_out(listing: &SessionListing) {
     for warning in &listing.warnings {
         complain(&format!("warning: {}", sanitize(warning)));
     }
@@ -342,20 +353,20 @@ fn listed<'k>(
     args: &Args,
     known: &'k KnownSessions,
     ids: &[&String],
-) -> Result<Vec<Wanted<'k>>, Failure> {
+) -> Result<Vec<WantedExport<'k>>, Failure> {
     let listing = &known.listing;
-    let wanted = |session: &Listed| Wanted {
+    let wanted = |session: &ListedSession| WantedExport {
         source: ExportSource::File(session.path.clone()),
         name: export_name(args, session),
     };
     if !ids.is_empty() {
         let chosen = ids.iter().map(|id| {
-            let failure = match selected(listing, id, Selection::Generous) {
+            let failure = match selected(listing, id, SelectionMode::Generous) {
                 Ok(session) => return Ok(wanted(session)),
                 Err(failure) => failure,
             };
             let session = other_named(id, &known.others)?.ok_or(failure)?;
-            Ok(Wanted {
+            Ok(WantedExport {
                 name: export_name(args, session.listed),
                 source: ExportSource::Other(session),
             })
@@ -371,7 +382,7 @@ fn listed<'k>(
 }
 
 /// What the file of a session is called, without its ending.
-fn export_name(args: &Args, session: &Listed) -> String {
+fn export_name(args: &Args, session: &ListedSession) -> String {
     let row = session.row();
     if args.scope.all {
         format!("{}-{}", row.project_id, row.file)
@@ -380,11 +391,11 @@ fn export_name(args: &Args, session: &Listed) -> String {
     }
 }
 
-fn by_path(named: &str) -> Wanted<'static> {
+fn by_path(named: &str) -> WantedExport<'static> {
     let path = PathBuf::from(named);
     let stem = path.file_stem().unwrap_or_default();
     let name = stem.to_string_lossy().into_owned();
-    Wanted {
+    WantedExport {
         source: ExportSource::File(path),
         name,
     }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use anyhow::anyhow;
-use lapidary::sessions::vault::History;
-use lapidary::sessions::{Listing, SelectError, Selection, is_id_prefix, select};
+use lapidary::sessions::vault::SnapshotHistory;
+use lapidary::sessions::{SelectError, SelectionMode, SessionListing, is_id_prefix, select};
 
 use crate::failure::Failure;
 
 /// Every session that the vault has something of.
-pub(super) fn kept_ids(history: &History) -> BTreeSet<&str> {
+pub(super) fn kept_ids(history: &SnapshotHistory) -> BTreeSet<&str> {
     let files = history.snapshots.iter().flat_map(|it| &it.files);
     files
         .filter_map(|file| file.session_id.as_deref())
@@ -19,7 +19,7 @@ pub(super) fn kept_ids(history: &History) -> BTreeSet<&str> {
 /// The whole id of a session: as `select` has it, or that of a hidden file, or one that only the vault knows.
 pub(super) fn whole_id(
     named: &str,
-    listing: &Listing,
+    listing: &SessionListing,
     kept: &BTreeSet<&str>,
 ) -> Result<String, Failure> {
     let hidden = listing.hidden.iter();
@@ -28,7 +28,7 @@ pub(super) fn whole_id(
     if others.contains(named) {
         return Ok(named.to_owned());
     }
-    let error = match select(listing, named, Selection::Generous) {
+    let error = match select(listing, named, SelectionMode::Generous) {
         Ok(found) => return Ok(found.id().to_owned()),
         Err(error @ SelectError::Ambiguous { .. }) => return Err(not_found(error)),
         Err(error) => error,

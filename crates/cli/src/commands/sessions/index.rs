@@ -4,11 +4,11 @@ use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, anyhow};
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::{Index, IndexError, Progress, candidates};
+use lapidary::sessions::{IndexError, SessionIndex, UpdateProgress, candidates};
 
-use super::common::Place;
+use super::common::SessionsContext;
 use super::vault::counted;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -35,8 +35,8 @@ pub(crate) struct Args {
     rebuild: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
     let Some(path) = place.index_path() else {
         let failure = Failure::bad_input(anyhow!("there is no directory for an index"));
         return Err(failure.with_hint("set LAPIDARY_CACHE_DIR"));
@@ -49,24 +49,24 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         return status(&place, out);
     }
     if args.drop {
-        let was_there = Index::delete(&path).map_err(failed)?;
+        let was_there = SessionIndex::delete(&path).map_err(failed)?;
         let said = if was_there {
             "dropped"
         } else {
             "there was none"
         };
         out.note(&format!("the index `{}`: {said}", path.display()))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let (files, warnings) = candidates(&place.store.projects());
     for warning in &warnings {
         complain(&format!("warning: {warning}"));
     }
-    let mut index = Index::open_or_make(&path, place.now).map_err(failed)?;
+    let mut index = SessionIndex::open_or_make(&path, place.now).map_err(failed)?;
     if args.rebuild {
         index.clear().map_err(failed)?;
     }
-    let mut meter = Meter::new();
+    let mut meter = IndexMeter::new();
     let updated = index.update_all(&files, &mut |at| meter.show(at));
     meter.clear();
     match updated {
@@ -89,16 +89,16 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         Err(IndexError::Busy) => out.note("another process is updating the index already")?,
         Err(error) => return Err(failed(error)),
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn status(place: &Place, out: &mut Printer) -> Result<Exit, Failure> {
+fn status(place: &SessionsContext, out: &mut Printer) -> Result<CommandExit, Failure> {
     let Some(path) = place.index_path().filter(|path| path.exists()) else {
         out.note("there is no index; `lapidary sessions index` makes one")?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     };
     let (files, _) = candidates(&place.store.projects());
-    let mut index = Index::open(&path, place.now);
+    let mut index = SessionIndex::open(&path, place.now);
     let known = index.count_known(&files);
     for warning in &index.warnings {
         complain(&format!("warning: {warning}"));
@@ -112,16 +112,16 @@ fn status(place: &Place, out: &mut Printer) -> Result<Exit, Failure> {
         "{}\n{size} bytes; {known} of {files} files are in it as they are now",
         sanitize(&path.to_string_lossy())
     )?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// How far it is, on a terminal.
-struct Meter {
+struct IndexMeter {
     is_shown: bool,
     percent: Option<u64>,
 }
 
-impl Meter {
+impl IndexMeter {
     fn new() -> Self {
         Self {
             is_shown: std::io::stderr().is_terminal(),
@@ -129,7 +129,7 @@ impl Meter {
         }
     }
 
-    fn show(&mut self, at: Progress) {
+    fn show(&mut self, at: UpdateProgress) {
         let percent = at.bytes * 100 / at.of_bytes.max(1);
         if self.is_shown && self.percent.replace(percent) != Some(percent) {
             // Nobody to tell is no reason to stop.

@@ -8,16 +8,18 @@ use std::ffi::OsStr;
 use std::io::{self, Write as _};
 
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::{HiddenFile, Listed, Listing, Project, UnlistedPlace};
+use lapidary::sessions::{
+    HiddenFile, ListedSession, SessionListing, SessionProject, UnlistedPlace,
+};
 use lapidary::vocab::line;
 use lapidary::vocab::session::{LIST_SCHEMA, SessionList};
 
 use super::super::time::{self, DayEnd};
-use super::common::{Format, Place, Scope};
-use crate::exit::Exit;
+use super::common::{ProjectScope, SessionsContext, SessionsFormat};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
-use row::Rows;
+use row::RowWriter;
 pub(in crate::commands) use shorten::shortened;
 
 /// The variable in which hooks find the id of their session.
@@ -40,7 +42,7 @@ Marks: `!` Gemini CLI will delete the session when it next starts, `v` it is in 
 `*` it is the session of the hook that runs this ($GEMINI_SESSION_ID).")]
 pub(crate) struct Args {
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// Show only the newest N of each project
     #[arg(long, value_name = "N")]
     last: Option<usize>,
@@ -55,11 +57,11 @@ pub(crate) struct Args {
     hidden: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
     let mut listing = place.listing(&args.scope)?;
     if let Some(current) = place.environment.vars.get(SESSION.as_ref() as &OsStr) {
         listing.mark_current(&current.to_string_lossy());
@@ -67,7 +69,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let projects = place.projects(&args.scope)?;
     add_vault_only(&mut listing, &projects, &place);
     listing.add_others(place.others(&args.scope, &projects).into_listing());
-    let period = Period {
+    let period = ListPeriod {
         since_ms: time::bound(args.since.as_deref(), place.now, DayEnd::First)?,
         until_ms: time::bound(args.until.as_deref(), place.now, DayEnd::Last)?,
     };
@@ -75,19 +77,23 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     if let Some(last) = args.last {
         keep_newest(&mut listing.sessions, last);
     }
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => json(args, &mut listing, out)?,
-        Format::Text => {
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => json(args, &mut listing, out)?,
+        SessionsFormat::Text => {
             newest_first(&mut listing.sessions);
             text(args, &listing, &place, out)?;
         }
     }
     // Giving the memory of tens of thousands of sessions back piece by piece takes a tenth of the time, and the process ends here.
     std::mem::forget(listing);
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn add_vault_only(listing: &mut Listing, projects: &[Project], place: &Place) {
+fn add_vault_only(
+    listing: &mut SessionListing,
+    projects: &[SessionProject],
+    place: &SessionsContext,
+) {
     let kept = place.only_in_vault(projects);
     if kept.is_empty() {
         return;
@@ -99,21 +105,21 @@ fn add_vault_only(listing: &mut Listing, projects: &[Project], place: &Place) {
 }
 
 /// When something was added to a session, and when it began.
-struct Period {
+struct ListPeriod {
     since_ms: Option<i64>,
     until_ms: Option<i64>,
 }
 
-impl Period {
+impl ListPeriod {
     /// As a search has it: a session without a readable time is of no period.
-    fn has(&self, session: &Listed) -> bool {
+    fn has(&self, session: &ListedSession) -> bool {
         let is_since = |since| session.updated_ms.is_some_and(|updated| updated >= since);
         let is_until = |until| session.started_ms.is_some_and(|started| started <= until);
         self.since_ms.is_none_or(is_since) && self.until_ms.is_none_or(is_until)
     }
 }
 
-fn keep_newest(sessions: &mut Vec<Listed>, last: usize) {
+fn keep_newest(sessions: &mut Vec<ListedSession>, last: usize) {
     let mut order: Vec<usize> = (0..sessions.len()).collect();
     order.sort_by_key(|&at| (sessions[at].project, Reverse(sessions[at].updated_ms)));
     let mut is_kept = vec![false; sessions.len()];
@@ -127,7 +133,7 @@ fn keep_newest(sessions: &mut Vec<Listed>, last: usize) {
 }
 
 /// Those of a project stay together; the project with the newest session comes first.
-fn newest_first(sessions: &mut [Listed]) {
+fn newest_first(sessions: &mut [ListedSession]) {
     let mut newest = Vec::new();
     for session in &*sessions {
         if newest.len() <= session.project {
@@ -145,7 +151,7 @@ fn newest_first(sessions: &mut [Listed]) {
     });
 }
 
-fn json(args: &Args, listing: &mut Listing, out: &mut Printer) -> io::Result<()> {
+fn json(args: &Args, listing: &mut SessionListing, out: &mut Printer) -> io::Result<()> {
     let hidden_count = listing.hidden.len() as u64;
     let list = SessionList {
         schema: LIST_SCHEMA.to_owned(),
@@ -158,15 +164,20 @@ fn json(args: &Args, listing: &mut Listing, out: &mut Printer) -> io::Result<()>
         },
         warnings: std::mem::take(&mut listing.warnings),
     };
-    let rows = listing.sessions.iter().map(Listed::row);
+    let rows = listing.sessions.iter().map(ListedSession::row);
     line::write_sessions(out, &list, rows)
 }
 
-fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Result<(), Failure> {
+fn text(
+    args: &Args,
+    listing: &SessionListing,
+    place: &SessionsContext,
+    out: &mut Printer,
+) -> Result<(), Failure> {
     for warning in &listing.warnings {
         complain(&format!("warning: {warning}"));
     }
-    let mut rows = Rows::of(&listing.sessions, place.now, out);
+    let mut rows = RowWriter::new(&listing.sessions, place.now, out);
     if out.is_terminal && !listing.sessions.is_empty() {
         rows.header(out)?;
     }
@@ -219,7 +230,7 @@ fn text(args: &Args, listing: &Listing, place: &Place, out: &mut Printer) -> Res
 }
 
 /// What Gemini CLI does not list, and what can be done about it.
-fn tell_unlisted(listing: &Listing) {
+fn tell_unlisted(listing: &SessionListing) {
     let count = |place: UnlistedPlace| {
         let places = listing.sessions.iter();
         places.filter(|it| it.unlisted() == Some(&place)).count()

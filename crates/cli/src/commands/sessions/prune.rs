@@ -8,13 +8,14 @@ use lapidary::gemini::Vars;
 use lapidary::gemini::settings::{Settings, WorkspaceTrust};
 use lapidary::gemini::trust::Trust;
 use lapidary::sessions::{
-    Deletion, Expiring, Inventory, Limits, Project, Retention, RetentionError, Why,
+    ExpiringItem, ExpiryReason, RetentionError, RetentionLimits, RetentionRules, SessionDeletion,
+    SessionInventory, SessionProject,
 };
 use lapidary::vocab::removal::RemovalReason;
 
-use super::common::{Format, Place, Scope};
-use super::removal::Going;
-use crate::exit::Exit;
+use super::common::{ProjectScope, SessionsContext, SessionsFormat};
+use super::removal::RemovalPlan;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -31,7 +32,7 @@ Examples:
 A period is a number and one of h (hours), d (days), w (weeks) and m (months of 30 days).")]
 pub(crate) struct Args {
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// Keep sessions to which something was added within this period
     #[arg(long, value_name = "PERIOD")]
     max_age: Option<String>,
@@ -46,24 +47,24 @@ pub(crate) struct Args {
     apply: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
-    let format = Format::or_usual(args.format, out.is_terminal);
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
+    let format = SessionsFormat::or_usual(args.format, out.is_terminal);
     let projects = place.projects(&args.scope)?;
     let mut warnings = Vec::new();
     let rules = rules(args, &place, &projects, &mut warnings)?;
-    let inventory = Inventory::read(projects, place.now);
+    let inventory = SessionInventory::read(projects, place.now);
     warnings.extend(inventory.listing.warnings.iter().cloned());
-    let going = Going {
+    let going = RemovalPlan {
         deletions: deletions(&inventory, &rules, &place),
         inventory: &inventory,
         warnings,
         keeps_copies: true,
     };
-    if format == Format::Text {
+    if format == SessionsFormat::Text {
         for warning in &going.warnings {
             complain(&format!("warning: {warning}"));
         }
@@ -72,22 +73,22 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         return going.carry_out(format, &place, out);
     }
     going.preview(format, &place, out)?;
-    if format == Format::Text {
+    if format == SessionsFormat::Text {
         writeln!(out, "{} would go", going.sum())?;
         if !going.deletions.is_empty() {
             out.note("nothing was removed; --apply removes it")?;
         }
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// The rules of each project. One whose settings make no sense keeps everything; if it is the only one, the command fails.
 fn rules(
     args: &Args,
-    place: &Place,
-    projects: &[Project],
+    place: &SessionsContext,
+    projects: &[SessionProject],
     warnings: &mut Vec<String>,
-) -> Result<Vec<Option<Retention>>, Failure> {
+) -> Result<Vec<Option<RetentionRules>>, Failure> {
     let mut rules = Vec::new();
     for project in projects {
         let rule = limits(args, place, project).and_then(|limits| limits.checked());
@@ -106,7 +107,11 @@ fn rules(
     Ok(rules)
 }
 
-fn limits(args: &Args, place: &Place, project: &Project) -> Result<Limits, RetentionError> {
+fn limits(
+    args: &Args,
+    place: &SessionsContext,
+    project: &SessionProject,
+) -> Result<RetentionLimits, RetentionError> {
     let home = &place.store.home;
     let settings = match &project.root {
         Some(root) => Settings::read(home, root),
@@ -119,7 +124,7 @@ fn limits(args: &Args, place: &Place, project: &Project) -> Result<Limits, Reten
         .map_or(WorkspaceTrust::IsIgnored, |root| {
             Trust::with_settings(root, home, vars, &settings).workspace()
         });
-    let settings = Limits::of(&settings, workspace)?;
+    let settings = RetentionLimits::from_settings(&settings, workspace)?;
     let is_said_here = args.max_age.is_some() || args.max_count.is_some();
     let (enabled, max_age, max_count) = if is_said_here {
         (true, args.max_age.clone(), args.max_count.map(Into::into))
@@ -128,9 +133,9 @@ fn limits(args: &Args, place: &Place, project: &Project) -> Result<Limits, Reten
     };
     let min_retention = args.min_retention.clone().or(settings.min_retention);
     if let Some(named) = &args.min_retention {
-        named.parse::<lapidary::sessions::Period>()?;
+        named.parse::<lapidary::sessions::RetentionPeriod>()?;
     }
-    Ok(Limits {
+    Ok(RetentionLimits {
         enabled,
         max_age,
         max_count,
@@ -167,20 +172,20 @@ fn failure(args: &Args, error: RetentionError) -> Failure {
 }
 
 fn deletions(
-    inventory: &Inventory,
-    rules: &[Option<Retention>],
-    place: &Place,
-) -> Vec<(Deletion, RemovalReason)> {
-    let mut reasons: HashMap<(usize, String), Why> = HashMap::new();
+    inventory: &SessionInventory,
+    rules: &[Option<RetentionRules>],
+    place: &SessionsContext,
+) -> Vec<(SessionDeletion, RemovalReason)> {
+    let mut reasons: HashMap<(usize, String), ExpiryReason> = HashMap::new();
     let mut files = Vec::new();
     for (project, rule) in rules.iter().enumerate() {
         let Some(rule) = rule else { continue };
         for expired in rule.expired(inventory, project, place.now) {
             match expired.what {
-                Expiring::Session(id) => {
+                ExpiringItem::Session(id) => {
                     reasons.insert((project, id.to_owned()), expired.reason);
                 }
-                Expiring::File(file) => {
+                ExpiringItem::File(file) => {
                     files.push((inventory.deletion_of_file(file), expired.reason.into()));
                 }
             }

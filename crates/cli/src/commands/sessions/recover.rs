@@ -1,23 +1,23 @@
 //! `sessions recover`: brings back what session files hide.
 
-mod told;
+mod recover_output;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::Project;
-use lapidary::sessions::vault::recover::{self, Depth, Survey};
+use lapidary::sessions::SessionProject;
+use lapidary::sessions::vault::recover::{self, ProjectSurvey, ReadingDepth};
 use lapidary::sessions::vault::{Guard, Vault, VaultError, summary};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::VaultSession;
 
-use self::told::Told;
-use super::common::{Format, Place, Scope};
+use self::recover_output::RecoverOutput;
+use super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use super::identify::{kept_ids, whole_id};
-use super::patience::Patience;
+use super::progress_note::ProgressNote;
 use super::vault::{failed, opened, vault_session};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -44,18 +44,18 @@ pub(crate) struct Args {
     #[arg(long, visible_alias = "yes", short_alias = 'y')]
     apply: bool,
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
     let vault = opened(&place)?;
-    let patience = Patience::with("reading sessions");
+    let patience = ProgressNote::with("reading sessions");
     let chats = chats(args, &place)?;
-    let mut told = Told::default();
+    let mut told = RecoverOutput::default();
     if args.apply {
         let killed = Guard::finish_killed(&vault, &chats, place.now);
         told.actions.extend(summary(&killed));
@@ -71,32 +71,32 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         apply(&survey, &vault, &place, &mut told);
     }
     drop(patience);
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(out, &told.report(args.apply))?,
-        Format::Text => told.print(args.apply, out)?,
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => line::write(out, &told.report(args.apply))?,
+        SessionsFormat::Text => told.print(args.apply, out)?,
     }
     Ok(if told.failures.is_empty() {
-        Exit::Success
+        CommandExit::Success
     } else {
-        Exit::Internal
+        CommandExit::Internal
     })
 }
 
-fn depth(args: &Args) -> Depth {
+fn depth(args: &Args) -> ReadingDepth {
     if args.everything {
-        Depth::Everything
+        ReadingDepth::Everything
     } else {
-        Depth::Hidden
+        ReadingDepth::Hidden
     }
 }
 
 /// The directories that hold sessions.
-fn chats(args: &Args, place: &Place) -> Result<Vec<PathBuf>, Failure> {
+fn chats(args: &Args, place: &SessionsContext) -> Result<Vec<PathBuf>, Failure> {
     let projects = place.projects(&args.scope)?;
     for warning in projects.iter().flat_map(|project| &project.warnings) {
         complain(&format!("warning: {}", sanitize(warning)));
     }
-    let chats = projects.iter().flat_map(Project::chats);
+    let chats = projects.iter().flat_map(SessionProject::chats);
     Ok(chats.filter(|chats| chats.is_dir()).collect())
 }
 
@@ -104,10 +104,10 @@ fn chats(args: &Args, place: &Place) -> Result<Vec<PathBuf>, Failure> {
 fn one(
     what: &str,
     args: &Args,
-    place: &Place,
+    place: &SessionsContext,
     vault: &Vault,
     chats: &[PathBuf],
-) -> Result<Survey, Failure> {
+) -> Result<ProjectSurvey, Failure> {
     let path = place.environment.dir.join(what);
     let plan = if is_path(what) || path.is_file() {
         recover::plan(&path, depth(args)).map_err(|error| unreadable(error, &path))?
@@ -118,10 +118,10 @@ fn one(
         recover::plan_session(vault, chats, &id, depth(args)).map_err(failed)?
     };
     let is_needed = plan.is_needed() || plan.from_vault;
-    Ok(Survey {
+    Ok(ProjectSurvey {
         looked: 1,
         plans: is_needed.then_some(plan).into_iter().collect(),
-        ..Survey::default()
+        ..ProjectSurvey::default()
     })
 }
 
@@ -139,7 +139,7 @@ fn unreadable(error: VaultError, path: &Path) -> Failure {
 }
 
 /// Sessions that could be listed once, and of which no file that could be is left.
-fn only_in_vault(args: &Args, place: &Place) -> Result<Vec<VaultSession>, Failure> {
+fn only_in_vault(args: &Args, place: &SessionsContext) -> Result<Vec<VaultSession>, Failure> {
     let projects = place.projects(&args.scope)?;
     let kept = place.only_in_vault(&projects);
     if kept.is_empty() {
@@ -154,7 +154,7 @@ fn only_in_vault(args: &Args, place: &Place) -> Result<Vec<VaultSession>, Failur
 }
 
 /// Each on its own: one that cannot be written is no reason to leave the others.
-fn apply(survey: &Survey, vault: &Vault, place: &Place, told: &mut Told) {
+fn apply(survey: &ProjectSurvey, vault: &Vault, place: &SessionsContext, told: &mut RecoverOutput) {
     for plan in &survey.plans {
         told.applied(plan, plan.apply(vault, place.now));
     }

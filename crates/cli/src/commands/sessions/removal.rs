@@ -8,23 +8,23 @@ use std::time::SystemTime;
 use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::vault::{AddRequest, Removed, Vault};
-use lapidary::sessions::{DeleteError, Deletion, Index, Inventory, age};
+use lapidary::sessions::vault::{AddRequest, RemovedItem, Vault};
+use lapidary::sessions::{DeleteError, SessionDeletion, SessionIndex, SessionInventory, age};
 use lapidary::vocab::line;
 use lapidary::vocab::removal::{REMOVAL_SCHEMA, Removal, RemovalReason, RemovedSession};
 
-use super::common::{Format, Place};
+use super::common::{SessionsContext, SessionsFormat};
 use super::list::shortened;
 use super::size;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use lapidary::prepare;
 
 /// Sessions that are to go.
-pub(super) struct Going<'i> {
-    pub(super) inventory: &'i Inventory,
-    pub(super) deletions: Vec<(Deletion, RemovalReason)>,
+pub(super) struct RemovalPlan<'i> {
+    pub(super) inventory: &'i SessionInventory,
+    pub(super) deletions: Vec<(SessionDeletion, RemovalReason)>,
     pub(super) warnings: Vec<String>,
     /// Whether what goes is kept in the vault first.
     pub(super) keeps_copies: bool,
@@ -32,46 +32,49 @@ pub(super) struct Going<'i> {
 
 /// What was removed, and what could not be.
 #[derive(Default)]
-struct Outcome {
+struct RemovalOutcome {
     is_applied: bool,
     /// Which of the deletions were carried out, by their place.
     gone: HashSet<usize>,
     failures: Vec<String>,
 }
 
-impl Going<'_> {
+impl RemovalPlan<'_> {
     /// Shows what would go, and nothing else.
     pub(super) fn preview(
         &self,
-        format: Format,
-        place: &Place,
+        format: SessionsFormat,
+        place: &SessionsContext,
         out: &mut Printer,
     ) -> Result<(), Failure> {
-        self.print(format, &Outcome::default(), place, out)
+        self.print(format, &RemovalOutcome::default(), place, out)
     }
 
     /// Removes it all and says so. What could not be removed makes the command fail, after the rest was done.
     pub(super) fn carry_out(
         &self,
-        format: Format,
-        place: &Place,
+        format: SessionsFormat,
+        place: &SessionsContext,
         out: &mut Printer,
-    ) -> Result<Exit, Failure> {
+    ) -> Result<CommandExit, Failure> {
         let outcome = self.removed(place)?;
         self.print(format, &outcome, place, out)?;
         if outcome.failures.is_empty() {
-            Ok(Exit::Success)
+            Ok(CommandExit::Success)
         } else {
-            Ok(Exit::Internal)
+            Ok(CommandExit::Internal)
         }
     }
 
     /// Removes it all. What could not be removed is returned, a sentence each.
-    pub(super) fn carry_out_silently(&self, place: &Place) -> Result<Vec<String>, Failure> {
+    pub(super) fn carry_out_silently(
+        &self,
+        place: &SessionsContext,
+    ) -> Result<Vec<String>, Failure> {
         Ok(self.removed(place)?.failures)
     }
 
-    fn removed(&self, place: &Place) -> Result<Outcome, Failure> {
+    fn removed(&self, place: &SessionsContext) -> Result<RemovalOutcome, Failure> {
         let kept = if self.keeps_copies {
             self.keep(place)?
         } else {
@@ -85,9 +88,9 @@ impl Going<'_> {
             Err(io::Error::other("the vault has no copy of it"))
         };
         let vault = Vault::open(prepare::vault_in(&place.environment)?);
-        let mut outcome = Outcome {
+        let mut outcome = RemovalOutcome {
             is_applied: true,
-            ..Outcome::default()
+            ..RemovalOutcome::default()
         };
         for (number, (deletion, _)) in self.deletions.iter().enumerate() {
             // A session whose files all stay keeps the rest, too.
@@ -107,7 +110,7 @@ impl Going<'_> {
     }
 
     /// What is gone is gone from the index, too.
-    fn forget(&self, outcome: &Outcome, place: &Place) {
+    fn forget(&self, outcome: &RemovalOutcome, place: &SessionsContext) {
         let gone = self.counted(outcome).into_iter();
         let gone: Vec<PathBuf> = gone
             .flat_map(|(deletion, _)| deletion.sessions())
@@ -116,7 +119,7 @@ impl Going<'_> {
         let Some(path) = place.index_path().filter(|_| !gone.is_empty()) else {
             return;
         };
-        let mut index = Index::open(&path, place.now);
+        let mut index = SessionIndex::open(&path, place.now);
         if index.is_open()
             && let Err(error) = index.forget(&gone)
         {
@@ -128,7 +131,7 @@ impl Going<'_> {
     }
 
     /// Puts the files of sessions that go into the vault, and says of which there is a copy now.
-    fn keep(&self, place: &Place) -> Result<HashSet<PathBuf>, Failure> {
+    fn keep(&self, place: &SessionsContext) -> Result<HashSet<PathBuf>, Failure> {
         let vault = Vault::open(prepare::vault_in(&place.environment)?);
         let files: Vec<PathBuf> = self
             .deletions
@@ -171,12 +174,12 @@ impl Going<'_> {
 
     fn print(
         &self,
-        format: Format,
-        outcome: &Outcome,
-        place: &Place,
+        format: SessionsFormat,
+        outcome: &RemovalOutcome,
+        place: &SessionsContext,
         out: &mut Printer,
     ) -> Result<(), Failure> {
-        if format == Format::Json {
+        if format == SessionsFormat::Json {
             return Ok(line::write(out, &self.removal(outcome))?);
         }
         if !outcome.is_applied {
@@ -202,7 +205,7 @@ impl Going<'_> {
     }
 
     /// What went, or what would go if nothing was tried yet.
-    fn counted(&self, outcome: &Outcome) -> Vec<&(Deletion, RemovalReason)> {
+    fn counted(&self, outcome: &RemovalOutcome) -> Vec<&(SessionDeletion, RemovalReason)> {
         let deletions = self.deletions.iter().enumerate();
         deletions
             .filter(|(place, _)| !outcome.is_applied || outcome.gone.contains(place))
@@ -211,7 +214,7 @@ impl Going<'_> {
     }
 
     /// What goes, for people: a line each, and the paths below it.
-    pub(super) fn list(&self, place: &Place, out: &mut dyn io::Write) -> io::Result<()> {
+    pub(super) fn list(&self, place: &SessionsContext, out: &mut dyn io::Write) -> io::Result<()> {
         for (deletion, reason) in &self.deletions {
             let entry = self.entry(deletion, reason);
             let name = entry.display_name.as_deref().unwrap_or("(no session)");
@@ -248,7 +251,7 @@ impl Going<'_> {
         spared.cloned().collect()
     }
 
-    fn removal(&self, outcome: &Outcome) -> Removal {
+    fn removal(&self, outcome: &RemovalOutcome) -> Removal {
         let removed = self.counted(outcome);
         let going: HashSet<_> = removed
             .iter()
@@ -274,7 +277,7 @@ impl Going<'_> {
         }
     }
 
-    fn entry(&self, deletion: &Deletion, reason: &RemovalReason) -> RemovedSession {
+    fn entry(&self, deletion: &SessionDeletion, reason: &RemovalReason) -> RemovedSession {
         let project = &self.inventory.projects[deletion.project];
         let listed = self.inventory.listing.sessions.iter().find(|session| {
             session.project == deletion.project && Some(session.id()) == deletion.id.as_deref()
@@ -303,25 +306,28 @@ impl Going<'_> {
 }
 
 /// How much that is, in words.
-fn sum(deletions: &[&(Deletion, RemovalReason)]) -> String {
+fn sum(deletions: &[&(SessionDeletion, RemovalReason)]) -> String {
     let count = deletions.len();
     let plural = if count == 1 { "" } else { "s" };
     let size = size::short(bytes(deletions));
     format!("{count} session{plural}, {size}")
 }
 
-fn bytes(deletions: &[&(Deletion, RemovalReason)]) -> u64 {
+fn bytes(deletions: &[&(SessionDeletion, RemovalReason)]) -> u64 {
     deletions.iter().map(|(deletion, _)| deletion.bytes()).sum()
 }
 
 /// Removes a session. A run that is under way would take it for lost, so it is buried first; that this may fail is no reason to keep it.
 fn remove(
-    deletion: &Deletion,
+    deletion: &SessionDeletion,
     vault: &Vault,
     keep: &mut dyn FnMut(&Path) -> io::Result<()>,
 ) -> Result<(), Vec<DeleteError>> {
-    let id = deletion.id.as_deref().map(Removed::Session);
-    let removed = || id.into_iter().chain(deletion.sessions().map(Removed::File));
+    let id = deletion.id.as_deref().map(RemovedItem::Session);
+    let removed = || {
+        id.into_iter()
+            .chain(deletion.sessions().map(RemovedItem::File))
+    };
     for what in removed() {
         let _ = vault.bury(what, SystemTime::now());
     }
@@ -355,7 +361,7 @@ pub(in crate::commands) fn can_ask() -> bool {
 }
 
 /// Asks on the terminal. Anything but yes is no, and so is nothing at all.
-pub(in crate::commands) fn is_confirmed(question: &str) -> io::Result<bool> {
+pub(in crate::commands) fn confirm(question: &str) -> io::Result<bool> {
     let mut stderr = io::stderr();
     write!(stderr, "{} [y/N] ", sanitize(question))?;
     stderr.flush()?;

@@ -8,11 +8,11 @@ use std::time::SystemTime;
 use anyhow::anyhow;
 use lapidary::engine::headless::Job;
 use lapidary::sessions::vault::{Guard, Vault, summary};
-use lapidary::sessions::{Listing, Project, Selection};
+use lapidary::sessions::{SelectionMode, SessionListing, SessionProject};
 
-use super::super::run::{self, With};
-use super::common::{Place, Scope, other_named, selected, unsupported};
-use crate::exit::Exit;
+use super::super::run::{self, RunExtras};
+use super::common::{ProjectScope, SessionsContext, other_named, selected, unsupported};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -40,10 +40,10 @@ pub(crate) struct Args {
     #[arg(value_name = "PROMPT")]
     prompt: Option<String>,
     #[command(flatten)]
-    with: With,
+    with: RunExtras,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let choose = |job: &mut Job| choose(&args.session, job);
     if args.prompt.is_some() || args.with.has_prompt() {
         return run::carry_out(args.prompt.as_deref(), &args.with, out, choose);
@@ -65,16 +65,16 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
 
 /// Names the session by its whole id: by the time the agent looks, numbers may have changed.
 fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
-    let scope = Scope {
+    let scope = ProjectScope {
         project: Some(job.config.working_dir_in(&job.environment.dir)),
         all: false,
         // What is about to be changed is read from the files.
         no_index: true,
     };
-    let place = Place::open()?;
+    let place = SessionsContext::open()?;
     finish_killed(job, &place.projects(&scope)?);
     let listing = place.listing(&scope)?;
-    let found = selected(&listing, session, Selection::Generous);
+    let found = selected(&listing, session, SelectionMode::Generous);
     let found = found.map_err(|failure| {
         of_another_provider(session, &place, &scope, &listing).unwrap_or(failure)
     });
@@ -91,9 +91,9 @@ fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
 /// The failure to continue a session that no file has and another provider does.
 fn of_another_provider(
     named: &str,
-    place: &Place,
-    scope: &Scope,
-    listing: &Listing,
+    place: &SessionsContext,
+    scope: &ProjectScope,
+    listing: &SessionListing,
 ) -> Option<Failure> {
     let others = place.only_others(scope, listing).ok()?;
     let session = other_named(named, &others).ok()??;
@@ -102,9 +102,9 @@ fn of_another_provider(
 }
 
 /// Restores what a killed run has lost before anything is chosen: else `latest` would be another session, and a lost one none.
-fn finish_killed(job: &mut Job, projects: &[Project]) {
+fn finish_killed(job: &mut Job, projects: &[SessionProject]) {
     let Some(vault) = &job.vault else { return };
-    let chats: Vec<_> = projects.iter().flat_map(Project::chats).collect();
+    let chats: Vec<_> = projects.iter().flat_map(SessionProject::chats).collect();
     let done = Guard::finish_killed(&Vault::open(vault), &chats, SystemTime::now());
     job.notices.extend(summary(&done));
 }

@@ -6,15 +6,17 @@ use std::time::{Instant, SystemTime};
 use anstyle::{AnsiColor, Style};
 use anyhow::anyhow;
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::search::{Filters, Found, Hit, Query, Role, Search};
-use lapidary::sessions::{Project, UnlistedPlace, age};
+use lapidary::sessions::search::{
+    EntryRole, SearchFilters, SearchHits, SearchQuery, SessionHit, SessionSearch,
+};
+use lapidary::sessions::{SessionProject, UnlistedPlace, age};
 use lapidary::vocab::line;
 use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
 
 use super::super::time::{self, DayEnd};
-use super::common::{Format, Place, Scope};
+use super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use super::list::shortened;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::live::terminal;
 use crate::printer::{Printer, complain};
@@ -48,7 +50,7 @@ pub(crate) struct Args {
     #[arg(short = 'e', long)]
     regex: bool,
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// Sessions to which something was added since then: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -63,18 +65,18 @@ pub(crate) struct Args {
     model: Option<String>,
     /// Look only in what one side said
     #[arg(long, value_enum)]
-    role: Option<Side>,
+    role: Option<SearchSide>,
     /// How many sessions to show
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
 /// Who said something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Side {
+enum SearchSide {
     /// The session's summary, or the beginning of its first message
     Title,
     /// The user
@@ -87,20 +89,20 @@ enum Side {
     Notice,
 }
 
-impl Side {
-    fn role(self) -> Role {
+impl SearchSide {
+    fn role(self) -> EntryRole {
         match self {
-            Self::Title => Role::Title,
-            Self::User => Role::User,
-            Self::Assistant => Role::Assistant,
-            Self::Tool => Role::Tool,
-            Self::Notice => Role::Notice,
+            Self::Title => EntryRole::Title,
+            Self::User => EntryRole::User,
+            Self::Assistant => EntryRole::Assistant,
+            Self::Tool => EntryRole::Tool,
+            Self::Notice => EntryRole::Notice,
         }
     }
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
     let search = search(args, place.now)?;
     let projects = place.projects(&args.scope)?;
     let mut index = place.index(&args.scope);
@@ -109,24 +111,24 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let mut found = search.with(&mut index, &projects, place.now);
     beside(&search, &args.scope, &projects, &place, &mut found)?;
     let was_slow = begun.elapsed().as_millis() > SLOW_MS;
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => json(found, out)?,
-        Format::Text => text(args, &found, &place, out)?,
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => json(found, out)?,
+        SessionsFormat::Text => text(args, &found, &place, out)?,
     }
     if was_slow && !is_indexed && !args.regex && !args.scope.no_index {
         out.note("`lapidary sessions index` makes searches like this one fast")?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Adds sessions that are in the vault only, and those that only other providers have, after the others. Most users have none, and then
 /// nothing is read.
 fn beside(
-    search: &Search,
-    scope: &Scope,
-    projects: &[Project],
-    place: &Place,
-    found: &mut Found,
+    search: &SessionSearch,
+    scope: &ProjectScope,
+    projects: &[SessionProject],
+    place: &SessionsContext,
+    found: &mut SearchHits,
 ) -> Result<(), Failure> {
     let kept = place.only_in_vault(projects);
     let mut others = place.others(scope, projects);
@@ -146,35 +148,35 @@ fn beside(
     Ok(())
 }
 
-fn add(found: &mut Found, more: Found, limit: usize) {
+fn add(found: &mut SearchHits, more: SearchHits, limit: usize) {
     let room = limit.saturating_sub(found.hits.len());
     found.hits.extend(more.hits.into_iter().take(room));
     found.total += more.total;
     found.warnings.extend(more.warnings);
 }
 
-fn search(args: &Args, now: SystemTime) -> Result<Search, Failure> {
+fn search(args: &Args, now: SystemTime) -> Result<SessionSearch, Failure> {
     let text = args.words.join(" ");
     let query = if args.regex {
-        Query::regex(&text)
+        SearchQuery::regex(&text)
     } else {
-        Query::words(&text)
+        SearchQuery::words(&text)
     };
     let query = query.map_err(|error| Failure::usage(anyhow!(error)))?;
-    Ok(Search {
+    Ok(SessionSearch {
         query,
-        filters: Filters {
+        filters: SearchFilters {
             since_ms: time::bound(args.since.as_deref(), now, DayEnd::First)?,
             until_ms: time::bound(args.until.as_deref(), now, DayEnd::Last)?,
             tool: args.tool.clone(),
             model: args.model.clone(),
-            role: args.role.map(Side::role),
+            role: args.role.map(SearchSide::role),
         },
         limit: args.limit,
     })
 }
 
-fn json(found: Found, out: &mut Printer) -> io::Result<()> {
+fn json(found: SearchHits, out: &mut Printer) -> io::Result<()> {
     let result = SearchResult {
         schema: SEARCH_SCHEMA.to_owned(),
         total: found.total as u64,
@@ -184,7 +186,7 @@ fn json(found: Found, out: &mut Printer) -> io::Result<()> {
     line::write(out, &result)
 }
 
-fn published(hit: Hit) -> SearchHit {
+fn published(hit: SessionHit) -> SearchHit {
     let info = hit.session.into_info();
     SearchHit {
         id: info.id,
@@ -205,7 +207,12 @@ fn published(hit: Hit) -> SearchHit {
     }
 }
 
-fn text(args: &Args, found: &Found, place: &Place, out: &mut Printer) -> Result<(), Failure> {
+fn text(
+    args: &Args,
+    found: &SearchHits,
+    place: &SessionsContext,
+    out: &mut Printer,
+) -> Result<(), Failure> {
     for warning in &found.warnings {
         complain(&format!("warning: {warning}"));
     }
@@ -233,7 +240,12 @@ fn text(args: &Args, found: &Found, place: &Place, out: &mut Printer) -> Result<
 }
 
 /// Id, age, title; and the project, where there are several.
-fn heading(args: &Args, hit: &Hit, place: &Place, out: &mut Printer) -> io::Result<()> {
+fn heading(
+    args: &Args,
+    hit: &SessionHit,
+    place: &SessionsContext,
+    out: &mut Printer,
+) -> io::Result<()> {
     let info = hit.session.info();
     let age = age(hit.session.updated_ms, place.now);
     let width = usize::from(terminal::size().width);

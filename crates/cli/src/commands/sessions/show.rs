@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::anyhow;
-use lapidary::sessions::{Listed, Listing, OtherSession, SelectError, Selection};
+use lapidary::sessions::{ListedSession, OtherSession, SelectError, SelectionMode, SessionListing};
 
 use super::super::runs::common::session_of_run;
-use super::super::sink::{Format, Sink};
+use super::super::sink::{EventSink, OutputFormat};
 use super::super::translate;
-use super::common::{Place, Scope, other_named, selected};
+use super::common::{ProjectScope, SessionsContext, other_named, selected};
 use super::identify::{beginning_with, not_found};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -30,25 +30,25 @@ pub(crate) struct Args {
     #[arg(value_name = "SESSION")]
     session: Option<String>,
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// What to print [default: text on a terminal, events when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<OutputFormat>,
     /// Leave out what the agent wrote (`raw`); diagnostics keep it, and messages their `_original`
     #[arg(long)]
     no_raw: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     if let Some(named) = args.session.as_deref().filter(|named| is_path(named)) {
         return view_file(Path::new(named), args, out);
     }
-    let place = Place::open()?;
+    let place = SessionsContext::open()?;
     let listing = place.listing(&args.scope)?;
     let Some(named) = args.session.as_deref() else {
         return newest(args, &place, &listing, out);
     };
-    let failure = match selected(&listing, named, Selection::Generous) {
+    let failure = match selected(&listing, named, SelectionMode::Generous) {
         Ok(session) => return view_file(&session.path, args, out),
         Err(failure) => failure,
     };
@@ -66,25 +66,29 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     }
 }
 
-fn view_file(path: &Path, args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+fn view_file(path: &Path, args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let view = translate::Args::of_session(path, args.format, args.no_raw);
     translate::run(&view, out)
 }
 
 /// A session of another provider: as its recorded run, or else as the events that its provider replays.
-fn view_other(session: OtherSession<'_>, args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+fn view_other(
+    session: OtherSession<'_>,
+    args: &Args,
+    out: &mut Printer,
+) -> Result<CommandExit, Failure> {
     if let Some(run) = session.listed.row().run {
         let path = &session.listed.path;
         let view = translate::Args::of_recording(path, run, args.format, args.no_raw);
         return translate::run(&view, out);
     }
     let usual = if out.is_terminal {
-        Format::Text
+        OutputFormat::Text
     } else {
-        Format::Events
+        OutputFormat::Events
     };
     let format = args.format.unwrap_or(usual);
-    let mut sink = Sink::for_reading(format, session.listed.id(), false, out);
+    let mut sink = EventSink::for_reading(format, session.listed.id(), false, out);
     let mut printed = Ok(());
     let replayed = session.replay(&mut |event| {
         if printed.is_ok() {
@@ -94,16 +98,16 @@ fn view_other(session: OtherSession<'_>, args: &Args, out: &mut Printer) -> Resu
     replayed.map_err(|error| Failure::bad_input(anyhow!(error)))?;
     printed?;
     sink.finish(out)?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// The session to which something was added last; one of another provider only if there is no file.
 fn newest(
     args: &Args,
-    place: &Place,
-    listing: &Listing,
+    place: &SessionsContext,
+    listing: &SessionListing,
     out: &mut Printer,
-) -> Result<Exit, Failure> {
+) -> Result<CommandExit, Failure> {
     if let Some(session) = listing.most_recent() {
         return view_file(&session.path, args, out);
     }
@@ -115,17 +119,22 @@ fn newest(
 }
 
 /// The session of a run that goes by this id. A failure to find one is that of the session.
-fn of_run(named: &str, args: &Args, failure: Failure, out: &mut Printer) -> Result<Exit, Failure> {
+fn of_run(
+    named: &str,
+    args: &Args,
+    failure: Failure,
+    out: &mut Printer,
+) -> Result<CommandExit, Failure> {
     let Some((id, project)) = session_of_run(named) else {
         return Err(failure);
     };
-    let scope = Scope {
+    let scope = ProjectScope {
         project: Some(project),
         all: false,
         no_index: args.scope.no_index,
     };
-    let listing = Place::open()?.listing(&scope)?;
-    let session = selected(&listing, &id, Selection::Generous).map_err(|failure| {
+    let listing = SessionsContext::open()?.listing(&scope)?;
+    let session = selected(&listing, &id, SelectionMode::Generous).map_err(|failure| {
         failure.with_hint(format!("`lapidary runs show {named}` shows the run itself"))
     })?;
     view_file(&session.path, args, out)
@@ -134,10 +143,10 @@ fn of_run(named: &str, args: &Args, failure: Failure, out: &mut Printer) -> Resu
 /// A session of which only the vault has a copy, by its id or the only one that begins so.
 fn in_vault(
     named: &str,
-    scope: &Scope,
-    place: &Place,
-    listing: &Listing,
-) -> Result<Option<Listed>, Failure> {
+    scope: &ProjectScope,
+    place: &SessionsContext,
+    listing: &SessionListing,
+) -> Result<Option<ListedSession>, Failure> {
     let projects = place.projects(scope)?;
     let kept = place.only_in_vault(&projects).without(listing);
     let mut kept = kept.listed(&projects, place.now);

@@ -7,14 +7,14 @@ use std::path::PathBuf;
 
 use lapidary::render::live::MarkSet;
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::{Prices, StatsRequest, stats_with};
+use lapidary::sessions::{PriceTable, StatsRequest, stats_with};
 use lapidary::vocab::line;
 use lapidary::vocab::stats::Stats;
 
 use super::super::prices;
 use super::super::time::{self, DayEnd};
-use super::common::{Format, Place, Scope};
-use crate::exit::Exit;
+use super::common::{ProjectScope, SessionsContext, SessionsFormat};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::live::terminal;
 use crate::printer::{Printer, complain};
@@ -37,7 +37,7 @@ Prices of your own, in US dollars for a million tokens, in your lapidary.toml or
   long = { above = 200_000, input = 2.5, cached = 0.25, output = 15.0 }")]
 pub(crate) struct Args {
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// Only from then on: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -52,11 +52,11 @@ pub(crate) struct Args {
     prices: Option<PathBuf>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
     let request = StatsRequest {
         since: time::bound(args.since.as_deref(), place.now, DayEnd::First)?,
         // The first moment that does not count.
@@ -68,15 +68,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     let others = place.others(&args.scope, &projects);
     let mut stats = stats_with(&projects, &others, &request, &prices);
     stats.warnings.extend(others.warnings);
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(out, &stats)?,
-        Format::Text => text(&stats, out)?,
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => line::write(out, &stats)?,
+        SessionsFormat::Text => text(&stats, out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// The known prices, and those of the file that was named over them.
-fn prices(args: &Args, place: &Place) -> Result<Prices, Failure> {
+fn prices(args: &Args, place: &SessionsContext) -> Result<PriceTable, Failure> {
     let known = prices::known(&place.environment)?;
     match &args.prices {
         Some(named) => Ok(prices::read(named)?.over(known)),

@@ -7,11 +7,11 @@ mod restore;
 mod verify;
 
 use lapidary::sessions::SessionInfo;
-use lapidary::sessions::vault::{Entry, Snapshot, Vault, VaultError};
+use lapidary::sessions::vault::{Snapshot, SnapshotEntry, Vault, VaultError};
 use lapidary::vocab::vault::{VAULT_SCHEMA, VaultFile, VaultReport, VaultSession, VaultSnapshot};
 
-use super::common::Place;
-use crate::exit::Exit;
+use super::common::SessionsContext;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use lapidary::prepare;
@@ -31,11 +31,11 @@ Examples:
 The vault is in `$XDG_STATE_HOME/lapidary/vault`, or where LAPIDARY_STATE_DIR says.")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: VaultVerb,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Verb {
+enum VaultVerb {
     Add(add::Args),
     Log(log::Args),
     Verify(verify::Args),
@@ -43,18 +43,18 @@ enum Verb {
     Prune(prune::Args),
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     match &args.verb {
-        Verb::Add(args) => add::run(args, out),
-        Verb::Log(args) => log::run(args, out),
-        Verb::Verify(args) => verify::run(args, out),
-        Verb::Restore(args) => restore::run(args, out),
-        Verb::Prune(args) => prune::run(args, out),
+        VaultVerb::Add(args) => add::run(args, out),
+        VaultVerb::Log(args) => log::run(args, out),
+        VaultVerb::Verify(args) => verify::run(args, out),
+        VaultVerb::Restore(args) => restore::run(args, out),
+        VaultVerb::Prune(args) => prune::run(args, out),
     }
 }
 
 /// The vault that is ours.
-pub(super) fn opened(place: &Place) -> Result<Vault, Failure> {
+pub(super) fn opened(place: &SessionsContext) -> Result<Vault, Failure> {
     Ok(Vault::open(prepare::vault_in(&place.environment)?))
 }
 
@@ -109,7 +109,7 @@ fn snapshot(snapshot: &Snapshot) -> VaultSnapshot {
     }
 }
 
-fn file(entry: &Entry) -> VaultFile {
+fn file(entry: &SnapshotEntry) -> VaultFile {
     VaultFile {
         path: entry.path.clone(),
         size: entry.size,

@@ -7,8 +7,8 @@ use lapidary::gemini::skills::{PlacedSkill, ToggleResult};
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{CHANGE_SCHEMA, MovedSkill, SkillAction, SkillChange};
 
-use crate::commands::sessions::Format;
-use crate::exit::Exit;
+use crate::commands::sessions::SessionsFormat;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -16,35 +16,39 @@ use crate::printer::{Printer, complain};
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct SkillTelling {
     /// What to print: text is Gemini CLI's words on stderr, also when piped
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = SessionsFormat::Text)]
+    format: SessionsFormat,
 }
 
 /// What became of it.
-pub(super) struct Outcome {
+pub(super) struct SkillChangeOutcome {
     /// Gemini CLI's words for it.
     pub(super) words: Vec<String>,
     pub(super) change: SkillChange,
 }
 
 impl SkillTelling {
-    pub(super) fn tell(self, outcome: &Outcome, out: &mut Printer) -> Result<Exit, Failure> {
-        if self.format == Format::Text {
+    pub(super) fn tell(
+        self,
+        outcome: &SkillChangeOutcome,
+        out: &mut Printer,
+    ) -> Result<CommandExit, Failure> {
+        if self.format == SessionsFormat::Text {
             outcome.words.iter().for_each(|words| complain(words));
         }
         for remark in &outcome.change.remarks {
             complain(&format!("warning: {remark}"));
         }
-        if self.format == Format::Json {
+        if self.format == SessionsFormat::Json {
             line::write(out, &outcome.change)?;
         }
-        Ok(Exit::Success)
+        Ok(CommandExit::Success)
     }
 }
 
-impl Outcome {
+impl SkillChangeOutcome {
     /// Of something about which nothing is known yet.
-    pub(super) fn of(action: SkillAction) -> Self {
+    pub(super) fn new(action: SkillAction) -> Self {
         let change = SkillChange {
             schema: CHANGE_SCHEMA.to_owned(),
             action,
@@ -62,7 +66,7 @@ impl Outcome {
 
     /// Of a list of disabled skills.
     pub(super) fn of_lists(action: SkillAction, toggled: &ToggleResult) -> Self {
-        let mut outcome = Self::of(action);
+        let mut outcome = Self::new(action);
         let shown = |(_, file): &(SettingsScope, std::path::PathBuf)| file.display().to_string();
         outcome.words.push(toggled.message());
         outcome.change.name = Some(toggled.name.clone());

@@ -7,11 +7,11 @@ use lapidary::gemini::skills::{CheckedSkills, LoadCandidate, LoadOutcome, LoadSe
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{CHECK_SCHEMA, SkillCandidate, SkillCheck, SkillFate, SkillSeverity};
 
-use super::common::{self, SkillsContext, Workspace};
-use super::problems::Problems;
+use super::common::{self, SkillsContext, SkillsWorkspace};
+use super::problems::SkillProblems;
 use super::row::{on_a_line, row};
-use crate::commands::sessions::Format;
-use crate::exit::Exit;
+use crate::commands::sessions::SessionsFormat;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -33,24 +33,24 @@ Exit codes:
   3   there are some")]
 pub(crate) struct Args {
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: SkillsWorkspace,
     /// Exit with 3 also if there are warnings
     #[arg(long)]
     strict: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = SkillsContext::read(&args.workspace)?;
     let loaded = here.skills();
     let check = CheckedSkills::from_manager(&loaded);
-    let problems = Problems::of(&here, &loaded);
-    let counts = Counts::of(&check, &problems);
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(out, &report(&check, problems))?,
-        Format::Text => {
+    let problems = SkillProblems::collect(&here, &loaded);
+    let counts = ProblemCounts::new(&check, &problems);
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => line::write(out, &report(&check, problems))?,
+        SessionsFormat::Text => {
             for error in &problems.errors {
                 complain(&format!("error: {error}"));
             }
@@ -62,19 +62,19 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         }
     }
     if counts.errors > 0 || (args.strict && counts.warnings > 0) {
-        return Ok(Exit::Strict);
+        return Ok(CommandExit::Strict);
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// How much is wrong.
-struct Counts {
+struct ProblemCounts {
     errors: usize,
     warnings: usize,
 }
 
-impl Counts {
-    fn of(check: &CheckedSkills, problems: &Problems) -> Self {
+impl ProblemCounts {
+    fn new(check: &CheckedSkills, problems: &SkillProblems) -> Self {
         let count = |severity: LoadSeverity| {
             let candidates = check.candidates.iter();
             candidates
@@ -102,7 +102,7 @@ impl Counts {
     }
 }
 
-fn report(check: &CheckedSkills, problems: Problems) -> SkillCheck {
+fn report(check: &CheckedSkills, problems: SkillProblems) -> SkillCheck {
     SkillCheck {
         schema: CHECK_SCHEMA.to_owned(),
         candidates: check.candidates.iter().map(candidate).collect(),

@@ -10,13 +10,13 @@ use lapidary::gemini::skills::{self, DiscoveryTier, SkillManager, SkillSources};
 use lapidary::vocab::skills::{SkillScope, SkillTier};
 
 use super::install::not_installed;
-use crate::commands::sessions::Place;
+use crate::commands::sessions::SessionsContext;
 use crate::failure::Failure;
 use crate::printer::complain;
 
 /// Which workspace.
 #[derive(Debug, Clone, clap::Args)]
-pub(super) struct Workspace {
+pub(super) struct SkillsWorkspace {
     /// The workspace [default: here]
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(super) project: Option<PathBuf>,
@@ -49,13 +49,13 @@ impl SkillScopeArg {
 
 /// A workspace, its home, and all that counts there.
 pub(super) struct SkillsContext {
-    pub(super) place: Place,
+    pub(super) place: SessionsContext,
     pub(super) setup: Setup,
 }
 
 impl SkillsContext {
-    pub(super) fn read(workspace: &Workspace) -> Result<Self, Failure> {
-        let place = Place::open()?;
+    pub(super) fn read(workspace: &SkillsWorkspace) -> Result<Self, Failure> {
+        let place = SessionsContext::open()?;
         let root = place.root(workspace.project.as_deref())?;
         if !root.is_dir() {
             let failure = anyhow!("`{}` is not a directory", root.display());

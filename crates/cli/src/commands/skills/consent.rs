@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use lapidary::gemini::skills::{InstallMode, SkillDefinition, SkillPackage};
 
-use super::stop::Stop;
+use super::stop::StopListener;
 use crate::failure::Failure;
 use crate::printer::complain;
 
@@ -25,7 +25,7 @@ const LONGEST: usize = 500;
 const MOST_NAMED: usize = 20;
 
 /// What somebody is asked for.
-pub(super) struct Asked<'a> {
+pub(super) struct ConsentQuestion<'a> {
     pub(super) package: &'a SkillPackage,
     /// Where it comes from, without a password.
     pub(super) source: &'a str,
@@ -33,9 +33,13 @@ pub(super) struct Asked<'a> {
     pub(super) way: InstallMode,
 }
 
-impl Asked<'_> {
+impl ConsentQuestion<'_> {
     /// Says what would come, and asks. True if it may.
-    pub(super) fn is_given(&self, is_given_already: bool, stop: &Stop) -> Result<bool, Failure> {
+    pub(super) fn is_given(
+        &self,
+        is_given_already: bool,
+        stop: &StopListener,
+    ) -> Result<bool, Failure> {
         if is_given_already {
             complain("You have consented to the following:");
         }
@@ -117,7 +121,7 @@ fn items(skill: &SkillDefinition) -> String {
 }
 
 /// Nothing but a yes, or nothing at all, is yes, as in Gemini CLI; the end of the input is no, and so is a signal that ends us.
-fn ask(stop: &Stop) -> io::Result<bool> {
+fn ask(stop: &StopListener) -> io::Result<bool> {
     let mut stderr = io::stderr();
     write!(stderr, "Do you want to continue? [Y/n]: ")?;
     stderr.flush()?;

@@ -5,10 +5,10 @@ use lapidary::gemini::settings::{EditError, SettingsScope};
 use lapidary::gemini::skills::{self, ToggleError};
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{Outcome, SkillTelling};
-use super::common::{SkillScopeArg, SkillsContext, Workspace};
-use super::missing::Missing;
-use crate::exit::Exit;
+use super::change::{SkillChangeOutcome, SkillTelling};
+use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace};
+use super::missing::MissingSkill;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -28,24 +28,24 @@ pub(crate) struct Args {
     #[arg(short, long, value_enum, default_value_t = SkillScopeArg::Workspace)]
     scope: SkillScopeArg,
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: SkillsWorkspace,
     #[command(flatten)]
     telling: SkillTelling,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = SkillsContext::read(&args.workspace)?;
     let scope = match args.scope {
         SkillScopeArg::User => SettingsScope::User,
         SkillScopeArg::Workspace => SettingsScope::Workspace,
     };
-    let missing = Missing::of(&args.name, &here.skills());
+    let missing = MissingSkill::find(&args.name, &here.skills());
     let toggled = skills::disable(&here.setup, &args.name, scope).map_err(toggle_failure)?;
-    let mut outcome = Outcome::of_lists(SkillAction::Disable, &toggled);
+    let mut outcome = SkillChangeOutcome::of_lists(SkillAction::Disable, &toggled);
     outcome.change.scope = Some(args.scope.told());
     let distrust = here.distrust(args.scope);
     // That the workspace is not trusted is enough of a reason.
-    let missing = missing.filter(|it| distrust.is_none() || matches!(it, Missing::Unknown(_)));
+    let missing = missing.filter(|it| distrust.is_none() || matches!(it, MissingSkill::Unknown(_)));
     let missing = missing.map(|missing| missing.remark(&args.name));
     outcome.change.remarks = missing.into_iter().chain(distrust).collect();
     args.telling.tell(&outcome, out)

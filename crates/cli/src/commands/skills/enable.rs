@@ -5,11 +5,11 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::skills;
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{Outcome, SkillTelling};
-use super::common::{SkillsContext, Workspace};
+use super::change::{SkillChangeOutcome, SkillTelling};
+use super::common::{SkillsContext, SkillsWorkspace};
 use super::disable::toggle_failure;
-use super::missing::Missing;
-use crate::exit::Exit;
+use super::missing::MissingSkill;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -27,12 +27,12 @@ pub(crate) struct Args {
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: SkillsWorkspace,
     #[command(flatten)]
     telling: SkillTelling,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = SkillsContext::read(&args.workspace)?;
     let toggled = skills::enable(&here.setup, &args.name).map_err(toggle_failure)?;
     let is_changed = !toggled.modified.is_empty();
@@ -48,10 +48,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         let failure = anyhow!("skill `{}` is still disabled by `{file}`", args.name);
         return Err(Failure::bad_input(failure));
     }
-    let mut outcome = Outcome::of_lists(SkillAction::Enable, &toggled);
-    match Missing::of(&args.name, &loaded) {
-        Some(Missing::Unknown(meant)) if !is_changed => return Err(unknown(&args.name, meant)),
-        Some(missing @ Missing::LeftOut(_)) => {
+    let mut outcome = SkillChangeOutcome::of_lists(SkillAction::Enable, &toggled);
+    match MissingSkill::find(&args.name, &loaded) {
+        Some(MissingSkill::Unknown(meant)) if !is_changed => {
+            return Err(unknown(&args.name, meant));
+        }
+        Some(missing @ MissingSkill::LeftOut(_)) => {
             outcome.change.remarks.push(missing.remark(&args.name));
         }
         _ => {}

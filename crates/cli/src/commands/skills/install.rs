@@ -13,12 +13,12 @@ use lapidary::gemini::skills::{
 };
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{Outcome, SkillTelling};
-use super::common::{SkillScopeArg, SkillsContext, Workspace, recover};
-use super::consent::Asked;
-use super::source::{Request, Source};
-use super::stop::{Stop, cancelled};
-use crate::exit::Exit;
+use super::change::{SkillChangeOutcome, SkillTelling};
+use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, recover};
+use super::consent::ConsentQuestion;
+use super::source::{FetchRequest, SkillSource};
+use super::stop::{StopListener, cancelled};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -51,26 +51,26 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = crate::durations::time_up_to_an_hour)]
     timeout: Duration,
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: SkillsWorkspace,
     #[command(flatten)]
     telling: SkillTelling,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = SkillsContext::read(&args.workspace)?;
     let target = here.target(args.scope)?;
-    let stop = Stop::listen();
-    let request = Request {
+    let stop = StopListener::listen();
+    let request = FetchRequest {
         source: &args.source,
         deadline: args.timeout,
         stop: &stop,
     };
-    let source = Source::fetch(&request, &here)?;
+    let source = SkillSource::fetch(&request, &here)?;
     stop.check()?;
     let package = found(args, &source)?;
     say_refused(&package.refused);
     let shown = git::shown(&args.source);
-    let asked = Asked {
+    let asked = ConsentQuestion {
         package: &package,
         source: &shown,
         target: &target,
@@ -78,11 +78,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     };
     if !asked.is_given(args.consent, &stop)? {
         complain("Skill installation cancelled by user.");
-        return Ok(Exit::Cancelled);
+        return Ok(CommandExit::Cancelled);
     }
     recover(&target, &|| stop.is_wanted())?;
     let placed = package.install_unless(&target, InstallMode::Copy, &|| stop.is_wanted());
-    let mut outcome = Outcome::of(SkillAction::Install);
+    let mut outcome = SkillChangeOutcome::new(SkillAction::Install);
     for skill in &placed.map_err(|error| not_copied(error, &source))? {
         outcome.moved(skill);
         outcome.words.extend(overwritten(skill, ""));
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     args.telling.tell(&outcome, out)
 }
 
-fn found(args: &Args, source: &Source) -> Result<SkillPackage, Failure> {
+fn found(args: &Args, source: &SkillSource) -> Result<SkillPackage, Failure> {
     let root = source.root();
     let searched = args.path.as_ref().map(|path| root.join(path));
     let searched = normalized(searched.as_deref().unwrap_or(root));
@@ -171,7 +171,7 @@ pub(super) fn overwritten(skill: &PlacedSkill, place: &str) -> Option<String> {
 }
 
 /// What was fetched is gone by the time that somebody could link it.
-fn not_copied(error: InstallError, source: &Source) -> Failure {
+fn not_copied(error: InstallError, source: &SkillSource) -> Failure {
     let could_be_linked = matches!(error, InstallError::Copy(_)) && !source.is_foreign();
     let failure = not_installed(error);
     if could_be_linked {

@@ -7,13 +7,13 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::skills::{InstallMode, PackageRequest, SkillPackage};
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{Outcome, SkillTelling};
-use super::common::{SkillScopeArg, SkillsContext, Workspace, recover};
-use super::consent::Asked;
+use super::change::{SkillChangeOutcome, SkillTelling};
+use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, recover};
+use super::consent::ConsentQuestion;
 use super::install::{not_installed, nothing_found, overwritten};
-use super::source::{Verb, not_a_directory};
-use super::stop::Stop;
-use crate::exit::Exit;
+use super::source::{FetchVerb, not_a_directory};
+use super::stop::StopListener;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -36,17 +36,17 @@ pub(crate) struct Args {
     #[arg(long)]
     consent: bool,
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: SkillsWorkspace,
     #[command(flatten)]
     telling: SkillTelling,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = SkillsContext::read(&args.workspace)?;
     let target = here.target(args.scope)?;
-    let stop = Stop::listen();
+    let stop = StopListener::listen();
     let package = found(args, &here)?;
-    let asked = Asked {
+    let asked = ConsentQuestion {
         package: &package,
         source: &args.path,
         target: &target,
@@ -54,11 +54,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
     };
     if !asked.is_given(args.consent, &stop)? {
         complain("Skill linking cancelled by user.");
-        return Ok(Exit::Cancelled);
+        return Ok(CommandExit::Cancelled);
     }
     recover(&target, &|| stop.is_wanted())?;
     let placed = package.install_unless(&target, InstallMode::Link, &|| stop.is_wanted());
-    let mut outcome = Outcome::of(SkillAction::Link);
+    let mut outcome = SkillChangeOutcome::new(SkillAction::Link);
     for skill in &placed.map_err(not_installed)? {
         outcome.moved(skill);
         outcome.words.extend(overwritten(skill, " at destination"));
@@ -76,7 +76,7 @@ fn found(args: &Args, here: &SkillsContext) -> Result<SkillPackage, Failure> {
         .canonicalize()
         .map_err(|error| Failure::bad_input(anyhow!("cannot read `{}`: {error}", args.path)))?;
     if !root.is_dir() {
-        return Err(not_a_directory(&args.path, Verb::Link));
+        return Err(not_a_directory(&args.path, FetchVerb::Link));
     }
     let name = root.display().to_string();
     complain(&format!("Searching for skills in {name}..."));

@@ -8,11 +8,11 @@ use lapidary::gemini::skills::{SkillDefinition, SkillManager, by_name};
 use lapidary::vocab::line;
 use lapidary::vocab::skills::{LIST_SCHEMA, SkillInfo, SkillList};
 
-use super::common::{self, SkillsContext, Workspace};
-use super::problems::{Problems, left_out};
+use super::common::{self, SkillsContext, SkillsWorkspace};
+use super::problems::{SkillProblems, left_out};
 use super::row::{on_a_line, row};
-use crate::commands::sessions::Format;
-use crate::exit::Exit;
+use crate::commands::sessions::SessionsFormat;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -27,16 +27,16 @@ Examples:
 Unlike `gemini skills list`, this writes nothing. What is missing: `lapidary skills check` says why.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: SkillsWorkspace,
     /// Show those too that come with the Gemini CLI installed here
     #[arg(long)]
     all: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = SkillsContext::read(&args.workspace)?;
     let loaded = here.skills();
     let shown = loaded.all_skills().iter();
@@ -44,10 +44,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         .filter(|skill| args.all || !skill.is_builtin)
         .collect();
     shown.sort_by(|one, other| order(one, other));
-    let warnings = Problems::of(&here, &loaded).all();
+    let warnings = SkillProblems::collect(&here, &loaded).all();
     let notes = notes(args, &here, &loaded);
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => {
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => {
             let skills = shown.into_iter().map(info).collect();
             let schema = LIST_SCHEMA.to_owned();
             line::write(
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
                 },
             )?;
         }
-        Format::Text => {
+        SessionsFormat::Text => {
             for warning in &warnings {
                 complain(&format!("warning: {warning}"));
             }
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             }
         }
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Which skills are not there, that somebody may look for.

@@ -7,16 +7,16 @@ use lapidary::gemini::skills::{DiscoveryTier, SkillLocation, SkillManager};
 use super::common::SkillScopeArg;
 
 /// Why no skill of a name counts.
-pub(super) enum Missing {
+pub(super) enum MissingSkill {
     /// There is one, where nothing counts.
     LeftOut(String),
     /// There is none. Somebody may have meant another.
     Unknown(Option<String>),
 }
 
-impl Missing {
+impl MissingSkill {
     /// Nothing if one counts, disabled or not.
-    pub(super) fn of(name: &str, skills: &SkillManager) -> Option<Self> {
+    pub(super) fn find(name: &str, skills: &SkillManager) -> Option<Self> {
         if skills.skill_by_name(name).is_some() {
             return None;
         }

@@ -11,7 +11,7 @@ use lapidary::gemini::{FileNotice, setup::Setup};
 use super::common::SkillsContext;
 
 /// What is wrong with the files that decide, and which skills take the place of others: a sentence each.
-pub(super) struct Problems {
+pub(super) struct SkillProblems {
     /// Files that cannot be used. Gemini CLI does not start with them.
     pub(super) errors: Vec<String>,
     pub(super) warnings: Vec<String>,
@@ -19,8 +19,8 @@ pub(super) struct Problems {
     pub(super) conflicts: usize,
 }
 
-impl Problems {
-    pub(super) fn of(here: &SkillsContext, skills: &SkillManager) -> Self {
+impl SkillProblems {
+    pub(super) fn collect(here: &SkillsContext, skills: &SkillManager) -> Self {
         let notices = here.setup.notices.iter();
         let (errors, warnings): (Vec<_>, Vec<_>) = notices
             .filter(|notice| concerns_skills(notice))

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::engine::git::{self, CloneError, CloneRequest, Limits};
+use lapidary::engine::git::{self, CloneError, CloneLimits, CloneRequest};
 use lapidary::engine::process::Supervisor;
 use lapidary::gemini::owned_dir::{self, OwnedDir};
 use lapidary::gemini::skills::{ArchiveError, FILE, normalized, unpack};
 
 use super::common::SkillsContext;
-use super::stop::{Stop, cancelled};
-use crate::exit::Exit;
+use super::stop::{StopListener, cancelled};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::complain;
 
@@ -23,29 +23,29 @@ const FETCHED: &str = "lapidary-skill-";
 const YOUNG: Duration = Duration::from_mins(1);
 
 /// Where the skills are, here.
-pub(super) enum Source {
+pub(super) enum SkillSource {
     Local(PathBuf),
-    Fetched(Fetched),
+    Fetched(FetchedDir),
 }
 
 /// A directory that something was unpacked or cloned into. It has our mark, and what was fetched in a directory of its own.
-pub(super) struct Fetched {
+pub(super) struct FetchedDir {
     /// Locked as long as we live, so that others can tell.
     directory: OwnedDir,
     source: PathBuf,
 }
 
 /// What to get, and for how long to try.
-pub(super) struct Request<'a> {
+pub(super) struct FetchRequest<'a> {
     /// As somebody wrote it.
     pub(super) source: &'a str,
     /// How long cloning may take.
     pub(super) deadline: Duration,
-    pub(super) stop: &'a Stop,
+    pub(super) stop: &'a StopListener,
 }
 
-impl Source {
-    pub(super) fn fetch(request: &Request<'_>, here: &SkillsContext) -> Result<Self, Failure> {
+impl SkillSource {
+    pub(super) fn fetch(request: &FetchRequest<'_>, here: &SkillsContext) -> Result<Self, Failure> {
         let source = request.source;
         let shown = git::shown(source);
         let path = normalized(&here.place.environment.dir.join(source));
@@ -63,14 +63,14 @@ impl Source {
             return Err(not_there(source, &error));
         }
         if source.to_lowercase().ends_with(".skill") {
-            let fetched = Fetched::make()?;
+            let fetched = FetchedDir::make()?;
             complain(&format!("Extracting skill from {shown}..."));
             let is_stopped = || request.stop.is_wanted();
             unpack(&path, &fetched.source, &is_stopped).map_err(not_unpacked)?;
             return Ok(Self::Fetched(fetched));
         }
         if !path.is_dir() {
-            return Err(not_a_directory(source, Verb::Install));
+            return Err(not_a_directory(source, FetchVerb::Install));
         }
         Ok(Self::Local(path))
     }
@@ -87,11 +87,15 @@ impl Source {
     }
 }
 
-fn cloned(request: &Request<'_>, url: &str, here: &SkillsContext) -> Result<Source, Failure> {
-    let fetched = Fetched::make()?;
+fn cloned(
+    request: &FetchRequest<'_>,
+    url: &str,
+    here: &SkillsContext,
+) -> Result<SkillSource, Failure> {
+    let fetched = FetchedDir::make()?;
     complain(&format!("Cloning skill from {}...", git::shown(url)));
     clone(request, url, here, &fetched.source)?;
-    Ok(Source::Fetched(fetched))
+    Ok(SkillSource::Fetched(fetched))
 }
 
 /// The repository that `owner/repo` means. A directory of that name goes before it.
@@ -132,13 +136,13 @@ fn not_there(source: &str, error: &io::Error) -> Failure {
 
 /// Who takes directories.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
+pub(super) enum FetchVerb {
     Install,
     Link,
 }
 
 /// A file instead of a directory: what to name instead, by what it is called. It is not opened, since it may be a pipe.
-pub(super) fn not_a_directory(source: &str, verb: Verb) -> Failure {
+pub(super) fn not_a_directory(source: &str, verb: FetchVerb) -> Failure {
     let path = Path::new(source);
     let name = path.file_name().unwrap_or_default();
     let is_one_of = |endings: &[&str]| {
@@ -149,13 +153,13 @@ pub(super) fn not_a_directory(source: &str, verb: Verb) -> Failure {
         let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
         format!("give its directory, `{}`", directory.display())
-    } else if verb == Verb::Link && is_one_of(&["skill"]) {
+    } else if verb == FetchVerb::Link && is_one_of(&["skill"]) {
         "`link` takes a directory; `lapidary skills install` unpacks it".to_owned()
     } else if is_one_of(&["zip"]) {
         let packed = path.with_extension("skill");
         let packed = packed.display();
         format!("an archive must be called .skill: rename it `{packed}` and install that")
-    } else if verb == Verb::Link {
+    } else if verb == FetchVerb::Link {
         "`link` takes a directory".to_owned()
     } else {
         "give a directory, the address of a git repository, or a .skill file".to_owned()
@@ -172,7 +176,7 @@ fn not_unpacked(error: ArchiveError) -> Failure {
     }
 }
 
-impl Fetched {
+impl FetchedDir {
     fn make() -> Result<Self, Failure> {
         let beside = std::env::temp_dir();
         clear_leftovers(&beside);
@@ -192,7 +196,7 @@ impl Fetched {
     }
 }
 
-impl Drop for Fetched {
+impl Drop for FetchedDir {
     fn drop(&mut self) {
         let _ = self.directory.clear();
     }
@@ -223,7 +227,7 @@ fn is_old(about: io::Result<fs::Metadata>) -> bool {
 }
 
 fn clone(
-    request: &Request<'_>,
+    request: &FetchRequest<'_>,
     url: &str,
     here: &SkillsContext,
     into: &Path,
@@ -236,7 +240,7 @@ fn clone(
         environment: &here.place.environment,
         supervisor: &supervisor,
         deadline: request.deadline,
-        limits: Limits::default(),
+        limits: CloneLimits::default(),
         cancel: request.stop.token(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -249,11 +253,11 @@ fn clone(
 fn not_cloned(error: CloneError) -> Failure {
     let exit = match error {
         CloneError::Cancelled(_) => return cancelled(),
-        CloneError::TimedOut { .. } => Exit::Timeout,
-        CloneError::NoGit | CloneError::Start(_) => Exit::AgentMissing,
-        CloneError::TooMuch { .. } => Exit::Limit,
-        CloneError::Io(_) | CloneError::Left(_) => Exit::Internal,
-        _ => Exit::BadInput,
+        CloneError::TimedOut { .. } => CommandExit::Timeout,
+        CloneError::NoGit | CloneError::Start(_) => CommandExit::AgentMissing,
+        CloneError::TooMuch { .. } => CommandExit::Limit,
+        CloneError::Io(_) | CloneError::Left(_) => CommandExit::Internal,
+        _ => CommandExit::BadInput,
     };
     let mut failure = Failure::bad_input(error);
     failure.exit = exit;

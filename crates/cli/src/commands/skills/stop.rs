@@ -3,16 +3,16 @@
 use anyhow::anyhow;
 use tokio_util::sync::CancellationToken;
 
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::system::{Interruptions, on_interruptions};
 
 /// Heard from the moment it is made, on a thread of its own: the main one may be waiting for an answer.
-pub(super) struct Stop {
+pub(super) struct StopListener {
     token: CancellationToken,
 }
 
-impl Stop {
+impl StopListener {
     pub(super) fn listen() -> Self {
         let token = CancellationToken::new();
         let heard = token.clone();
@@ -41,7 +41,7 @@ impl Stop {
 /// What is said when nothing was done because somebody wanted us to end.
 pub(super) fn cancelled() -> Failure {
     let mut failure = Failure::bad_input(anyhow!("cancelled: nothing was changed"));
-    failure.exit = Exit::Cancelled;
+    failure.exit = CommandExit::Cancelled;
     failure
 }
 
@@ -51,5 +51,5 @@ async fn obey(mut interruptions: Interruptions, heard: &CancellationToken) {
     interruptions.next().await;
     heard.cancel();
     interruptions.next().await;
-    std::process::exit(Exit::Cancelled.code().into());
+    std::process::exit(CommandExit::Cancelled.code().into());
 }

@@ -5,11 +5,11 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::skills::{self, SkillManager};
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{Outcome, SkillTelling};
-use super::common::{SkillScopeArg, SkillsContext, Workspace, recover};
+use super::change::{SkillChangeOutcome, SkillTelling};
+use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, recover};
 use super::install::not_installed;
 use super::missing::instead;
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -31,12 +31,12 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = SkillScopeArg::User)]
     scope: SkillScopeArg,
     #[command(flatten)]
-    workspace: Workspace,
+    workspace: SkillsWorkspace,
     #[command(flatten)]
     telling: SkillTelling,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = SkillsContext::read(&args.workspace)?;
     let (name, scope) = (&args.name, args.scope.as_str());
     let target = here.target(args.scope)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         let hint = instead(name, args.scope, &before);
         return Err(Failure::bad_input(failure).with_hint(hint));
     };
-    let mut outcome = Outcome::of(SkillAction::Uninstall);
+    let mut outcome = SkillChangeOutcome::new(SkillAction::Uninstall);
     outcome.moved(&gone);
     outcome.words.push(format!(
         "Successfully uninstalled skill: {name} (scope: {scope}, location: {})",

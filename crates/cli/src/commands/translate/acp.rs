@@ -9,8 +9,8 @@ use lapidary::wire::acp::sides::SideTracker;
 use lapidary::wire::acp::transcript::{LineAuthor, TranscriptRecord};
 use lapidary::wire::lines::RawLine;
 
-use super::input::Input;
-use super::{Args, Format, Sink};
+use super::input::TranslateInput;
+use super::{Args, EventSink, OutputFormat};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -18,7 +18,7 @@ use crate::printer::Printer;
 const MOST_STDERR: usize = 64 * 1024;
 
 /// A transcript, while it is being read.
-pub(super) struct Reading {
+pub(super) struct TranscriptReading {
     pub(super) normalizer: AcpNormalizer,
     sides: SideTracker,
     stderr: String,
@@ -28,13 +28,13 @@ pub(super) struct Reading {
 /// Line by line: what came is printed before more is waited for.
 pub(super) fn translate(
     args: &Args,
-    format: Format,
-    mut input: Input,
+    format: OutputFormat,
+    mut input: TranslateInput,
     out: &mut Printer,
 ) -> Result<u64, Failure> {
     let normalizer = AcpNormalizer::new(&args.options(format), Provider::Acp);
-    let mut reading = Reading::new(normalizer);
-    let mut sink = Sink::new(format, args.run_id(), args.extract_data, out);
+    let mut reading = TranscriptReading::new(normalizer);
+    let mut sink = EventSink::new(format, args.run_id(), args.extract_data, out);
     let mut lines = input.lines(args.max_line);
     let mut received = input.now();
     loop {
@@ -60,7 +60,7 @@ pub(super) fn translate(
     sink.finish(out)
 }
 
-impl Reading {
+impl TranscriptReading {
     pub(super) fn new(normalizer: AcpNormalizer) -> Self {
         Self {
             normalizer,

@@ -7,27 +7,27 @@ use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::vocab::{Body, Event};
 use lapidary::wire::lines::RawLine;
 
-use super::input::Input;
-use super::{Args, DeltasArg, Format, Sink, TRANSLATED};
+use super::input::TranslateInput;
+use super::{Args, DeltasArg, EventSink, OutputFormat, TRANSLATED};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// A stream of events, while it is being read.
 struct EventStream<'a> {
     args: &'a Args,
-    format: Format,
+    format: OutputFormat,
     reader: EventReader,
     /// Lines before the first event. Their ids wait for it: it tells the id of the run.
     before: Vec<Event>,
     /// Made for the first event.
-    sink: Option<Sink>,
+    sink: Option<EventSink>,
 }
 
 /// Line by line: the views of a line are printed before more input is waited for.
 pub(super) fn translate(
     args: &Args,
-    format: Format,
-    mut input: Input,
+    format: OutputFormat,
+    mut input: TranslateInput,
     out: &mut Printer,
 ) -> Result<u64, Failure> {
     refuse_other_chunks(args)?;
@@ -105,7 +105,7 @@ impl EventStream<'_> {
             early.base.id = format!("{own}-{}", early.base.seq);
         }
         let run = given.unwrap_or(own);
-        let mut sink = Sink::new(self.format, run, self.args.extract_data, out);
+        let mut sink = EventSink::new(self.format, run, self.args.extract_data, out);
         sink.take(&mut self.before, out)?;
         self.sink = Some(sink);
         Ok(())
@@ -115,7 +115,7 @@ impl EventStream<'_> {
         if self.sink.is_none() {
             self.open(out)?;
         }
-        let is_judged = matches!(self.format, Format::Result | Format::Runtime);
+        let is_judged = matches!(self.format, OutputFormat::Result | OutputFormat::Runtime);
         if is_judged && !self.reader.has_run_end() {
             out.note("the events have no `run_end`: how the run ended is unknown")?;
         }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use lapidary::engine::recording::MANIFEST;
-use lapidary::engine::replay::{Past, PastAttempts, PastReading};
-use lapidary::engine::run::Speech;
+use lapidary::engine::replay::{PastAttempts, PastReading, RecordingReader};
+use lapidary::engine::run::OutputKind;
 use lapidary::normalize::acp::AcpNormalizer;
 use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::normalize::gemini::session_events;
@@ -15,15 +15,15 @@ use lapidary::vocab::{Body, Event};
 use lapidary::wire::gemini::session::ReplayedLog;
 use lapidary::wire::lines::{DEFAULT_LIMIT, RawLine};
 
-use super::acp::Reading;
-use super::input::{Input, shown};
+use super::acp::TranscriptReading;
+use super::input::{TranslateInput, shown};
 use super::recording;
-use super::source::Source;
+use super::source::InputSource;
 use crate::failure::Failure;
 
 /// What becomes of files that an agent reads and writes through its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Files {
+pub(crate) enum FileHandling {
     /// They are calls of tools.
     Shown,
     /// They are diagnostics.
@@ -35,13 +35,13 @@ pub(crate) enum Files {
 /// happens that happens in a run.
 pub(crate) fn each_event(
     path: &Path,
-    files: Files,
+    files: FileHandling,
     mut take: impl FnMut(Event),
-) -> Result<Source, Failure> {
+) -> Result<InputSource, Failure> {
     let mut options = NormalizeOptions::new("translated");
-    options.keep_raw = files == Files::Shown;
-    options.show_files = files == Files::Shown;
-    if path.is_dir() && !Past::is_in(path) {
+    options.keep_raw = files == FileHandling::Shown;
+    options.show_files = files == FileHandling::Shown;
+    if path.is_dir() && !RecordingReader::is_in(path) {
         return Err(no_recording(path));
     }
     if let Some(past) = recording::open(path)? {
@@ -56,32 +56,32 @@ pub(crate) fn each_event(
             Ok(())
         });
     }
-    let mut input = Input::open(Some(path))?;
+    let mut input = TranslateInput::open(Some(path))?;
     let mut events = Vec::new();
     let source = input.recognise(DEFAULT_LIMIT)?;
     let source = source.ok_or_else(|| no_recording(path))?;
-    let mut happens = source == Source::Session;
+    let mut happens = source == InputSource::Session;
     let mut take = |event: Event| {
         happens = happens || is_of_a_run(&event);
         take(event);
     };
     match source {
-        Source::Written(dialect) => {
+        InputSource::Written(dialect) => {
             let mut normalizer = dialect.normalizer(&options);
             let mut push = |line: RawLine<'_>, events: &mut Vec<_>| {
                 normalizer.push_line(LineDirection::FromAgent, line, None, events);
             };
             match dialect.speech {
-                Speech::Stream => each_line(&mut input, |line| {
+                OutputKind::Stream => each_line(&mut input, |line| {
                     push(line, &mut events);
                     events.drain(..).for_each(&mut take);
                 })?,
-                Speech::Document => push(RawLine::Whole(&input.read_all()?), &mut events),
+                OutputKind::Document => push(RawLine::Whole(&input.read_all()?), &mut events),
             }
             normalizer.finish(&ProcessEnd::default(), &mut events);
         }
-        Source::Acp => {
-            let mut reading = Reading::new(AcpNormalizer::new(&options, Provider::Acp));
+        InputSource::Acp => {
+            let mut reading = TranscriptReading::new(AcpNormalizer::new(&options, Provider::Acp));
             each_line(&mut input, |line| {
                 reading.line(line, None);
                 reading.events.drain(..).for_each(&mut take);
@@ -90,14 +90,14 @@ pub(crate) fn each_event(
                 .normalizer
                 .finish(&ProcessEnd::default(), &mut events);
         }
-        Source::Events => {
+        InputSource::Events => {
             let mut reader = EventReader::default();
             each_line(&mut input, |line| match reader.push(line) {
                 Some(EventLine::Event(event) | EventLine::NotAnEvent(event)) => take(event),
                 None => {}
             })?;
         }
-        Source::Session => {
+        InputSource::Session => {
             let bytes = input.read_all()?;
             let log = ReplayedLog::read(&bytes);
             session_events::events(&log, &options, &mut take);
@@ -132,7 +132,7 @@ fn no_recording(path: &Path) -> Failure {
     ))
 }
 
-fn each_line(input: &mut Input, mut take: impl FnMut(RawLine<'_>)) -> Result<(), Failure> {
+fn each_line(input: &mut TranslateInput, mut take: impl FnMut(RawLine<'_>)) -> Result<(), Failure> {
     let mut lines = input.lines(DEFAULT_LIMIT);
     loop {
         while let Some(line) = lines.next_line() {

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use lapidary::wire::lines::{LineBuffer, without_mark};
 
-use super::progress::Progress;
-use super::source::{self, LineGuess, Source};
+use super::progress::ReadProgress;
+use super::source::{self, InputSource, LineGuess};
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use crate::system;
@@ -23,7 +23,7 @@ const MOST_NOISE: usize = 16 * 1024 * 1024;
 const MOST_WHOLE: usize = 4 << 30;
 
 /// A file or stdin. What was read to find out its format is read again by whoever translates it.
-pub(super) struct Input {
+pub(super) struct TranslateInput {
     name: String,
     reader: Box<dyn Read>,
     /// Bytes that were read but not handed on.
@@ -31,10 +31,10 @@ pub(super) struct Input {
     ended: bool,
     /// Lines of a live stream that say no time of their own get the time they came.
     is_live: bool,
-    progress: Progress,
+    progress: ReadProgress,
 }
 
-impl Input {
+impl TranslateInput {
     pub(super) fn open(path: Option<&Path>) -> Result<Self, Failure> {
         match path {
             Some(path) if path.as_os_str() != "-" => Self::file(path),
@@ -60,7 +60,7 @@ impl Input {
             head: Vec::new(),
             ended: false,
             is_live: false,
-            progress: Progress::of(metadata.is_file().then_some(metadata.len())),
+            progress: ReadProgress::new(metadata.is_file().then_some(metadata.len())),
             name,
         })
     }
@@ -76,7 +76,7 @@ impl Input {
             head: Vec::new(),
             ended: false,
             is_live: file_size.is_none(),
-            progress: Progress::of(file_size),
+            progress: ReadProgress::new(file_size),
         }
     }
 
@@ -85,7 +85,7 @@ impl Input {
     }
 
     /// The format that it has.
-    pub(super) fn detect(&mut self, limit: usize) -> Result<Source, Failure> {
+    pub(super) fn detect(&mut self, limit: usize) -> Result<InputSource, Failure> {
         match self.recognise(limit)? {
             Some(format) => Ok(format),
             None if self.is_blank() => {
@@ -100,7 +100,7 @@ impl Input {
 
     /// Reads until a line gives the format away, if it has one. A stream is recognised by its first line that means anything, so
     /// nothing is held up; a document has to be read to its end.
-    pub(super) fn recognise(&mut self, limit: usize) -> Result<Option<Source>, Failure> {
+    pub(super) fn recognise(&mut self, limit: usize) -> Result<Option<InputSource>, Failure> {
         let mut looked_at = 0;
         let mut searched = 0;
         let mut may_be_document = false;
@@ -108,7 +108,7 @@ impl Input {
             while let Some(offset) = memchr::memchr(b'\n', &self.head[searched..]) {
                 let newline = searched + offset;
                 let line = without_mark(&self.head[looked_at..newline]);
-                match LineGuess::of(&String::from_utf8_lossy(line)) {
+                match LineGuess::new(&String::from_utf8_lossy(line)) {
                     // What stands inside a document looks like anything; only a line of a stream is sure not to.
                     LineGuess::Is(source) if !may_be_document || source.is_stream() => {
                         return Ok(Some(source));
@@ -130,7 +130,7 @@ impl Input {
         }
     }
 
-    fn detect_document(&mut self) -> Result<Option<Source>, Failure> {
+    fn detect_document(&mut self) -> Result<Option<InputSource>, Failure> {
         while self.read_more()? {}
         let text = String::from_utf8_lossy(without_mark(&self.head));
         Ok(source::of_document(&text))

@@ -8,15 +8,15 @@ const EVERY: Duration = Duration::from_millis(100);
 
 /// Shows the share of a file that was read. Only if somebody sees it: stderr is a terminal, and stdout is not, where it would
 /// disturb.
-pub(super) struct Progress {
+pub(super) struct ReadProgress {
     total: Option<u64>,
     done: u64,
     started: Instant,
     shown: Option<Instant>,
 }
 
-impl Progress {
-    pub(super) fn of(total: Option<u64>) -> Self {
+impl ReadProgress {
+    pub(super) fn new(total: Option<u64>) -> Self {
         let is_seen = io::stderr().is_terminal() && !io::stdout().is_terminal();
         Self {
             total: total.filter(|total| is_seen && *total > 0),
@@ -47,7 +47,7 @@ impl Progress {
     }
 }
 
-impl Progress {
+impl ReadProgress {
     /// Takes the line away again: at the end, before anything else is said.
     fn clear(&mut self) {
         if self.shown.take().is_some() {
@@ -56,7 +56,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ReadProgress {
     fn drop(&mut self) {
         self.clear();
     }

@@ -5,13 +5,15 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use lapidary::engine::recording::{MANIFEST, STDOUT, TIMING};
-use lapidary::engine::replay::{Past, PastAttempts, PastFormat, PastReading, ReplayError};
+use lapidary::engine::replay::{
+    PastAttempts, PastFormat, PastReading, RecordingReader, ReplayError,
+};
 use lapidary::vocab::recording::RecordedConfinement;
 use lapidary::vocab::{Body, Event};
 
-use super::input::{Input, shown};
-use super::progress::Progress;
-use super::{Args, Format, From, Source};
+use super::input::{TranslateInput, shown};
+use super::progress::ReadProgress;
+use super::{Args, InputSource, OutputFormat, TranslateFrom};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -19,21 +21,21 @@ use crate::printer::Printer;
 const MOST_PLACES: usize = 4;
 
 /// Takes events as they come.
-type Take<'a> = dyn FnMut(&mut Vec<Event>) -> Result<(), Failure> + 'a;
+type EventTaker<'a> = dyn FnMut(&mut Vec<Event>) -> Result<(), Failure> + 'a;
 
 /// The recording of that name. None if it is a file, or not there.
-pub(super) fn open(path: &Path) -> Result<Option<Past>, Failure> {
+pub(super) fn open(path: &Path) -> Result<Option<RecordingReader>, Failure> {
     if !path.is_dir() {
         return Ok(None);
     }
-    if !Past::is_in(path) {
+    if !RecordingReader::is_in(path) {
         if path.join(TIMING).is_file() {
             return Err(unfinished(path));
         }
         let failure = Failure::bad_input(anyhow!("`{}` is a directory", shown(path)));
         return Err(failure.with_hint("name a file in it"));
     }
-    let opened = Past::open(path).map_err(|error| failed(path, error))?;
+    let opened = RecordingReader::open(path).map_err(|error| failed(path, error))?;
     Ok(Some(opened))
 }
 
@@ -65,23 +67,23 @@ fn failed(path: &Path, error: ReplayError) -> Failure {
 
 pub(super) fn translate(
     args: &Args,
-    format: Format,
-    past: &Past,
+    format: OutputFormat,
+    past: &RecordingReader,
     out: &mut Printer,
 ) -> Result<u64, Failure> {
-    if args.from != From::Auto {
+    if args.from != TranslateFrom::Auto {
         let error = anyhow!("--from applies to a file: a recording names its own format");
         return Err(Failure::usage(error));
     }
-    if format == Format::Raw {
-        Input::file(&past.stdout())?.copy_to(out)?;
+    if format == OutputFormat::Raw {
+        TranslateInput::file(&past.stdout())?.copy_to(out)?;
         return Ok(0);
     }
     let is_running = past.is_running();
     if let Some(sentence) = caution(args, past, is_running) {
         out.note(&sentence)?;
     }
-    if let (Format::Text, Some(confinement)) = (format, &past.manifest().confinement) {
+    if let (OutputFormat::Text, Some(confinement)) = (format, &past.manifest().confinement) {
         out.note(&told_confinement(confinement))?;
     }
     let args = &args.with_run_id(&past.manifest().run);
@@ -116,7 +118,7 @@ fn told_confinement(confinement: &RecordedConfinement) -> String {
 }
 
 /// Why what follows may not be all.
-fn caution(args: &Args, past: &Past, is_running: bool) -> Option<String> {
+fn caution(args: &Args, past: &RecordingReader, is_running: bool) -> Option<String> {
     if is_running {
         return Some("the run is going on: this is what was said so far".to_owned());
     }
@@ -132,17 +134,17 @@ fn caution(args: &Args, past: &Past, is_running: bool) -> Option<String> {
 
 /// Hands on every event of a recording.
 pub(super) fn each_event(
-    past: &Past,
+    past: &RecordingReader,
     how: &PastReading,
-    take: &mut Take<'_>,
-) -> Result<Source, Failure> {
+    take: &mut EventTaker<'_>,
+) -> Result<InputSource, Failure> {
     let source = source(past, how)?;
     let format = match source {
-        Source::Acp => PastFormat::Acp,
-        Source::Written(dialect) => PastFormat::Written(dialect),
-        Source::Session | Source::Events => return Err(unspoken(past)),
+        InputSource::Acp => PastFormat::Acp,
+        InputSource::Written(dialect) => PastFormat::Written(dialect),
+        InputSource::Session | InputSource::Events => return Err(unspoken(past)),
     };
-    let mut progress = Progress::of(Some(past.size()));
+    let mut progress = ReadProgress::new(Some(past.size()));
     let mut shown = 0;
     past.each_event(format, how, &mut |events, read| {
         take(events)?;
@@ -156,19 +158,19 @@ pub(super) fn each_event(
 }
 
 /// What the recorded agent spoke.
-fn source(past: &Past, how: &PastReading) -> Result<Source, Failure> {
+fn source(past: &RecordingReader, how: &PastReading) -> Result<InputSource, Failure> {
     match past.format() {
-        Some(PastFormat::Acp) => Ok(Source::Acp),
-        Some(PastFormat::Written(dialect)) => Ok(Source::Written(dialect)),
-        None => match Input::file(&past.stdout())?.detect(how.max_line)? {
-            Source::Acp => Err(unspoken(past)), // one side of it
+        Some(PastFormat::Acp) => Ok(InputSource::Acp),
+        Some(PastFormat::Written(dialect)) => Ok(InputSource::Written(dialect)),
+        None => match TranslateInput::file(&past.stdout())?.detect(how.max_line)? {
+            InputSource::Acp => Err(unspoken(past)), // one side of it
             source => Ok(source),
         },
     }
 }
 
 /// A program that printed what no agent prints as it goes: it was recorded as it is, and can be read as that.
-fn unspoken(past: &Past) -> Failure {
+fn unspoken(past: &RecordingReader) -> Failure {
     let stdout = shown(&past.stdout());
     let error = anyhow!("the recorded program spoke nothing that Lapidary knows");
     Failure::bad_input(error).with_hint(format!(

@@ -1,12 +1,12 @@
 //! What an input is: a format of an agent, or our own events.
 
-use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, Speech, StreamDialect};
+use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, OutputKind, StreamDialect};
 use lapidary::vocab::Event;
 use lapidary::wire::detect::{self, FormatGuess, InputFormat};
 
 /// What an input holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum InputSource {
     /// What an agent prints that is not spoken to.
     Written(&'static StreamDialect),
     /// A session file.
@@ -17,18 +17,18 @@ pub(crate) enum Source {
     Events,
 }
 
-impl Source {
+impl InputSource {
     /// Whether it comes line by line.
     pub(super) fn is_stream(self) -> bool {
         match self {
-            Self::Written(dialect) => dialect.speech == Speech::Stream,
+            Self::Written(dialect) => dialect.speech == OutputKind::Stream,
             Self::Acp | Self::Events => true,
             Self::Session => false,
         }
     }
 }
 
-impl From<InputFormat> for Source {
+impl From<InputFormat> for InputSource {
     fn from(format: InputFormat) -> Self {
         match format {
             InputFormat::StreamJson => Self::Written(&GEMINI_STREAM),
@@ -43,7 +43,7 @@ impl From<InputFormat> for Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineGuess {
     /// It can only be this.
-    Is(Source),
+    Is(InputSource),
     /// It is a document, or begins one.
     MayBeDocument,
     /// It can be anything.
@@ -52,9 +52,9 @@ pub(super) enum LineGuess {
 
 impl LineGuess {
     /// Looks at one line. Events come first: a `session_init` has members that a session file has, too.
-    pub(super) fn of(line: &str) -> Self {
+    pub(super) fn new(line: &str) -> Self {
         if Event::is_event(line) {
-            return Self::Is(Source::Events);
+            return Self::Is(InputSource::Events);
         }
         match detect::line(line) {
             FormatGuess::Is(format) => Self::Is(format.into()),
@@ -65,9 +65,9 @@ impl LineGuess {
 }
 
 /// Looks at a whole text.
-pub(super) fn of_document(text: &str) -> Option<Source> {
+pub(super) fn of_document(text: &str) -> Option<InputSource> {
     if text.lines().any(Event::is_event) {
-        return Some(Source::Events);
+        return Some(InputSource::Events);
     }
-    detect::document(text).map(Source::from)
+    detect::document(text).map(InputSource::from)
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use lapidary::engine::acp::{Agent, ConnectionError, Launch, Limits, RequestError};
+use lapidary::engine::acp::{
+    AgentLaunch, ConnectionError, ConnectionLimits, RequestError, RunningAgent,
+};
 use lapidary::vocab::Json;
 use tokio::time::timeout;
 
@@ -31,7 +33,7 @@ async fn an_agent_that_never_reads_is_given_up() {
     let stage = Stage::with("sleep 600");
     let mut launch = stage.launch("gemini");
     launch.limits.patience = Duration::from_millis(200);
-    let agent = Agent::start(launch).await.unwrap();
+    let agent = RunningAgent::start(launch).await.unwrap();
     let large = Json::from_value(&"x".repeat(1 << 20));
     let told = agent.connection.request("a", Some(&large), None);
     let told = timeout(LONG, told).await.unwrap();
@@ -51,11 +53,11 @@ async fn an_agent_that_floods_is_read_though_nobody_looks() {
         read -r line; echo '{"id":0,"result":true}'; read -r end"#,
     );
     let mut launch = stage.launch("gemini");
-    launch.limits = Limits {
+    launch.limits = ConnectionLimits {
         unseen_bytes: 1 << 20,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
-    let agent = Agent::start(launch).await.unwrap();
+    let agent = RunningAgent::start(launch).await.unwrap();
     let answer = ask(&agent, "a").await.unwrap();
     assert!(answer.number >= 300_000, "{answer:?}");
     agent.end(LONG).await;
@@ -68,11 +70,11 @@ async fn an_agent_that_never_stops_is_ended() {
     for script in ["yes", "yes >&2"] {
         let stage = Stage::with(script);
         let limit = 1_000_000;
-        let launch = Launch {
+        let launch = AgentLaunch {
             max_output: limit,
             ..stage.launch("gemini")
         };
-        let agent = Agent::start(launch).await.unwrap();
+        let agent = RunningAgent::start(launch).await.unwrap();
         let told = ask(&agent, "a").await.unwrap_err();
         let too_much = RequestError::Connection(ConnectionError::TooMuch { limit });
         assert_eq!(told, too_much, "{script}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary::engine::acp::{Agent, AgentError, ConnectionError, RequestError};
+use lapidary::engine::acp::{AgentError, ConnectionError, RequestError, RunningAgent};
 use lapidary::engine::process::{Exit, StartError, TreeExit};
 use tokio::time::timeout;
 
@@ -140,7 +140,9 @@ async fn a_dropped_agent_is_ended_with_everything_it_started() {
 #[tokio::test]
 async fn what_cannot_be_started_says_so() {
     let stage = Stage::with("");
-    let error = Agent::start(stage.launch("missing")).await.unwrap_err();
+    let error = RunningAgent::start(stage.launch("missing"))
+        .await
+        .unwrap_err();
     let program = stage.world.path("missing");
     let is_missing = matches!(
         &error,

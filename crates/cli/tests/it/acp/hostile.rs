@@ -1,6 +1,8 @@
 //! Agents that print what they should not.
 
-use lapidary::engine::acp::{Agent, Noise, Received, Traffic, What};
+use lapidary::engine::acp::{
+    LineNoise, MessageContent, ReceivedMessage, RunningAgent, TrafficLine,
+};
 use lapidary::vocab::Json;
 use tokio::time::timeout;
 
@@ -30,10 +32,10 @@ fn script(lines: &[&str], then: &str) -> String {
 }
 
 /// All that the agent said, once it has ended.
-async fn heard(agent: &mut Agent) -> Vec<Received> {
+async fn heard(agent: &mut RunningAgent) -> Vec<ReceivedMessage> {
     let mut heard = Vec::new();
     while let Some(observed) = timeout(LONG, agent.observer.next()).await.unwrap() {
-        if let Traffic::Received(received) = observed.traffic {
+        if let TrafficLine::Received(received) = observed.traffic {
             heard.push(received);
         }
     }
@@ -122,7 +124,10 @@ async fn a_line_without_end_is_not_the_end() {
     assert_eq!(answer.result.as_str(), "true");
     agent.gone().await;
     let heard = heard(&mut agent).await;
-    assert_eq!(heard[0].what, What::Noise(Noise::TooLong(70_000_000)));
+    assert_eq!(
+        heard[0].what,
+        MessageContent::Noise(LineNoise::TooLong(70_000_000))
+    );
     assert_eq!(heard[0].line.bytes(), [b'x'; 1024]);
     assert_eq!(stage.bytes("stdout").len(), 70_000_001 + 23);
     stage.assert_complete();

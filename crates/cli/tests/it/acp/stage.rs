@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use lapidary::engine::acp::{
-    Agent, AgentSource, Answer, ConnectionError, Launch, Limits, Methods, RequestError,
+    AgentLaunch, AgentSource, ConnectionError, ConnectionLimits, HandledMethods, RequestAnswer,
+    RequestError, RunningAgent,
 };
 use lapidary::engine::process::{Command, Exit, Supervisor};
 use lapidary::engine::recording::{Channel, Recorder, Timing};
@@ -25,26 +26,26 @@ impl Stage {
         }
     }
 
-    pub(super) async fn start(&self) -> Agent {
-        Agent::start(self.launch("gemini")).await.unwrap()
+    pub(super) async fn start(&self) -> RunningAgent {
+        RunningAgent::start(self.launch("gemini")).await.unwrap()
     }
 
-    pub(super) fn launch(&self, program: &str) -> Launch {
+    pub(super) fn launch(&self, program: &str) -> AgentLaunch {
         let vars = self.world.lapidary(&[]);
         let vars = vars
             .get_envs()
             .filter_map(|(name, value)| Some((name, value?)));
         let mut command = Command::new(self.world.path(program), self.world.path("project"));
         command.envs(vars);
-        Launch {
+        AgentLaunch {
             source: AgentSource::Process {
                 command: Box::new(command),
                 supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
             },
             recorder: Recorder::begin(&self.world.path("state/runs"), "run").unwrap(),
             max_output: 1 << 30,
-            methods: Methods::of(["session/request_permission"]),
-            limits: Limits::default(),
+            methods: HandledMethods::from_names(["session/request_permission"]),
+            limits: ConnectionLimits::default(),
             tap: None,
         }
     }
@@ -74,7 +75,7 @@ impl Stage {
 }
 
 /// Asks, and waits until there is an answer of whatever sort.
-pub(super) async fn ask(agent: &Agent, method: &str) -> Result<Answer, RequestError> {
+pub(super) async fn ask(agent: &RunningAgent, method: &str) -> Result<RequestAnswer, RequestError> {
     let answer = agent.connection.request(method, None, None);
     timeout(LONG, answer).await.expect("it hangs")
 }

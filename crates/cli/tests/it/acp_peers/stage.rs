@@ -4,7 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lapidary::engine::acp::{Agent, AgentSource, Incoming, Launch, Limits, Methods, Traffic, What};
+use lapidary::engine::acp::{
+    AgentLaunch, AgentSource, ConnectionLimits, HandledMethods, IncomingRequest, MessageContent,
+    RunningAgent, TrafficLine,
+};
 use lapidary::engine::process::{Command, Supervisor};
 use lapidary::engine::recording::Recorder;
 use lapidary::vocab::Json;
@@ -25,7 +28,7 @@ pub(super) struct Stage {
     world: AcpWorld,
     api: FakeApi,
     mark: Mark,
-    agent: Agent,
+    agent: RunningAgent,
     session: Value,
 }
 
@@ -50,18 +53,18 @@ impl Stage {
         command.args(&words[1..]);
         command.envs(world.environment(&api.base_url()));
         command.envs([(MARK, mark.value())]);
-        let launch = Launch {
+        let launch = AgentLaunch {
             source: AgentSource::Process {
                 command: Box::new(command),
                 supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
             },
             recorder: Recorder::begin(&world.root().join("runs"), "run").unwrap(),
             max_output: 1 << 30,
-            methods: Methods::of(["session/request_permission"]),
-            limits: Limits::default(),
+            methods: HandledMethods::from_names(["session/request_permission"]),
+            limits: ConnectionLimits::default(),
             tap: None,
         };
-        let agent = Agent::start(launch).await.unwrap();
+        let agent = RunningAgent::start(launch).await.unwrap();
         Self {
             world,
             api,
@@ -102,10 +105,12 @@ impl Stage {
         let mut turn = Turn::default();
         loop {
             match self.heard(&mut turn).await {
-                What::Notification { method, params } if method.to_str() == "session/update" => {
+                MessageContent::Notification { method, params }
+                    if method.to_str() == "session/update" =>
+                {
                     turn.note(&value(&params.unwrap())["update"]);
                 }
-                What::Answer { id, .. } if id == *waiting.id() => break,
+                MessageContent::Answer { id, .. } if id == *waiting.id() => break,
                 _ => continue,
             }
             if cancel_at.is_some_and(|at| turn.text.contains(at)) {
@@ -120,7 +125,7 @@ impl Stage {
     }
 
     /// What the agent says next. Whatever permission it asks for meanwhile it gets.
-    async fn heard(&mut self, turn: &mut Turn) -> What {
+    async fn heard(&mut self, turn: &mut Turn) -> MessageContent {
         let last = Instant::now() + PATIENCE;
         loop {
             // All of these can be cancelled.
@@ -134,8 +139,8 @@ impl Stage {
             };
             match observed.map(|observed| observed.traffic) {
                 None => panic!("it is gone: {turn:#?}\n{}", self.stderr()),
-                Some(Traffic::Received(received)) => return received.what,
-                Some(Traffic::Sent(_) | Traffic::Skipped { .. }) => {}
+                Some(TrafficLine::Received(received)) => return received.what,
+                Some(TrafficLine::Sent(_) | TrafficLine::Skipped { .. }) => {}
             }
         }
     }
@@ -211,7 +216,7 @@ impl Turn {
 }
 
 /// Selects the option that allows something once. Returns the kinds of all.
-fn allow(asked: Incoming) -> String {
+fn allow(asked: IncomingRequest) -> String {
     let params = value(&asked.params.unwrap());
     let options = params["options"].as_array().unwrap();
     let kinds: Vec<_> = options

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use lapidary::engine::config::Config;
 use lapidary::engine::confine::{ConfineMode, ConfinementNeed};
-use lapidary::engine::gemini_cli::Prompt;
+use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
 use lapidary::engine::process::LandlockAbi;
 use lapidary::vocab::Body;
@@ -168,7 +168,12 @@ fn on_kernel(world: &World, newest: LandlockAbi, need: ConfinementNeed) -> RunEn
         confinement: Some(need),
         ..Config::default()
     };
-    let mut job = Job::gemini(&world.host(), config, Prompt::Text("go".to_owned()), "r");
+    let mut job = Job::gemini(
+        &world.host(),
+        config,
+        PromptText::Text("go".to_owned()),
+        "r",
+    );
     job.supervisor = job.supervisor.with_landlock_up_to(newest);
     job.records.keep = false;
     let mut run = job.start();

@@ -13,7 +13,7 @@ use crate::support::{lapidary, root};
 #[test]
 fn whatever_was_said_is_said_again_in_its_order_to_a_client_with_other_ids() {
     for path in transcripts() {
-        let mut client = Client::of(&path);
+        let mut client = Client::replay(&path);
         let mut ids = Renumbered::default();
         let mut complaints = String::new();
         for (who, line) in records(&path) {
@@ -89,7 +89,7 @@ fn an_answer_has_the_id_of_its_question_and_is_otherwise_as_it_was() {
         "18446744073709551616",
     ] {
         let (_folder, path) = transcript(&HELLO);
-        let mut client = Client::of(&path);
+        let mut client = Client::replay(&path);
         client.ask(id, "initialize");
         client.hears(&format!(
             r#"{{ "result" : {{"id":0,"n":1.10}}, "id" : {id} }}"#
@@ -101,7 +101,7 @@ fn an_answer_has_the_id_of_its_question_and_is_otherwise_as_it_was() {
 #[test]
 fn questions_may_come_before_their_turn() {
     let (_folder, path) = transcript(&[&HELLO[..], &PROMPT].concat());
-    let mut client = Client::of(&path);
+    let mut client = Client::replay(&path);
     client.ask("5", "session/prompt");
     client.ask("4", "initialize");
     client.hears(r#"{ "result" : {"id":0,"n":1.10}, "id" : 4 }"#);
@@ -156,7 +156,7 @@ fn what_depends_on_something_that_was_left_out_is_refused() {
 #[test]
 fn what_the_recording_has_not_is_refused_at_once_or_ignored() {
     let (_folder, path) = transcript(&HELLO);
-    let mut client = Client::of(&path);
+    let mut client = Client::replay(&path);
     client.ask("1", "session/fork");
     let (code, why) = client.refusal(&json!(1));
     assert_eq!(
@@ -220,7 +220,7 @@ fn an_answer_is_told_by_its_id_whatever_it_says() {
         ("null", Some("a result")),
     ] {
         let (_folder, path) = transcript(&PERMISSION);
-        let mut client = Client::of(&path);
+        let mut client = Client::replay(&path);
         client.hears(r#"{"id":0,"method":"session/request_permission"}"#);
         client.write(r#"{"id":"0","result":{}}"#);
         client.is_waited_for();
@@ -241,7 +241,7 @@ fn an_answer_is_told_by_its_id_whatever_it_says() {
 fn two_questions_under_one_id_want_two_answers() {
     let ask = PERMISSION[0];
     let (_folder, path) = transcript(&[ask, ask, PERMISSION[1], PERMISSION[1], PERMISSION[2]]);
-    let mut client = Client::of(&path);
+    let mut client = Client::replay(&path);
     client.line();
     client.line();
     client.write(&PERMISSION[1][2..]);
@@ -261,7 +261,7 @@ fn noise_is_played_as_it_was() {
         r#"< {"id":9,"result":"to nobody"}"#,
     ];
     let (_folder, path) = transcript(&[&noise[..], &HELLO].concat());
-    let mut client = Client::of(&path);
+    let mut client = Client::replay(&path);
     for line in [noise[0], noise[1], noise[3], noise[4]] {
         client.hears(&line[2..]);
     }
@@ -273,7 +273,7 @@ fn noise_is_played_as_it_was() {
 #[test]
 fn who_hangs_up_gets_the_answers_to_what_was_said_before() {
     let (_folder, path) = transcript(&[&HELLO[..], &LOGIN, &PROMPT].concat());
-    let mut client = Client::of(&path);
+    let mut client = Client::replay(&path);
     client.ask("1", "initialize");
     client.ask("2", "authenticate");
     client.hang_up();
@@ -350,7 +350,7 @@ fn a_transcript_is_checked_before_it_is_played() {
     let mut text = fs::read_to_string(&path).unwrap();
     text.push_str("{\"t_ms\": 9, \"dir\": \"agent\", \"line");
     fs::write(&path, text).unwrap();
-    let output = Client::of(&path).ended();
+    let output = Client::replay(&path).ended();
     assert_eq!(output.status.code(), Some(13));
     let said = String::from_utf8(output.stderr).unwrap();
     let expected = "it.jsonl:3: this is not a record of a dialogue\n";

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use lapidary::engine::acp::{Agent, AgentSource, Launch, Limits, Methods, Received, Traffic, What};
+use lapidary::engine::acp::{
+    AgentLaunch, AgentSource, ConnectionLimits, HandledMethods, MessageContent, ReceivedMessage,
+    RunningAgent, TrafficLine,
+};
 use lapidary::engine::process;
 use lapidary::engine::process::{Exit, Supervisor};
 use lapidary::engine::recording::{Manifest, RecordedEnd, Recorder};
@@ -94,7 +97,7 @@ fn an_agent_that_ended_by_itself_does_so_again() {
         // It does not wait for the client to hang up.
         assert_eq!(client.outlived().status.code(), Some(code));
 
-        let mut client = Client::of(&folder.path().join("rec"));
+        let mut client = Client::replay(&folder.path().join("rec"));
         client.ask("\"a\"", "initialize");
         client.hears(r#"{"id":"a","result":1}"#);
         client.is_waited_for();
@@ -117,7 +120,7 @@ fn last_words_come_when_the_client_has_hung_up() {
     client.hears("bye");
     client.ended();
 
-    let mut client = Client::of(&folder.path().join("rec/run.json"));
+    let mut client = Client::replay(&folder.path().join("rec/run.json"));
     client.ask("5", "initialize");
     client.hears(r#"{"id":5,"result":1}"#);
     client.is_waited_for();
@@ -136,7 +139,7 @@ fn a_recording_whose_recorder_was_killed_is_still_a_dialogue() {
     manifest["transport"] = json!("unknown");
     manifest.as_object_mut().unwrap().remove("end");
     fs::write(rec.join("run.json"), manifest.to_string()).unwrap();
-    let mut client = Client::of(&rec);
+    let mut client = Client::replay(&rec);
     client.ask("5", "initialize");
     client.hears(r#"{"id":5,"result":1}"#);
     client.is_waited_for();
@@ -152,7 +155,7 @@ fn a_corrupt_recording_is_not_played() {
     let rec = folder.path().join("rec");
     fs::write(rec.join("stdin"), &HELLO[..20]).unwrap();
     fs::write(rec.join("run.json"), read(&rec, "run.json")).unwrap();
-    let output = Client::of(&rec).ended();
+    let output = Client::replay(&rec).ended();
     assert_eq!(output.status.code(), Some(13));
     let said = String::from_utf8(output.stderr).unwrap();
     let size = HELLO.len() + 1;
@@ -204,21 +207,21 @@ fn a_long_recording_takes_no_more_memory_than_a_short_one() {
 }
 
 /// Our own client, and a recording that it makes.
-async fn agent(folder: &Path, name: &str, recording: &Path) -> Agent {
+async fn agent(folder: &Path, name: &str, recording: &Path) -> RunningAgent {
     let mut command = process::Command::new(env!("CARGO_BIN_EXE_lapidary"), folder);
     command.args(["replay", "--fast", recording.to_str().unwrap()]);
-    let launch = Launch {
+    let launch = AgentLaunch {
         source: AgentSource::Process {
             command: Box::new(command),
             supervisor: Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
         },
         recorder: Recorder::begin(folder, name).unwrap(),
         max_output: 1 << 30,
-        methods: Methods::of(["session/request_permission"]),
-        limits: Limits::default(),
+        methods: HandledMethods::from_names(["session/request_permission"]),
+        limits: ConnectionLimits::default(),
         tap: None,
     };
-    Agent::start(launch).await.unwrap()
+    RunningAgent::start(launch).await.unwrap()
 }
 
 fn manifest(run: &str) -> Manifest {
@@ -244,15 +247,15 @@ fn manifest(run: &str) -> Manifest {
     }
 }
 
-fn is_update(traffic: &Traffic) -> bool {
-    let Traffic::Received(Received { what, .. }) = traffic else {
+fn is_update(traffic: &TrafficLine) -> bool {
+    let TrafficLine::Received(ReceivedMessage { what, .. }) = traffic else {
         return false;
     };
-    matches!(what, What::Notification { method, .. } if *method == *"session/update")
+    matches!(what, MessageContent::Notification { method, .. } if *method == *"session/update")
 }
 
 /// A turn with a permission. The answers, and how many updates there were.
-async fn turn(agent: &mut Agent) -> (Vec<String>, usize) {
+async fn turn(agent: &mut RunningAgent) -> (Vec<String>, usize) {
     let (connection, mut answers) = (&agent.connection, Vec::new());
     for method in ["initialize", "session/new"] {
         let params = Json::from_value(&json!({"protocolVersion": 1, "cwd": "/elsewhere"}));

@@ -17,7 +17,7 @@ pub(super) struct Client {
 
 impl Client {
     /// Of a recording that is played without waiting for anything but this client.
-    pub(super) fn of(recording: &Path) -> Self {
+    pub(super) fn replay(recording: &Path) -> Self {
         let recording = recording.to_str().unwrap();
         Self::start(lapidary(["replay", "--fast", recording]))
     }

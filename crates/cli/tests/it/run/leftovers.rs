@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary::engine::config::Config;
-use lapidary::engine::gemini_cli::Prompt;
+use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -141,7 +141,7 @@ fn a_program_that_is_no_supervisor_starts_nothing() {
     // A program that does not begin with `run_if_asked` would find this, start the next one, and so on.
     let variable = ("LAPIDARY_SUPERVISOR".into(), "true".into());
     host.environment.vars.extend([variable]);
-    let prompt = Prompt::Text("go".to_owned());
+    let prompt = PromptText::Text("go".to_owned());
     let mut run = Job::gemini(&host, Config::default(), prompt, "run-1").start();
     let last = std::iter::from_fn(|| run.blocking_next()).last().unwrap();
     assert!(

@@ -5,18 +5,18 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::chat::{Chat, ChatError, Turn};
+use lapidary::chat::{Chat, ChatError, ChatTurn};
 use lapidary::engine::OnViolation;
 use lapidary::engine::config::{Config, PermissionMode};
-use lapidary::engine::gemini_cli::Prompt;
+use lapidary::engine::conversation;
+use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
 use lapidary::engine::policy::{Policy, Rules};
-use lapidary::engine::run::Timeouts;
-use lapidary::engine::talk;
-use lapidary::execute::{Data, execute};
-use lapidary::provider::{Context, Provider, ProviderError};
+use lapidary::engine::run::RunTimeouts;
+use lapidary::execute::{DataRequest, execute};
+use lapidary::provider::{PromptContext, ProviderError, ResponseProvider};
 use lapidary::sessions::{LoadRequest, load_messages};
-use lapidary::ticket::Ticket;
+use lapidary::ticket::TicketRun;
 use lapidary::vocab::event::Provider as Family;
 use lapidary::vocab::{Body, Cause, RuntimeEvent};
 use lapidary_testkit::patience::with_enough_time;
@@ -32,8 +32,8 @@ const NOTES: &str = r#"
     answer w ok; success"#;
 
 /// Agents of these tests write without a word.
-fn provider(world: &World, config: Config) -> Provider {
-    Provider::new(unwatched(config.over(world.config())), world.host())
+fn provider(world: &World, config: Config) -> ResponseProvider {
+    ResponseProvider::new(unwatched(config.over(world.config())), world.host())
 }
 
 fn unwatched(mut config: Config) -> Config {
@@ -48,7 +48,7 @@ fn two_tools_write_files_and_no_other() {
         use() { echo "{\"type\":\"tool_use\",$t,\"tool_name\":\"$1\",\"tool_id\":\"$2\",\"parameters\":{\"file_path\":\"$2\"}}"; answer $2 ok; }
         init; use write_file a; use replace b; use read_file c; use write_todos d; say x; success"#,
     );
-    let generated = provider(&world, world.config()).generate("go", &Context::default());
+    let generated = provider(&world, world.config()).generate("go", &PromptContext::default());
     let files = serde_json::to_value(generated.unwrap().files).unwrap();
     assert_eq!(files, serde_json::json!({"a": null, "b": null}));
 }
@@ -63,7 +63,7 @@ fn a_provider_returns_the_response_and_the_files() {
     let provider = provider(&world, world.config());
     provider.validate().unwrap();
     let generated = provider
-        .generate("the question", &Context::default())
+        .generate("the question", &PromptContext::default())
         .unwrap();
     assert_eq!(generated.response, "the answer");
     assert_eq!(
@@ -81,10 +81,10 @@ fn a_provider_returns_the_response_and_the_files() {
 fn a_file_is_used_instead_of_the_text_and_the_system_prompt_comes_first() {
     let world = World::with_agent(NOTES);
     fs::write(world.path("project/task.md"), "do it").unwrap();
-    let context = Context {
+    let context = PromptContext {
         prompt_file: Some("task.md".into()),
         system_prompt: Some("Be brief.".to_owned()),
-        ..Context::default()
+        ..PromptContext::default()
     };
     provider(&world, world.config())
         .generate("ignored", &context)
@@ -99,9 +99,9 @@ fn a_file_is_used_instead_of_the_text_and_the_system_prompt_comes_first() {
         "{args}"
     );
     assert_eq!(written(&world, "stdin"), "");
-    let context = Context {
+    let context = PromptContext {
         system_prompt: Some("Be brief.".to_owned()),
-        ..Context::default()
+        ..PromptContext::default()
     };
     provider(&world, world.config())
         .generate("the question", &context)
@@ -115,9 +115,9 @@ fn the_configured_directory_comes_before_the_projects() {
     fs::create_dir(world.path("one")).unwrap();
     fs::create_dir(world.path("two")).unwrap();
     fs::create_dir(world.path("home")).unwrap();
-    let context = Context {
+    let context = PromptContext {
         project_root: Some(world.path("one")),
-        ..Context::default()
+        ..PromptContext::default()
     };
     provider(&world, world.config())
         .generate("x", &context)
@@ -137,7 +137,7 @@ fn a_provider_that_takes_too_long_names_the_seconds_and_leaves_nothing() {
     let (error, seconds) = with_enough_time(1.0, |seconds| {
         let config = Config::builder().set("timeout", seconds).build().unwrap();
         let error = provider(&world, config)
-            .generate("x", &Context::default())
+            .generate("x", &PromptContext::default())
             .unwrap_err();
         let has_begun = error.to_string().ends_with("waiting for the model");
         has_begun.then_some((error, seconds))
@@ -177,7 +177,7 @@ fn a_provider_fails_in_the_words_of_its_specification() {
     for (script, words) in cases {
         let world = World::with_agent(script);
         let error = provider(&world, world.config())
-            .generate("x", &Context::default())
+            .generate("x", &PromptContext::default())
             .unwrap_err();
         assert_eq!(error.to_string(), words);
     }
@@ -187,12 +187,12 @@ fn a_provider_fails_in_the_words_of_its_specification() {
     host.environment.path.clear();
     host.environment.root = world.path("nowhere");
     host.environment.home = None;
-    let provider = Provider::new(world.config(), host);
+    let provider = ResponseProvider::new(world.config(), host);
     let words = "Gemini CLI not found. Install from: https://github.com/google-gemini/gemini-cli";
     assert_eq!(provider.validate().unwrap_err().to_string(), words);
     assert_eq!(
         provider
-            .generate("x", &Context::default())
+            .generate("x", &PromptContext::default())
             .unwrap_err()
             .to_string(),
         words
@@ -203,7 +203,7 @@ fn job(world: &World, prompt: &str) -> Job {
     Job::gemini(
         &world.host(),
         unwatched(world.config()),
-        Prompt::Text(prompt.to_owned()),
+        PromptText::Text(prompt.to_owned()),
         "run-1",
     )
 }
@@ -211,7 +211,7 @@ fn job(world: &World, prompt: &str) -> Job {
 #[test] // U38
 fn an_execution_that_fails_says_why() {
     let world = World::with_agent("init; say 'half'; echo oops >&2; exit 3");
-    let executed = execute(&job(&world, "x"), Data::Text, |_| {});
+    let executed = execute(&job(&world, "x"), DataRequest::Text, |_| {});
     assert!(!executed.success);
     assert_eq!(
         (executed.exit_code, executed.agent_exit_code, executed.cause),
@@ -225,7 +225,7 @@ fn an_execution_that_fails_says_why() {
     assert_eq!(executed.messages.len(), 1);
 
     let world = World::with_agent("init; success; kill -KILL $$");
-    let executed = execute(&job(&world, "x"), Data::Text, |_| {});
+    let executed = execute(&job(&world, "x"), DataRequest::Text, |_| {});
     assert_eq!((executed.success, executed.agent_exit_code), (false, None));
 }
 
@@ -233,13 +233,13 @@ fn an_execution_that_fails_says_why() {
 fn a_limit_of_zero_is_none() {
     let world = World::with_agent(NOTES);
     let mut job = job(&world, "x");
-    assert_eq!(job.request().unwrap().timeouts, Timeouts::default());
+    assert_eq!(job.request().unwrap().timeouts, RunTimeouts::default());
     job.config.start_timeout = Some(Duration::ZERO);
     job.config.idle_timeout = Some(Duration::ZERO);
-    let expected = Timeouts {
+    let expected = RunTimeouts {
         start: None,
         idle: None,
-        ..Timeouts::default()
+        ..RunTimeouts::default()
     };
     assert_eq!(job.request().unwrap().timeouts, expected);
 }
@@ -272,7 +272,7 @@ fn a_second_prompt_during_a_turn_is_refused() {
 fn a_ticket_ends_in_a_turn_that_completed_or_failed() {
     for (script, last) in [(NOTES, "turn_completed"), ("init; exit 9", "turn_failed")] {
         let world = World::with_agent(script);
-        let mut ticket = Ticket::start(&job(&world, "x"));
+        let mut ticket = TicketRun::start(&job(&world, "x"));
         let events: Vec<RuntimeEvent> = std::iter::from_fn(|| ticket.blocking_next()).collect();
         let event = serde_json::to_value(events.last().unwrap()).unwrap();
         assert_eq!(event["event"], last);
@@ -343,7 +343,7 @@ fn a_turn_that_is_over_does_not_end_the_next_one() {
 }
 
 /// Says something as soon as the last turn is over.
-fn next_turn(chat: &mut Chat, prompt: &str) -> Turn {
+fn next_turn(chat: &mut Chat, prompt: &str) -> ChatTurn {
     let last = Instant::now() + DEADLINE;
     loop {
         match chat.send(prompt) {
@@ -357,7 +357,7 @@ fn next_turn(chat: &mut Chat, prompt: &str) -> Turn {
 #[test]
 fn a_conversation_nowhere_is_refused() {
     let world = World::with_agent("exit 1");
-    let request = || talk::Request {
+    let request = || conversation::ConversationRequest {
         run: job(&world, "go").request().unwrap(),
         local: None,
         provider: Family::Acp,
@@ -366,18 +366,21 @@ fn a_conversation_nowhere_is_refused() {
         mcp_servers: Vec::new(),
         session_meta: None,
         policy: Policy::new(Rules::default(), PermissionMode::Default),
-        attendant: talk::Attendant::Nobody,
+        attendant: conversation::PromptAttendant::Nobody,
         hooks: None,
         auth_method: None,
         modes: lapidary::engine::agents::ModeWords::default(),
         model: None,
         system_prompt: None,
     };
-    let errand = talk::Errand {
-        opening: talk::Opening::New,
+    let errand = conversation::PromptJob {
+        opening: conversation::SessionChoice::New,
         prompt: Vec::new(),
     };
-    for mut run in [talk::run(request(), errand), talk::connect(request()).run] {
+    for mut run in [
+        conversation::run(request(), errand),
+        conversation::connect(request()).run,
+    ] {
         let mut last = None;
         while let Some(batch) = run.blocking_next_batch() {
             last = batch.events.last().cloned().or(last);
@@ -408,9 +411,9 @@ fn the_adapters_and_the_loader_of_messages_serve_every_agent() {
     let mut config = world.config();
     config.agent = Some("../mona".to_owned());
 
-    let provider = Provider::new(config.clone(), world.host());
+    let provider = ResponseProvider::new(config.clone(), world.host());
     provider.validate().unwrap();
-    let generated = provider.generate("go", &Context::default()).unwrap();
+    let generated = provider.generate("go", &PromptContext::default()).unwrap();
     assert_eq!(generated.response, "forty-two");
 
     let mut chat = Chat::new(world.host(), config.clone());
@@ -429,7 +432,7 @@ fn the_adapters_and_the_loader_of_messages_serve_every_agent() {
     assert!(load_messages(&request.clone().session("other")).is_err());
 
     config.agent = Some("../nothing-there".to_owned());
-    let missing = Provider::new(config.clone(), world.host()).validate();
+    let missing = ResponseProvider::new(config.clone(), world.host()).validate();
     assert!(
         matches!(missing, Err(ProviderError::AgentMissing { .. })),
         "{missing:?}"

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lapidary::directories::surroundings;
 use lapidary::engine::run::SubscribeError;
 use lapidary::normalize::DeltaMode;
-use lapidary::prepare::{PrepareError, PrepareErrorKind, Surroundings};
+use lapidary::prepare::{PrepareError, PrepareErrorKind, RunSurroundings};
 use lapidary::vocab::Outcome;
 use lapidary::{Body, Event, Run, RunBuilder, Subscription};
 
@@ -21,7 +21,7 @@ fn wanted(world: &World) -> RunBuilder {
     let environment = surroundings(vars.collect::<Vec<_>>(), world.path("project"));
     lapidary::run("go")
         .config(world.config())
-        .surroundings(Surroundings {
+        .surroundings(RunSurroundings {
             environment,
             program: env!("CARGO_BIN_EXE_lapidary").into(),
         })

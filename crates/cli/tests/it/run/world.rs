@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::engine::Host;
+use lapidary::engine::RunHost;
 use lapidary::engine::config::Config;
 use lapidary::engine::process::Supervisor;
 use lapidary::engine::run::RecordingOptions;
@@ -103,14 +103,14 @@ impl World {
     }
 
     /// What a program needs to run the agent of this world through the library.
-    pub(crate) fn host(&self) -> Host {
+    pub(crate) fn host(&self) -> RunHost {
         let vars = self.lapidary(&[]);
         let vars = vars
             .get_envs()
             .filter_map(|(name, value)| Some((name.into(), value?.into())));
         let supervisor = Supervisor::at(env!("CARGO_BIN_EXE_lapidary"));
         let records = RecordingOptions::below(self.path("state/runs"));
-        Host::new(
+        RunHost::new(
             vars.collect::<Vec<_>>(),
             self.path("project"),
             supervisor,

@@ -4,8 +4,8 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use lapidary::engine::detect::Environment;
-use lapidary::engine::git::{self, CloneError, CloneRequest, Limits};
+use lapidary::engine::detect::SearchEnvironment;
+use lapidary::engine::git::{self, CloneError, CloneLimits, CloneRequest};
 use lapidary::engine::process::Supervisor;
 use tokio_util::sync::CancellationToken;
 
@@ -57,12 +57,12 @@ fn a_repository_of_more_files_than_it_has_bytes_is_given_up() {
     let request = CloneRequest {
         url: &format!("file://{}", repo.display()),
         into: &into,
-        environment: &Environment::from_vars(environment, &into),
+        environment: &SearchEnvironment::from_vars(environment, &into),
         supervisor: &Supervisor::at(env!("CARGO_BIN_EXE_lapidary")),
         deadline: Duration::from_secs(30),
-        limits: Limits {
+        limits: CloneLimits {
             entries: 500,
-            ..Limits::default()
+            ..CloneLimits::default()
         },
         cancel: &CancellationToken::new(),
     };

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use lapidary::engine::acp::Refusal;
+use lapidary::engine::acp::RpcError;
 use lapidary::engine::process::Supervisor;
-use lapidary::engine::workspace::{Setup, Workspace};
+use lapidary::engine::workspace::{ClientServices, ServicesSetup};
 use lapidary::vocab::Json;
 pub(super) use lapidary_testkit::patience::HANG as LONG;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::run::world::{MARK, Mark};
 
 pub(super) struct Bench {
     pub(super) directory: tempfile::TempDir,
-    pub(super) workspace: Workspace,
+    pub(super) workspace: ClientServices,
     mark: Mark,
 }
 
@@ -24,13 +24,13 @@ impl Bench {
         Self::with(|_| {})
     }
 
-    pub(super) fn with(change: impl FnOnce(&mut Setup)) -> Self {
+    pub(super) fn with(change: impl FnOnce(&mut ServicesSetup)) -> Self {
         let (directory, mark) = (tempfile::tempdir().unwrap(), Mark::fresh());
         let mut setup = setup(directory.path().to_owned(), mark.value());
         change(&mut setup);
         Self {
             directory,
-            workspace: Workspace::new(setup),
+            workspace: ClientServices::new(setup),
             mark,
         }
     }
@@ -39,7 +39,7 @@ impl Bench {
         self.directory.path().canonicalize().unwrap()
     }
 
-    pub(super) async fn ask(&self, method: &str, params: Value) -> Result<Value, Refusal> {
+    pub(super) async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         let params = Json::from_value(&params);
         let answer = self.workspace.serve(method, &params);
         let answer = timeout(LONG, answer).await.expect("it hangs")?;
@@ -53,7 +53,7 @@ impl Bench {
             .unwrap()
     }
 
-    pub(super) async fn create(&self, mut params: Value) -> Result<String, Refusal> {
+    pub(super) async fn create(&self, mut params: Value) -> Result<String, RpcError> {
         params["sessionId"] = json!("s");
         let answer = self.ask("terminal/create", params).await?;
         assert_eq!(answer.as_object().unwrap().len(), 1, "{answer}");
@@ -61,7 +61,7 @@ impl Bench {
     }
 
     /// Asks about a terminal of session `s`.
-    pub(super) async fn about(&self, what: &str, id: &str) -> Result<Value, Refusal> {
+    pub(super) async fn about(&self, what: &str, id: &str) -> Result<Value, RpcError> {
         let params = json!({"sessionId": "s", "terminalId": id});
         self.ask(&format!("terminal/{what}"), params).await
     }
@@ -112,8 +112,8 @@ impl Bench {
 }
 
 /// A workspace whose terminals carry this mark.
-pub(super) fn setup(root: PathBuf, mark: &str) -> Setup {
-    let mut setup = Setup::new([root], Supervisor::at(env!("CARGO_BIN_EXE_lapidary")));
+pub(super) fn setup(root: PathBuf, mark: &str) -> ServicesSetup {
+    let mut setup = ServicesSetup::new([root], Supervisor::at(env!("CARGO_BIN_EXE_lapidary")));
     let path = std::env::var_os("PATH").unwrap();
     setup.environment = vec![("PATH".into(), path), (MARK.into(), mark.into())];
     setup

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary::engine::acp::Refusal;
+use lapidary::engine::acp::RpcError;
 use serde_json::json;
 
 use super::bench::Bench;
@@ -36,7 +36,7 @@ async fn a_line_is_for_the_shell_unless_it_is_a_program() {
         let id = bench.create(params).await.unwrap();
         assert_eq!(bench.written(&id).await, "one\n2\n");
     }
-    // Another process writes it: see `World::program`.
+    // Another process writes it: see `ProofSandbox::program`.
     let mut shell = std::process::Command::new("sh");
     shell
         .current_dir(bench.root())
@@ -71,7 +71,7 @@ async fn it_works_in_the_first_root_or_where_the_agent_wants() {
         .create(json!({"command": "ls", "cwd": "/"}))
         .await
         .unwrap_err();
-    assert_eq!(outside.code, Refusal::DENIED);
+    assert_eq!(outside.code, RpcError::DENIED);
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn what_cannot_be_started_is_refused_and_leaves_nothing() {
         (".", "cannot start `.`: Permission denied"),
     ] {
         let refused = bench.create(json!({"command": command})).await.unwrap_err();
-        assert_eq!(refused.code, Refusal::INTERNAL);
+        assert_eq!(refused.code, RpcError::INTERNAL);
         let words = refused.message.to_str();
         assert!(words.starts_with(wanted), "{words}");
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lapidary::engine::acp::Refusal;
+use lapidary::engine::acp::RpcError;
 use lapidary::vocab::Json;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -187,7 +187,7 @@ async fn there_are_only_so_many() {
     }
     bench.wait(&ids[0]).await;
     let refused = bench.create(json!({"command": "true"})).await.unwrap_err();
-    assert_eq!(refused.code, Refusal::INTERNAL);
+    assert_eq!(refused.code, RpcError::INTERNAL);
     assert_eq!(
         refused.message.to_str(),
         "there are 3 terminals already: release one"

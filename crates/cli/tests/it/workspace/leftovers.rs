@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lapidary::engine::workspace::Workspace;
+use lapidary::engine::workspace::ClientServices;
 use lapidary::vocab::Json;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
@@ -144,7 +144,7 @@ fn host(root: PathBuf) {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let workspace = Workspace::new(setup(root, &mark));
+        let workspace = ClientServices::new(setup(root, &mark));
         let params = Json::from_value(&json!({"command": "sh", "args": ["-c", FAMILY]}));
         workspace.serve("terminal/create", &params).await.unwrap();
         sleep(LONG).await;

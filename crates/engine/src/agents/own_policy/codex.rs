@@ -7,7 +7,7 @@ use lapidary_vocab::event::ToolKind;
 use serde_json::{Map, Value, json};
 
 use super::{AgentDenial, OwnPolicy, PolicyInput};
-use crate::policy::{Coverage, PermissionMode, Policy, Rule, Rules};
+use crate::policy::{PermissionMode, Policy, Rule, Rules, ToolCoverage};
 
 /// In its own mode `agent`, a model of its own answers instead of us.
 const MODE: &str = "INITIAL_AGENT_MODE";
@@ -17,17 +17,17 @@ const READ_ONLY: &str = "read-only";
 pub(super) const CONFIG: &str = "CODEX_CONFIG";
 
 /// What rules and mode say of the tools of Codex.
-struct Tools {
-    shell: Coverage,
-    read: Coverage,
-    search: Coverage,
-    writes: Coverage,
-    web: Coverage,
+struct CodexTools {
+    shell: ToolCoverage,
+    read: ToolCoverage,
+    search: ToolCoverage,
+    writes: ToolCoverage,
+    web: ToolCoverage,
     asks_about_servers: bool,
 }
 
 pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
-    let tools = Tools::of(input);
+    let tools = CodexTools::from_policy(input);
     let mut own = OwnPolicy::default();
     if tools.needs_questions() {
         own.env.push((MODE.into(), READ_ONLY.into()));
@@ -53,8 +53,8 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
     Some(own)
 }
 
-impl Tools {
-    fn of(input: &PolicyInput<'_>) -> Self {
+impl CodexTools {
+    fn from_policy(input: &PolicyInput<'_>) -> Self {
         let of = |name, kind| input.coverage(name, &kind, None);
         let edit = of("apply_patch", ToolKind::Edit);
         Self {
@@ -68,23 +68,23 @@ impl Tools {
     }
 
     /// What it does by commands.
-    fn by_commands(&self) -> [Coverage; 3] {
+    fn by_commands(&self) -> [ToolCoverage; 3] {
         [self.shell, self.read, self.search]
     }
 
     fn needs_questions(&self) -> bool {
         let all = self.by_commands().into_iter().chain([self.writes]);
-        self.asks_about_servers || all.max() >= Some(Coverage::Asked)
+        self.asks_about_servers || all.max() >= Some(ToolCoverage::Asked)
     }
 
     fn loses_shell(&self) -> bool {
-        self.by_commands().contains(&Coverage::Denied)
+        self.by_commands().contains(&ToolCoverage::Denied)
     }
 
     /// Whether rules of the project for commands, which come before the sandbox, could allow more than ours. They are loaded always: to
     /// the adapter every project is trusted.
     fn is_open_to(&self, input: &PolicyInput<'_>) -> bool {
-        let is_asked = self.shell >= Coverage::Asked;
+        let is_asked = self.shell >= ToolCoverage::Asked;
         is_asked && !self.loses_shell() && !input.project_files.is_empty()
     }
 
@@ -95,13 +95,13 @@ impl Tools {
             features.insert("shell_tool".to_owned(), json!(false));
             features.insert("unified_exec".to_owned(), json!(false));
         }
-        if self.read >= Coverage::Asked {
+        if self.read >= ToolCoverage::Asked {
             features.insert("view_image".to_owned(), json!(false));
         }
         if !features.is_empty() {
             config.insert("features".to_owned(), Value::Object(features));
         }
-        if self.web >= Coverage::Asked {
+        if self.web >= ToolCoverage::Asked {
             config.insert("web_search".to_owned(), json!("disabled")); // it never asks
         }
         config
@@ -111,7 +111,7 @@ impl Tools {
     fn unkept(&self, input: &PolicyInput<'_>) -> Option<String> {
         let of_rules = |rules: Rules| {
             let policy = Policy::new(rules, PermissionMode::BypassPermissions);
-            Self::of(&PolicyInput {
+            Self::from_policy(&PolicyInput {
                 policy: &policy,
                 ..*input
             })
@@ -120,7 +120,7 @@ impl Tools {
         let has_shell = !self.loses_shell() && !self.is_open_to(input);
         let beside_writes = rules.iter().filter(|rule| !is_about_writes(rule));
         let commands = of_rules(Rules::new(beside_writes.cloned())).by_commands();
-        if has_shell && commands.contains(&Coverage::Asked) {
+        if has_shell && commands.contains(&ToolCoverage::Asked) {
             return Some("it runs a command that its sandbox permits without asking".to_owned());
         }
         let about_servers = of_rules(rules.clone()).asks_about_servers;
@@ -153,7 +153,7 @@ fn merged(before: Option<&str>, ours: Map<String, Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agents::own_policy::Asking;
+    use crate::agents::own_policy::AskAbility;
     use crate::agents::own_policy::testing::{asked, given};
 
     const ALL: PermissionMode = PermissionMode::BypassPermissions;
@@ -231,7 +231,7 @@ mod tests {
             "codex",
             PermissionMode::Default,
             &[],
-            (Asking::Possible, &files),
+            (AskAbility::Possible, &files),
         );
         let own = own.unwrap();
         let (_, config) = variables(&own);

@@ -4,13 +4,17 @@ use std::path::Path;
 
 use lapidary_vocab::capabilities::{DenialLayers, RuleKeeping};
 
-use super::{AgentDenial, Asking, PolicyInput, own_policy, rule_keeping};
-use crate::detect::Version;
+use super::{AgentDenial, AskAbility, PolicyInput, own_policy, rule_keeping};
+use crate::detect::AgentVersion;
 use crate::policy::PermissionMode;
-use crate::policy::{Effect, Policy, Rule, Rules};
+use crate::policy::{PermissionEffect, Policy, Rule, Rules};
 
 /// Which layer holds a denial of each kind, with everything else allowed.
-pub fn denial_layers(agent: &str, version: Option<&Version>, asking: Asking) -> DenialLayers {
+pub fn denial_layers(
+    agent: &str,
+    version: Option<&AgentVersion>,
+    asking: AskAbility,
+) -> DenialLayers {
     if rule_keeping(agent, version) == RuleKeeping::Watched {
         return DenialLayers::all(&RuleKeeping::Watched);
     }
@@ -44,8 +48,8 @@ pub fn denial_words(layers: &DenialLayers) -> String {
     told.join("; ")
 }
 
-fn layer(agent: &str, kind: &str, asking: Asking) -> RuleKeeping {
-    let rule = Rule::parse_flag(Effect::Deny, kind, Path::new("/"));
+fn layer(agent: &str, kind: &str, asking: AskAbility) -> RuleKeeping {
+    let rule = Rule::parse_flag(PermissionEffect::Deny, kind, Path::new("/"));
     let policy = Policy::new(Rules::new(rule), PermissionMode::BypassPermissions);
     let input = PolicyInput {
         policy: &policy,
@@ -60,7 +64,7 @@ fn layer(agent: &str, kind: &str, asking: Asking) -> RuleKeeping {
         None => RuleKeeping::Watched,
         Some(own) if own.unkept.is_some() => RuleKeeping::Watched,
         Some(own) if own.denial == AgentDenial::Refused => RuleKeeping::Enforced,
-        Some(_) if asking == Asking::Impossible => RuleKeeping::Enforced,
+        Some(_) if asking == AskAbility::Impossible => RuleKeeping::Enforced,
         Some(_) => RuleKeeping::Asked,
     }
 }
@@ -70,7 +74,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(agent: &str, asking: Asking, expected: [&str; 8]) {
+    fn check(agent: &str, asking: AskAbility, expected: [&str; 8]) {
         let found = denial_layers(agent, None, asking);
         let found = found.rows().map(|(_, layer)| layer.as_str().to_owned());
         assert_eq!(found, expected.map(str::to_owned), "{agent}");
@@ -81,16 +85,16 @@ mod tests {
         let asked = "asked";
         let (own, seen) = ("enforced", "watched");
         for agent in ["gemini", "claude", "opencode", "qwen"] {
-            check(agent, Asking::Possible, [asked; 8]);
+            check(agent, AskAbility::Possible, [asked; 8]);
         }
-        check("gemini", Asking::Impossible, [own; 8]);
+        check("gemini", AskAbility::Impossible, [own; 8]);
         check(
             "codex",
-            Asking::Possible,
+            AskAbility::Possible,
             [own, own, asked, asked, asked, own, own, seen],
         );
-        check("goose", Asking::Possible, [seen; 8]);
-        let codex = denial_words(&denial_layers("codex", None, Asking::Possible));
+        check("goose", AskAbility::Possible, [seen; 8]);
+        let codex = denial_words(&denial_layers("codex", None, AskAbility::Possible));
         assert_eq!(
             codex,
             "by the agent itself: read, search, execute, fetch; asked about: edit, delete, move; seen once it runs: mcp"

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use lapidary_vocab::event::ToolKind;
 
-use super::{Asking, OwnPolicy, PolicyInput, ToolRow};
+use super::{AskAbility, OwnPolicy, PolicyInput, ToolRow};
 use crate::policy::PermissionMode;
 use crate::policy::SENSITIVE_NAMES;
 
@@ -36,9 +36,9 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
     for tool in input.asked(TOOLS) {
         let pattern = match (tool, input.asking) {
             // Without a pattern, its heuristics make an `allow` of it for commands that only read, such as `cat`.
-            (SHELL, Asking::Possible) => Some(".".to_owned()),
+            (SHELL, AskAbility::Possible) => Some(".".to_owned()),
             // Where it cannot ask, only files that decide what is run or allowed are denied.
-            (tool, Asking::Impossible) if EDITORS.contains(&tool) && accepts_edits(input) => {
+            (tool, AskAbility::Impossible) if EDITORS.contains(&tool) && accepts_edits(input) => {
                 Some(sensitive_files())
             }
             _ => None,
@@ -46,7 +46,7 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
         let condition = format!("toolName = {}", quoted(tool));
         rule(&mut file, input.asking, &condition, pattern.as_deref());
     }
-    if input.asking == Asking::Impossible {
+    if input.asking == AskAbility::Impossible {
         allow_commands(&mut file, input.allowed_commands);
     }
     if input.asks_about_servers() {
@@ -82,10 +82,10 @@ fn sensitive_files() -> String {
     format!("\"file_path\":\"([^\"]*/)?({})[/\"]", names.join("|"))
 }
 
-fn rule(file: &mut String, asking: Asking, condition: &str, pattern: Option<&str>) {
+fn rule(file: &mut String, asking: AskAbility, condition: &str, pattern: Option<&str>) {
     let decision = match asking {
-        Asking::Possible => "ask_user",
-        Asking::Impossible => "deny",
+        AskAbility::Possible => "ask_user",
+        AskAbility::Impossible => "deny",
     };
     let pattern = pattern.map(|pattern| format!("argsPattern = {}\n", quoted(pattern)));
     let pattern = pattern.unwrap_or_default();
@@ -106,13 +106,13 @@ mod tests {
     use crate::agents::own_policy::testing::given;
 
     /// The file that the agent gets.
-    fn file(mode: PermissionMode, deny: &[&str], asking: Asking) -> Option<String> {
+    fn file(mode: PermissionMode, deny: &[&str], asking: AskAbility) -> Option<String> {
         given("gemini", mode, deny, (asking, &[]))?.file
     }
 
     #[test]
     fn it_asks_about_what_is_not_allowed_and_about_every_command() {
-        let asked = file(PermissionMode::Default, &[], Asking::Possible).unwrap();
+        let asked = file(PermissionMode::Default, &[], AskAbility::Possible).unwrap();
         let shell =
             "toolName = \"run_shell_command\"\nargsPattern = \".\"\ndecision = \"ask_user\"";
         assert!(asked.contains(shell), "{asked}");
@@ -120,10 +120,10 @@ mod tests {
             !asked.contains("read_file") && !asked.contains("git"),
             "{asked}"
         );
-        let narrowed = file(PermissionMode::Default, &["read:x"], Asking::Possible).unwrap();
+        let narrowed = file(PermissionMode::Default, &["read:x"], AskAbility::Possible).unwrap();
         assert!(narrowed.contains("\"read_file\""), "{narrowed}");
         let all = PermissionMode::BypassPermissions;
-        let some = file(all, &["mcp:vault"], Asking::Possible).unwrap();
+        let some = file(all, &["mcp:vault"], AskAbility::Possible).unwrap();
         assert!(
             some.contains("mcp_*") && !some.contains("write_file"),
             "{some}"
@@ -132,12 +132,12 @@ mod tests {
 
     #[test]
     fn it_denies_where_it_cannot_ask() {
-        let denied = file(PermissionMode::Default, &[], Asking::Impossible).unwrap();
+        let denied = file(PermissionMode::Default, &[], AskAbility::Impossible).unwrap();
         assert!(
             !denied.contains("ask_user") && !denied.contains("argsPattern"),
             "{denied}"
         );
-        let edits = file(PermissionMode::AcceptEdits, &[], Asking::Impossible).unwrap();
+        let edits = file(PermissionMode::AcceptEdits, &[], AskAbility::Impossible).unwrap();
         let pattern = r#"argsPattern = "\"file_path\":\"([^\"]*/)?(\\.git|\\.gitmodules|"#;
         assert!(edits.contains(pattern), "{edits}");
         assert!(

@@ -5,7 +5,7 @@ use lapidary_vocab::event::ToolKind;
 use serde_json::{Map, Value, json};
 
 use super::{OwnPolicy, PolicyInput, ToolRow};
-use crate::policy::Coverage;
+use crate::policy::ToolCoverage;
 
 /// What it calls its permissions. `edit` is for every tool that writes.
 const TOOLS: &[ToolRow] = &[
@@ -62,7 +62,7 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
 }
 
 fn needs_question(input: &PolicyInput<'_>, name: &str, kind: &ToolKind) -> bool {
-    let is_asked = |name: &str| input.coverage(name, kind, None) >= Coverage::Asked;
+    let is_asked = |name: &str| input.coverage(name, kind, None) >= ToolCoverage::Asked;
     match name {
         "edit" => WRITERS.into_iter().any(is_asked),
         name => is_asked(name),
@@ -92,7 +92,7 @@ fn outside(input: &PolicyInput<'_>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agents::own_policy::Asking;
+    use crate::agents::own_policy::AskAbility;
     use crate::agents::own_policy::testing::{asked, given};
     use crate::policy::PermissionMode;
 
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn the_configuration_of_a_project_is_not_loaded() {
         let files = ["`opencode.json`".to_owned()];
-        let in_project = (Asking::Possible, &files[..]);
+        let in_project = (AskAbility::Possible, &files[..]);
         let own = given("opencode", PermissionMode::Default, &[], in_project).unwrap();
         assert_eq!(own.env[1].0, "OPENCODE_DISABLE_PROJECT_CONFIG");
         assert!(

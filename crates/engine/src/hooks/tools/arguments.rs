@@ -5,14 +5,14 @@ use std::path::Path;
 use lapidary_json::{Token, TokenKind};
 use serde_json::{Map, Value};
 
-use super::{Wanted, readable};
+use super::{WantedCall, readable};
 
 /// Where arguments stand that are no object, or that nobody could read.
 const RAW: &str = "rawInput";
 
 /// What a tool is called with.
 #[derive(Debug, PartialEq)]
-pub(super) struct Arguments {
+pub(super) struct ToolArguments {
     /// As far as a value can hold it.
     pub(super) value: Value,
     /// The same with each number as it stands, where a value cannot hold all of them.
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
 
 /// The agent's own arguments, with what is known about the call under Gemini's names: a command is the whole line, whatever it is cut
 /// into, so that it can be looked at in one place. Gemini CLI (0.61) sends no arguments over ACP.
-pub(super) fn of(wanted: Wanted<'_>, file: Option<&Path>) -> Arguments {
+pub(super) fn tool_arguments(wanted: WantedCall<'_>, file: Option<&Path>) -> ToolArguments {
     let token = wanted.input.token();
     let read = readable::read(token);
     let mut given = match read.value {
@@ -30,7 +30,7 @@ pub(super) fn of(wanted: Wanted<'_>, file: Option<&Path>) -> Arguments {
     };
     let known = known(wanted, file, &given);
     given.extend(known.clone());
-    Arguments {
+    ToolArguments {
         verbatim: (!read.is_exact).then(|| verbatim(token, &given, &known)),
         value: Value::Object(given),
     }
@@ -38,7 +38,7 @@ pub(super) fn of(wanted: Wanted<'_>, file: Option<&Path>) -> Arguments {
 
 /// What is known about the call, whatever the agent says.
 fn known(
-    wanted: Wanted<'_>,
+    wanted: WantedCall<'_>,
     file: Option<&Path>,
     given: &Map<String, Value>,
 ) -> Map<String, Value> {
@@ -99,10 +99,12 @@ mod tests {
     fn check(input: &Value, action: &ToolAction, expected: &[Value]) {
         let input = lapidary_json::SharedToken::parse(&input.to_string()).unwrap();
         let input = &Json::from(input);
-        let wanted = Wanted { action, input };
+        let wanted = WantedCall { action, input };
         let sides = wanted.sides();
         let files = sides.iter().flat_map(|side| &side.files);
-        let told: Vec<_> = files.map(|file| of(wanted, *file).value).collect();
+        let told: Vec<_> = files
+            .map(|file| tool_arguments(wanted, *file).value)
+            .collect();
         assert_eq!(told, expected, "{input:?}");
     }
 
@@ -156,11 +158,11 @@ mod tests {
             r#"{"command": ["x"], "n": [1e999, 1], "\u0041": "\ud800", "n": [1.50, 1e999]}"#;
         let input = Json::from(lapidary_json::SharedToken::parse(given).unwrap());
         let action = &action(Some("x"), &["/w/a"]);
-        let wanted = Wanted {
+        let wanted = WantedCall {
             action,
             input: &input,
         };
-        let told = of(wanted, Some(Path::new("/w/a")));
+        let told = tool_arguments(wanted, Some(Path::new("/w/a")));
         let value = json!({"command": "x", "n": [1.5, "1e999"], "A": "\u{fffd}", "argv": ["x"], "file_path": "/w/a"});
         assert_eq!(told.value, value);
         let verbatim = told.verbatim.unwrap();

@@ -20,7 +20,7 @@ pub(super) fn changes_files(action: &ToolAction) -> bool {
 }
 
 /// The names of each side of an action, of which no two are the same thing.
-pub(super) fn of(action: &ToolAction) -> Vec<Vec<String>> {
+pub(super) fn tool_names(action: &ToolAction) -> Vec<Vec<String>> {
     let own = own(action);
     let mut sides: Vec<Vec<String>> = kinds(action)
         .filter_map(|kind| of_kind(&kind, own))
@@ -109,7 +109,7 @@ mod tests {
 
     #[track_caller]
     fn check(action: &ToolAction, expected: &[&[&str]]) {
-        assert_eq!(of(action), expected, "{action:?}");
+        assert_eq!(tool_names(action), expected, "{action:?}");
     }
 
     const EDIT: &[&str] = &["write_file", "replace"];

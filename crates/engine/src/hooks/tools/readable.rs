@@ -7,27 +7,27 @@ use serde_json::{Number, Value};
 /// So many levels of lists and objects are told: readers have their bounds, too.
 pub(super) const MOST_LEVELS: usize = 100;
 
-/// What becomes of numbers that a [`Value`] cannot hold exactly.
+/// What becomes of numbers that a [`ConfigValue`] cannot hold exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Numbers {
+enum NumberPolicy {
     AsTheyStand,
     InQuotes,
 }
 
 /// A value of an agent's.
 #[derive(Debug, PartialEq)]
-pub(super) struct Read {
+pub(super) struct ReadableValue {
     /// A number that a value cannot hold exactly is its digits, as text; what is too deep is its whole text.
     pub(super) value: Value,
     /// All numbers are in it as they stand.
     pub(super) is_exact: bool,
 }
 
-pub(super) fn read(token: Token<'_>) -> Read {
-    let readable = Readable::of(token.as_str(), Numbers::InQuotes);
+pub(super) fn read(token: Token<'_>) -> ReadableValue {
+    let readable = ReadableBuilder::new(token.as_str(), NumberPolicy::InQuotes);
     let value = serde_json::from_str(&readable.text).ok();
     let value = value.filter(|_| readable.levels <= MOST_LEVELS);
-    Read {
+    ReadableValue {
         is_exact: readable.is_exact || value.is_none(),
         value: value.unwrap_or_else(|| token.as_str().into()),
     }
@@ -35,22 +35,22 @@ pub(super) fn read(token: Token<'_>) -> Read {
 
 /// The same as text that hooks can read, with each number as it stands.
 pub(super) fn text(token: Token<'_>) -> String {
-    Readable::of(token.as_str(), Numbers::AsTheyStand).text
+    ReadableBuilder::new(token.as_str(), NumberPolicy::AsTheyStand).text
 }
 
 pub(super) fn is_too_deep(token: Token<'_>) -> bool {
-    Readable::of(token.as_str(), Numbers::AsTheyStand).levels > MOST_LEVELS
+    ReadableBuilder::new(token.as_str(), NumberPolicy::AsTheyStand).levels > MOST_LEVELS
 }
 
-struct Readable {
+struct ReadableBuilder {
     text: String,
     levels: usize,
     is_exact: bool,
 }
 
-impl Readable {
+impl ReadableBuilder {
     /// Reads valid JSON once, from the left to the right: whoever has written it has no say in how long that takes.
-    fn of(json: &str, numbers: Numbers) -> Self {
+    fn new(json: &str, numbers: NumberPolicy) -> Self {
         let (mut text, mut rest) = (String::with_capacity(json.len()), json);
         let (mut level, mut levels, mut is_exact) = (0_usize, 0, true);
         while let Some(first) = rest.bytes().next() {
@@ -64,7 +64,7 @@ impl Readable {
                 b'"' => push_string(&mut text, token),
                 b'-' | b'0'..=b'9' if !is_exact_number(token) => {
                     is_exact = false;
-                    let quote = if numbers == Numbers::InQuotes {
+                    let quote = if numbers == NumberPolicy::InQuotes {
                         "\""
                     } else {
                         ""

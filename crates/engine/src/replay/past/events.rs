@@ -4,11 +4,11 @@ use lapidary_normalize::{NormalizeOptions, Normalizer, ProcessEnd};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::RunEnd;
 
-use super::Past;
+use super::RecordingReader;
 use crate::recording::{LineReading, MANIFEST};
 use crate::replay::ReplayError;
 use crate::run::recorded_events::{ReadLimit, ReadStep, RecordedEvents};
-use crate::run::{Speech, StreamDialect};
+use crate::run::{OutputKind, StreamDialect};
 
 pub use crate::run::recorded_events::PastFormat;
 
@@ -37,13 +37,13 @@ pub enum PastAttempts {
 /// Takes events as they come, with the number of bytes that were read so far.
 type TakeEvents<'a, E> = dyn FnMut(&mut Vec<Event>, u64) -> Result<(), E> + 'a;
 
-impl Past {
+impl RecordingReader {
     /// The protocol, if the manifest or the first line of the client names it.
     pub fn format(&self) -> Option<PastFormat> {
         let dialect = StreamDialect::from_name(&self.manifest.transport);
         match dialect.map(|dialect| (dialect, dialect.speech)) {
             _ if self.is_dialogue => Some(PastFormat::Acp),
-            Some((dialect, Speech::Stream)) => Some(PastFormat::Written(dialect)),
+            Some((dialect, OutputKind::Stream)) => Some(PastFormat::Written(dialect)),
             // Nothing was said, so that the agent's family is all that matters.
             _ if self.was_refused() => Some(PastFormat::Acp),
             dialect => dialect.map(|(dialect, _)| PastFormat::Written(dialect)),

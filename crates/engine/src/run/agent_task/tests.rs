@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use super::*;
 use crate::process::stop;
 use crate::recording::{MANIFEST, RecordingOptions, STDERR, STDIN, STDOUT, TIMING};
-use crate::replay::{Past, PastAttempts, PastReading};
-use crate::run::course::{RunPorts, run};
+use crate::replay::{PastAttempts, PastReading, RecordingReader};
 use crate::run::events::ProgressPort;
-use crate::run::{Batch, Request, StreamDialect, Timeouts, testing};
+use crate::run::run_driver::{RunPorts, run};
+use crate::run::{EventBatch, RunRequest, RunTimeouts, StreamDialect, testing};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -45,7 +45,7 @@ fn recording(transport: &str, stdout: &[u8], exit: i32) -> TempDir {
 
 /// The events of a recording.
 fn translated(recording: &Path) -> Vec<Event> {
-    let past = Past::open(recording).unwrap();
+    let past = RecordingReader::open(recording).unwrap();
     let reading = PastReading {
         options: past.options(NormalizeOptions::new("r")),
         max_line: 1 << 20,
@@ -63,13 +63,13 @@ fn translated(recording: &Path) -> Vec<Event> {
 
 /// The events of a run of a recording.
 async fn replayed(recording: &Path, home: &Path) -> Vec<Event> {
-    let past = Past::open(recording).unwrap();
-    let request = Request {
-        replay: Some(RecordedOutput::open(recording, Pace::Times(1.0)).unwrap()),
+    let past = RecordingReader::open(recording).unwrap();
+    let request = RunRequest {
+        replay: Some(RecordedOutput::open(recording, ReplayPace::Times(1.0)).unwrap()),
         dialect: StreamDialect::from_name(&past.manifest().transport).unwrap(),
         options: past.options(NormalizeOptions::new("r")),
         records: RecordingOptions::below(home),
-        timeouts: Timeouts {
+        timeouts: RunTimeouts {
             start: None,
             idle: None,
             total: None,
@@ -78,7 +78,7 @@ async fn replayed(recording: &Path, home: &Path) -> Vec<Event> {
         ..testing::request()
     };
     let (_stopper, stops) = stop::channel();
-    let (batches, mut read) = mpsc::channel::<Batch>(64);
+    let (batches, mut read) = mpsc::channel::<EventBatch>(64);
     let ports = RunPorts {
         stops,
         batches,

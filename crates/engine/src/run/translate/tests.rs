@@ -7,16 +7,19 @@ use crate::run::events::ProgressPort;
 use crate::run::testing;
 
 /// Translates what an agent wrote that is gone. Returns how many lines were told, and what was skipped.
-async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
+async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, SkippedLines) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join(STDOUT), stdout).unwrap();
     std::fs::write(directory.path().join(STDERR), b"").unwrap();
     let request = testing::request();
     let normalizer = request.dialect.normalizer(&NormalizeOptions::new("r"));
     let mut made = RunEvents::new(normalizer, ProgressPort::default());
-    let (waiting, spent) = (Waiting::default(), Spent::new(Budget::default(), None));
+    let (waiting, spent) = (
+        PendingWork::default(),
+        BudgetWatch::new(Budget::default(), None),
+    );
     let tally = RunTally::new(&request);
-    let violations = Violations::default();
+    let violations = AttemptViolations::default();
     let (batches, mut told) = mpsc::channel(1);
     let (_grows, grown) = watch::channel(FileSizes {
         stdout: stdout.len() as u64,
@@ -24,7 +27,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
         is_over: true,
     });
     let following = async {
-        let translator = Translator::new(
+        let translator = AttemptTranslator::new(
             &request,
             (directory.path(), Timestamp::UNIX_EPOCH),
             &mut made,
@@ -37,7 +40,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, Skipped) {
         drop(batches);
     };
     let reading = async {
-        let (mut lines, mut skipped, mut notices) = (0, Skipped::default(), Vec::new());
+        let (mut lines, mut skipped, mut notices) = (0, SkippedLines::default(), Vec::new());
         while let Some(batch) = told.recv().await {
             skipped.add(batch.skipped.lines, batch.skipped.bytes);
             for event in batch.events {
@@ -74,7 +77,7 @@ async fn a_flood_that_is_left_when_the_run_had_to_end_is_counted_and_not_told() 
 #[tokio::test]
 async fn little_is_told_however_late_and_all_of_a_run_that_ends_by_itself() {
     let little = b"y\n".repeat(1000);
-    let nothing = Skipped::default();
+    let nothing = SkippedLines::default();
     assert_eq!(
         translated(&little, &RestLimit::passed()).await,
         (1000, nothing)

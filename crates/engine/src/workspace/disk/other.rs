@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io;
 
 use super::{draft_name, no_file};
-use crate::workspace::roots::Place;
+use crate::workspace::roots::ResolvedPath;
 
 /// Opens a file to read it.
-pub(in crate::workspace) fn open(place: &Place) -> io::Result<File> {
+pub(in crate::workspace) fn open(place: &ResolvedPath) -> io::Result<File> {
     if !fs::symlink_metadata(&place.path)?.is_file() {
         return Err(no_file());
     }
@@ -15,7 +15,7 @@ pub(in crate::workspace) fn open(place: &Place) -> io::Result<File> {
 }
 
 /// Puts a file with this content in its place, at once and whole. Directories that are missing are made.
-pub(in crate::workspace) fn replace(place: &Place, content: &[u8]) -> io::Result<()> {
+pub(in crate::workspace) fn replace(place: &ResolvedPath, content: &[u8]) -> io::Result<()> {
     let directory = place.path.parent().ok_or_else(no_file)?;
     if fs::symlink_metadata(&place.path).is_ok_and(|old| !old.is_file()) {
         return Err(no_file());

@@ -13,7 +13,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{draft_name, no_file};
-use crate::workspace::roots::Place;
+use crate::workspace::roots::ResolvedPath;
 
 /// What a directory on the way is opened with. It need not be readable, where that can be said.
 #[cfg(target_os = "linux")]
@@ -30,8 +30,8 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY
 const ATTEMPTS: u32 = 100;
 
 /// Opens a file to read it. What is no regular file is not opened: a pipe would make us wait, and a device might do anything.
-pub(in crate::workspace) fn open(place: &Place) -> io::Result<File> {
-    let (directory, name) = parent(place, Make::Nothing)?;
+pub(in crate::workspace) fn open(place: &ResolvedPath) -> io::Result<File> {
+    let (directory, name) = parent(place, MakeDirs::Nothing)?;
     regular(&statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
     // It may be something else by now: so it must not wait, and is looked at again.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -42,14 +42,14 @@ pub(in crate::workspace) fn open(place: &Place) -> io::Result<File> {
 
 /// Puts a file with this content in its place, at once and whole. One that was there keeps its mode; directories that are missing
 /// below the root are made.
-pub(in crate::workspace) fn replace(place: &Place, content: &[u8]) -> io::Result<()> {
-    let (directory, name) = parent(place, Make::Directories)?;
+pub(in crate::workspace) fn replace(place: &ResolvedPath, content: &[u8]) -> io::Result<()> {
+    let (directory, name) = parent(place, MakeDirs::Directories)?;
     let mode = match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) => Some(mode_of(&directory, name, &old)?),
         Err(Errno::NOENT) => None,
         Err(error) => return Err(error.into()),
     };
-    let draft = Draft::new(&directory, mode)?;
+    let draft = DraftFile::new(&directory, mode)?;
     draft.write(content)?;
     Ok(draft.rename(name)?)
 }
@@ -70,13 +70,13 @@ fn regular(stat: &Stat) -> io::Result<()> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Make {
+enum MakeDirs {
     Nothing,
     Directories,
 }
 
 /// The directory that a place is in, reached from the top without following a link, and the place's name in it.
-fn parent(place: &Place, make: Make) -> io::Result<(OwnedFd, &OsStr)> {
+fn parent(place: &ResolvedPath, make: MakeDirs) -> io::Result<(OwnedFd, &OsStr)> {
     let names = place.path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name),
         _ => None,
@@ -85,7 +85,7 @@ fn parent(place: &Place, make: Make) -> io::Result<(OwnedFd, &OsStr)> {
     let name = names.pop().ok_or_else(no_file)?;
     let mut directory = openat(CWD, "/", DIRECTORY, Mode::empty())?;
     for (count, name) in names.into_iter().enumerate() {
-        let may_make = make == Make::Directories && count >= place.root_names;
+        let may_make = make == MakeDirs::Directories && count >= place.root_names;
         directory = match openat(&directory, name, DIRECTORY, Mode::empty()) {
             Err(Errno::NOENT) if may_make => made(&directory, name)?,
             other => other?,
@@ -102,7 +102,7 @@ fn made(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
 }
 
 /// A file that is not yet in its place. Dropped before it is, it vanishes.
-struct Draft<'a> {
+struct DraftFile<'a> {
     directory: &'a OwnedFd,
     name: String,
     file: File,
@@ -110,7 +110,7 @@ struct Draft<'a> {
     placed: bool,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> DraftFile<'a> {
     fn new(directory: &'a OwnedFd, mode: Option<Mode>) -> io::Result<Self> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -149,7 +149,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-impl Drop for Draft<'_> {
+impl Drop for DraftFile<'_> {
     fn drop(&mut self) {
         if !self.placed {
             let _ = unlinkat(self.directory, self.name.as_str(), AtFlags::empty());

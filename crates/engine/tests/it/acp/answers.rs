@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use lapidary_engine::acp::{ConnectionError, Limits, Refusal, RequestError};
+use lapidary_engine::acp::{ConnectionError, ConnectionLimits, RequestError, RpcError};
 use lapidary_vocab::Json;
 
 use super::peer::{LONG, connected, outline};
 
 #[tokio::test]
 async fn answers_find_their_requests_in_any_order() {
-    let (connected, mut agent) = connected(&[], Limits::default());
+    let (connected, mut agent) = connected(&[], ConnectionLimits::default());
     let params = Json::from_value(&serde_json::json!({"a": [1, "ü\n"]}));
     let first = connected.connection.ask("one/é", Some(&params)).unwrap();
     let second = connected.connection.ask("two", None).unwrap();
@@ -33,10 +33,10 @@ async fn answers_find_their_requests_in_any_order() {
     agent
         .says("{\"result\": 9007199254740993.10 ,\"id\":0}\n")
         .await;
-    let refusal = Refusal {
+    let refusal = RpcError {
         data: Some(Json::from_value(&7)),
         number: Some(3),
-        ..Refusal::new(Refusal::LOG_IN, "log in")
+        ..RpcError::new(RpcError::LOG_IN, "log in")
     };
     let second = second.answer(Some(LONG)).await;
     assert_eq!(second, Err(RequestError::Refused(refusal)));
@@ -47,7 +47,7 @@ async fn answers_find_their_requests_in_any_order() {
 
 #[tokio::test]
 async fn only_the_first_answer_counts() {
-    let (mut connected, mut agent) = connected(&[], Limits::default());
+    let (mut connected, mut agent) = connected(&[], ConnectionLimits::default());
     let asked = connected.connection.ask("once", None).unwrap();
     agent.hears().await;
     agent
@@ -62,7 +62,7 @@ async fn only_the_first_answer_counts() {
 
 #[tokio::test]
 async fn who_waits_too_long_gives_up_and_says_so() {
-    let (mut connected, mut agent) = connected(&[], Limits::default());
+    let (mut connected, mut agent) = connected(&[], ConnectionLimits::default());
     let time = Duration::from_millis(20);
     let late = connected.connection.request("slow", None, Some(time)).await;
     let method = "slow".to_owned();
@@ -85,7 +85,7 @@ async fn who_waits_too_long_gives_up_and_says_so() {
 
 #[tokio::test]
 async fn who_was_answered_cancels_nothing() {
-    let (connected, mut agent) = connected(&[], Limits::default());
+    let (connected, mut agent) = connected(&[], ConnectionLimits::default());
     let asked = connected.connection.ask("a", None).unwrap();
     agent.says("{\"id\":0,\"result\":1}\n").await;
     asked.answer(Some(LONG)).await.unwrap();
@@ -101,7 +101,7 @@ async fn who_was_answered_cancels_nothing() {
 
 #[tokio::test]
 async fn when_the_agent_is_gone_nobody_waits_for_it() {
-    let (mut connected, agent) = connected(&["x"], Limits::default());
+    let (mut connected, agent) = connected(&["x"], ConnectionLimits::default());
     let asked = ["a", "b"].map(|method| connected.connection.ask(method, None).unwrap());
     drop(agent);
     let closed = ConnectionError::Closed {
@@ -120,7 +120,7 @@ async fn when_the_agent_is_gone_nobody_waits_for_it() {
 
 #[tokio::test]
 async fn a_dropped_connection_lets_the_agent_go() {
-    let (mut connected, mut agent) = connected(&[], Limits::default());
+    let (mut connected, mut agent) = connected(&[], ConnectionLimits::default());
     drop(connected.connection);
     assert_eq!(agent.hears().await, None);
     assert_eq!(outline(&mut connected.observer).await, [""; 0]);

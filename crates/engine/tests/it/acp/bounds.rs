@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_engine::acp::{ConnectionError, Limits, RequestError, Traffic};
+use lapidary_engine::acp::{ConnectionError, ConnectionLimits, RequestError, TrafficLine};
 use lapidary_vocab::Json;
 use tokio::time::timeout;
 
@@ -10,9 +10,9 @@ use super::peer::{LONG, connected, next};
 
 #[tokio::test]
 async fn only_so_many_requests_wait_at_a_time() {
-    let limits = Limits {
+    let limits = ConnectionLimits {
         pending: 2,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     let (connected, _agent) = connected(&[], limits);
     let waiting = ["a", "b"].map(|method| connected.connection.ask(method, None).unwrap());
@@ -24,13 +24,13 @@ async fn only_so_many_requests_wait_at_a_time() {
 
 #[tokio::test]
 async fn only_so_many_questions_are_open_at_a_time() {
-    let by_count = Limits {
+    let by_count = ConnectionLimits {
         open: 1,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
-    let by_size = Limits {
+    let by_size = ConnectionLimits {
         open_bytes: 600,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     for limits in [by_count, by_size] {
         let (mut connected, mut agent) = connected(&["ask"], limits);
@@ -55,9 +55,9 @@ fn large() -> Json {
 
 #[tokio::test]
 async fn an_agent_that_never_reads_is_given_up() {
-    let limits = Limits {
+    let limits = ConnectionLimits {
         patience: Duration::from_millis(50),
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     let (connected, _agent) = connected(&[], limits);
     let large = large();
@@ -71,9 +71,9 @@ async fn an_agent_that_never_reads_is_given_up() {
 
 #[tokio::test]
 async fn only_so_much_waits_to_be_read() {
-    let limits = Limits {
+    let limits = ConnectionLimits {
         unread_bytes: 250_000,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     let (connected, _agent) = connected(&[], limits);
     let asked = connected.connection.ask("a", None).unwrap();
@@ -86,9 +86,9 @@ async fn only_so_much_waits_to_be_read() {
 
 #[tokio::test]
 async fn an_agent_that_floods_is_never_made_to_wait() {
-    let limits = Limits {
+    let limits = ConnectionLimits {
         unseen_bytes: 100_000,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     let (mut connected, mut agent) = connected(&[], limits);
     let asked = connected.connection.ask("a", None).unwrap();
@@ -109,8 +109,8 @@ async fn an_agent_that_floods_is_never_made_to_wait() {
     let (mut seen, mut skipped) = (0, 0);
     while let Some(observed) = next(&mut connected.observer).await {
         match observed.traffic {
-            Traffic::Skipped { lines, .. } => skipped += lines,
-            Traffic::Sent(_) | Traffic::Received(_) => seen += 1,
+            TrafficLine::Skipped { lines, .. } => skipped += lines,
+            TrafficLine::Sent(_) | TrafficLine::Received(_) => seen += 1,
         }
     }
     assert_eq!(seen + skipped, 10_002, "every line is accounted for");
@@ -119,7 +119,7 @@ async fn an_agent_that_floods_is_never_made_to_wait() {
 
 #[tokio::test]
 async fn whoever_asks_without_end_is_answered_without_end() {
-    let (_connected, mut agent) = connected(&[], Limits::default());
+    let (_connected, mut agent) = connected(&[], ConnectionLimits::default());
     // It reads nothing before it has asked everything: whoever waited for it to read would wait for ever.
     for id in 0..5_000 {
         let request = format!("{{\"id\":{id},\"method\":\"unknown\"}}\n");
@@ -133,7 +133,7 @@ async fn whoever_asks_without_end_is_answered_without_end() {
 
 #[tokio::test]
 async fn lines_of_many_speakers_stay_whole() {
-    let (connected, mut agent) = connected(&[], Limits::default());
+    let (connected, mut agent) = connected(&[], ConnectionLimits::default());
     let mut speakers = Vec::new();
     for speaker in 0..4 {
         let connection = connected.connection.clone();
@@ -158,9 +158,9 @@ async fn lines_of_many_speakers_stay_whole() {
 /// A message over the limit leaves neither side waiting: the agent is answered, we are told, or the connection ends.
 #[tokio::test]
 async fn whoever_waits_for_a_message_that_is_too_long_hears_so() {
-    let limits = Limits {
+    let limits = ConnectionLimits {
         line: 2000,
-        ..Limits::default()
+        ..ConnectionLimits::default()
     };
     let long = "x".repeat(3000);
     let (connected, mut agent) = connected(&["fs/write_text_file"], limits);

@@ -1,6 +1,6 @@
 //! However the bytes are cut, they say the same.
 
-use lapidary_engine::acp::Limits;
+use lapidary_engine::acp::ConnectionLimits;
 use proptest::prelude::*;
 
 use super::peer::{connected, outline};
@@ -26,9 +26,9 @@ fn received(chunks: Vec<Vec<u8>>) -> Vec<String> {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let limits = Limits {
+        let limits = ConnectionLimits {
             line: 100,
-            ..Limits::default()
+            ..ConnectionLimits::default()
         };
         let (mut connected, mut agent) = connected(&[], limits);
         for chunk in chunks {

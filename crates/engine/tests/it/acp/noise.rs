@@ -1,10 +1,10 @@
 //! Whatever an agent prints, the connection goes on, every line is accounted for, and the agent is not told.
 
-use lapidary_engine::acp::{Limits, Traffic};
+use lapidary_engine::acp::{ConnectionLimits, TrafficLine};
 
 use super::peer::{LONG, connected, next, outline};
 
-const SMALL: Limits = Limits {
+const SMALL: ConnectionLimits = ConnectionLimits {
     line: 100,
     pending: 4,
     open: 4,
@@ -86,12 +86,12 @@ async fn no_line_ends_the_connection_and_none_is_lost() {
 
 #[tokio::test]
 async fn bytes_that_are_no_text_are_kept() {
-    let (mut connected, mut agent) = connected(&[], Limits::default());
+    let (mut connected, mut agent) = connected(&[], ConnectionLimits::default());
     agent
         .says(b"{\"method\":\"raw\",\"params\":[\"\xff\"]}\r\n")
         .await;
     let observed = next(&mut connected.observer).await.unwrap();
-    let Traffic::Received(received) = observed.traffic else {
+    let TrafficLine::Received(received) = observed.traffic else {
         panic!("{observed:?}");
     };
     assert_eq!(
@@ -103,7 +103,7 @@ async fn bytes_that_are_no_text_are_kept() {
 
 #[tokio::test]
 async fn a_line_of_megabytes_is_a_line() {
-    let (connected, mut agent) = connected(&[], Limits::default());
+    let (connected, mut agent) = connected(&[], ConnectionLimits::default());
     let asked = connected.connection.ask("big", None).unwrap();
     let text = format!("\"{}\"", "y".repeat(8 << 20));
     agent

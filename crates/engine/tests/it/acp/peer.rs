@@ -1,7 +1,8 @@
 //! An agent in memory.
 
 use lapidary_engine::acp::{
-    Asked, Connected, Limits, Methods, Observed, Observer, Received, Traffic, What, connect,
+    AnswerExpectation, ConnectionLimits, HandledMethods, MessageContent, ObservedLine,
+    OpenConnection, ReceivedMessage, TrafficLine, TrafficObserver, connect,
 };
 pub(super) use lapidary_testkit::patience::HANG as LONG;
 use tokio::io::{
@@ -28,16 +29,20 @@ impl Peer {
     }
 }
 
-pub(super) fn connected(methods: &[&str], limits: Limits) -> (Connected, Peer) {
+pub(super) fn connected(methods: &[&str], limits: ConnectionLimits) -> (OpenConnection, Peer) {
     let (ours, theirs) = duplex(64 * 1024);
-    let connected = connect(split(ours), Methods::of(methods.iter().copied()), limits);
+    let connected = connect(
+        split(ours),
+        HandledMethods::from_names(methods.iter().copied()),
+        limits,
+    );
     let (hears, says) = split(theirs);
     let hears = BufReader::new(hears).lines();
     (connected, Peer { hears, says })
 }
 
 /// All that was said until the connection ended, one line each.
-pub(super) async fn outline(observer: &mut Observer) -> Vec<String> {
+pub(super) async fn outline(observer: &mut TrafficObserver) -> Vec<String> {
     let mut all = Vec::new();
     while let Some(observed) = next(observer).await {
         assert_eq!(observed.number, all.len() as u64);
@@ -46,37 +51,39 @@ pub(super) async fn outline(observer: &mut Observer) -> Vec<String> {
     all
 }
 
-pub(super) async fn next(observer: &mut Observer) -> Option<Observed> {
+pub(super) async fn next(observer: &mut TrafficObserver) -> Option<ObservedLine> {
     let next = timeout(LONG, observer.next()).await;
     next.expect("nothing came")
 }
 
-pub(super) fn outlined(traffic: &Traffic) -> String {
+pub(super) fn outlined(traffic: &TrafficLine) -> String {
     match traffic {
-        Traffic::Sent(line) => format!("> {line}"),
-        Traffic::Received(received) => format!("< {}", received_outline(received)),
-        Traffic::Skipped { lines, bytes } => format!("skipped {lines} {bytes}"),
+        TrafficLine::Sent(line) => format!("> {line}"),
+        TrafficLine::Received(received) => format!("< {}", received_outline(received)),
+        TrafficLine::Skipped { lines, bytes } => format!("skipped {lines} {bytes}"),
     }
 }
 
-fn received_outline(received: &Received) -> String {
+fn received_outline(received: &ReceivedMessage) -> String {
     match &received.what {
-        What::Request { id, method, params } => {
+        MessageContent::Request { id, method, params } => {
             format!("request {} {method} {params:?}", id.as_str())
         }
-        What::Notification { method, params } => format!("notification {method} {params:?}"),
-        What::Answer { id, outcome, asked } => {
+        MessageContent::Notification { method, params } => {
+            format!("notification {method} {params:?}")
+        }
+        MessageContent::Answer { id, outcome, asked } => {
             let asked = match asked {
-                Asked::Awaited => "answer",
-                Asked::Before => "late answer",
-                Asked::Never => "stray answer",
+                AnswerExpectation::Awaited => "answer",
+                AnswerExpectation::Before => "late answer",
+                AnswerExpectation::Never => "stray answer",
             };
             match outcome {
                 Ok(result) => format!("{asked} {} {result:?}", id.as_str()),
                 Err(refusal) => format!("{asked} {} {refusal}", id.as_str()),
             }
         }
-        What::Noise(noise) => {
+        MessageContent::Noise(noise) => {
             let line = received.line.bytes().escape_ascii();
             format!("{noise:?} {line}")
         }

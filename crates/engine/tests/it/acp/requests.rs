@@ -1,18 +1,18 @@
 //! What the agent asks of us.
 
-use lapidary_engine::acp::{Incoming, Limits, Refusal, Requests};
+use lapidary_engine::acp::{ConnectionLimits, IncomingRequest, IncomingRequests, RpcError};
 use lapidary_vocab::Json;
 use tokio::time::timeout;
 
 use super::peer::{LONG, connected};
 
-async fn next(requests: &mut Requests) -> Incoming {
+async fn next(requests: &mut IncomingRequests) -> IncomingRequest {
     timeout(LONG, requests.next()).await.unwrap().unwrap()
 }
 
 #[tokio::test]
 async fn what_nobody_handles_is_refused_at_once() {
-    let (_connected, mut agent) = connected(&["known"], Limits::default());
+    let (_connected, mut agent) = connected(&["known"], ConnectionLimits::default());
     for id in ["0", "\"0\"", "null", "1.5e3", "\"\\ud800\""] {
         agent
             .says(format!("{{\"id\":{id},\"method\":\"craft/other\"}}\n"))
@@ -25,7 +25,7 @@ async fn what_nobody_handles_is_refused_at_once() {
 
 #[tokio::test]
 async fn each_request_is_answered_once_whatever_its_handler_does() {
-    let (mut connected, mut agent) = connected(&["ask"], Limits::default());
+    let (mut connected, mut agent) = connected(&["ask"], ConnectionLimits::default());
     for id in 0..4 {
         agent
             .says(format!(
@@ -40,9 +40,9 @@ async fn each_request_is_answered_once_whatever_its_handler_does() {
     let order = came.iter().map(|one| (one.number, one.id.number()));
     let expected = (0..4).map(|id| (id, Some(id)));
     assert!(order.eq(expected), "in the order in which they came");
-    let [first, second, third, fourth] = <[Incoming; 4]>::try_from(came).unwrap();
+    let [first, second, third, fourth] = <[IncomingRequest; 4]>::try_from(came).unwrap();
     third.respond.answer(&Json::empty_object());
-    let no = Refusal::new(Refusal::BAD_PARAMS, "no");
+    let no = RpcError::new(RpcError::BAD_PARAMS, "no");
     second.respond.refuse(&no);
     drop(fourth);
     drop(first);
@@ -64,7 +64,7 @@ async fn each_request_is_answered_once_whatever_its_handler_does() {
 
 #[tokio::test]
 async fn ids_of_one_side_mean_nothing_to_the_other() {
-    let (mut connected, mut agent) = connected(&["ask"], Limits::default());
+    let (mut connected, mut agent) = connected(&["ask"], ConnectionLimits::default());
     let asked = connected.connection.ask("ours", None).unwrap();
     agent.hears().await;
     agent
@@ -85,7 +85,7 @@ async fn ids_of_one_side_mean_nothing_to_the_other() {
 
 #[tokio::test]
 async fn an_agent_can_take_a_question_back() {
-    let (mut connected, mut agent) = connected(&["ask"], Limits::default());
+    let (mut connected, mut agent) = connected(&["ask"], ConnectionLimits::default());
     agent
         .says("{\"id\":\"a\",\"method\":\"ask\"}\n{\"id\":1,\"method\":\"ask\"}\n")
         .await;
@@ -95,7 +95,7 @@ async fn an_agent_can_take_a_question_back() {
     agent.says(format!("{cancel}\n")).await;
     timeout(LONG, first.respond.cancelled()).await.unwrap();
     assert!(!second.respond.is_cancelled());
-    let cancelled = Refusal::new(Refusal::CANCELLED, "cancelled");
+    let cancelled = RpcError::new(RpcError::CANCELLED, "cancelled");
     first.respond.refuse(&cancelled);
     let expected = r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32800,"message":"cancelled"}}"#;
     assert_eq!(agent.hears().await.as_deref(), Some(expected));

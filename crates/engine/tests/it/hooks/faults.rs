@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use lapidary_engine::hooks::{Effect, Fired, HookError, MOST_COMPLAINTS, MOST_OUTPUT, Ran, fire};
+use lapidary_engine::hooks::{
+    AppliedEffect, HookError, HookResult, HookResults, MOST_COMPLAINTS, MOST_OUTPUT, fire,
+};
 use lapidary_engine::process::Exit;
 use lapidary_gemini::hooks::HookPlan;
 use lapidary_testkit::patience::{HANG, wait_until};
@@ -21,8 +23,8 @@ async fn all_overdue(
     scene: &Scene,
     command: &str,
     count: usize,
-    is_there: impl Fn(&Ran) -> bool,
-) -> Fired {
+    is_there: impl Fn(&HookResult) -> bool,
+) -> HookResults {
     let mut timeout = TIMEOUT;
     loop {
         let began = Instant::now();
@@ -39,12 +41,16 @@ async fn all_overdue(
 }
 
 /// Runs a hook whose time will be up.
-async fn overdue(scene: &Scene, command: &str) -> Fired {
+async fn overdue(scene: &Scene, command: &str) -> HookResults {
     overdue_once(scene, command, |_| true).await
 }
 
 /// Runs a hook whose time will be up, once it was where the test wants it.
-async fn overdue_once(scene: &Scene, command: &str, is_there: impl Fn(&Ran) -> bool) -> Fired {
+async fn overdue_once(
+    scene: &Scene,
+    command: &str,
+    is_there: impl Fn(&HookResult) -> bool,
+) -> HookResults {
     let fired = all_overdue(scene, command, 1, is_there).await;
     let error = fired.runs[0].error.as_ref();
     assert!(
@@ -55,7 +61,7 @@ async fn overdue_once(scene: &Scene, command: &str, is_there: impl Fn(&Ran) -> b
     fired
 }
 
-fn has_said_something(ran: &Ran) -> bool {
+fn has_said_something(ran: &HookResult) -> bool {
     !ran.stdout.bytes.is_empty()
 }
 
@@ -74,7 +80,7 @@ async fn it_ignores_being_asked_to_end() {
 #[tokio::test]
 async fn something_that_it_left_behind_holds_its_output() {
     let scene = Scene::new();
-    let has_exited = |ran: &Ran| ran.exit == Some(Exit::Code(0));
+    let has_exited = |ran: &HookResult| ran.exit == Some(Exit::Code(0));
     overdue_once(&scene, "sleep 60 & echo done", has_exited).await;
 }
 
@@ -276,7 +282,7 @@ async fn whoever_waits_for_it_is_gone() {
 async fn a_refusal_counts_though_something_left_behind_holds_on_to_the_output() {
     let scene = Scene::new();
     let command = "(setsid sleep 60 &); echo never >&2; exit 2";
-    let has_refused = |ran: &Ran| ran.exit == Some(Exit::Code(2));
+    let has_refused = |ran: &HookResult| ran.exit == Some(Exit::Code(2));
     let fired = all_overdue(&scene, command, 1, has_refused).await;
     let together = fired.aggregate.expect("it said so");
     assert_eq!(together.decision(), Some("deny"));
@@ -287,9 +293,9 @@ async fn a_refusal_counts_though_something_left_behind_holds_on_to_the_output() 
 async fn so_does_a_wish_to_stop() {
     let scene = Scene::new();
     let command = "(setsid sleep 60 &); echo '{\"continue\":false,\"stopReason\":\"s\"}'";
-    let has_said_so = |ran: &Ran| ran.exit == Some(Exit::Code(0));
+    let has_said_so = |ran: &HookResult| ran.exit == Some(Exit::Code(0));
     let fired = all_overdue(&scene, command, 1, has_said_so).await;
-    assert_eq!(fired.effects(), [Effect::Stop("s".into())]);
+    assert_eq!(fired.effects(), [AppliedEffect::Stop("s".into())]);
 }
 
 #[tokio::test]
@@ -309,7 +315,7 @@ async fn complaints_without_end_do_not_drown_a_refusal() {
     let [refused, said_so] = &fired.runs[..] else {
         panic!("{:?}", fired.runs)
     };
-    let denies = |ran: &Ran| {
+    let denies = |ran: &HookResult| {
         ran.answer
             .output
             .as_ref()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_engine::hooks::{Effect, HookError};
+use lapidary_engine::hooks::{AppliedEffect, HookError};
 use lapidary_engine::process::Exit;
 use lapidary_gemini::hooks::Hook;
 use lapidary_wire::gemini::hooks::EventDetails;
@@ -86,7 +86,7 @@ async fn in_turn_each_hears_what_the_one_before_has_changed() {
     });
     let one = "hi\n\none";
     assert_eq!(prompts.collect::<Vec<_>>(), ["hi", one, one, one]);
-    assert_eq!(fired.effects(), [Effect::Block("no".into())]);
+    assert_eq!(fired.effects(), [AppliedEffect::Block("no".into())]);
     let told = &fired.runs[3].input.details;
     assert_eq!(*told, EventDetails::BeforeAgent { prompt: one.into() });
 }
@@ -113,7 +113,7 @@ async fn arguments_that_nobody_can_change_stay_what_they_are_for_the_next() {
         order: lapidary_gemini::hooks::RunOrder::Sequential,
         ..Default::default()
     };
-    let around = lapidary_engine::hooks::Surroundings {
+    let around = lapidary_engine::hooks::HookContext {
         arguments_are_fixed: true,
         ..scene.around()
     };
@@ -151,7 +151,7 @@ async fn nothing_that_others_choose_is_run() {
         "-n ) & touch PWNED",
     ];
     for text in foreign {
-        let around = lapidary_engine::hooks::Surroundings {
+        let around = lapidary_engine::hooks::HookContext {
             session_id: text.to_owned(),
             session_cwd: Some(scene.path().join(text)),
             ..scene.around()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use lapidary_engine::hooks::{Redaction, Surroundings, fire};
+use lapidary_engine::hooks::{HookContext, VariableRedaction, fire};
 use lapidary_gemini::hooks::HookPlan;
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars};
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Scene, hook};
 
 /// The surroundings of a session in the scene's folder, where the user's settings are these.
-fn with_settings(scene: &Scene, settings: &Value) -> Surroundings {
+fn with_settings(scene: &Scene, settings: &Value) -> HookContext {
     let home = scene.path().join("home");
     let work = scene.path().join("work");
     for folder in [home.join(".gemini"), work.clone()] {
@@ -29,7 +29,7 @@ fn with_settings(scene: &Scene, settings: &Value) -> Surroundings {
     let home = GeminiHome::at(home);
     fs::write(home.user_settings(), settings.to_string()).unwrap();
     let setup = Setup::read(&home, &work, Vars::new(&vars));
-    Surroundings::of(&setup, "s1", Vec::new())
+    HookContext::from_setup(&setup, "s1", Vec::new())
 }
 
 #[tokio::test]
@@ -44,9 +44,9 @@ async fn what_is_kept_back_does_not_reach_it() {
     };
     let cwd = scene.path().display();
     for (enabled, expected) in [(true, ""), (false, "secret")] {
-        around.redaction = Redaction {
+        around.redaction = VariableRedaction {
             enabled,
-            ..Redaction::default()
+            ..VariableRedaction::default()
         };
         let fired = fire(&plan, scene.call(), &around, &CancellationToken::new()).await;
         let said = fired.runs[0].stdout.text();
@@ -59,11 +59,11 @@ fn settings_say_what_is_kept_back() {
     let scene = Scene::new();
     assert_eq!(
         with_settings(&scene, &json!({})).redaction,
-        Redaction::default()
+        VariableRedaction::default()
     );
     let said = json!({"enabled": true, "allowed": ["A", 7], "blocked": ["B"]});
     let settings = json!({"security": {"environmentVariableRedaction": said}});
-    let expected = Redaction {
+    let expected = VariableRedaction {
         enabled: true,
         allowed: vec!["A".to_owned()],
         blocked: vec!["B".to_owned()],

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use lapidary_engine::hooks::Wanted;
+use lapidary_engine::hooks::WantedCall;
 use lapidary_engine::policy::{ToolActions, arguments};
 use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
 use lapidary_normalize::{EventBuffer, NormalizeOptions};
@@ -64,7 +64,7 @@ fn is_held(dir: &Path, messages: &[Value]) -> bool {
             if let (Body::PermissionRequest(_), Some(mut action)) = (&event.body, action) {
                 action.follow_links(dir);
                 let input = arguments(event).unwrap();
-                held = Some(denies(Wanted {
+                held = Some(denies(WantedCall {
                     action: &action,
                     input: &input,
                 }));
@@ -75,7 +75,7 @@ fn is_held(dir: &Path, messages: &[Value]) -> bool {
 }
 
 /// What the guard says.
-fn denies(wanted: Wanted<'_>) -> bool {
+fn denies(wanted: WantedCall<'_>) -> bool {
     let mut is_guarded = false;
     for side in wanted.sides() {
         for name in side
@@ -245,7 +245,7 @@ fn what_is_told_bit_by_bit_is_what_it_has_become() {
             actions.note(event);
         }
     }
-    let action = actions.of(Some(&"s".into()), &"c".into()).unwrap();
+    let action = actions.action_for(Some(&"s".into()), &"c".into()).unwrap();
     assert_eq!(action.command.as_deref(), Some("git diff"));
 }
 

@@ -78,15 +78,15 @@ fn whoever_is_given_a_command_may_run_it_whatever_it_calls_itself() {
         ] {
             let action = of_call("t", kind, &input);
             let decided = denying("execute:rm *").decide(&action).effect;
-            assert_eq!(decided, Effect::Deny, "{kind} {input}");
+            assert_eq!(decided, PermissionEffect::Deny, "{kind} {input}");
             let own_word = allowing(kind).decide(&action).effect;
-            assert_eq!(own_word, Effect::Ask, "{kind} {input}");
+            assert_eq!(own_word, PermissionEffect::Ask, "{kind} {input}");
             let command = allowing("execute:*").decide(&action).effect;
-            assert_eq!(command, Effect::Ask, "{kind} {input}");
+            assert_eq!(command, PermissionEffect::Ask, "{kind} {input}");
             let by_mode = policy(Rules::default(), PermissionMode::AcceptEdits);
             assert_eq!(
                 by_mode.decide(&action).effect,
-                Effect::Ask,
+                PermissionEffect::Ask,
                 "{kind} {input}"
             );
         }
@@ -96,7 +96,7 @@ fn whoever_is_given_a_command_may_run_it_whatever_it_calls_itself() {
     assert!(refused.contains("--allow 'command=COMMAND'"), "{refused}");
     assert_eq!(
         allowing("command=ls").decide(&action).effect,
-        Effect::Allow,
+        PermissionEffect::Allow,
         "as it was told"
     );
 }
@@ -188,9 +188,18 @@ fn a_command_in_an_unknown_shape_is_one_that_nobody_is_sure_of() {
     let action = ToolActions::new(ROOT).note(&event(&call)).unwrap();
     let line = format!("{}\nrm -rf x", input["command"]);
     assert_eq!(action.command.as_deref(), Some(line.as_str()));
-    assert_eq!(denying("execute:rm *").decide(&action).effect, Effect::Deny);
-    assert_eq!(allowing("execute:rm *").decide(&action).effect, Effect::Ask);
-    assert_eq!(allowing("execute:ls").decide(&action).effect, Effect::Ask);
+    assert_eq!(
+        denying("execute:rm *").decide(&action).effect,
+        PermissionEffect::Deny
+    );
+    assert_eq!(
+        allowing("execute:rm *").decide(&action).effect,
+        PermissionEffect::Ask
+    );
+    assert_eq!(
+        allowing("execute:ls").decide(&action).effect,
+        PermissionEffect::Ask
+    );
 }
 
 #[test]
@@ -234,11 +243,11 @@ fn whoever_shows_a_diff_edits_whatever_it_calls_itself() {
         });
         let action = ToolActions::new(ROOT).note(&event(&call)).unwrap();
         let decided = denying("edit").decide(&action).effect;
-        assert_eq!(decided, Effect::Deny, "{kind}");
+        assert_eq!(decided, PermissionEffect::Deny, "{kind}");
         let own = denying(kind).decide(&action).effect;
-        assert_eq!(own, Effect::Deny, "{kind}");
+        assert_eq!(own, PermissionEffect::Deny, "{kind}");
         let own_word = allowing(kind).decide(&action).effect;
-        assert_eq!(own_word, Effect::Ask, "{kind}");
+        assert_eq!(own_word, PermissionEffect::Ask, "{kind}");
         let refused = allowing("fetch").decide_unattended(&action).reason;
         let hint = format!("--allow 'edit,{kind}'");
         assert!(refused.contains(&hint) || kind == "execute", "{refused}");
@@ -273,8 +282,18 @@ fn of_too_many_files_nobody_is_sure() {
     let (all, more) = (deed_of(&files(4096)), deed_of(&files(4097)));
     assert_eq!((all.paths.len(), more.paths.len()), (4096, 4097));
     for (action, allowed, denied, by_mode) in [
-        (&all, Effect::Allow, Effect::Allow, Effect::Allow),
-        (&more, Effect::Ask, Effect::Deny, Effect::Ask),
+        (
+            &all,
+            PermissionEffect::Allow,
+            PermissionEffect::Allow,
+            PermissionEffect::Allow,
+        ),
+        (
+            &more,
+            PermissionEffect::Ask,
+            PermissionEffect::Deny,
+            PermissionEffect::Ask,
+        ),
     ] {
         assert_eq!(allowing("edit:src/**").decide(action).effect, allowed);
         assert_eq!(allowing("edit:/**").decide(action).effect, allowed);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use lapidary_engine::config::{ConfigError, load};
-use lapidary_engine::policy::Effect;
+use lapidary_engine::policy::PermissionEffect;
 use lapidary_vocab::event::ToolKind;
 use serde_json::json;
 
@@ -91,7 +91,7 @@ fn a_program_can_give_rules_as_well() {
     let decision = policy(config.rules, PermissionMode::BypassPermissions).decide(&run("ls"));
     assert_eq!(
         (decision.effect, decision.rule.as_deref()),
-        (Effect::Deny, Some("rule[0]"))
+        (PermissionEffect::Deny, Some("rule[0]"))
     );
     let refused = |value| read(value).unwrap_err().to_string();
     assert_eq!(
@@ -167,25 +167,25 @@ fn a_projects_rules_never_soften_the_users() {
     // The project would have it asked; the user has said no.
     assert_eq!(
         decide(&config.rules, &run("rm x")),
-        at(Effect::Deny, "lapidary.toml:1")
+        at(PermissionEffect::Deny, "lapidary.toml:1")
     );
     assert_eq!(
         decide(&config.rules, &run("ls -l")),
-        at(Effect::Ask, "lapidary.toml:1")
+        at(PermissionEffect::Ask, "lapidary.toml:1")
     );
     assert_eq!(
         decide(&config.rules, &run("ls")),
-        at(Effect::Allow, "lapidary.toml:4")
+        at(PermissionEffect::Allow, "lapidary.toml:4")
     );
     assert_eq!(
         decide(&config.rules, &on(ToolKind::Edit, &["a"])),
-        at(Effect::Deny, "lapidary.toml:4")
+        at(PermissionEffect::Deny, "lapidary.toml:4")
     );
     // What the user says on the command line is said last of all.
-    let flags = Rules::new([flag(Effect::Allow, "edit")]);
+    let flags = Rules::new([flag(PermissionEffect::Allow, "edit")]);
     let rules = flags.before(config.rules);
     assert_eq!(
         decide(&rules, &on(ToolKind::Edit, &["a"])),
-        at(Effect::Allow, "--allow 'edit'")
+        at(PermissionEffect::Allow, "--allow 'edit'")
     );
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::*;
 
 /// What is decided about a way that an agent tells over ACP.
-fn decided(policy: &Policy, way: &CallWay, number: usize) -> Effect {
+fn decided(policy: &Policy, way: &CallWay, number: usize) -> PermissionEffect {
     let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Acp);
     let mut actions = ToolActions::new(ROOT);
     let mut decided = None;
@@ -53,15 +53,15 @@ fn lines(way: &CallWay, number: usize) -> Vec<Value> {
 #[test]
 fn no_generated_way_to_a_denied_file_or_program_is_allowed() {
     let rules = [
-        flag(Effect::Deny, "edit:secret.txt"),
-        flag(Effect::Deny, "execute:touch *"),
+        flag(PermissionEffect::Deny, "edit:secret.txt"),
+        flag(PermissionEffect::Deny, "execute:touch *"),
     ];
     let policy = policy(Rules::new(rules), PermissionMode::BypassPermissions);
     let ways = ways(2000, 18);
     let allowed: Vec<_> = ways
         .iter()
         .enumerate()
-        .filter(|(number, way)| decided(&policy, way, *number) == Effect::Allow)
+        .filter(|(number, way)| decided(&policy, way, *number) == PermissionEffect::Allow)
         .map(|(_, way)| format!("{way:?}"))
         .collect();
     let (count, shown) = (

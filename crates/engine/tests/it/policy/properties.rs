@@ -1,14 +1,14 @@
 //! What holds for every rule and every action.
 
 use lapidary_engine::config::PermissionMode;
-use lapidary_engine::policy::{Effect, Rules, ToolAction};
+use lapidary_engine::policy::{PermissionEffect, Rules, ToolAction};
 use lapidary_vocab::event::ToolKind;
 use proptest::prelude::*;
 
 use super::*;
 
-fn any_effect() -> impl Strategy<Value = Effect> {
-    prop::sample::select(Effect::ALL.to_vec())
+fn any_effect() -> impl Strategy<Value = PermissionEffect> {
+    prop::sample::select(PermissionEffect::ALL.to_vec())
 }
 
 fn any_mode() -> impl Strategy<Value = PermissionMode> {
@@ -74,7 +74,7 @@ proptest! {
     #[test]
     fn a_refusal_in_front_never_allows_more(rules in any_rules(), action in any_deed(), mode in any_mode(), extra in any_rules()) {
         let before = policy(rules.clone(), mode).decide(&action).effect;
-        let denials = extra.iter().filter(|rule| rule.then == Effect::Deny).cloned();
+        let denials = extra.iter().filter(|rule| rule.then == PermissionEffect::Deny).cloned();
         let stricter = Rules::new(denials).before(rules);
         prop_assert!(policy(stricter, mode).decide(&action).effect >= before);
     }
@@ -82,7 +82,7 @@ proptest! {
     #[test]
     fn a_command_that_bash_would_cut_in_two_is_not_allowed(tail in any_command()) {
         let line = format!("git diff {tail}");
-        if allowing("execute:git diff *").decide(&run(&line)).effect == Effect::Allow {
+        if allowing("execute:git diff *").decide(&run(&line)).effect == PermissionEffect::Allow {
             // Whatever else may be run, all of it begins with what was allowed: so says the shell itself.
             let ran = run_by_bash(&line);
             for command in ran {
@@ -100,12 +100,12 @@ proptest! {
         }
         prop_assert_eq!(judgement.decision.rule.is_some(), !judgement.decided.is_empty());
         let unattended = judgement.decision.unattended();
-        prop_assert_ne!(unattended.effect, Effect::Ask);
+        prop_assert_ne!(unattended.effect, PermissionEffect::Ask);
     }
 
     #[test]
     fn any_text_is_a_command_line(command in ".*", pattern in "[^\n]*") {
-        let rules = [Effect::Allow, Effect::Deny].map(|effect| flag(effect, &format!("command=x{pattern}")));
+        let rules = [PermissionEffect::Allow, PermissionEffect::Deny].map(|effect| flag(effect, &format!("command=x{pattern}")));
         policy(Rules::new(rules), PermissionMode::Default).decide(&run(&command));
     }
 }

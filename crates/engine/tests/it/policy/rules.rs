@@ -3,14 +3,14 @@
 use lapidary_engine::config::PermissionMode::{
     self, AcceptEdits, BypassPermissions, Default, Plan,
 };
-use lapidary_engine::policy::Effect::{self, Allow, Ask, Deny};
+use lapidary_engine::policy::PermissionEffect::{self, Allow, Ask, Deny};
 use lapidary_engine::policy::{Rule, Rules, ToolAction};
 use lapidary_vocab::event::{DecidedBy, ToolKind};
 
 use super::*;
 
 #[track_caller]
-fn check(policy: &Policy, action: &ToolAction, expected: Effect) {
+fn check(policy: &Policy, action: &ToolAction, expected: PermissionEffect) {
     let decision = policy.decide(action);
     assert_eq!(decision.effect, expected, "{action:?}: {decision:?}");
 }

@@ -1,6 +1,6 @@
 //! What rules see, however an agent puts it.
 
-use lapidary_engine::policy::{Effect, ToolActions};
+use lapidary_engine::policy::{PermissionEffect, ToolActions};
 use lapidary_vocab::Event;
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn call(more: &Value) -> ToolAction {
 }
 
 #[track_caller]
-fn check(spec: &str, action: &ToolAction, expected: Effect) -> String {
+fn check(spec: &str, action: &ToolAction, expected: PermissionEffect) -> String {
     let decision = denying(spec).decide(action);
     assert_eq!(decision.effect, expected, "{spec}: {action:?}");
     decision.reason
@@ -51,8 +51,8 @@ fn a_denied_file_is_seen_wherever_it_stands() {
         json!({"cells": [[[[{"name": "secret.txt"}]]]]}),
     ] {
         let action = call(&json!({"input": input}));
-        check("edit:secret.txt", &action, Effect::Deny);
-        check("path=secret.txt", &action, Effect::Deny);
+        check("edit:secret.txt", &action, PermissionEffect::Deny);
+        check("path=secret.txt", &action, PermissionEffect::Deny);
     }
     for more in [
         json!({"locations": ["file:///nowhere/project/secret.txt"]}),
@@ -60,26 +60,26 @@ fn a_denied_file_is_seen_wherever_it_stands() {
         json!({"title": "Edit /nowhere/project/secret.txt: a => b"}),
         json!({"extensions": {"acp.toolContent": [{"type": "diff", "path": "secret.txt"}]}}),
     ] {
-        check("edit:secret.txt", &call(&more), Effect::Deny);
+        check("edit:secret.txt", &call(&more), PermissionEffect::Deny);
     }
 }
 
 #[test]
 fn a_file_that_is_not_seen_may_be_the_denied_one() {
-    let reason = check("edit:secret.txt", &call(&json!({})), Effect::Deny);
+    let reason = check("edit:secret.txt", &call(&json!({})), PermissionEffect::Deny);
     assert_eq!(
         reason,
         "denied by --deny 'edit:secret.txt': the call does not say which file it is about"
     );
     let action = call(&json!({"input": {"where": "secret.txt"}}));
-    let reason = check("edit:secret.txt", &action, Effect::Deny);
+    let reason = check("edit:secret.txt", &action, PermissionEffect::Deny);
     let file = "/nowhere/project/secret.txt";
     assert!(
         reason.ends_with(&format!("the call may be about `{file}`")),
         "{reason}"
     );
     let action = call(&json!({"kind": "other", "input": {"path": "secret.txt"}}));
-    let reason = check("edit:secret.txt", &action, Effect::Deny);
+    let reason = check("edit:secret.txt", &action, PermissionEffect::Deny);
     assert!(
         reason.ends_with(&format!("what it does to `{file}`")),
         "{reason}"
@@ -88,14 +88,14 @@ fn a_file_that_is_not_seen_may_be_the_denied_one() {
     let reason = check(
         "edit:secret.txt",
         &call(&json!({"input": {"x": nested}})),
-        Effect::Deny,
+        PermissionEffect::Deny,
     );
     assert!(
         reason.ends_with("more files than are looked at"),
         "{reason}"
     );
     let nothing = call(&json!({"kind": "other", "toolName": "tool"}));
-    check("edit:secret.txt", &nothing, Effect::Deny);
+    check("edit:secret.txt", &nothing, PermissionEffect::Deny);
 }
 
 /// What a rule does not name stays allowed.
@@ -113,7 +113,7 @@ fn a_rule_about_one_file_denies_no_other_call() {
         json!({"kind": "execute", "input": {"command": "echo secret.txt"}}),
         json!({"kind": "execute", "input": {"command": "git diff secret.txt"}}),
     ] {
-        check("edit:secret.txt", &call(&more), Effect::Allow);
+        check("edit:secret.txt", &call(&more), PermissionEffect::Allow);
     }
 }
 
@@ -134,26 +134,42 @@ fn a_file_that_a_command_names_is_seen() {
         "echo x > \"$PWD/secret.txt\"",
         "python -c 'open(\"x\")' secret.txt",
     ] {
-        check("edit:secret.txt", &run(command), Effect::Deny);
-        check("path=secret.txt", &run(command), Effect::Deny);
-        check("read:secret.txt", &run(command), Effect::Deny);
+        check("edit:secret.txt", &run(command), PermissionEffect::Deny);
+        check("path=secret.txt", &run(command), PermissionEffect::Deny);
+        check("read:secret.txt", &run(command), PermissionEffect::Deny);
     }
-    check("read:secret.txt", &run("cat secret.txt"), Effect::Deny);
+    check(
+        "read:secret.txt",
+        &run("cat secret.txt"),
+        PermissionEffect::Deny,
+    );
     check(
         "path=secret.txt",
         &run("head -3 < secret.txt"),
-        Effect::Deny,
+        PermissionEffect::Deny,
     );
-    check("path=secret.txt", &run("cat a.txt"), Effect::Allow);
+    check(
+        "path=secret.txt",
+        &run("cat a.txt"),
+        PermissionEffect::Allow,
+    );
 }
 
 #[test]
 fn a_directory_is_not_deleted_with_a_denied_file_in_it() {
     for kind in ["delete", "move"] {
         let action = call(&json!({"kind": kind, "input": {"path": "src"}}));
-        let reason = check(&format!("{kind}:src/secret.txt"), &action, Effect::Deny);
+        let reason = check(
+            &format!("{kind}:src/secret.txt"),
+            &action,
+            PermissionEffect::Deny,
+        );
         assert!(reason.contains("may lie in"), "{reason}");
-        check(&format!("{kind}:secret.txt"), &action, Effect::Allow);
+        check(
+            &format!("{kind}:secret.txt"),
+            &action,
+            PermissionEffect::Allow,
+        );
     }
 }
 
@@ -168,25 +184,25 @@ fn a_command_that_only_a_shell_knows_is_asked_about() {
         "echo 'open",
     ] {
         let decision = decide(line);
-        assert_eq!(decision.effect, Effect::Ask, "{line}");
+        assert_eq!(decision.effect, PermissionEffect::Ask, "{line}");
         assert!(decision.is_presumed && decision.rule.is_some(), "{line}");
     }
-    assert_eq!(decide("echo $x").effect, Effect::Allow);
+    assert_eq!(decide("echo $x").effect, PermissionEffect::Allow);
     assert_eq!(
         decide("$x; rm y").effect,
-        Effect::Deny,
+        PermissionEffect::Deny,
         "the stricter holds"
     );
     let plan = policy(
-        Rules::new([flag(Effect::Deny, "execute:rm *")]),
+        Rules::new([flag(PermissionEffect::Deny, "execute:rm *")]),
         PermissionMode::Plan,
     );
-    assert_eq!(plan.decide(&run("$x")).effect, Effect::Deny);
+    assert_eq!(plan.decide(&run("$x")).effect, PermissionEffect::Deny);
     // A rule that comes first decides first.
     let rules =
         "[[rule]]\ncommand = '$x y'\nthen = 'allow'\n[[rule]]\ncommand = 'rm *'\nthen = 'deny'";
     let written = policy(rules_of(rules), PermissionMode::Default);
-    assert_eq!(written.decide(&run("$x y")).effect, Effect::Allow);
+    assert_eq!(written.decide(&run("$x y")).effect, PermissionEffect::Allow);
 }
 
 fn rules_of(text: &str) -> Rules {
@@ -207,7 +223,7 @@ fn a_search_elsewhere_needs_permission() {
     ] {
         let action = call(&json!({"kind": "search", "input": input}));
         let decision = ask.decide(&action);
-        assert_eq!(decision.effect, Effect::Ask, "{input}");
+        assert_eq!(decision.effect, PermissionEffect::Ask, "{input}");
         assert_eq!(
             decision.reason,
             "searching outside the workspace needs permission"
@@ -218,7 +234,11 @@ fn a_search_elsewhere_needs_permission() {
         json!({"query": "~/x", "cwd": "src"}),
     ] {
         let action = call(&json!({"kind": "search", "input": input}));
-        assert_eq!(ask.decide(&action).effect, Effect::Allow, "{input}");
+        assert_eq!(
+            ask.decide(&action).effect,
+            PermissionEffect::Allow,
+            "{input}"
+        );
     }
 }
 
@@ -232,16 +252,16 @@ fn tools_of_a_server_that_was_passed_are_its_tools() {
     let action = actions.note(&event(&call)).unwrap();
     assert_eq!(action.mcp_server.as_deref(), Some("vault"));
     for spec in ["mcp:vault", "mcp", "tool=vault_*"] {
-        check(spec, &action, Effect::Deny);
+        check(spec, &action, PermissionEffect::Deny);
     }
-    check("mcp:other", &action, Effect::Allow);
+    check("mcp:other", &action, PermissionEffect::Allow);
 }
 
 #[test]
 fn a_tool_that_is_known_to_write_writes_whatever_it_says() {
     let action =
         call(&json!({"kind": "read", "toolName": "write_file", "input": {"path": "secret.txt"}}));
-    check("edit:secret.txt", &action, Effect::Deny);
+    check("edit:secret.txt", &action, PermissionEffect::Deny);
     let action = call(&json!({"kind": "think", "toolName": "Bash", "input": {}}));
-    check("execute", &action, Effect::Deny);
+    check("execute", &action, PermissionEffect::Deny);
 }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lapidary_engine::acp::Refusal;
+use lapidary_engine::acp::RpcError;
 use lapidary_engine::process::Supervisor;
-use lapidary_engine::workspace::{Setup, Workspace};
+use lapidary_engine::workspace::{ClientServices, ServicesSetup};
 use lapidary_vocab::Json;
 use proptest::prelude::*;
 use serde_json::json;
@@ -13,7 +13,7 @@ use serde_json::json;
 use super::desk::{Desk, SECRET};
 
 async fn assert_refused(desk: &Desk, name: &str) {
-    let codes = [Refusal::DENIED, Refusal::BAD_PARAMS];
+    let codes = [RpcError::DENIED, RpcError::BAD_PARAMS];
     let refused = desk.read(name).await.expect_err(name);
     assert!(codes.contains(&refused.code), "{name}: {refused}");
     let refused = desk.write(name, "x").await.expect_err(name);
@@ -116,7 +116,7 @@ async fn paths_that_make_no_sense_are_refused() {
         for method in ["fs/read_text_file", "fs/write_text_file"] {
             let params = json!({"sessionId": "s", "path": path, "content": ""});
             let refused = desk.serve(method, params).await.expect_err(path);
-            assert_eq!(refused.code, Refusal::BAD_PARAMS, "{path}");
+            assert_eq!(refused.code, RpcError::BAD_PARAMS, "{path}");
             assert!(refused.message.size() < 300, "{path}");
         }
     }
@@ -127,8 +127,8 @@ async fn a_root_may_be_a_link() {
     let desk = Desk::new();
     fs::write(desk.path("root/file"), "found").unwrap();
     desk.link("named", "root");
-    let setup = Setup::new([desk.path("named")], Supervisor::at("/none"));
-    let workspace = Workspace::new(setup);
+    let setup = ServicesSetup::new([desk.path("named")], Supervisor::at("/none"));
+    let workspace = ClientServices::new(setup);
     assert_eq!(workspace.roots(), [desk.path("root")]);
     for name in ["named/file", "root/file"] {
         let params = Json::from_value(&json!({"path": desk.text(name)}));

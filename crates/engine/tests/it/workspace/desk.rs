@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use lapidary_engine::acp::Refusal;
+use lapidary_engine::acp::RpcError;
 use lapidary_engine::process::Supervisor;
-use lapidary_engine::workspace::{Setup, Workspace};
+use lapidary_engine::workspace::{ClientServices, ServicesSetup};
 use lapidary_vocab::Json;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(super) const SECRET: &str = "nobody's business";
 
 pub(super) struct Desk {
     directory: tempfile::TempDir,
-    pub(super) workspace: Workspace,
+    pub(super) workspace: ClientServices,
 }
 
 impl Desk {
@@ -24,7 +24,7 @@ impl Desk {
     }
 
     /// `root` and `second` are roots; `outside` is not, and `rooted`, whose name begins like a root's, is not either.
-    pub(super) fn with(change: impl FnOnce(&mut Setup)) -> Self {
+    pub(super) fn with(change: impl FnOnce(&mut ServicesSetup)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         // Where links lead on the way to the temporary directory is not what is tested.
         let base = directory.path().canonicalize().unwrap();
@@ -36,11 +36,11 @@ impl Desk {
             fs::remove_file(base.join(name).join("secret")).unwrap();
         }
         let roots = [base.join("root"), base.join("second")];
-        let mut setup = Setup::new(roots, Supervisor::at("/there/is/no/supervisor"));
+        let mut setup = ServicesSetup::new(roots, Supervisor::at("/there/is/no/supervisor"));
         change(&mut setup);
         Self {
             directory,
-            workspace: Workspace::new(setup),
+            workspace: ClientServices::new(setup),
         }
     }
 
@@ -60,7 +60,7 @@ impl Desk {
         symlink(target, self.path(name)).unwrap();
     }
 
-    pub(super) async fn serve(&self, method: &str, params: Value) -> Result<Value, Refusal> {
+    pub(super) async fn serve(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         let answer = self
             .workspace
             .serve(method, &Json::from_value(&params))
@@ -69,7 +69,7 @@ impl Desk {
     }
 
     /// Reads a file and answers its content.
-    pub(super) async fn read(&self, name: &str) -> Result<String, Refusal> {
+    pub(super) async fn read(&self, name: &str) -> Result<String, RpcError> {
         self.lines(name, &json!(null), &json!(null)).await
     }
 
@@ -78,7 +78,7 @@ impl Desk {
         name: &str,
         line: &Value,
         limit: &Value,
-    ) -> Result<String, Refusal> {
+    ) -> Result<String, RpcError> {
         let params =
             json!({"sessionId": "s", "path": self.text(name), "line": line, "limit": limit});
         let answer = self.serve("fs/read_text_file", params).await?;
@@ -90,7 +90,7 @@ impl Desk {
         Ok(answer["content"].as_str().unwrap().to_owned())
     }
 
-    pub(super) async fn write(&self, name: &str, content: &str) -> Result<(), Refusal> {
+    pub(super) async fn write(&self, name: &str, content: &str) -> Result<(), RpcError> {
         let params = json!({"sessionId": "s", "path": self.text(name), "content": content});
         let answer = self.serve("fs/write_text_file", params).await?;
         assert_eq!(answer, json!({}));

@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::net::UnixListener;
 
-use lapidary_engine::acp::Refusal;
-use lapidary_engine::workspace::Missing;
+use lapidary_engine::acp::RpcError;
+use lapidary_engine::workspace::MissingFile;
 use lapidary_testkit::patience::HANG;
 use proptest::prelude::*;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -45,7 +45,7 @@ async fn numbers_that_are_no_line_are_refused() {
     for wrong in [json!(-1), json!(1.5), json!("1"), json!([1]), json!({})] {
         for (line, limit) in [(&wrong, &Value::Null), (&Value::Null, &wrong)] {
             let refused = desk.lines("root/file", line, limit).await.unwrap_err();
-            assert_eq!(refused.code, Refusal::BAD_PARAMS, "{wrong}");
+            assert_eq!(refused.code, RpcError::BAD_PARAMS, "{wrong}");
         }
     }
     // More than fits into anything is only large.
@@ -69,7 +69,7 @@ async fn a_missing_file_is_empty_unless_somebody_wants_to_know() {
     for name in ["root/missing", "root/no/such/folder", "root/dangling"] {
         assert_eq!(desk.read(name).await.unwrap(), "", "{name}");
     }
-    let strict = Desk::with(|setup| setup.missing = Missing::Refused);
+    let strict = Desk::with(|setup| setup.missing = MissingFile::Refused);
     let refused = strict.read("root/missing").await.unwrap_err();
     assert_eq!(refused.code, -32002);
     assert!(refused.message.to_str().contains("does not exist"));
@@ -81,7 +81,7 @@ async fn what_is_no_text_is_refused_in_words() {
     let desk = Desk::new();
     fs::write(desk.path("root/picture"), b"abc\n\x89PNG").unwrap();
     let refused = desk.read("root/picture").await.unwrap_err();
-    assert_eq!(refused.code, Refusal::INTERNAL);
+    assert_eq!(refused.code, RpcError::INTERNAL);
     assert!(
         refused
             .message

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary_engine::acp::Refusal;
+use lapidary_engine::acp::RpcError;
 use lapidary_engine::policy::ToolAction;
 use lapidary_engine::workspace::METHODS;
 use lapidary_vocab::Json;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::desk::Desk;
 
-fn action(desk: &Desk, method: &str, params: &Value) -> Result<Option<ToolAction>, Refusal> {
+fn action(desk: &Desk, method: &str, params: &Value) -> Result<Option<ToolAction>, RpcError> {
     desk.workspace.action(method, &Json::from_value(params))
 }
 
@@ -119,7 +119,7 @@ fn a_terminal_works_inside() {
     {
         let params = json!({"command": "ls", "cwd": cwd});
         let refused = action(&desk, "terminal/create", &params).expect_err(&cwd);
-        let codes = [Refusal::DENIED, Refusal::BAD_PARAMS];
+        let codes = [RpcError::DENIED, RpcError::BAD_PARAMS];
         assert!(codes.contains(&refused.code), "{cwd}");
     }
     let at_first = action(
@@ -200,12 +200,12 @@ async fn nonsense_is_refused_by_its_code() {
     for (method, params) in cases {
         let looked = action(&desk, method, &params).expect_err(&params.to_string());
         let served = desk.serve(method, params.clone()).await.unwrap_err();
-        assert_eq!(looked.code, Refusal::BAD_PARAMS, "{method} {params}");
+        assert_eq!(looked.code, RpcError::BAD_PARAMS, "{method} {params}");
         assert_eq!(served, looked, "{method} {params}");
     }
     for method in ["fs/delete", "", "terminal/create2", "FS/READ_TEXT_FILE"] {
         let refused = desk.serve(method, json!({})).await.unwrap_err();
-        assert_eq!(refused.code, Refusal::NO_METHOD, "{method}");
+        assert_eq!(refused.code, RpcError::NO_METHOD, "{method}");
     }
 }
 
@@ -222,9 +222,13 @@ fn a_terminal_starts_where_its_session_works() {
     desk.workspace.open_session("far", &desk.path("outside"));
     assert_eq!(starts("s").unwrap(), [desk.path("root/sub")]);
     assert_eq!(starts("other").unwrap(), [desk.path("root")]);
-    assert_eq!(starts("far").unwrap_err().code, Refusal::DENIED);
+    assert_eq!(starts("far").unwrap_err().code, RpcError::DENIED);
     fs::remove_dir(desk.path("root/sub")).unwrap();
-    assert_eq!(starts("s").unwrap_err().code, Refusal::BAD_PARAMS, "gone");
+    assert_eq!(starts("s").unwrap_err().code, RpcError::BAD_PARAMS, "gone");
     desk.link("root/sub", "../outside");
-    assert_eq!(starts("s").unwrap_err().code, Refusal::DENIED, "led astray");
+    assert_eq!(
+        starts("s").unwrap_err().code,
+        RpcError::DENIED,
+        "led astray"
+    );
 }

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use lapidary_engine::acp::Refusal;
+use lapidary_engine::acp::RpcError;
 
 use super::desk::Desk;
 
@@ -32,7 +32,7 @@ async fn text_that_utf_8_cannot_hold_is_refused_and_not_changed() {
         let params = serde_json::from_str(&params).unwrap();
         let refused = desk.workspace.serve("fs/write_text_file", &params).await;
         let refused = refused.unwrap_err();
-        assert_eq!(refused.code, Refusal::BAD_PARAMS);
+        assert_eq!(refused.code, RpcError::BAD_PARAMS);
         let message = refused.message.to_str();
         assert!(message.contains("lone surrogate"), "{message}");
         assert!(!desk.path("root/file").exists());
@@ -98,7 +98,7 @@ async fn what_cannot_be_written_leaves_everything_as_it_was() {
     desk.write("root/folder", "x").await.unwrap_err();
     desk.write("root/file/below", "x").await.unwrap_err();
     let refused = desk.write("root/file", "12345678901").await.unwrap_err();
-    assert_eq!(refused.code, Refusal::BAD_PARAMS);
+    assert_eq!(refused.code, RpcError::BAD_PARAMS);
     desk.write("root/file", "1234567890").await.unwrap();
     let mut names: Vec<_> = fs::read_dir(desk.path("root"))
         .unwrap()

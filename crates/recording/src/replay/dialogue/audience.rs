@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
-use super::Stage;
+use super::DialogueStage;
 
 /// Hears what the recorded agent says.
 pub(super) trait Audience {
@@ -16,7 +16,7 @@ pub(super) trait Audience {
     fn note(&mut self, text: &str);
 }
 
-impl Audience for Stage<'_> {
+impl Audience for DialogueStage<'_> {
     async fn write(&mut self, line: &[u8]) -> io::Result<()> {
         self.out.write_all(line)?;
         self.out.flush()

@@ -10,14 +10,14 @@ use lapidary_wire::lines::{LineBuffer, RawLine};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::replay::message::Said;
+use crate::replay::message::MessageKind;
 use lapidary_process::platform::wait_for_input;
 
 /// How many lines may lie there unheard. More wait in the client's pipe.
 const LINES: usize = 256;
 
 /// Listens until the client hangs up, which ends the channel. Nobody waits for the thread: a read cannot be interrupted.
-pub(super) fn listen(input: File) -> io::Result<Receiver<Said>> {
+pub(super) fn listen(input: File) -> io::Result<Receiver<MessageKind>> {
     let (sender, heard) = channel(LINES);
     let name = "lapidary-client".to_owned();
     let body = move || {
@@ -28,7 +28,7 @@ pub(super) fn listen(input: File) -> io::Result<Receiver<Said>> {
 }
 
 /// None once nobody listens any more.
-fn hear(mut input: File, sender: &Sender<Said>) -> Option<()> {
+fn hear(mut input: File, sender: &Sender<MessageKind>) -> Option<()> {
     let mut lines = LineBuffer::default();
     loop {
         match input.read(lines.room()) {
@@ -49,7 +49,7 @@ fn hear(mut input: File, sender: &Sender<Said>) -> Option<()> {
 /// What a client says at the other end of a stream, and what hears it: that has to be waited for beside the replay, and never ends.
 pub(super) fn hear_stream(
     reads: impl AsyncRead + Unpin,
-) -> (Receiver<Said>, impl Future<Output = Infallible>) {
+) -> (Receiver<MessageKind>, impl Future<Output = Infallible>) {
     let (sender, heard) = channel(LINES);
     let hearing = async move {
         hear_all(reads, sender).await;
@@ -58,7 +58,7 @@ pub(super) fn hear_stream(
     (heard, hearing)
 }
 
-async fn hear_all(mut reads: impl AsyncRead + Unpin, sender: Sender<Said>) -> Option<()> {
+async fn hear_all(mut reads: impl AsyncRead + Unpin, sender: Sender<MessageKind>) -> Option<()> {
     let mut lines = LineBuffer::default();
     // A stream that cannot be read any more is one that has ended.
     while let Ok(count @ 1..) = reads.read(lines.room()).await {
@@ -72,9 +72,9 @@ async fn hear_all(mut reads: impl AsyncRead + Unpin, sender: Sender<Said>) -> Op
     sender.send(last).await.ok()
 }
 
-fn understand(line: RawLine<'_>) -> Said {
+fn understand(line: RawLine<'_>) -> MessageKind {
     match line {
-        RawLine::Whole(line) => Said::read(line),
-        RawLine::TooLong { .. } => Said::Noise,
+        RawLine::Whole(line) => MessageKind::read(line),
+        RawLine::TooLong { .. } => MessageKind::Noise,
     }
 }

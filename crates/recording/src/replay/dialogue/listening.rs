@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::audience::Audience;
-use super::player::Player;
-use super::waiting::{TakenMessage, Waited};
-use crate::replay::message::{Id, Said};
+use super::player::DialoguePlayer;
+use super::waiting::{TakenMessage, WaitOutcome};
+use crate::replay::message::{MessageId, MessageKind};
 
 /// What there is no such method for.
 const UNKNOWN: i32 = -32601;
@@ -19,8 +19,8 @@ const OUT_OF_TURN: i32 = -32603;
 /// How often the client's oddities are noted. A client that has more says nothing new.
 const NOTES: u32 = 100;
 
-impl<A: Audience> Player<A> {
-    pub(super) async fn refuse_all(&mut self, said: &Said) -> io::Result<()> {
+impl<A: Audience> DialoguePlayer<A> {
+    pub(super) async fn refuse_all(&mut self, said: &MessageKind) -> io::Result<()> {
         let expected = said.described();
         for (id, method) in self.waiting.give_up() {
             let why = format!("`{method}` is out of turn: the recording has {expected} before it");
@@ -29,7 +29,7 @@ impl<A: Audience> Player<A> {
         Ok(())
     }
 
-    async fn refuse(&mut self, id: &Id, code: i32, why: &str) -> io::Result<()> {
+    async fn refuse(&mut self, id: &MessageId, code: i32, why: &str) -> io::Result<()> {
         self.note(why);
         let (id, why) = (&id.token, serde_json::Value::from(why));
         let line = format!(
@@ -39,9 +39,9 @@ impl<A: Audience> Player<A> {
     }
 
     /// Waits for the client to say something, or for the patience with requests that wait since then to end.
-    pub(super) async fn listen(&mut self, since: Instant) -> io::Result<Waited> {
+    pub(super) async fn listen(&mut self, since: Instant) -> io::Result<WaitOutcome> {
         if self.has_hung_up {
-            return Ok(Waited::HungUp);
+            return Ok(WaitOutcome::HungUp);
         }
         let deadline = since.checked_add(self.rate.patience);
         let deadline = deadline.filter(|_| self.waiting.has_requests());
@@ -50,7 +50,7 @@ impl<A: Audience> Player<A> {
 
     /// Lets time pass until the moment at which something happened then.
     pub(super) async fn until(&mut self, at: Duration) -> io::Result<()> {
-        let pause = self.rate.pace.of(at.saturating_sub(self.then));
+        let pause = self.rate.pace.scaled(at.saturating_sub(self.then));
         let due = self.now.checked_add(pause);
         while due.is_none_or(|due| due > Instant::now()) {
             match due {
@@ -72,22 +72,22 @@ impl<A: Audience> Player<A> {
     }
 
     /// Hears at most one line.
-    async fn hear_until(&mut self, deadline: Option<Instant>) -> io::Result<Waited> {
+    async fn hear_until(&mut self, deadline: Option<Instant>) -> io::Result<WaitOutcome> {
         let heard = match deadline {
             Some(deadline) => timeout_at(deadline, self.client.recv()).await,
             None => Ok(self.client.recv().await),
         };
         match heard {
-            Ok(Some(said)) => self.take_in(said).await.map(|()| Waited::More),
+            Ok(Some(said)) => self.take_in(said).await.map(|()| WaitOutcome::More),
             Ok(None) => {
                 self.has_hung_up = true;
-                Ok(Waited::HungUp)
+                Ok(WaitOutcome::HungUp)
             }
-            Err(_) => Ok(Waited::TooLong),
+            Err(_) => Ok(WaitOutcome::TooLong),
         }
     }
 
-    async fn take_in(&mut self, said: Said) -> io::Result<()> {
+    async fn take_in(&mut self, said: MessageKind) -> io::Result<()> {
         match self.waiting.take_in(said) {
             TakenMessage::Kept => Ok(()),
             TakenMessage::Unknown(id, method) => {

@@ -8,10 +8,10 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::Instant;
 
 use super::audience::Audience;
-use super::waiting::{Waited, Waiting};
+use super::waiting::{UnheardMessages, WaitOutcome};
 use super::{Dialogue, ReplayRate};
-use crate::replay::message::{Decision, Id, Said, with_id};
-use crate::replay::script::{Script, Step, What};
+use crate::replay::message::{AnswerDecision, MessageId, MessageKind, with_id};
+use crate::replay::script::{ScriptSource, ScriptStep, StepKind};
 use lapidary_process::Exit;
 use lapidary_process::signals;
 
@@ -22,17 +22,17 @@ const AHEAD: usize = 64;
 const SENT: [&str; 4] = ["SIGTERM", "SIGKILL", "SIGINT", "SIGHUP"];
 
 /// A dialogue that is being played.
-pub(super) struct Player<A> {
+pub(super) struct DialoguePlayer<A> {
     pub(super) audience: A,
     pub(super) rate: ReplayRate,
-    script: Script,
+    script: ScriptSource,
     /// Steps that were read to see what comes.
-    ahead: VecDeque<Step>,
-    pub(super) client: Receiver<Said>,
+    ahead: VecDeque<ScriptStep>,
+    pub(super) client: Receiver<MessageKind>,
     pub(super) has_hung_up: bool,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: UnheardMessages,
     /// The recorded client's requests, by their ids.
-    asked: HashMap<String, Asked>,
+    asked: HashMap<String, RecordedRequest>,
     exit: Option<Exit>,
     duration: Option<Duration>,
     /// A moment of the recording, and when it was.
@@ -42,18 +42,18 @@ pub(super) struct Player<A> {
 }
 
 /// A request that the recorded client made.
-struct Asked {
+struct RecordedRequest {
     /// The id that this client's has. None if it made none.
     live: Option<String>,
     is_answered: bool,
 }
 
-impl<A: Audience> Player<A> {
+impl<A: Audience> DialoguePlayer<A> {
     pub(super) fn new(
         dialogue: Dialogue,
-        script: Script,
+        script: ScriptSource,
         (audience, rate): (A, ReplayRate),
-        client: Receiver<Said>,
+        client: Receiver<MessageKind>,
     ) -> Self {
         Self {
             audience,
@@ -62,7 +62,7 @@ impl<A: Audience> Player<A> {
             ahead: VecDeque::new(),
             client,
             has_hung_up: false,
-            waiting: Waiting::new(dialogue.coming),
+            waiting: UnheardMessages::new(dialogue.coming),
             asked: HashMap::new(),
             exit: dialogue.exit,
             duration: dialogue.duration,
@@ -74,23 +74,23 @@ impl<A: Audience> Player<A> {
 
     pub(super) async fn play(mut self) -> io::Result<()> {
         let mut is_over = false;
-        while let Some(Step { at, what }) = self.next()? {
+        while let Some(ScriptStep { at, what }) = self.next()? {
             match what {
-                What::Say(line) => {
+                StepKind::Say(line) => {
                     self.until(at).await?;
                     self.say(&line).await?;
                 }
-                What::Complain(bytes) => {
+                StepKind::Complain(bytes) => {
                     self.until(at).await?;
                     self.audience.complain(&bytes);
                 }
-                What::Hear(said) => {
+                StepKind::Hear(said) => {
                     if !self.hear(&said).await? {
                         return Ok(());
                     }
                     self.happened(at);
                 }
-                What::HangUp => {
+                StepKind::HangUp => {
                     self.until_hung_up().await?;
                     self.happened(at);
                     is_over = true;
@@ -100,7 +100,7 @@ impl<A: Audience> Player<A> {
         self.end(is_over).await
     }
 
-    fn next(&mut self) -> io::Result<Option<Step>> {
+    fn next(&mut self) -> io::Result<Option<ScriptStep>> {
         match self.ahead.pop_front() {
             Some(step) => Ok(Some(step)),
             None => self.script.next().map_err(io::Error::other),
@@ -126,14 +126,14 @@ impl<A: Audience> Player<A> {
             Some(Exit::Signal(number)) => SENT.contains(&signals::name(number).as_str()),
             None => true,
         };
-        let owes = |asked: &Asked| asked.live.is_some() && !asked.is_answered;
+        let owes = |asked: &RecordedRequest| asked.live.is_some() && !asked.is_answered;
         !is_quiet || self.asked.values().any(owes)
     }
 
     /// Says a line. An answer goes under the id that the client has for its request.
     async fn say(&mut self, line: &[u8]) -> io::Result<()> {
-        match Said::read(line) {
-            Said::Answer { id, .. } => match self.asked.get_mut(&id.key) {
+        match MessageKind::read(line) {
+            MessageKind::Answer { id, .. } => match self.asked.get_mut(&id.key) {
                 Some(asked) => {
                     asked.is_answered = true;
                     match asked.live.as_deref().map(|id| with_id(line, id)) {
@@ -143,11 +143,11 @@ impl<A: Audience> Player<A> {
                 }
                 None => self.write(line).await,
             },
-            Said::Request { id, .. } => {
+            MessageKind::Request { id, .. } => {
                 self.waiting.open(id);
                 self.write(line).await
             }
-            Said::Notification { .. } | Said::Noise => self.write(line).await,
+            MessageKind::Notification { .. } | MessageKind::Noise => self.write(line).await,
         }
     }
 
@@ -156,7 +156,7 @@ impl<A: Audience> Player<A> {
     }
 
     /// Waits for what the recorded client said. False if the client has hung up before.
-    async fn hear(&mut self, said: &Said) -> io::Result<bool> {
+    async fn hear(&mut self, said: &MessageKind) -> io::Result<bool> {
         let mut since = Instant::now();
         loop {
             if self.take_heard(said) {
@@ -165,14 +165,14 @@ impl<A: Audience> Player<A> {
             }
             match self.listen(since).await? {
                 // Whoever still speaks may be about to say it.
-                Waited::More => since = Instant::now(),
-                Waited::TooLong => {
+                WaitOutcome::More => since = Instant::now(),
+                WaitOutcome::TooLong => {
                     if self.passes_over(said)? {
                         return Ok(true);
                     }
                     self.refuse_all(said).await?;
                 }
-                Waited::HungUp => {
+                WaitOutcome::HungUp => {
                     // What has not been said by now never will be.
                     if self.waiting.has_requests() && self.passes_over(said)? {
                         return Ok(true);
@@ -187,35 +187,35 @@ impl<A: Audience> Player<A> {
         }
     }
 
-    fn take_heard(&mut self, said: &Said) -> bool {
+    fn take_heard(&mut self, said: &MessageKind) -> bool {
         match said {
-            Said::Request { id, method } => {
+            MessageKind::Request { id, method } => {
                 let live = self.waiting.take_request(method);
                 live.is_some_and(|live| {
                     self.asked_for(id, Some(live.token));
                     true
                 })
             }
-            Said::Notification { method } => self.waiting.take_notification(method),
+            MessageKind::Notification { method } => self.waiting.take_notification(method),
             // An answer that nobody waited for then is not waited for now.
-            Said::Answer { id, decision } => {
+            MessageKind::Answer { id, decision } => {
                 let answer = self.waiting.take_answer(id);
                 answer.map_or(!self.waiting.is_open(id), |answer| {
                     self.compare(id, decision, &answer);
                     true
                 })
             }
-            Said::Noise => true,
+            MessageKind::Noise => true,
         }
     }
 
-    fn asked_for(&mut self, id: &Id, live: Option<String>) {
+    fn asked_for(&mut self, id: &MessageId, live: Option<String>) {
         let is_answered = false;
-        let asked = Asked { live, is_answered };
+        let asked = RecordedRequest { live, is_answered };
         self.asked.insert(id.key.clone(), asked);
     }
 
-    fn compare(&mut self, id: &Id, recorded: &Decision, live: &Decision) {
+    fn compare(&mut self, id: &MessageId, recorded: &AnswerDecision, live: &AnswerDecision) {
         if recorded != live {
             let (id, live, recorded) = (&id.token, decided(live), decided(recorded));
             self.note(&format!(
@@ -225,16 +225,16 @@ impl<A: Audience> Player<A> {
     }
 
     /// Leaves out what the client does not say, if nothing depends on it.
-    fn passes_over(&mut self, said: &Said) -> io::Result<bool> {
+    fn passes_over(&mut self, said: &MessageKind) -> io::Result<bool> {
         let can = match (said, self.peek()?) {
-            (Said::Request { id, .. }, Some(What::Say(line))) => {
-                matches!(Said::read(line), Said::Answer { id: answered, .. } if answered.key == id.key)
+            (MessageKind::Request { id, .. }, Some(StepKind::Say(line))) => {
+                matches!(MessageKind::read(line), MessageKind::Answer { id: answered, .. } if answered.key == id.key)
             }
-            (Said::Notification { .. }, Some(What::Hear(_) | What::HangUp)) => true,
+            (MessageKind::Notification { .. }, Some(StepKind::Hear(_) | StepKind::HangUp)) => true,
             _ => false,
         };
         if can {
-            if let Said::Request { id, .. } = said {
+            if let MessageKind::Request { id, .. } = said {
                 self.asked_for(id, None);
             }
             self.waiting.passed(said);
@@ -245,8 +245,8 @@ impl<A: Audience> Player<A> {
     }
 
     /// What happened next, complaints aside.
-    fn peek(&mut self) -> io::Result<Option<&What>> {
-        let is_complaint = |step: &Step| matches!(step.what, What::Complain(_));
+    fn peek(&mut self) -> io::Result<Option<&StepKind>> {
+        let is_complaint = |step: &ScriptStep| matches!(step.what, StepKind::Complain(_));
         while self.ahead.iter().all(is_complaint) && self.ahead.len() < AHEAD {
             match self.script.next().map_err(io::Error::other)? {
                 Some(step) => self.ahead.push_back(step),
@@ -258,10 +258,10 @@ impl<A: Audience> Player<A> {
     }
 }
 
-fn decided(decision: &Decision) -> String {
+fn decided(decision: &AnswerDecision) -> String {
     match decision {
-        Decision::Refused => "an error".to_owned(),
-        Decision::Outcome(outcome) => format!("`{outcome}`"),
-        Decision::Answered => "a result".to_owned(),
+        AnswerDecision::Refused => "an error".to_owned(),
+        AnswerDecision::Outcome(outcome) => format!("`{outcome}`"),
+        AnswerDecision::Answered => "a result".to_owned(),
     }
 }

@@ -2,31 +2,31 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::Coming;
-use crate::replay::message::{Decision, Id, Said};
+use super::UpcomingMethods;
+use crate::replay::message::{AnswerDecision, MessageId, MessageKind};
 
 /// How much of it may wait. No client has so many questions at once.
 const MOST: usize = 1024;
 
 /// What has been said, and not yet been heard.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    coming: Coming,
-    requests: VecDeque<(Id, String)>,
+pub(super) struct UnheardMessages {
+    coming: UpcomingMethods,
+    requests: VecDeque<(MessageId, String)>,
     notifications: VecDeque<String>,
     /// The agent's requests that are open, by their ids.
-    open: HashMap<String, Open>,
+    open: HashMap<String, OpenIds>,
 }
 
 /// Requests of the agent's under one id. It may ask twice before it is answered.
 #[derive(Debug, Default)]
-struct Open {
+struct OpenIds {
     unanswered: u64,
-    answers: VecDeque<Decision>,
+    answers: VecDeque<AnswerDecision>,
 }
 
 /// What has become of waiting.
-pub(super) enum Waited {
+pub(super) enum WaitOutcome {
     /// There is something new.
     More,
     /// Requests have waited long enough.
@@ -40,15 +40,15 @@ pub(super) enum TakenMessage {
     /// It waits for its turn.
     Kept,
     /// A request that will never have a turn.
-    Unknown(Id, String),
+    Unknown(MessageId, String),
     /// A request too many.
-    TooMany(Id, String),
+    TooMany(MessageId, String),
     /// Nobody wants to know.
     Ignored(String),
 }
 
-impl Waiting {
-    pub(super) fn new(coming: Coming) -> Self {
+impl UnheardMessages {
+    pub(super) fn new(coming: UpcomingMethods) -> Self {
         Self {
             coming,
             requests: VecDeque::new(),
@@ -57,11 +57,11 @@ impl Waiting {
         }
     }
 
-    pub(super) fn take_in(&mut self, said: Said) -> TakenMessage {
+    pub(super) fn take_in(&mut self, said: MessageKind) -> TakenMessage {
         match said {
-            Said::Request { id, method } => self.request(id, method),
-            Said::Notification { method } => self.notification(method),
-            Said::Answer { id, decision } => match self.open.get_mut(&id.key) {
+            MessageKind::Request { id, method } => self.request(id, method),
+            MessageKind::Notification { method } => self.notification(method),
+            MessageKind::Answer { id, decision } => match self.open.get_mut(&id.key) {
                 Some(open) if open.unanswered > 0 => {
                     open.unanswered -= 1;
                     open.answers.push_back(decision);
@@ -71,11 +71,11 @@ impl Waiting {
                     TakenMessage::Ignored(format!("an answer to `{}`, which is not open", id.token))
                 }
             },
-            Said::Noise => TakenMessage::Ignored("a line that is not a message".to_owned()),
+            MessageKind::Noise => TakenMessage::Ignored("a line that is not a message".to_owned()),
         }
     }
 
-    fn request(&mut self, id: Id, method: String) -> TakenMessage {
+    fn request(&mut self, id: MessageId, method: String) -> TakenMessage {
         let waiting = self.requests.iter().filter(|(_, other)| *other == method);
         let waiting = waiting.count() as u64;
         if self.coming.requests.get(&method).copied().unwrap_or(0) <= waiting {
@@ -102,7 +102,7 @@ impl Waiting {
     }
 
     /// The first request of this method.
-    pub(super) fn take_request(&mut self, method: &str) -> Option<Id> {
+    pub(super) fn take_request(&mut self, method: &str) -> Option<MessageId> {
         let mut requests = self.requests.iter();
         let place = requests.position(|(_, other)| other == method)?;
         self.requests.remove(place).map(|(id, _)| id)
@@ -116,7 +116,7 @@ impl Waiting {
     }
 
     /// The answer to a request of the agent's, which is closed then.
-    pub(super) fn take_answer(&mut self, id: &Id) -> Option<Decision> {
+    pub(super) fn take_answer(&mut self, id: &MessageId) -> Option<AnswerDecision> {
         let open = self.open.get_mut(&id.key)?;
         let answer = open.answers.pop_front()?;
         if open.unanswered == 0 && open.answers.is_empty() {
@@ -126,20 +126,20 @@ impl Waiting {
     }
 
     /// The agent asks something.
-    pub(super) fn open(&mut self, id: Id) {
+    pub(super) fn open(&mut self, id: MessageId) {
         self.open.entry(id.key).or_default().unanswered += 1;
     }
 
-    pub(super) fn is_open(&self, id: &Id) -> bool {
+    pub(super) fn is_open(&self, id: &MessageId) -> bool {
         self.open.contains_key(&id.key)
     }
 
     /// This has had its turn.
-    pub(super) fn passed(&mut self, said: &Said) {
+    pub(super) fn passed(&mut self, said: &MessageKind) {
         let (methods, method) = match said {
-            Said::Request { method, .. } => (&mut self.coming.requests, method),
-            Said::Notification { method } => (&mut self.coming.notifications, method),
-            Said::Answer { .. } | Said::Noise => return,
+            MessageKind::Request { method, .. } => (&mut self.coming.requests, method),
+            MessageKind::Notification { method } => (&mut self.coming.notifications, method),
+            MessageKind::Answer { .. } | MessageKind::Noise => return,
         };
         if let Some(count) = methods.get_mut(method) {
             *count = count.saturating_sub(1);
@@ -151,7 +151,7 @@ impl Waiting {
     }
 
     /// All requests that wait.
-    pub(super) fn give_up(&mut self) -> VecDeque<(Id, String)> {
+    pub(super) fn give_up(&mut self) -> VecDeque<(MessageId, String)> {
         std::mem::take(&mut self.requests)
     }
 }

@@ -6,24 +6,24 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{LONGEST_LINE, ReplayError, Said, Step, What};
+use super::{LONGEST_LINE, MessageKind, ReplayError, ScriptStep, StepKind};
 use crate::follow::CHUNK;
 use crate::replay::check;
 use crate::{Channel, STDERR, STDIN, STDOUT, TIMING, Timing, TimingEntry};
 
 /// A recording while it is read.
 #[derive(Debug)]
-pub(in crate::replay) struct Recorded {
+pub(in crate::replay) struct RecordedScript {
     moments: std::vec::IntoIter<TimingEntry>,
     /// What of the latest moment has not been read.
     now: TimingEntry,
     stdin: RecordedChannel,
     stdout: RecordedChannel,
     stderr: RecordedChannel,
-    ready: VecDeque<Step>,
+    ready: VecDeque<ScriptStep>,
 }
 
-impl Recorded {
+impl RecordedScript {
     /// Opens a recording whose timing is in order.
     pub(super) fn open(directory: &Path) -> Result<Self, ReplayError> {
         let text = check::read(&directory.join(TIMING))?;
@@ -48,7 +48,7 @@ impl Recorded {
         })
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Step>, ReplayError> {
+    pub(super) fn next(&mut self) -> Result<Option<ScriptStep>, ReplayError> {
         loop {
             if let Some(step) = self.ready.pop_front() {
                 return Ok(Some(step));
@@ -67,7 +67,7 @@ impl Recorded {
         self.now = moment;
         // The input had not grown, but ended.
         if (moment.channel, moment.bytes) == (Channel::In, 0) {
-            self.push(What::HangUp);
+            self.push(StepKind::HangUp);
         }
     }
 
@@ -87,7 +87,7 @@ impl Recorded {
         if channel == Channel::Err {
             let bytes = std::mem::take(&mut self.stderr.pending);
             if !bytes.is_empty() {
-                self.push(What::Complain(bytes));
+                self.push(StepKind::Complain(bytes));
             }
             return Ok(());
         }
@@ -118,14 +118,14 @@ impl Recorded {
 
     fn push_line(&mut self, channel: Channel, line: Vec<u8>) {
         self.push(match channel {
-            Channel::In => What::Hear(Said::read(&line)),
-            Channel::Out | Channel::Err => What::Say(line),
+            Channel::In => StepKind::Hear(MessageKind::read(&line)),
+            Channel::Out | Channel::Err => StepKind::Say(line),
         });
     }
 
-    fn push(&mut self, what: What) {
+    fn push(&mut self, what: StepKind) {
         let at = self.now.at;
-        self.ready.push_back(Step { at, what });
+        self.ready.push_back(ScriptStep { at, what });
     }
 }
 

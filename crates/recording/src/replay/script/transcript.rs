@@ -9,13 +9,13 @@ use lapidary_json::{Token, TokenKind};
 use lapidary_wire::acp::transcript::{LineAuthor, TranscriptRecord};
 use lapidary_wire::lines::{LineBuffer, RawLine};
 
-use super::{ReplayError, Said, Step, What};
+use super::{MessageKind, ReplayError, ScriptStep, StepKind};
 use crate::follow::CHUNK;
 use crate::replay::check;
 
 /// A transcript while it is read.
 #[derive(Debug)]
-pub(in crate::replay) struct Transcript {
+pub(in crate::replay) struct TranscriptScript {
     path: PathBuf,
     file: File,
     lines: LineBuffer,
@@ -38,7 +38,7 @@ pub(in crate::replay) fn reads_as_transcript(path: &Path) -> Result<bool, Replay
         .is_some_and(|line| TranscriptRecord::read(line).is_some()))
 }
 
-impl Transcript {
+impl TranscriptScript {
     pub(super) fn open(path: &Path) -> Result<Self, ReplayError> {
         let (file, _) = check::open(path)?;
         Ok(Self {
@@ -51,7 +51,7 @@ impl Transcript {
         })
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Step>, ReplayError> {
+    pub(super) fn next(&mut self) -> Result<Option<ScriptStep>, ReplayError> {
         loop {
             let line = match self.lines.next_line() {
                 None if self.has_ended => self.lines.last_line(),
@@ -90,7 +90,7 @@ impl Transcript {
 }
 
 /// None for a blank line, and for what only whoever made the transcript has said.
-fn step(line: RawLine<'_>, latest: &mut Duration) -> Result<Option<Step>, ()> {
+fn step(line: RawLine<'_>, latest: &mut Duration) -> Result<Option<ScriptStep>, ()> {
     let RawLine::Whole(line) = line else {
         return Err(());
     };
@@ -104,12 +104,12 @@ fn step(line: RawLine<'_>, latest: &mut Duration) -> Result<Option<Step>, ()> {
     *latest = time(object).map_or(*latest, |at| at.max(*latest));
     let line = || format!("{}\n", record.line).into_bytes();
     let what = match record.author {
-        LineAuthor::Agent => What::Say(line()),
-        LineAuthor::Stderr => What::Complain(line()),
-        LineAuthor::Client => What::Hear(Said::read(record.line.as_bytes())),
+        LineAuthor::Agent => StepKind::Say(line()),
+        LineAuthor::Stderr => StepKind::Complain(line()),
+        LineAuthor::Client => StepKind::Hear(MessageKind::read(record.line.as_bytes())),
         LineAuthor::Recorder => return Ok(None),
     };
-    Ok(Some(Step { at: *latest, what }))
+    Ok(Some(ScriptStep { at: *latest, what }))
 }
 
 /// `t_ms` is in milliseconds, `t` in seconds.

@@ -5,17 +5,17 @@ use super::super::needle::{BLOCK, Needle, RARE};
 use super::ID;
 
 /// The blocks that begin at one place in the bytes, and those behind them.
-type Column<'b> = &'b [[u8; BLOCK]];
+type ByteColumn<'b> = &'b [[u8; BLOCK]];
 
 /// What is compared with each other. All columns are of the same length.
 #[derive(Debug)]
-pub(super) struct Columns<'b> {
+pub(super) struct ByteColumns<'b> {
     /// The bytes of an escape: a backslash, `u`, and three of its digits.
-    pub(super) escape: [Column<'b>; 5],
+    pub(super) escape: [ByteColumn<'b>; 5],
     /// Two letters in a row of the key of an id, which are rare.
-    key: [Column<'b>; 2],
+    key: [ByteColumn<'b>; 2],
     /// The rarest bytes of what is needed.
-    rare: [(Column<'b>, u8); RARE],
+    rare: [(ByteColumn<'b>, u8); RARE],
 }
 
 /// What may be in a block.
@@ -24,7 +24,7 @@ pub(super) struct Columns<'b> {
     clippy::struct_excessive_bools,
     reason = "each is found in the same loop, and each may be alone"
 )]
-pub(super) struct Marks {
+pub(super) struct BlockMarks {
     pub(super) may_match: bool,
     pub(super) may_be_escaped: bool,
     pub(super) may_be_id: bool,
@@ -36,9 +36,9 @@ pub(super) struct Marks {
     clippy::inline_always,
     reason = "only then the widest registers are used"
 )]
-impl<'b> Columns<'b> {
+impl<'b> ByteColumns<'b> {
     #[inline(always)]
-    pub(super) fn of(bytes: &'b [u8], needed: &Needle) -> Self {
+    pub(super) fn new(bytes: &'b [u8], needed: &Needle) -> Self {
         let starts = (bytes.len() + 1).saturating_sub(ID.len().max(needed.len()));
         let column = |place: usize| {
             let bytes = bytes.get(place..place + starts).unwrap_or_default();
@@ -54,7 +54,7 @@ impl<'b> Columns<'b> {
     /// The next block from there on in which something may be. A loop of its own: what is done about such a block would take its
     /// registers away.
     #[inline(always)]
-    pub(super) fn next_marked(&self, from: usize) -> Option<(usize, Marks)> {
+    pub(super) fn next_marked(&self, from: usize) -> Option<(usize, BlockMarks)> {
         let [backslashes, letters, ..] = self.escape;
         let count = backslashes.len();
         let [small, capital] = self.key;
@@ -76,7 +76,7 @@ impl<'b> Columns<'b> {
             }
             let is_other = has_other(backslashes);
             if may_be_escaped | may_be_id | may_match != 0 || is_other {
-                let marks = Marks {
+                let marks = BlockMarks {
                     may_match: may_match != 0,
                     may_be_escaped: may_be_escaped != 0,
                     may_be_id: may_be_id != 0,

@@ -11,42 +11,45 @@ use std::time::SystemTime;
 use lapidary_json::Token;
 
 use super::merge::replace;
-use super::{Action, Did, Seen, project_of, sweep, winner};
+use super::{GuardAction, RepairKind, SeenFile, project_of, sweep, winner};
 use crate::names;
-use crate::vault::error::At as _;
-use crate::vault::rebuild::{self, Header};
-use crate::vault::replay::{Depth, Replay, enriched, lossy};
-use crate::vault::{Entry, Vault, VaultError, blobs, recover, restore, stat};
+use crate::vault::error::ErrorContext as _;
+use crate::vault::rebuild::{self, RebuiltHeader};
+use crate::vault::replay::{LogReplay, ReadingDepth, enriched, lossy};
+use crate::vault::{SnapshotEntry, Vault, VaultError, blobs, recover, restore, stat};
 
 /// Where hidden messages are brought out.
-pub(super) struct Hidden<'a> {
+pub(super) struct HiddenMessages<'a> {
     pub(super) vault: &'a Vault,
-    pub(super) files: &'a [Seen],
+    pub(super) files: &'a [SeenFile],
     pub(super) now: SystemTime,
 }
 
-impl Hidden<'_> {
+impl HiddenMessages<'_> {
     /// True if there is something to resume in a file, whether the CLI sees it or not.
-    pub(super) fn has_content(vault: &Vault, file: &Seen) -> Result<bool, VaultError> {
+    pub(super) fn find_content(vault: &Vault, file: &SeenFile) -> Result<bool, VaultError> {
         let bytes = vault.read(&file.entry)?;
         let replay_of = lossy(&bytes);
-        Ok(!file.facts.subagent && Replay::of(&replay_of, Depth::Hidden).kept.has_content())
+        Ok(!file.facts.subagent
+            && LogReplay::from_bytes(&replay_of, ReadingDepth::Hidden)
+                .kept
+                .has_content())
     }
 
     /// Puts the messages where the CLI lists them: into the session that they belong to, or behind a header of their own.
     /// None if that was just done to another file of its session: then it is the turn of this one when the other is listed.
     pub(super) fn bring_out(
         &self,
-        file: &Seen,
-        done: &[Action],
-    ) -> Result<Option<Action>, VaultError> {
+        file: &SeenFile,
+        done: &[GuardAction],
+    ) -> Result<Option<GuardAction>, VaultError> {
         let raw = fs::read(&file.path).at("read", &file.path)?;
         if blobs::sha256(&raw) != file.entry.sha256 {
             let changed = std::io::Error::other("it is being written to");
             return Err(changed).at("read", &file.path);
         }
         let text = lossy(&raw);
-        let replay = Replay::of(&text, Depth::Hidden);
+        let replay = LogReplay::from_bytes(&text, ReadingDepth::Hidden);
         let own = replay.get("sessionId").and_then(Token::string);
         let own = own.filter(|id| !id.is_empty()).map(String::from);
         let known = own.is_none().then(|| self.known(file)).flatten();
@@ -63,8 +66,9 @@ impl Hidden<'_> {
             );
             return Ok(Some(action(file, id, target.path.clone(), &why)));
         }
-        let is_same =
-            |it: &Action| it.did == Did::BroughtOut && it.session_id.as_ref() == Some(&id);
+        let is_same = |it: &GuardAction| {
+            it.did == RepairKind::BroughtOut && it.session_id.as_ref() == Some(&id)
+        };
         if done.iter().any(is_same) {
             return Ok(None);
         }
@@ -74,7 +78,7 @@ impl Hidden<'_> {
     }
 
     /// What last had this name and said which session it was.
-    fn known(&self, file: &Seen) -> Option<Entry> {
+    fn known(&self, file: &SeenFile) -> Option<SnapshotEntry> {
         let project = project_of(file.path.parent()?).to_string_lossy();
         let history = self.vault.log().ok()?;
         let snapshots = history.snapshots.into_iter().rev();
@@ -85,7 +89,7 @@ impl Hidden<'_> {
     }
 
     /// The session that shares the eight characters of a file's name, if it is one.
-    fn only_namesake(&self, file: &Seen) -> Option<String> {
+    fn only_namesake(&self, file: &SeenFile) -> Option<String> {
         let name = file.name();
         let short = names::short(&name)?;
         let listed = self.files.iter().filter(|it| it.is_listed());
@@ -101,13 +105,13 @@ impl Hidden<'_> {
     /// Adds the messages that a session lacks. What was left out of it on purpose stays out.
     pub(super) fn join(
         &self,
-        hidden: &Replay<'_>,
+        hidden: &LogReplay<'_>,
         has_header: bool,
-        target: &Seen,
+        target: &SeenFile,
     ) -> Result<(), VaultError> {
         let raw = fs::read(&target.path).at("read", &target.path)?;
         let text = lossy(&raw);
-        let mut there = Replay::of(&text, Depth::Everything);
+        let mut there = LogReplay::from_bytes(&text, ReadingDepth::Everything);
         let mut lines = String::new();
         for message in hidden.kept.iter() {
             let mut message = message.clone();
@@ -132,7 +136,7 @@ impl Hidden<'_> {
         if target.path.extension().is_some_and(|it| it == "jsonl") {
             return append(&target.path, &raw, &lines);
         }
-        there = Replay::of(&text, Depth::Hidden);
+        there = LogReplay::from_bytes(&text, ReadingDepth::Hidden);
         there.forget_shown();
         there.read(lines.as_bytes());
         let id = target.facts.session_id.clone().unwrap_or_default();
@@ -142,15 +146,15 @@ impl Hidden<'_> {
     /// The messages in place of the file, so that whoever has it open goes on in it, or beside it, if it is a document.
     fn rebuild(
         &self,
-        file: &Seen,
+        file: &SeenFile,
         id: &str,
-        known: Option<&Entry>,
+        known: Option<&SnapshotEntry>,
         raw: &[u8],
     ) -> Result<PathBuf, VaultError> {
         let before = known.and_then(|entry| self.vault.read(entry).ok());
         let (before, text) = (before.unwrap_or_default(), lossy(raw));
         let before = lossy(&before);
-        let mut replay = Replay::of(&before, Depth::Hidden);
+        let mut replay = LogReplay::from_bytes(&before, ReadingDepth::Hidden);
         replay.forget_shown();
         replay.read(&text);
         if file.path.extension().is_none_or(|it| it != "jsonl") {
@@ -168,8 +172,8 @@ impl Hidden<'_> {
 
     fn write_beside(
         &self,
-        replay: &Replay<'_>,
-        file: &Seen,
+        replay: &LogReplay<'_>,
+        file: &SeenFile,
         id: &str,
     ) -> Result<PathBuf, VaultError> {
         let bytes = rebuild::log(replay, &self.header(file, id));
@@ -182,9 +186,9 @@ impl Hidden<'_> {
         Err(std::io::Error::from(std::io::ErrorKind::AlreadyExists)).at("write", &path)
     }
 
-    fn header(&self, file: &Seen, id: &str) -> Header {
+    fn header(&self, file: &SeenFile, id: &str) -> RebuiltHeader {
         let folder = file.path.parent().unwrap_or(Path::new("."));
-        Header {
+        RebuiltHeader {
             session_id: id.to_owned(),
             project_hash: rebuild::project_hash(folder),
             // What was hidden for a month would else be deleted for its age.
@@ -205,9 +209,9 @@ fn append(path: &Path, there: &[u8], lines: &str) -> Result<(), VaultError> {
     file.sync_all().at("write", path)
 }
 
-fn action(file: &Seen, id: String, path: PathBuf, why: &str) -> Action {
-    Action {
-        did: Did::BroughtOut,
+fn action(file: &SeenFile, id: String, path: PathBuf, why: &str) -> GuardAction {
+    GuardAction {
+        did: RepairKind::BroughtOut,
         session_id: Some(id),
         path,
         sentence: format!("`{}` {why}.", file.name()),

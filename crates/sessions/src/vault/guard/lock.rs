@@ -2,22 +2,22 @@
 
 use std::fs::File;
 
-use super::{Action, Did};
-use crate::vault::error::At as _;
+use super::{GuardAction, RepairKind};
+use crate::vault::error::ErrorContext as _;
 use crate::vault::{Vault, VaultError};
 
 pub(in crate::vault) use lapidary_gemini::lock::{PATIENCE, wait};
 
 /// Held by who changes session files. Whoever holds it for too long may be stopped: then it is done without.
-pub(super) fn repairs(vault: &Vault) -> Result<(File, Option<Action>), VaultError> {
+pub(super) fn repairs(vault: &Vault) -> Result<(File, Option<GuardAction>), VaultError> {
     vault.make()?;
     let path = vault.dir.join("repair.lock");
     let file = File::create(&path).at("open", &path)?;
     if wait(vault.patience, || file.try_lock()).at("lock", &path)? {
         return Ok((file, None));
     }
-    let warning = Action {
-        did: Did::Warned,
+    let warning = GuardAction {
+        did: RepairKind::Warned,
         session_id: None,
         sentence: format!(
             "`{}` is held by another process for long; sessions are looked after without waiting for it.",

@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::Seen;
+use super::SeenFile;
 use crate::names;
-use crate::vault::Facts;
-use crate::vault::held::{self, Held, HeldFile};
-use crate::vault::replay::{Depth, Replay, lossy};
+use crate::vault::ContentFacts;
+use crate::vault::held::{self, HeldFile, HeldFiles};
+use crate::vault::replay::{LogReplay, ReadingDepth, lossy};
 
 /// Such a file.
-pub(super) struct Lost {
+pub(super) struct LostFile {
     /// The session that it belongs to, by what it says or by what others of its name say.
     pub(super) session_id: Option<String>,
     /// The name that it had.
@@ -23,7 +23,7 @@ pub(super) struct Lost {
     modified: SystemTime,
 }
 
-impl Lost {
+impl LostFile {
     pub(super) fn is_of(&self, id: &str) -> bool {
         self.session_id.as_deref() == Some(id)
     }
@@ -31,10 +31,10 @@ impl Lost {
 
 /// Those with messages, in the order in which they were written; and those that still have the header that the file of their
 /// name lacks now, because the CLI goes on in a new file when its own was deleted.
-pub(super) fn files(chats: &Path, before: &[Seen], after: &[Seen]) -> Vec<Lost> {
-    let held = Held::of(chats).files().into_iter();
+pub(super) fn files(chats: &Path, before: &[SeenFile], after: &[SeenFile]) -> Vec<LostFile> {
+    let held = HeldFiles::open(chats).files().into_iter();
     let gone = held.filter(|it| it.is_gone);
-    let mut lost: Vec<Lost> = gone.filter_map(|file| of(&file, chats)).collect();
+    let mut lost: Vec<LostFile> = gone.filter_map(|file| lost_file(&file, chats)).collect();
     // Clocks of files tick every few milliseconds: of two the one with the header was first.
     lost.sort_by_key(|it| (it.modified, it.session_id.is_none()));
     // One that was there before the run is seen to with the other files that have lost their beginning.
@@ -59,10 +59,10 @@ pub(super) fn files(chats: &Path, before: &[Seen], after: &[Seen]) -> Vec<Lost> 
     lost
 }
 
-fn of(file: &HeldFile, chats: &Path) -> Option<Lost> {
+fn lost_file(file: &HeldFile, chats: &Path) -> Option<LostFile> {
     let bytes = lossy(&file.read().ok()?).into_owned();
-    Some(Lost {
-        session_id: Facts::of(&bytes).session_id,
+    Some(LostFile {
+        session_id: ContentFacts::read(&bytes).session_id,
         is_main: file.path.parent() == Some(chats),
         path: file.path.clone(),
         modified: file.modified,
@@ -71,7 +71,12 @@ fn of(file: &HeldFile, chats: &Path) -> Option<Lost> {
 }
 
 /// The session of another file that has, or had, this path; else the only one with its eight characters.
-fn named_so(path: &Path, lost: &[Lost], before: &[Seen], after: &[Seen]) -> Option<String> {
+fn named_so(
+    path: &Path,
+    lost: &[LostFile],
+    before: &[SeenFile],
+    after: &[SeenFile],
+) -> Option<String> {
     let seen = before.iter().chain(after);
     let seen = seen.map(|it| (it.path.as_path(), &it.facts.session_id));
     let all = seen.chain(lost.iter().map(|it| (it.path.as_path(), &it.session_id)));
@@ -98,9 +103,11 @@ fn named_so(path: &Path, lost: &[Lost], before: &[Seen], after: &[Seen]) -> Opti
 /// True if the file that has the name now, or another one of its session, has every message.
 pub(super) fn is_in_place(file: &HeldFile, bytes: &[u8]) -> bool {
     let ours = lossy(bytes);
-    let ours = Replay::of(&ours, Depth::Hidden);
+    let ours = LogReplay::from_bytes(&ours, ReadingDepth::Hidden);
     let there = fs::read(&file.path).unwrap_or_default();
     let there = lossy(&there);
-    held::has_all(&Replay::of(&there, Depth::Everything), &ours)
-        || held::is_elsewhere(&file.path, bytes)
+    held::has_all(
+        &LogReplay::from_bytes(&there, ReadingDepth::Everything),
+        &ours,
+    ) || held::is_elsewhere(&file.path, bytes)
 }

@@ -6,23 +6,23 @@ use std::path::Path;
 
 use crate::vault::VaultError;
 use crate::vault::blobs::{sync_folder, temporary};
-use crate::vault::error::At as _;
-use crate::vault::replay::{Depth, Replay};
+use crate::vault::error::ErrorContext as _;
+use crate::vault::replay::{LogReplay, ReadingDepth};
 
 /// States of a session, one after the other.
-pub(super) struct Merge<'a> {
+pub(super) struct StateMerge<'a> {
     /// What the CLI shows now, and what should be there.
-    pub(super) replay: Replay<'a>,
+    pub(super) replay: LogReplay<'a>,
     /// Messages that were there and are not shown, without a good reason.
     pub(super) missing: usize,
     /// Messages that are shown with less than they had.
     pub(super) poorer: usize,
 }
 
-impl<'a> Merge<'a> {
+impl<'a> StateMerge<'a> {
     /// The content before the run, then those of files that were deleted or replaced meanwhile, then that of the file that is there.
-    pub(super) fn of(before: Option<&'a [u8]>, lost: &'a [Vec<u8>], after: &'a [u8]) -> Self {
-        let mut replay = Replay::new(Depth::Hidden);
+    pub(super) fn new(before: Option<&'a [u8]>, lost: &'a [Vec<u8>], after: &'a [u8]) -> Self {
+        let mut replay = LogReplay::new(ReadingDepth::Hidden);
         let mut read: &[u8] = &[];
         if let Some(before) = before {
             replay.read(before);
@@ -56,7 +56,7 @@ impl<'a> Merge<'a> {
 }
 
 /// Reads a later content of a session: what was appended, or all of it, if it begins otherwise.
-fn read_on<'a>(replay: &mut Replay<'a>, before: &'a [u8], after: &'a [u8]) {
+fn read_on<'a>(replay: &mut LogReplay<'a>, before: &'a [u8], after: &'a [u8]) {
     if after.starts_with(before) {
         // A last line without its end is read again, with what was appended to it.
         let line = before.iter().rposition(|&byte| byte == b'\n');

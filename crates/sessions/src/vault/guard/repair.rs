@@ -6,20 +6,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::hidden::Hidden;
-use super::lost::{self, Lost};
-use super::merge::{Merge, replace};
-use super::sweep::Danger;
+use super::hidden::HiddenMessages;
+use super::lost::{self, LostFile};
+use super::merge::{StateMerge, replace};
+use super::sweep::DeletionRisk;
 use super::{
-    Action, Did, Guard, Place, Repair, Retention, Seen, aside, failed, look, seen, settle, winner,
+    ChatDir, Guard, GuardAction, RepairKind, RetentionSettings, SeenFile, SessionRepair, failed,
+    look, seen, set_aside, settle, winner,
 };
 use crate::names;
-use crate::vault::error::At as _;
-use crate::vault::held::{self, Held, HeldFile};
-use crate::vault::rebuild::{self, Header};
-use crate::vault::replay::{Depth, Replay, lossy};
-use crate::vault::restore::{self, How};
-use crate::vault::{Facts, Removed, VaultError, blobs, stat};
+use crate::vault::error::ErrorContext as _;
+use crate::vault::held::{self, HeldFile, HeldFiles};
+use crate::vault::rebuild::{self, RebuiltHeader};
+use crate::vault::replay::{LogReplay, ReadingDepth, lossy};
+use crate::vault::restore::{self, RestoreMethod};
+use crate::vault::{ContentFacts, RemovedItem, VaultError, blobs, stat};
 
 /// How often a file is merged that changes meanwhile.
 const TRIES: usize = 5;
@@ -27,12 +28,12 @@ const TRIES: usize = 5;
 /// Looks at one directory and repairs it.
 pub(super) fn place(
     guard: &Guard,
-    place: &Place,
+    place: &ChatDir,
     now: SystemTime,
-    repair: &mut Repair,
+    repair: &mut SessionRepair,
 ) -> Result<(), VaultError> {
     let (vault, chats) = (&guard.vault, &place.chats);
-    let mut job = Job {
+    let mut job = RepairJob {
         guard,
         place,
         now,
@@ -53,23 +54,23 @@ pub(super) fn place(
     let mut swept = Vec::new();
     let settled = settle(vault, chats, "after a run", now, &mut swept);
     // What was said before the run is not said again.
-    let is_new = |it: &Action| it.did != Did::Warned || !guard.actions.contains(it);
+    let is_new = |it: &GuardAction| it.did != RepairKind::Warned || !guard.actions.contains(it);
     repair.actions.extend(swept.into_iter().filter(is_new));
     repair.flaws.extend(settled?.flaws);
     Ok(())
 }
 
 /// Lets go what is held, once the files that are there have all of it. To be called while no run is under way.
-pub(super) fn release(guard: &Guard, place: &Place) -> Vec<Action> {
+pub(super) fn release(guard: &Guard, place: &ChatDir) -> Vec<GuardAction> {
     let mut actions = Vec::new();
-    let held = Held::of(&place.chats);
+    let held = HeldFiles::open(&place.chats);
     for file in held.files() {
         if !file.is_gone || is_settled(guard, &file) {
             file.forget();
         } else {
             let name = file.path.file_name().unwrap_or_default().display();
-            actions.push(Action {
-                did: Did::Warned,
+            actions.push(GuardAction {
+                did: RepairKind::Warned,
                 session_id: None,
                 sentence: format!(
                     "`{name}` was deleted or replaced during a run, and not all of it could be put back yet: it is held as `{}`.",
@@ -93,33 +94,42 @@ fn is_settled(guard: &Guard, file: &HeldFile) -> bool {
         || lost::is_in_place(file, &bytes)
 }
 
-struct Job<'a> {
+struct RepairJob<'a> {
     guard: &'a Guard,
-    place: &'a Place,
+    place: &'a ChatDir,
     now: SystemTime,
-    after: Vec<Seen>,
+    after: Vec<SeenFile>,
     /// What was deleted or replaced during the run, in the order in which it was written.
-    lost: Vec<Lost>,
-    actions: Vec<Action>,
+    lost: Vec<LostFile>,
+    actions: Vec<GuardAction>,
 }
 
-impl Job<'_> {
+impl RepairJob<'_> {
     /// Gives files that were deleted, and whose names are free, their names again.
     fn link_back(&mut self) {
-        for file in Held::of(&self.place.chats).files() {
+        for file in HeldFiles::open(&self.place.chats).files() {
             if !file.is_gone || file.path.symlink_metadata().is_ok() {
                 continue;
             }
             let (vault, since) = (&self.guard.vault, self.guard.request.now);
             let bytes = file.read().unwrap_or_default();
-            let seen = Seen::unkept(file.path.clone(), &self.place.chats, Facts::of(&bytes));
+            let seen = SeenFile::unkept(
+                file.path.clone(),
+                &self.place.chats,
+                ContentFacts::read(&bytes),
+            );
             let id = seen.facts.session_id.as_deref();
             let is_expired = id.is_some_and(|id| self.is_expired(&seen, id));
             if is_expired {
                 file.forget();
             } else if held::is_missed(vault, &file, &bytes, since) {
                 match file.link_back().at("write", &file.path) {
-                    Ok(true) => self.act(Did::PutBack, &seen, file.path, "was gone and is back"),
+                    Ok(true) => self.act(
+                        RepairKind::PutBack,
+                        &seen,
+                        file.path,
+                        "was gone and is back",
+                    ),
                     Ok(false) => {}
                     Err(error) => self.note(&seen, Err(error)),
                 }
@@ -153,11 +163,11 @@ impl Job<'_> {
     }
 
     /// A file that is still in its place but shows nothing is the session, cut down.
-    fn cut(&self, old: Option<&Seen>, id: &str) -> Option<&Seen> {
+    fn cut(&self, old: Option<&SeenFile>, id: &str) -> Option<&SeenFile> {
         let lost = self.lost.iter().filter(|it| it.is_of(id));
         let paths = old.map(|it| &it.path).into_iter();
         let paths: Vec<_> = paths.chain(lost.map(|it| &it.path)).collect();
-        let is_left = |file: &&Seen| {
+        let is_left = |file: &&SeenFile| {
             paths.contains(&&file.path) && (file.is_of(id) || file.facts.session_id.is_none())
         };
         self.after.iter().find(is_left)
@@ -173,17 +183,20 @@ impl Job<'_> {
                 continue;
             };
             let done = fs::read(&new.path).at("read", &new.path).and_then(|late| {
-                let ours = Replay::of(&lost.bytes, Depth::Hidden);
+                let ours = LogReplay::from_bytes(&lost.bytes, ReadingDepth::Hidden);
                 let text = lossy(&late);
-                if held::has_all(&Replay::of(&text, Depth::Everything), &ours) {
+                if held::has_all(
+                    &LogReplay::from_bytes(&text, ReadingDepth::Everything),
+                    &ours,
+                ) {
                     return Ok(false);
                 }
-                replace(&new.path, &late, &aside::joined(&lost.bytes, &late))
+                replace(&new.path, &late, &set_aside::joined(&lost.bytes, &late))
             });
             match done {
                 Ok(true) => {
                     let why = "had lost its beginning, which is back";
-                    self.act(Did::BroughtOut, &new, new.path.clone(), why);
+                    self.act(RepairKind::BroughtOut, &new, new.path.clone(), why);
                 }
                 Ok(false) => {}
                 Err(error) => self.note(&new, Err(error)),
@@ -192,17 +205,17 @@ impl Job<'_> {
     }
 
     /// One session that cannot be repaired does not keep the others from it.
-    fn note(&mut self, file: &Seen, done: Result<(), VaultError>) {
+    fn note(&mut self, file: &SeenFile, done: Result<(), VaultError>) {
         if let Err(error) = done {
             let id = file.facts.session_id.as_deref();
             self.actions.push(failed(id, &file.path, &error));
         }
     }
 
-    fn gone(&mut self, old: &Seen, id: &str) -> Result<(), VaultError> {
+    fn gone(&mut self, old: &SeenFile, id: &str) -> Result<(), VaultError> {
         if self.is_expired(old, id) {
             let why = "is gone because of your settings for how long sessions are kept; it is still in the vault";
-            self.act(Did::LeftToRetention, old, old.path.clone(), why);
+            self.act(RepairKind::LeftToRetention, old, old.path.clone(), why);
             return Ok(());
         }
         self.put_back(&self.newest(old, id)?)
@@ -210,7 +223,7 @@ impl Job<'_> {
 
     /// The newest content of a session that was listed before. The guard of another run may have kept a newer one than this guard saw,
     /// most of all if this one belongs to a run that was killed and is finished much later.
-    fn newest(&self, old: &Seen, id: &str) -> Result<Seen, VaultError> {
+    fn newest(&self, old: &SeenFile, id: &str) -> Result<SeenFile, VaultError> {
         let vault = &self.guard.vault;
         let kept = vault.sessions_of(&self.place.chats).remove(id);
         let Some(entry) = kept.filter(|kept| kept.sha256 != old.entry.sha256) else {
@@ -218,22 +231,22 @@ impl Job<'_> {
         };
         let (before, bytes) = (vault.read(&old.entry)?, vault.read(&entry)?);
         let (ours, theirs) = (lossy(&before), lossy(&bytes));
-        let theirs = Replay::of(&theirs, Depth::Everything);
-        if !held::has_all(&theirs, &Replay::of(&ours, Depth::Hidden)) {
+        let theirs = LogReplay::from_bytes(&theirs, ReadingDepth::Everything);
+        if !held::has_all(&theirs, &LogReplay::from_bytes(&ours, ReadingDepth::Hidden)) {
             return Ok(old.clone());
         }
-        Ok(Seen {
-            facts: Facts::of(&bytes),
+        Ok(SeenFile {
+            facts: ContentFacts::read(&bytes),
             path: self.place.project.join(&entry.path),
             entry,
             ..old.clone()
         })
     }
 
-    fn put_back(&mut self, old: &Seen) -> Result<(), VaultError> {
+    fn put_back(&mut self, old: &SeenFile) -> Result<(), VaultError> {
         if self.is_buried(old) {
             let why = "was removed during the run and stays so; it is still in the vault";
-            self.act(Did::LeftRemoved, old, old.path.clone(), why);
+            self.act(RepairKind::LeftRemoved, old, old.path.clone(), why);
             return Ok(());
         }
         let bytes = self.guard.vault.read(&old.entry)?;
@@ -241,31 +254,38 @@ impl Job<'_> {
         let place = old.path.strip_prefix(&self.place.project);
         entry.path = place.unwrap_or(&old.path).to_string_lossy().into_owned();
         let (path, how) = restore::put(&entry, &bytes, &self.place.project, self.now)?;
-        if let (Some(permissions), true) = (&old.permissions, how != How::AlreadyThere) {
+        if let (Some(permissions), true) = (&old.permissions, how != RestoreMethod::AlreadyThere) {
             let _ = fs::set_permissions(&path, permissions.clone());
         }
         match how {
-            How::AlreadyThere => {}
-            How::Written => self.act(Did::PutBack, old, path, "was gone and is back"),
-            How::Beside => {
+            RestoreMethod::AlreadyThere => {}
+            RestoreMethod::Written => {
+                self.act(RepairKind::PutBack, old, path, "was gone and is back")
+            }
+            RestoreMethod::Beside => {
                 let name = path.file_name().unwrap_or_default().display().to_string();
                 let why = format!("was gone and is back as `{name}`, since its name was taken");
-                self.act(Did::PutBack, old, path, &why);
+                self.act(RepairKind::PutBack, old, path, &why);
             }
         }
         Ok(())
     }
 
     /// True if somebody removed it on purpose meanwhile.
-    fn is_buried(&self, file: &Seen) -> bool {
+    fn is_buried(&self, file: &SeenFile) -> bool {
         let (vault, since) = (&self.guard.vault, self.guard.request.now);
         let id = file.facts.session_id.as_deref();
-        id.is_some_and(|id| vault.is_buried(Removed::Session(id), since))
-            || vault.is_buried(Removed::File(&file.path), since)
+        id.is_some_and(|id| vault.is_buried(RemovedItem::Session(id), since))
+            || vault.is_buried(RemovedItem::File(&file.path), since)
     }
 
     /// Writes what was there together with what is newer, if anything is missing.
-    fn merge(&mut self, old: Option<&Seen>, new: &Seen, id: &str) -> Result<(), VaultError> {
+    fn merge(
+        &mut self,
+        old: Option<&SeenFile>,
+        new: &SeenFile,
+        id: &str,
+    ) -> Result<(), VaultError> {
         let before = old.map(|old| self.guard.vault.read(&old.entry));
         let before = before.transpose()?;
         let before = before.as_deref().map(lossy);
@@ -279,30 +299,30 @@ impl Job<'_> {
                 look(&self.guard.vault, chats, project, "after a run", self.now)?;
             }
             let text = lossy(&after);
-            let merge = Merge::of(before.as_deref(), &lost, &text);
+            let merge = StateMerge::new(before.as_deref(), &lost, &text);
             if new.is_listed() && !merge.is_needed() {
                 return Ok(());
             }
             if let Some(path) = self.write(&merge.replay, new, id, &after)? {
-                self.act(Did::Merged, new, path, &put_back(&merge));
+                self.act(RepairKind::Merged, new, path, &put_back(&merge));
                 return Ok(());
             }
         }
         let why = "is being written to and was left alone; what it was before is in the vault";
-        self.act(Did::Warned, new, new.path.clone(), why);
+        self.act(RepairKind::Warned, new, new.path.clone(), why);
         Ok(())
     }
 
     /// A document of the older format is never written into: the CLI, too, goes on in a log beside it.
     fn write(
         &self,
-        replay: &Replay<'_>,
-        new: &Seen,
+        replay: &LogReplay<'_>,
+        new: &SeenFile,
         id: &str,
         read: &[u8],
     ) -> Result<Option<PathBuf>, VaultError> {
         let is_log = new.path.extension().is_some_and(|it| it == "jsonl");
-        let header = Header {
+        let header = RebuiltHeader {
             session_id: id.to_owned(),
             project_hash: rebuild::project_hash(&self.place.chats),
             // Of two files of a session the CLI takes the one that was last updated.
@@ -339,7 +359,7 @@ impl Job<'_> {
 
     /// Files of a session that came during the run beside the one that the CLI lists: what they have to add is added to that.
     fn twins(&mut self) {
-        let is_new = |file: &Seen| !self.place.before.iter().any(|it| it.path == file.path);
+        let is_new = |file: &SeenFile| !self.place.before.iter().any(|it| it.path == file.path);
         let listed = self.after.iter().filter(|file| file.is_listed());
         let new: Vec<_> = listed.filter(|file| is_new(file)).cloned().collect();
         for file in new {
@@ -348,7 +368,7 @@ impl Job<'_> {
         }
     }
 
-    fn twin(&mut self, file: &Seen) -> Result<(), VaultError> {
+    fn twin(&mut self, file: &SeenFile) -> Result<(), VaultError> {
         let id = file.facts.session_id.clone().unwrap_or_default();
         let Some(shown) = winner(&self.after, &id).filter(|it| it.path != file.path) else {
             return Ok(());
@@ -356,15 +376,15 @@ impl Job<'_> {
         let (vault, target) = (&self.guard.vault, shown.clone());
         let bytes = vault.read(&file.entry)?;
         let text = lossy(&bytes);
-        let replay = Replay::of(&text, Depth::Hidden);
+        let replay = LogReplay::from_bytes(&text, ReadingDepth::Hidden);
         let there = fs::read(&target.path).at("read", &target.path)?;
         let there = lossy(&there);
-        let there = Replay::of(&there, Depth::Everything);
+        let there = LogReplay::from_bytes(&there, ReadingDepth::Everything);
         let is_there = |key| there.shown.get(key).is_some() || there.kept.get(key).is_some();
         if replay.kept.iter().all(|message| is_there(message.key)) {
             return Ok(());
         }
-        let hidden = Hidden {
+        let hidden = HiddenMessages {
             vault,
             files: &self.after,
             now: self.now,
@@ -374,11 +394,11 @@ impl Job<'_> {
             "has messages of `{}`, which are in there now, too",
             target.name()
         );
-        self.act(Did::Merged, file, target.path, &why);
+        self.act(RepairKind::Merged, file, target.path, &why);
         Ok(())
     }
 
-    fn other_gone(&mut self, file: &Seen) -> Result<(), VaultError> {
+    fn other_gone(&mut self, file: &SeenFile) -> Result<(), VaultError> {
         if !file.is_main {
             return self.subagent(file);
         }
@@ -389,7 +409,7 @@ impl Job<'_> {
             return Ok(());
         };
         let is_second = winner(&self.place.before, id).is_some_and(|it| it.path != file.path);
-        if is_second && !self.is_expired(file, id) && !self.is_contained(file, id)? {
+        if is_second && !self.is_expired(file, id) && !self.check_contained(file, id)? {
             self.put_back(file)?;
         }
         Ok(())
@@ -397,20 +417,20 @@ impl Job<'_> {
 
     /// Each start of the CLI over ACP leaves a file without content, which the next start removes: such files stay away. A CLI that
     /// is open and was asked nothing yet has one, too. What is typed there later gets its beginning from the vault.
-    fn unlisted(&mut self, file: &Seen) -> Result<(), VaultError> {
+    fn unlisted(&mut self, file: &SeenFile) -> Result<(), VaultError> {
         let is_alone = !self.danger().is_from(file);
-        if is_alone && Hidden::has_content(&self.guard.vault, file)? {
+        if is_alone && HiddenMessages::find_content(&self.guard.vault, file)? {
             return self.put_back(file);
         }
         Ok(())
     }
 
-    fn danger(&self) -> Danger {
-        Danger::of(self.place.before.iter().chain(&self.after))
+    fn danger(&self) -> DeletionRisk {
+        DeletionRisk::find(self.place.before.iter().chain(&self.after))
     }
 
     /// Such a file that was deleted, and then appended to, gets its beginning back.
-    fn beheaded(&mut self, old: &Seen, new: &Seen) -> Result<(), VaultError> {
+    fn beheaded(&mut self, old: &SeenFile, new: &SeenFile) -> Result<(), VaultError> {
         let had_id = old.is_main && !old.facts.listed && old.facts.session_id.is_some();
         if !had_id || new.facts.session_id.is_some() || self.danger().is_from(old) {
             return Ok(());
@@ -418,10 +438,10 @@ impl Job<'_> {
         let before = self.guard.vault.read(&old.entry)?;
         for _ in 0..TRIES {
             let late = fs::read(&new.path).at("read", &new.path)?;
-            let whole = aside::joined(&before, &readable(&late));
+            let whole = set_aside::joined(&before, &readable(&late));
             if replace(&new.path, &late, &whole)? {
                 let why = "had lost its beginning, which is back";
-                self.act(Did::BroughtOut, old, new.path.clone(), why);
+                self.act(RepairKind::BroughtOut, old, new.path.clone(), why);
                 return Ok(());
             }
         }
@@ -429,7 +449,7 @@ impl Job<'_> {
     }
 
     /// A subagent's file belongs to the session that its directory is named after.
-    fn subagent(&mut self, file: &Seen) -> Result<(), VaultError> {
+    fn subagent(&mut self, file: &SeenFile) -> Result<(), VaultError> {
         let folder = file.path.parent().and_then(Path::file_name);
         let folder = folder.unwrap_or_default().to_string_lossy().into_owned();
         let parent = self.place.before.iter().find(|it| {
@@ -447,23 +467,23 @@ impl Job<'_> {
     }
 
     /// True if all messages of a file are in the one that is listed now.
-    fn is_contained(&self, file: &Seen, id: &str) -> Result<bool, VaultError> {
+    fn check_contained(&self, file: &SeenFile, id: &str) -> Result<bool, VaultError> {
         let Some(listed) = winner(&self.after, id) else {
             return Ok(false);
         };
         let ours = self.guard.vault.read(&file.entry)?;
         let theirs = fs::read(&listed.path).at("read", &listed.path)?;
         let (ours, theirs) = (lossy(&ours), lossy(&theirs));
-        let theirs = Replay::of(&theirs, Depth::Hidden);
-        let ours = Replay::of(&ours, Depth::Hidden);
+        let theirs = LogReplay::from_bytes(&theirs, ReadingDepth::Hidden);
+        let ours = LogReplay::from_bytes(&ours, ReadingDepth::Hidden);
         let mut keys = ours.shown.iter().map(|message| message.key);
         Ok(keys.all(|key| theirs.shown.get(key).is_some()))
     }
 
     /// True if the user's settings have the CLI delete it, going by full ids.
-    fn is_expired(&self, file: &Seen, id: &str) -> bool {
+    fn is_expired(&self, file: &SeenFile, id: &str) -> bool {
         let request = &self.guard.request;
-        let Some(Retention { max_age, max_count }) = request.retention else {
+        let Some(RetentionSettings { max_age, max_count }) = request.retention else {
             return false;
         };
         let Some(updated) = file.updated() else {
@@ -483,15 +503,15 @@ impl Job<'_> {
             .filter(|it| !is_resumed(it))
             .collect();
         let newer = ids.iter().filter(|it| {
-            let other = winner(&self.place.before, it).and_then(Seen::updated);
+            let other = winner(&self.place.before, it).and_then(SeenFile::updated);
             other.is_some_and(|other| other > updated)
         });
         let room = max_count.map(|count| count - usize::from(request.resume.is_some()).min(count));
         room.is_some_and(|room| newer.count() >= room)
     }
 
-    fn act(&mut self, did: Did, file: &Seen, path: PathBuf, why: &str) {
-        self.actions.push(Action {
+    fn act(&mut self, did: RepairKind, file: &SeenFile, path: PathBuf, why: &str) {
+        self.actions.push(GuardAction {
             did,
             session_id: file.facts.session_id.clone(),
             sentence: format!("`{}` {why}.", file.name()),
@@ -501,7 +521,7 @@ impl Job<'_> {
 }
 
 /// What a merge has put back.
-fn put_back(merge: &Merge<'_>) -> String {
+fn put_back(merge: &StateMerge<'_>) -> String {
     let messages = |count: usize| match count {
         1 => "1 message".to_owned(),
         _ => format!("{count} messages"),
@@ -517,14 +537,14 @@ fn put_back(merge: &Merge<'_>) -> String {
     }
 }
 
-fn is_unchanged(old: &Seen, new: &Seen) -> bool {
+fn is_unchanged(old: &SeenFile, new: &SeenFile) -> bool {
     new.is_listed() && new.entry.sha256 == old.entry.sha256
 }
 
 /// What was appended, where it was appended to half a line: its messages, each on a line of its own.
 fn readable(late: &[u8]) -> Cow<'_, [u8]> {
     let text = lossy(late);
-    let replay = Replay::of(&text, Depth::Hidden);
+    let replay = LogReplay::from_bytes(&text, ReadingDepth::Hidden);
     if replay.kept.len() == replay.shown.len() {
         return Cow::Borrowed(late);
     }

@@ -4,17 +4,20 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{Action, Did, Guard, GuardRequest, Place, Repair, Retention, Seen, failed, project_of};
-use crate::vault::held::Held;
-use crate::vault::open::{Record, RecordedPlace};
+use super::{
+    ChatDir, Guard, GuardAction, GuardRequest, RepairKind, RetentionSettings, SeenFile,
+    SessionRepair, failed, project_of,
+};
+use crate::vault::held::HeldFiles;
+use crate::vault::open::{GuardRecord, RecordedPlace};
 use crate::vault::runs::RunLock;
-use crate::vault::{Facts, Vault, VaultError, stat};
+use crate::vault::{ContentFacts, Vault, VaultError, stat};
 
 impl Guard {
     /// All that somebody else needs to put back what this one has seen.
-    pub(super) fn record(&self) -> Record {
+    pub(super) fn record(&self) -> GuardRecord {
         let retention = self.request.retention;
-        Record {
+        GuardRecord {
             since: stat::rfc3339(self.request.now),
             resume: self.request.resume.clone(),
             max_age: retention.and_then(|it| it.max_age),
@@ -24,8 +27,8 @@ impl Guard {
         }
     }
 
-    fn of_record(vault: &Vault, record: &Record) -> Self {
-        let retention = record.has_retention.then_some(Retention {
+    fn of_record(vault: &Vault, record: &GuardRecord) -> Self {
+        let retention = record.has_retention.then_some(RetentionSettings {
             max_age: record.max_age,
             max_count: record.max_count,
         });
@@ -47,11 +50,11 @@ impl Guard {
 }
 
 /// Finishes what was begun by those that were killed. What cannot be finished stays for the next.
-pub(super) fn finish_abandoned(vault: &Vault, now: SystemTime) -> Vec<Action> {
+pub(super) fn finish_abandoned(vault: &Vault, now: SystemTime) -> Vec<GuardAction> {
     let mut actions = Vec::new();
     for (open, record) in vault.abandoned() {
         match Guard::of_record(vault, &record).after(now) {
-            Ok(Repair { actions: done, .. }) => {
+            Ok(SessionRepair { actions: done, .. }) => {
                 actions.extend(done);
                 open.close();
             }
@@ -62,15 +65,15 @@ pub(super) fn finish_abandoned(vault: &Vault, now: SystemTime) -> Vec<Action> {
 }
 
 /// Puts back what is still held of runs that were killed, where no run is under way.
-pub(super) fn finish_held(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> Vec<Action> {
+pub(super) fn finish_held(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> Vec<GuardAction> {
     let mut actions = Vec::new();
     // A project's own directory, where older versions have sessions, shares its held files with `chats`.
     for chats in chats.iter().filter(|it| it.ends_with("chats")) {
-        if Held::of(chats).files().is_empty() || Held::of(chats).own().is_none() {
+        if HeldFiles::open(chats).files().is_empty() || HeldFiles::open(chats).own().is_none() {
             continue;
         }
         match held_only(vault, chats).after(now) {
-            Ok(Repair { actions: done, .. }) => actions.extend(done),
+            Ok(SessionRepair { actions: done, .. }) => actions.extend(done),
             Err(error) => actions.push(failed(None, chats, &error)),
         }
     }
@@ -88,7 +91,7 @@ fn held_only(vault: &Vault, chats: &Path) -> Guard {
             resume: None,
             retention: None,
         },
-        places: vec![Place {
+        places: vec![ChatDir {
             chats: chats.to_owned(),
             project: project_of(chats).to_owned(),
             snapshot: String::new(),
@@ -101,10 +104,10 @@ fn held_only(vault: &Vault, chats: &Path) -> Guard {
     }
 }
 
-fn unfinished(record: &Record, error: &VaultError) -> Action {
+fn unfinished(record: &GuardRecord, error: &VaultError) -> GuardAction {
     let path = record.places.first().map(|it| it.chats.clone());
-    Action {
-        did: Did::Warned,
+    GuardAction {
+        did: RepairKind::Warned,
         session_id: None,
         path: path.unwrap_or_default(),
         sentence: format!(
@@ -113,8 +116,8 @@ fn unfinished(record: &Record, error: &VaultError) -> Action {
     }
 }
 
-fn recorded(place: &Place) -> RecordedPlace {
-    let file = |seen: &Seen| (seen.entry.path.clone(), seen.path.clone());
+fn recorded(place: &ChatDir) -> RecordedPlace {
+    let file = |seen: &SeenFile| (seen.entry.path.clone(), seen.path.clone());
     RecordedPlace {
         chats: place.chats.clone(),
         project: place.project.clone(),
@@ -124,7 +127,7 @@ fn recorded(place: &Place) -> RecordedPlace {
 }
 
 /// A snapshot that is gone had nothing, or nothing that was worth keeping.
-fn as_it_was(vault: &Vault, place: &RecordedPlace) -> Place {
+fn as_it_was(vault: &Vault, place: &RecordedPlace) -> ChatDir {
     let entries = vault.snapshot(&place.snapshot).map(|it| it.files);
     let entries = entries.unwrap_or_default().into_iter();
     let paths: HashMap<&str, &PathBuf> = place
@@ -134,15 +137,15 @@ fn as_it_was(vault: &Vault, place: &RecordedPlace) -> Place {
         .collect();
     let before = entries.filter_map(|entry| {
         let path = (*paths.get(&*entry.path)?).clone();
-        Some(Seen {
-            facts: Facts::of(&vault.read(&entry).ok()?),
+        Some(SeenFile {
+            facts: ContentFacts::read(&vault.read(&entry).ok()?),
             is_main: path.parent() == Some(&place.chats),
             permissions: None,
             path,
             entry,
         })
     });
-    Place {
+    ChatDir {
         before: before.collect(),
         chats: place.chats.clone(),
         project: place.project.clone(),

@@ -3,30 +3,33 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::{Limits, Period};
+use crate::{RetentionLimits, RetentionPeriod};
 use lapidary_gemini::settings::Settings;
 use lapidary_gemini::trust::Trust;
 use lapidary_gemini::{GeminiHome, Vars};
 
 /// Which sessions the CLI's settings have it delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Retention {
+pub struct RetentionSettings {
     /// Those not written to for longer.
     pub max_age: Option<Duration>,
     /// All but so many.
     pub max_count: Option<usize>,
 }
 
-impl Retention {
+impl RetentionSettings {
     /// What the settings of a project say. None if they say that everything is to be kept, or make no sense: then nothing is gone
     /// by anybody's wish.
     pub fn of_project(home: &GeminiHome, root: &Path, vars: Vars<'_>) -> Option<Self> {
         let settings = Settings::read(home, root);
         let workspace = Trust::with_settings(root, home, vars, &settings).workspace();
-        let limits = Limits::of(&settings, workspace).ok()?.checked().ok()?;
+        let limits = RetentionLimits::from_settings(&settings, workspace)
+            .ok()?
+            .checked()
+            .ok()?;
         let count = |most| usize::try_from(most).unwrap_or(usize::MAX);
         Some(Self {
-            max_age: limits.max_age.map(Period::duration),
+            max_age: limits.max_age.map(RetentionPeriod::duration),
             max_count: limits.max_count.map(count),
         })
     }

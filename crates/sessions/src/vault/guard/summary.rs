@@ -2,21 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use super::{Action, Did};
+use super::{GuardAction, RepairKind};
 use crate::names;
 
 /// The lines for these actions. Renamed files, files that were removed on purpose, and files without content are not worth a line.
-pub fn summary(actions: &[Action]) -> Vec<String> {
+pub fn summary(actions: &[GuardAction]) -> Vec<String> {
     let mut lines: Vec<String> = saved(actions).into_iter().collect();
     lines.extend(moved_aside(actions));
-    let warnings = actions.iter().filter(|it| it.did == Did::Warned);
+    let warnings = actions.iter().filter(|it| it.did == RepairKind::Warned);
     lines.extend(warnings.map(|it| it.sentence.clone()));
     lines
 }
 
-fn saved(actions: &[Action]) -> Option<String> {
-    let deleted = sessions(actions, |did| did == Did::PutBack);
-    let damaged = sessions(actions, |did| matches!(did, Did::Merged | Did::BroughtOut));
+fn saved(actions: &[GuardAction]) -> Option<String> {
+    let deleted = sessions(actions, |did| did == RepairKind::PutBack);
+    let damaged = sessions(actions, |did| {
+        matches!(did, RepairKind::Merged | RepairKind::BroughtOut)
+    });
     let damaged = damaged.difference(&deleted).count();
     let lost = "tool outputs, plans and logs cannot be restored";
     Some(match (deleted.len(), damaged) {
@@ -38,8 +40,8 @@ fn saved(actions: &[Action]) -> Option<String> {
     })
 }
 
-fn moved_aside(actions: &[Action]) -> Option<String> {
-    let sessions = sessions(actions, |did| did == Did::SetAside);
+fn moved_aside(actions: &[GuardAction]) -> Option<String> {
+    let sessions = sessions(actions, |did| did == RepairKind::SetAside);
     let all: Vec<&str> = sessions.iter().copied().collect();
     match all[..] {
         [] => None,
@@ -59,7 +61,7 @@ pub(super) fn one_moved_aside(session: &str) -> String {
 }
 
 /// The sessions that something was done to, by the eight characters in the names of their files. Files of subagents are none.
-fn sessions(actions: &[Action], is_meant: impl Fn(Did) -> bool) -> BTreeSet<&str> {
+fn sessions(actions: &[GuardAction], is_meant: impl Fn(RepairKind) -> bool) -> BTreeSet<&str> {
     let names = actions.iter().filter(|it| is_meant(it.did));
     let names = names.filter_map(|it| it.path.file_name()?.to_str());
     let names = names.filter(|name| names::is_session(name));
@@ -79,8 +81,8 @@ fn counted(count: usize) -> String {
 mod tests {
     use super::*;
 
-    fn action(did: Did, name: &str) -> Action {
-        Action {
+    fn action(did: RepairKind, name: &str) -> GuardAction {
+        GuardAction {
             did,
             session_id: None,
             path: format!("/chats/{name}").into(),
@@ -93,26 +95,39 @@ mod tests {
 
     #[test]
     fn all_that_was_saved_is_one_line() {
-        let twice = [action(Did::PutBack, A), action(Did::PutBack, A)];
+        let twice = [
+            action(RepairKind::PutBack, A),
+            action(RepairKind::PutBack, A),
+        ];
         let line = "Restored 1 session that Gemini CLI had deleted; tool outputs, plans and logs cannot be restored.";
         assert_eq!(summary(&twice), [line]);
         let both = [
-            action(Did::Merged, A),
-            action(Did::PutBack, B),
-            action(Did::PutBack, "aaaaaaaa-1/agent.jsonl"),
+            action(RepairKind::Merged, A),
+            action(RepairKind::PutBack, B),
+            action(RepairKind::PutBack, "aaaaaaaa-1/agent.jsonl"),
         ];
         let line = "Restored 1 session that Gemini CLI had deleted, and messages that it had removed from 1 session; tool outputs, plans and logs cannot be restored.";
         assert_eq!(summary(&both), [line]);
-        let merged = [action(Did::Merged, A), action(Did::BroughtOut, B)];
+        let merged = [
+            action(RepairKind::Merged, A),
+            action(RepairKind::BroughtOut, B),
+        ];
         let line = "Restored messages that Gemini CLI had removed from 2 sessions.";
         assert_eq!(summary(&merged), [line]);
     }
 
     #[test]
     fn what_the_reader_can_do_nothing_about_is_not_printed() {
-        let quiet = [Did::MovedEarlier, Did::LeftToRetention, Did::LeftRemoved];
+        let quiet = [
+            RepairKind::MovedEarlier,
+            RepairKind::LeftToRetention,
+            RepairKind::LeftRemoved,
+        ];
         assert_eq!(summary(&quiet.map(|did| action(did, A))), [] as [String; 0]);
-        let loud = [action(Did::Warned, B), action(Did::SetAside, A)];
+        let loud = [
+            action(RepairKind::Warned, B),
+            action(RepairKind::SetAside, A),
+        ];
         let aside = "Moved an empty session file aside. It would have made Gemini CLI delete session aaaaaaaa.";
         assert_eq!(summary(&loud), [aside, &format!("{B} failed.")]);
     }

@@ -4,26 +4,26 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::aside;
-use super::hidden::Hidden;
+use super::hidden::HiddenMessages;
+use super::set_aside;
 use super::summary::one_moved_aside;
-use super::{Action, Did, Seen, with_cause};
+use super::{GuardAction, RepairKind, SeenFile, with_cause};
 use crate::names;
-use crate::vault::{Flaw, Vault, VaultError};
+use crate::vault::{GatherFlaw, Vault, VaultError};
 
 /// Moves such files into the vault, where the last look at them has put their content already. Where there are messages in one
 /// that the CLI does not list, they are brought out instead.
 pub(in crate::vault) fn stubs(
     vault: &Vault,
-    files: &[Seen],
-    flaws: &[Flaw],
+    files: &[SeenFile],
+    flaws: &[GatherFlaw],
     now: SystemTime,
-) -> Vec<Action> {
-    let danger = Danger::of(files);
-    let hidden = Hidden { vault, files, now };
+) -> Vec<GuardAction> {
+    let danger = DeletionRisk::find(files);
+    let hidden = HiddenMessages { vault, files, now };
     let mut actions = Vec::new();
     for file in files.iter().filter(|it| it.is_main && !it.facts.listed) {
-        match Hidden::has_content(vault, file) {
+        match HiddenMessages::find_content(vault, file) {
             Ok(true) => {
                 let done = hidden.bring_out(file, &actions);
                 actions.extend(done.unwrap_or_else(|error| Some(stays(file, &error))));
@@ -43,13 +43,13 @@ pub(in crate::vault) fn stubs(
 }
 
 /// The sessions that the CLI would delete together with a file.
-pub(in crate::vault) struct Danger {
+pub(in crate::vault) struct DeletionRisk {
     ids: HashSet<String>,
     shorts: HashSet<String>,
 }
 
-impl Danger {
-    pub(in crate::vault) fn of<'a>(files: impl IntoIterator<Item = &'a Seen>) -> Self {
+impl DeletionRisk {
+    pub(in crate::vault) fn find<'a>(files: impl IntoIterator<Item = &'a SeenFile>) -> Self {
         let (mut ids, mut shorts) = (HashSet::new(), HashSet::new());
         for file in files.into_iter().filter(|file| file.is_listed()) {
             ids.extend(file.facts.session_id.clone());
@@ -58,7 +58,7 @@ impl Danger {
         Self { ids, shorts }
     }
 
-    pub(in crate::vault) fn is_from(&self, file: &Seen) -> bool {
+    pub(in crate::vault) fn is_from(&self, file: &SeenFile) -> bool {
         let id = file.facts.session_id.as_ref();
         id.is_some_and(|id| self.ids.contains(id)) || self.is_from_name(&file.name())
     }
@@ -66,8 +66,8 @@ impl Danger {
     /// The files without content whose deletion would take a session with them.
     pub(in crate::vault) fn sources<'f>(
         &self,
-        files: &'f [Seen],
-    ) -> impl Iterator<Item = &'f Seen> {
+        files: &'f [SeenFile],
+    ) -> impl Iterator<Item = &'f SeenFile> {
         let unlisted = files
             .iter()
             .filter(|file| file.is_main && !file.facts.listed);
@@ -79,21 +79,21 @@ impl Danger {
     }
 }
 
-fn set_aside(vault: &Vault, file: &Seen) -> Action {
+fn set_aside(vault: &Vault, file: &SeenFile) -> GuardAction {
     if let Err(error) = remove(vault, file) {
         return stays(file, &error);
     }
-    Action {
-        did: Did::SetAside,
+    GuardAction {
+        did: RepairKind::SetAside,
         session_id: file.facts.session_id.clone(),
         path: file.path.clone(),
         sentence: one_moved_aside(names::short(&file.name()).unwrap_or("of the same id")),
     }
 }
 
-fn stays(file: &Seen, error: &VaultError) -> Action {
-    Action {
-        did: Did::Warned,
+fn stays(file: &SeenFile, error: &VaultError) -> GuardAction {
+    GuardAction {
+        did: RepairKind::Warned,
         session_id: file.facts.session_id.clone(),
         path: file.path.clone(),
         sentence: format!(
@@ -105,14 +105,14 @@ fn stays(file: &Seen, error: &VaultError) -> Action {
 }
 
 /// Renames first, so that whoever appends meanwhile appends to another file, and looks again before it deletes.
-pub(in crate::vault) fn remove(vault: &Vault, file: &Seen) -> Result<(), VaultError> {
+pub(in crate::vault) fn remove(vault: &Vault, file: &SeenFile) -> Result<(), VaultError> {
     vault.check(&file.entry.sha256)?;
-    aside::remove(&file.path, &file.entry.sha256)
+    set_aside::remove(&file.path, &file.entry.sha256)
 }
 
-fn warning(path: &Path, name: &str) -> Action {
-    Action {
-        did: Did::Warned,
+fn warning(path: &Path, name: &str) -> GuardAction {
+    GuardAction {
+        did: RepairKind::Warned,
         session_id: None,
         path: path.to_owned(),
         sentence: format!(

@@ -4,26 +4,28 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::super::{Flaw, FlawKind};
-use super::{Action, Depth, Facts, Plan, Replay, Seen, Vault, VaultError};
+use super::super::{FlawKind, GatherFlaw};
+use super::{
+    ContentFacts, GuardAction, LogReplay, ReadingDepth, RecoveryPlan, SeenFile, Vault, VaultError,
+};
 use super::{guard, lossy, session_files, sweep};
 
 /// What a project's files hide, and what endangers them.
 #[derive(Debug, Clone, Default)]
-pub struct Survey {
+pub struct ProjectSurvey {
     /// How many files were looked at.
     pub looked: usize,
     /// What could come back, by file.
-    pub plans: Vec<Plan>,
+    pub plans: Vec<RecoveryPlan>,
     /// Files that the CLI's next start would delete, and a conversation with them.
-    pub dangers: Vec<Danger>,
+    pub dangers: Vec<EndangeredSession>,
     /// What could not be looked at.
-    pub flaws: Vec<Flaw>,
+    pub flaws: Vec<GatherFlaw>,
 }
 
 /// A file without content that would take a session with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Danger {
+pub struct EndangeredSession {
     /// The file.
     pub path: PathBuf,
     /// The session that it names.
@@ -31,8 +33,8 @@ pub struct Danger {
 }
 
 /// Looks at every session file of these directories. Nothing is written.
-pub fn survey(chats: &[PathBuf], depth: Depth) -> Survey {
-    let mut survey = Survey::default();
+pub fn survey(chats: &[PathBuf], depth: ReadingDepth) -> ProjectSurvey {
+    let mut survey = ProjectSurvey::default();
     for chats in chats {
         survey.look(chats, depth);
     }
@@ -45,15 +47,15 @@ pub fn disarm(
     chats: &Path,
     reason: &str,
     now: SystemTime,
-) -> Result<Vec<Action>, VaultError> {
+) -> Result<Vec<GuardAction>, VaultError> {
     let project = guard::project_of(chats);
     let (added, flaws) = guard::look(vault, chats, project, reason, now)?;
     let files = guard::seen(&added, project, chats);
     Ok(sweep::stubs(vault, &files, &flaws, now))
 }
 
-impl Survey {
-    fn look(&mut self, chats: &Path, depth: Depth) {
+impl ProjectSurvey {
+    fn look(&mut self, chats: &Path, depth: ReadingDepth) {
         let (files, flaws) = session_files(chats);
         self.flaws.extend(flaws);
         let mut seen = Vec::new();
@@ -63,37 +65,43 @@ impl Survey {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     let kind = FlawKind::Unreadable(error.to_string());
-                    self.flaws.push(Flaw { path, kind });
+                    self.flaws.push(GatherFlaw { path, kind });
                     continue;
                 }
             };
             self.looked += 1;
-            let file = Seen::unkept(path, chats, Facts::of(&bytes));
+            let file = SeenFile::unkept(path, chats, ContentFacts::read(&bytes));
             // What a subagent wrote is resumed by nobody.
             if file.path.parent() == Some(chats) && !file.facts.subagent {
-                let plan = Plan::of(file.path.clone(), bytes, depth);
+                let plan = RecoveryPlan::new(file.path.clone(), bytes, depth);
                 plans.extend(plan.is_needed().then_some(plan));
             }
             seen.push(file);
         }
         plans.retain(|plan| !is_elsewhere(plan, &seen));
-        let is_planned = |file: &Seen| plans.iter().any(|plan: &Plan| plan.path == file.path);
-        let dangers = sweep::Danger::of(&seen);
+        let is_planned = |file: &SeenFile| {
+            plans
+                .iter()
+                .any(|plan: &RecoveryPlan| plan.path == file.path)
+        };
+        let dangers = sweep::DeletionRisk::find(&seen);
         let dangers = dangers.sources(&seen);
-        let dangers = dangers.filter(|file| !is_planned(file)).map(|file| Danger {
-            path: file.path.clone(),
-            session_id: file.facts.session_id.clone(),
-        });
+        let dangers = dangers
+            .filter(|file| !is_planned(file))
+            .map(|file| EndangeredSession {
+                path: file.path.clone(),
+                session_id: file.facts.session_id.clone(),
+            });
         self.dangers.extend(dangers);
         self.plans.extend(plans);
     }
 }
 
 /// True if another file of the session shows all that this one hides.
-fn is_elsewhere(plan: &Plan, files: &[Seen]) -> bool {
+fn is_elsewhere(plan: &RecoveryPlan, files: &[SeenFile]) -> bool {
     let text = lossy(&plan.source);
-    let ours = Replay::of(&text, plan.depth);
-    let of_session = |file: &&Seen| {
+    let ours = LogReplay::from_bytes(&text, plan.depth);
+    let of_session = |file: &&SeenFile| {
         file.path != plan.path
             && file.is_listed()
             && file.facts.session_id.as_ref() == Some(&plan.session_id)
@@ -103,7 +111,7 @@ fn is_elsewhere(plan: &Plan, files: &[Seen]) -> bool {
             return false;
         };
         let text = lossy(&bytes);
-        let theirs = Replay::of(&text, plan.depth);
+        let theirs = LogReplay::from_bytes(&text, plan.depth);
         let mut keys = ours.kept.iter().map(|message| message.key);
         keys.all(|key| theirs.shown.get(key).is_some())
     })

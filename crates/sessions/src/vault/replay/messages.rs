@@ -2,26 +2,26 @@
 
 use std::collections::HashMap;
 
-use super::{Message, enriched};
+use super::{ReplayedMessage, enriched};
 
 /// The messages, each of which knows its neighbours.
 #[derive(Debug, Clone, Default)]
-pub(in crate::vault) struct Messages<'a> {
-    nodes: Vec<Node<'a>>,
+pub(in crate::vault) struct MessageChain<'a> {
+    nodes: Vec<ChainNode<'a>>,
     places: HashMap<&'a str, usize>,
     first: Option<usize>,
     last: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
-struct Node<'a> {
-    message: Message<'a>,
+struct ChainNode<'a> {
+    message: ReplayedMessage<'a>,
     before: Option<usize>,
     behind: Option<usize>,
 }
 
-impl<'a> Messages<'a> {
-    pub(in crate::vault) fn get(&self, key: &str) -> Option<&Message<'a>> {
+impl<'a> MessageChain<'a> {
+    pub(in crate::vault) fn get(&self, key: &str) -> Option<&ReplayedMessage<'a>> {
         let place = self.places.get(key)?;
         Some(&self.nodes[*place].message)
     }
@@ -30,17 +30,17 @@ impl<'a> Messages<'a> {
         self.places.len()
     }
 
-    pub(in crate::vault) fn iter(&self) -> impl Iterator<Item = &Message<'a>> {
+    pub(in crate::vault) fn iter(&self) -> impl Iterator<Item = &ReplayedMessage<'a>> {
         let behind = |place: &usize| self.nodes[*place].behind;
         let places = std::iter::successors(self.first, behind);
         places.map(|place| &self.nodes[place].message)
     }
 
     pub(in crate::vault) fn has_content(&self) -> bool {
-        self.iter().any(Message::is_resumable)
+        self.iter().any(ReplayedMessage::is_resumable)
     }
 
-    pub(super) fn upsert(&mut self, message: Message<'a>) {
+    pub(super) fn upsert(&mut self, message: ReplayedMessage<'a>) {
         if let Some(&place) = self.places.get(message.key) {
             self.nodes[place].message = message;
         } else {
@@ -64,7 +64,7 @@ impl<'a> Messages<'a> {
     }
 
     /// Takes in a checkpoint's messages: known ones where they are, new ones behind what they follow there.
-    pub(super) fn weave(&mut self, messages: &[Message<'a>]) {
+    pub(super) fn weave(&mut self, messages: &[ReplayedMessage<'a>]) {
         let mut last = None;
         for message in messages {
             if let Some(&place) = self.places.get(message.key) {
@@ -78,14 +78,14 @@ impl<'a> Messages<'a> {
     }
 
     /// Puts a message behind another one, or before all.
-    fn insert(&mut self, message: Message<'a>, before: Option<usize>) -> usize {
+    fn insert(&mut self, message: ReplayedMessage<'a>, before: Option<usize>) -> usize {
         let place = self.nodes.len();
         let behind = match before {
             Some(before) => self.nodes[before].behind,
             None => self.first,
         };
         self.places.insert(message.key, place);
-        self.nodes.push(Node {
+        self.nodes.push(ChainNode {
             message,
             before,
             behind,
@@ -96,7 +96,7 @@ impl<'a> Messages<'a> {
     }
 
     fn take_out(&mut self, place: usize) {
-        let Node {
+        let ChainNode {
             before,
             behind,
             ref message,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use lapidary_gemini::GeminiHome;
-use lapidary_sessions::{Project, Store};
+use lapidary_sessions::{SessionProject, SessionStore};
 
 /// A home of one project.
 pub(crate) struct Home {
@@ -30,8 +30,8 @@ impl Home {
         self.path().join(".gemini/tmp/work/chats")
     }
 
-    pub(crate) fn projects(&self) -> Vec<Project> {
-        Store::new(GeminiHome::at(self.path())).projects()
+    pub(crate) fn projects(&self) -> Vec<SessionProject> {
+        SessionStore::new(GeminiHome::at(self.path())).projects()
     }
 
     /// A log with these records behind its header.

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::SystemTime;
 
-use lapidary_sessions::search::{Filters, Query, Role, Search};
-use lapidary_sessions::{Index, IndexError, Listing, Updated, candidates};
+use lapidary_sessions::search::{EntryRole, SearchFilters, SearchQuery, SessionSearch};
+use lapidary_sessions::{IndexError, SessionIndex, SessionListing, UpdateResult, candidates};
 use lapidary_testkit::patience::wait_until;
 
 use super::corpus::Home;
@@ -13,11 +13,11 @@ use super::properties::outcome;
 use super::{search, three};
 
 /// Builds the index. A process that another test starts at this moment holds our lock until it has executed its program: that is waited for.
-pub(super) fn build(path: &Path, home: &Home) -> Updated {
+pub(super) fn build(path: &Path, home: &Home) -> UpdateResult {
     let (files, _) = candidates(&home.projects());
     let mut built = None;
     wait_until("the index is free", || {
-        let index = Index::open_or_make(path, SystemTime::now());
+        let index = SessionIndex::open_or_make(path, SystemTime::now());
         match index.and_then(|mut index| index.update_all(&files, &mut |_| {})) {
             Err(IndexError::Busy) => false,
             done => {
@@ -33,10 +33,10 @@ pub(super) fn build(path: &Path, home: &Home) -> Updated {
 fn same(path: &Path, home: &Home) -> Vec<String> {
     let projects = home.projects();
     let now = SystemTime::UNIX_EPOCH;
-    let mut index = Index::open(path, SystemTime::now());
-    let plain = Listing::of(&projects, now);
-    let indexed = Listing::with(&projects, now, &mut index);
-    let infos = |listing: &Listing| -> Vec<_> {
+    let mut index = SessionIndex::open(path, SystemTime::now());
+    let plain = SessionListing::read(&projects, now);
+    let indexed = SessionListing::with(&projects, now, &mut index);
+    let infos = |listing: &SessionListing| -> Vec<_> {
         listing
             .sessions
             .iter()
@@ -55,50 +55,50 @@ fn same(path: &Path, home: &Home) -> Vec<String> {
             "nowhere",
             "okapi",
         ] {
-            let search = Search {
+            let search = SessionSearch {
                 filters: filters.clone(),
                 ..search(query)
             };
-            let plain = search.of(&projects, now);
+            let plain = search.run(&projects, now);
             let mut indexed = search.with(&mut index, &projects, now);
             warnings.append(&mut indexed.warnings);
             assert_eq!(outcome(&indexed), outcome(&plain), "{query} {filters:?}");
-            let snippets = |found: &lapidary_sessions::search::Found| -> Vec<_> {
+            let snippets = |found: &lapidary_sessions::search::SearchHits| -> Vec<_> {
                 found.hits.iter().map(|hit| hit.snippets.clone()).collect()
             };
             assert_eq!(snippets(&indexed), snippets(&plain), "{query} {filters:?}");
         }
     }
-    let expression = Search {
-        query: Query::regex("zebra.and|the").unwrap(),
+    let expression = SessionSearch {
+        query: SearchQuery::regex("zebra.and|the").unwrap(),
         ..search("x")
     };
     let indexed = expression.with(&mut index, &projects, now);
-    assert_eq!(outcome(&indexed), outcome(&expression.of(&projects, now)));
+    assert_eq!(outcome(&indexed), outcome(&expression.run(&projects, now)));
     warnings
 }
 
-fn filters() -> Vec<Filters> {
-    let none = Filters::default;
+fn filters() -> Vec<SearchFilters> {
+    let none = SearchFilters::default;
     vec![
         none(),
-        Filters {
-            role: Some(Role::User),
+        SearchFilters {
+            role: Some(EntryRole::User),
             ..none()
         },
-        Filters {
-            role: Some(Role::Title),
+        SearchFilters {
+            role: Some(EntryRole::Title),
             ..none()
         },
-        Filters {
+        SearchFilters {
             tool: Some("read_file".to_owned()),
             ..none()
         },
-        Filters {
+        SearchFilters {
             model: Some("flash".to_owned()),
             ..none()
         },
-        Filters {
+        SearchFilters {
             since_ms: Some(1_767_225_600_000 + 86_400_000),
             ..none()
         },
@@ -111,16 +111,16 @@ fn what_changes_is_read_again_and_what_does_not_is_not() {
     let path = home.path().join("cache/deep/index.sqlite");
     assert_eq!(
         build(&path, &home),
-        Updated {
+        UpdateResult {
             read: 3,
-            ..Updated::default()
+            ..UpdateResult::default()
         }
     );
     assert_eq!(
         build(&path, &home),
-        Updated {
+        UpdateResult {
             known: 3,
-            ..Updated::default()
+            ..UpdateResult::default()
         }
     );
     assert_eq!(same(&path, &home), Vec::<String>::new());
@@ -134,19 +134,19 @@ fn what_changes_is_read_again_and_what_does_not_is_not() {
     // Using it was enough.
     assert_eq!(
         build(&path, &home),
-        Updated {
+        UpdateResult {
             known: 4,
-            ..Updated::default()
+            ..UpdateResult::default()
         }
     );
     fs::remove_file(gone).unwrap();
     assert_eq!(same(&path, &home), Vec::<String>::new());
     assert_eq!(
         build(&path, &home),
-        Updated {
+        UpdateResult {
             known: 3,
             gone: 1,
-            ..Updated::default()
+            ..UpdateResult::default()
         }
     );
 }
@@ -171,7 +171,7 @@ fn the_index_is_really_asked() {
             .set_modified(time)
             .unwrap();
     }
-    let mut index = Index::open(&path, SystemTime::now());
+    let mut index = SessionIndex::open(&path, SystemTime::now());
     let found = search("giraffe").with(&mut index, &home.projects(), SystemTime::now());
     assert_eq!(found.total, 2);
 }
@@ -193,10 +193,10 @@ fn a_file_that_is_being_written_is_read_every_time() {
         .unwrap();
     assert_eq!(
         build(&path, &home),
-        Updated {
+        UpdateResult {
             read: 3,
             left: 1,
-            ..Updated::default()
+            ..UpdateResult::default()
         }
     );
     assert_eq!(same(&path, &home), Vec::<String>::new());
@@ -284,10 +284,10 @@ fn who_cannot_write_reads_the_files() {
     drop(lock);
     assert_eq!(
         build(&path, &home),
-        Updated {
+        UpdateResult {
             known: 3,
             read: 1,
-            ..Updated::default()
+            ..UpdateResult::default()
         }
     );
 }
@@ -296,9 +296,9 @@ fn who_cannot_write_reads_the_files() {
 fn dropping_it_loses_nothing() {
     let home = three();
     let path = home.path().join("index.sqlite");
-    assert!(!Index::delete(&path).unwrap());
+    assert!(!SessionIndex::delete(&path).unwrap());
     build(&path, &home);
-    assert!(Index::delete(&path).unwrap());
+    assert!(SessionIndex::delete(&path).unwrap());
     assert!(!path.exists());
     assert_eq!(same(&path, &home), Vec::<String>::new());
     assert!(!path.exists(), "nobody asked for a new one");
@@ -310,11 +310,11 @@ fn who_watches_a_search_gets_every_session_or_gives_up() {
     let home = three();
     let path = home.path().join("index.sqlite");
     let now = SystemTime::UNIX_EPOCH;
-    let search = Search {
+    let search = SessionSearch {
         limit: 1,
         ..search("zebra")
     };
-    let all = Search {
+    let all = SessionSearch {
         limit: usize::MAX,
         ..search.clone()
     };
@@ -322,12 +322,12 @@ fn who_watches_a_search_gets_every_session_or_gives_up() {
         if is_indexed {
             build(&path, &home);
         }
-        let mut index = Index::open(&path, SystemTime::now());
+        let mut index = SessionIndex::open(&path, SystemTime::now());
         assert_eq!(index.is_open(), is_indexed);
         let projects = home.projects();
         let watched = search.watched(&mut index, &projects, now, &|_, _| true);
         let watched = watched.unwrap();
-        assert_eq!(outcome(&watched), outcome(&all.of(&projects, now)));
+        assert_eq!(outcome(&watched), outcome(&all.run(&projects, now)));
         assert!(watched.hits.len() > 1);
         assert!(!watched.hits[0].snippets.is_empty());
         let asked = AtomicUsize::new(0);

@@ -36,7 +36,7 @@ fn queries_in_thirteen_scripts_and_emoji_find_what_they_should() {
     let mut index = {
         let path = home.path().join("index.sqlite");
         super::index::build(&path, &home);
-        lapidary_sessions::Index::open(&path, SystemTime::now())
+        lapidary_sessions::SessionIndex::open(&path, SystemTime::now())
     };
     let projects = home.projects();
     let mut count = 0;
@@ -45,7 +45,7 @@ fn queries_in_thirteen_scripts_and_emoji_find_what_they_should() {
         let query = unescaped(query);
         let mut expected: Vec<_> = expected.split_whitespace().collect();
         expected.sort_unstable();
-        let found = search(&query).of(&projects, SystemTime::UNIX_EPOCH);
+        let found = search(&query).run(&projects, SystemTime::UNIX_EPOCH);
         let mut files = ids(&found);
         files.sort_unstable();
         assert_eq!(files, expected, "{query}");
@@ -59,7 +59,7 @@ fn queries_in_thirteen_scripts_and_emoji_find_what_they_should() {
         {
             let indexed = search(&query).with(&mut index, &projects, SystemTime::UNIX_EPOCH);
             assert_eq!(ids(&indexed), ids(&found), "{query}, with an index");
-            let snippets = |found: &lapidary_sessions::search::Found| -> Vec<_> {
+            let snippets = |found: &lapidary_sessions::search::SearchHits| -> Vec<_> {
                 found.hits.iter().map(|hit| hit.snippets.clone()).collect()
             };
             assert_eq!(
@@ -82,7 +82,7 @@ fn a_snippet_marks_whole_characters() {
     }
     for (query, expected) in [("データ", "ﾃﾞｰﾀ"), ("デ", "ﾃﾞ"), ("cafe", "cafe\u{301}")]
     {
-        let found = search(query).of(&home.projects(), SystemTime::UNIX_EPOCH);
+        let found = search(query).run(&home.projects(), SystemTime::UNIX_EPOCH);
         assert_eq!(found.hits[0].snippets[0].matched, expected, "{query}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
-use lapidary_sessions::search::Found;
+use lapidary_sessions::search::SearchHits;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -206,7 +206,7 @@ fn ascii(json: &str) -> String {
     text
 }
 
-pub(super) fn outcome(found: &Found) -> Vec<(String, bool, u64)> {
+pub(super) fn outcome(found: &SearchHits) -> Vec<(String, bool, u64)> {
     let hits = found.hits.iter();
     hits.map(|hit| {
         (
@@ -226,7 +226,7 @@ proptest! {
         let home = Home::new();
         write(&home, &files);
         for query in &queries {
-            let found = search(query).of(&home.projects(), SystemTime::UNIX_EPOCH);
+            let found = search(query).run(&home.projects(), SystemTime::UNIX_EPOCH);
             prop_assert_eq!(outcome(&found), reference::search(&home, query), "{}", query);
             for hit in &found.hits {
                 prop_assert!(!hit.snippets.is_empty() && hit.snippets.len() <= 3, "{query}: {hit:?}");
@@ -241,14 +241,14 @@ proptest! {
         write(&home, &before);
         let path = home.path().join("cache/index.sqlite");
         let same = |home: &Home| {
-            let mut index = lapidary_sessions::Index::open(&path, SystemTime::now());
+            let mut index = lapidary_sessions::SessionIndex::open(&path, SystemTime::now());
             for query in &queries {
-                let plain = search(query).of(&home.projects(), SystemTime::UNIX_EPOCH);
+                let plain = search(query).run(&home.projects(), SystemTime::UNIX_EPOCH);
                 let indexed = search(query).with(&mut index, &home.projects(), SystemTime::UNIX_EPOCH);
                 prop_assert!(index.is_open());
                 prop_assert_eq!(outcome(&indexed), outcome(&plain), "{}", query);
                 prop_assert_eq!(&indexed.warnings, &plain.warnings);
-                let snippets = |found: &Found| -> Vec<_> { found.hits.iter().map(|hit| hit.snippets.clone()).collect() };
+                let snippets = |found: &SearchHits| -> Vec<_> { found.hits.iter().map(|hit| hit.snippets.clone()).collect() };
                 prop_assert_eq!(snippets(&indexed), snippets(&plain));
             }
             Ok(())

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::time::SystemTime;
 
-use lapidary_sessions::{Listing, Scanner};
+use lapidary_sessions::{FileScanner, SessionListing};
 use lapidary_wire::gemini::session::ReplayedLog;
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization as _;
@@ -15,13 +15,13 @@ use super::corpus::Home;
 /// The ids of the sessions in which everything is that is looked for, the best first, with how many texts have something of it.
 pub(crate) fn search(home: &Home, query: &str) -> Vec<(String, bool, u64)> {
     let phrases = phrases(query);
-    let listing = Listing::of(&home.projects(), SystemTime::UNIX_EPOCH);
+    let listing = SessionListing::read(&home.projects(), SystemTime::UNIX_EPOCH);
     let mut found = Vec::new();
     for session in listing.sessions {
         let bytes = std::fs::read(&session.path).unwrap();
         let info = session.info();
         let log = ReplayedLog::read(&bytes);
-        let summary = Scanner::bytes(&bytes).unwrap();
+        let summary = FileScanner::bytes(&bytes).unwrap();
         let title = summary.summary.or(summary.first_user_message);
         let title = title.unwrap_or_default();
         let has = |text: &str| -> Vec<bool> {

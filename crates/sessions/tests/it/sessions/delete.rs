@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use lapidary_sessions::{DeleteError, Listed, SelectError};
+use lapidary_sessions::{DeleteError, ListedSession, SelectError};
 use lapidary_testkit::recorded::{RecordedHome, header, log};
 
 use super::{delete, inventory, is_changed, refuse};
@@ -131,7 +131,12 @@ fn numbers_are_resolved_before_anything_goes() {
         deletion.carry_out(&mut |_: &Path| Ok(())).unwrap();
     }
     let left = super::inventory(&home);
-    let left: Vec<_> = left.listing.sessions.iter().map(Listed::id).collect();
+    let left: Vec<_> = left
+        .listing
+        .sessions
+        .iter()
+        .map(ListedSession::id)
+        .collect();
     assert_eq!(left, ["three"]);
 }
 

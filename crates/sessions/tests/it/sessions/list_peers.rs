@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use lapidary_gemini::GeminiHome;
-use lapidary_sessions::{Listing, Store};
+use lapidary_sessions::{SessionListing, SessionStore};
 use lapidary_testkit::gemini::GeminiVersion;
 use lapidary_testkit::mutate::SeededRng;
 use lapidary_testkit::recorded::RecordedHome;
@@ -15,8 +15,8 @@ use super::real::gemini;
 
 /// What `--list-sessions` would print of our list.
 fn ours(home: &RecordedHome, now: SystemTime) -> String {
-    let store = Store::new(GeminiHome::at(home.home()));
-    let listing = Listing::of(&[store.project(&home.project())], now);
+    let store = SessionStore::new(GeminiHome::at(home.home()));
+    let listing = SessionListing::read(&[store.project(&home.project())], now);
     let sessions = &listing.sessions;
     if sessions.is_empty() {
         return "No previous sessions found for this project.".to_owned();

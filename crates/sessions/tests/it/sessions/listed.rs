@@ -3,15 +3,17 @@
 use std::time::{Duration, SystemTime};
 
 use lapidary_gemini::GeminiHome;
-use lapidary_sessions::{Listing, Project, Selection, Store, select, session_file};
+use lapidary_sessions::{
+    SelectionMode, SessionListing, SessionProject, SessionStore, select, session_file,
+};
 use lapidary_testkit::recorded::{RecordedHome, header, log};
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 /// Begins with the same eight letters.
 const OTHER: &str = "aaaaaaaa-0000-4000-8000-000000000002";
 
-fn project(home: &RecordedHome) -> Project {
-    Store::new(GeminiHome::at(home.home())).project(&home.project())
+fn project(home: &RecordedHome) -> SessionProject {
+    SessionStore::new(GeminiHome::at(home.home())).project(&home.project())
 }
 
 /// Noon of that day, in UTC.
@@ -29,8 +31,8 @@ fn a_selected_session_is_shown_as_gemini_cli_shows_it() {
         "2026-01-02T10:00:00.000Z",
         &["fix the\ntests", "and now?"],
     );
-    let listing = Listing::of(&[project(&home)], noon(5));
-    let found = select(&listing, "latest", Selection::Strict).unwrap();
+    let listing = SessionListing::read(&[project(&home)], noon(5));
+    let found = select(&listing, "latest", SelectionMode::Strict).unwrap();
     assert_eq!(
         found.display_info(noon(5)),
         "Session 2: fix the tests (4 messages, 3 days ago)"
@@ -42,8 +44,8 @@ fn only_the_running_session_is_the_current_one() {
     let home = RecordedHome::new();
     home.session(OTHER, "2026-01-01T10:00:00.000Z", &["before"]);
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["now"]);
-    let mut listing = Listing::of(&[project(&home)], noon(5));
-    let current = |listing: &Listing| {
+    let mut listing = SessionListing::read(&[project(&home)], noon(5));
+    let current = |listing: &SessionListing| {
         let sessions = listing.sessions.iter();
         let current = sessions.filter(|session| session.info().is_current_session);
         current

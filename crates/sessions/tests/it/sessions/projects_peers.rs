@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lapidary_gemini::GeminiHome;
-use lapidary_sessions::Store;
+use lapidary_sessions::SessionStore;
 use lapidary_testkit::gemini::GeminiVersion;
 use lapidary_testkit::recorded::{RecordedHome, log};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ fn world(name: &str) -> (RecordedHome, PathBuf) {
 
 /// What we say before the CLI ran, and what it did; then what we say afterwards.
 fn check(home: &RecordedHome, project: &Path, what: &str) {
-    let store = Store::new(GeminiHome::at(home.home()));
+    let store = SessionStore::new(GeminiHome::at(home.home()));
     let before = store.project(project);
     gemini_in(home, project, GeminiVersion::V0_61_0, &["--list-sessions"]);
     let registry = fs::read_to_string(home.home().join(".gemini/projects.json")).unwrap();

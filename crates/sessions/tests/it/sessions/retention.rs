@@ -8,7 +8,10 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use lapidary_gemini::settings::{Settings, WorkspaceTrust};
 use lapidary_gemini::{GeminiHome, Vars};
-use lapidary_sessions::{Content, Expiring, Inventory, Limits, Retention, RetentionError, Why};
+use lapidary_sessions::{
+    ExpiringItem, ExpiryReason, FileContent, RetentionError, RetentionLimits, RetentionRules,
+    SessionInventory,
+};
 use lapidary_testkit::recorded::{RecordedHome, header, log};
 use proptest::prelude::*;
 
@@ -17,8 +20,8 @@ use super::inventory;
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
-fn rule(max_age: Option<&str>, max_count: Option<u64>, min: Option<&str>) -> Retention {
-    let limits = Limits {
+fn rule(max_age: Option<&str>, max_count: Option<u64>, min: Option<&str>) -> RetentionRules {
+    let limits = RetentionLimits {
         enabled: true,
         max_age: max_age.map(str::to_owned),
         max_count: max_count.map(Into::into),
@@ -32,14 +35,20 @@ fn ago(now: SystemTime, age: Duration) -> String {
 }
 
 /// What goes, by id or by the file's name, and why.
-fn goes(inventory: &Inventory, rule: &Retention, now: SystemTime) -> Vec<(String, Why)> {
+fn goes(
+    inventory: &SessionInventory,
+    rule: &RetentionRules,
+    now: SystemTime,
+) -> Vec<(String, ExpiryReason)> {
     let expired = rule.expired(inventory, 0, now);
     let mut told: Vec<_> = expired
         .iter()
         .map(|expired| {
             let name = match expired.what {
-                Expiring::Session(id) => id.to_owned(),
-                Expiring::File(file) => file.path.file_name().unwrap().to_str().unwrap().to_owned(),
+                ExpiringItem::Session(id) => id.to_owned(),
+                ExpiringItem::File(file) => {
+                    file.path.file_name().unwrap().to_str().unwrap().to_owned()
+                }
             };
             (name, expired.reason)
         })
@@ -60,7 +69,7 @@ fn a_conversation_that_is_only_hidden_is_kept_as_long_as_any() {
     let home = RecordedHome::new();
     let now = SystemTime::now();
     let empty = r#"{"$set":{"messages":[{"id":"c","type":"user","content":[{"text":"<session_context>x"}]}]}}"#;
-    let told = |age: Duration, rule: &Retention| {
+    let told = |age: Duration, rule: &RetentionRules| {
         let path = home.session("hidden", &ago(now, age), &["a long conversation"]);
         let log = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, format!("{log}{empty}\n")).unwrap();
@@ -76,7 +85,7 @@ fn a_conversation_that_is_only_hidden_is_kept_as_long_as_any() {
     assert_eq!(told(DAY * 2, &rule(Some("30d"), None, None)), []);
     assert_eq!(told(DAY * 2, &rule(None, Some(1), None)), []);
     let gone = told(DAY * 40, &rule(Some("30d"), None, None));
-    assert_eq!(gone, [("hidden".to_owned(), Why::TooOld)]);
+    assert_eq!(gone, [("hidden".to_owned(), ExpiryReason::TooOld)]);
 }
 
 #[test]
@@ -87,22 +96,28 @@ fn the_old_go_and_those_beyond_the_number() {
         session(&home, id, now, DAY * days);
     }
     let held = inventory(&home);
-    let told = |rule: Retention| goes(&held, &rule, now);
+    let told = |rule: RetentionRules| goes(&held, &rule, now);
     let pair = |id: &str, why| (id.to_owned(), why);
     assert_eq!(
         told(rule(Some("30d"), None, None)),
-        [pair("one", Why::TooOld)]
+        [pair("one", ExpiryReason::TooOld)]
     );
     assert_eq!(told(rule(Some("1d"), None, None)).len(), 4);
     assert_eq!(
         told(rule(Some("30d"), Some(2), None)),
-        [pair("one", Why::TooOld), pair("two", Why::TooMany)]
+        [
+            pair("one", ExpiryReason::TooOld),
+            pair("two", ExpiryReason::TooMany)
+        ]
     );
     assert_eq!(told(rule(None, Some(4), None)), []);
     // However many there are: the least that is kept is kept.
     assert_eq!(
         told(rule(None, Some(1), Some("15d"))),
-        [pair("one", Why::TooMany), pair("two", Why::TooMany)]
+        [
+            pair("one", ExpiryReason::TooMany),
+            pair("two", ExpiryReason::TooMany)
+        ]
     );
 }
 
@@ -129,12 +144,12 @@ fn empty_and_broken_files_are_kept_as_long_as_anything() {
     assert_eq!(
         goes(&held, &rule(Some("30d"), None, None), now),
         [
-            pair("ancient-id", Why::NoContent),
-            pair("old-id", Why::NoContent),
+            pair("ancient-id", ExpiryReason::NoContent),
+            pair("old-id", ExpiryReason::NoContent),
             // What is broken may still be recovered: it is kept as long as a session.
-            pair("session-ancient-broken.jsonl", Why::NotASession),
-            pair("session-ancient-empty.jsonl", Why::Empty),
-            pair("session-old-empty.jsonl", Why::Empty),
+            pair("session-ancient-broken.jsonl", ExpiryReason::NotASession),
+            pair("session-ancient-empty.jsonl", ExpiryReason::Empty),
+            pair("session-old-empty.jsonl", ExpiryReason::Empty),
         ]
     );
 }
@@ -156,7 +171,7 @@ fn a_stub_is_no_reason_to_remove_the_session_whose_id_it_shares() {
     );
     home.age(&path, now, DAY * 4);
     let told = goes(&inventory(&home), &rule(Some("30d"), None, None), now);
-    assert_eq!(told, [("shared-other".to_owned(), Why::NoContent)]);
+    assert_eq!(told, [("shared-other".to_owned(), ExpiryReason::NoContent)]);
 }
 
 #[test]
@@ -178,7 +193,7 @@ fn times_to_come_and_times_that_nobody_can_read_keep_a_session() {
         home.age(&path, now, DAY * 90);
     }
     let told = goes(&inventory(&home), &rule(Some("30d"), None, None), now);
-    assert_eq!(told, [("past".to_owned(), Why::TooOld)]);
+    assert_eq!(told, [("past".to_owned(), ExpiryReason::TooOld)]);
     // Somebody has just written it, whatever it says of itself.
     let path = home.folder().join("chats/session-x-past.jsonl");
     home.age(&path, now, HOUR);
@@ -214,7 +229,7 @@ fn settings_mean_what_they_mean_to_the_cli() {
     let check = |retention: &str, expected: Result<(&str, Option<u64>, &str), &str>| {
         let text = format!(r#"{{"general": {{"sessionRetention": {retention}}}}}"#);
         let settings = settings(&text, "{}");
-        let limits = Limits::of(&settings, WorkspaceTrust::IsIgnored).unwrap();
+        let limits = RetentionLimits::from_settings(&settings, WorkspaceTrust::IsIgnored).unwrap();
         let told = limits.checked().map(|rule| {
             let age = rule.max_age.map_or("-".to_owned(), |age| age.to_string());
             (age, rule.max_count, rule.min_retention.to_string())
@@ -267,10 +282,15 @@ fn settings_mean_what_they_mean_to_the_cli() {
 fn a_workspace_that_is_not_trusted_says_nothing_and_settings_that_cannot_be_read_stop_everything() {
     let one_day = r#"{"general": {"sessionRetention": {"maxAge": "1d"}}}"#;
     let readable = settings("{}", one_day);
-    let age = |workspace| Limits::of(&readable, workspace).unwrap().max_age;
+    let age = |workspace| {
+        RetentionLimits::from_settings(&readable, workspace)
+            .unwrap()
+            .max_age
+    };
     assert_eq!(age(WorkspaceTrust::IsIgnored).as_deref(), Some("30d"));
     assert_eq!(age(WorkspaceTrust::Counts).as_deref(), Some("1d"));
-    let refused = Limits::of(&settings("{", one_day), WorkspaceTrust::IsIgnored);
+    let refused =
+        RetentionLimits::from_settings(&settings("{", one_day), WorkspaceTrust::IsIgnored);
     assert!(
         matches!(refused, Err(RetentionError::BadSettings { .. })),
         "{refused:?}"
@@ -341,15 +361,15 @@ proptest! {
         let held = inventory(&home);
         let expired = rule.expired(&held, 0, now);
         let going: HashSet<_> = expired.iter().filter_map(|expired| match expired.what {
-            Expiring::Session(id) => Some((0, id.to_owned())),
-            Expiring::File(_) => None,
+            ExpiringItem::Session(id) => Some((0, id.to_owned())),
+            ExpiringItem::File(_) => None,
         }).collect();
         let before: BTreeMap<_, _> = home.tree();
         for deletion in held.deletions(&going) {
             deletion.carry_out(&mut |_: &Path| Ok(())).unwrap();
         }
         for one in &expired {
-            if let Expiring::File(file) = one.what {
+            if let ExpiringItem::File(file) = one.what {
                 held.deletion_of_file(file).carry_out(&mut |_: &Path| Ok(())).unwrap();
             }
         }
@@ -359,7 +379,7 @@ proptest! {
             let is_young = now.duration_since(file.modified).unwrap() <= HOUR * u32::try_from(min).unwrap();
             let stays = match file.content.id() {
                 Some(id) => !going.contains(&(0, id.to_owned())),
-                None => is_young || file.content == Content::Unreadable,
+                None => is_young || file.content == FileContent::Unreadable,
             };
             if stays || is_young {
                 prop_assert_eq!(before.get(name), after.get(name), "{} of {:?}", name, file.content);

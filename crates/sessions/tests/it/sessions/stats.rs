@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use lapidary_gemini::GeminiHome;
-use lapidary_sessions::{Prices, StatsRequest, Store, project_hash, stats};
+use lapidary_sessions::{PriceTable, SessionStore, StatsRequest, project_hash, stats};
 use lapidary_testkit::recorded::{RecordedHome, header, log};
 use lapidary_vocab::stats::{Stats, TokenCounts};
 use serde_json::{Value, json};
 
 fn counted(home: &RecordedHome, request: &StatsRequest) -> Stats {
-    let store = Store::new(GeminiHome::at(home.home()));
+    let store = SessionStore::new(GeminiHome::at(home.home()));
     stats(
         &[store.project(&home.project())],
         request,
-        &Prices::shipped(),
+        &PriceTable::shipped(),
     )
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use lapidary_sessions::vault::{FlawKind, Guard, VaultError, What, session_files};
+use lapidary_sessions::vault::{FlawKind, Guard, RestoreTarget, VaultError, session_files};
 use serde_json::{Value, json};
 
 use super::chats::{Chats, later, now, session};
@@ -89,7 +89,7 @@ fn a_path_that_leaves_its_directory_is_refused() {
         fs::write(&path, snapshot.to_string()).unwrap();
         let restored = chats
             .vault()
-            .restore(What::Snapshot(&id), &chats.project(), now());
+            .restore(RestoreTarget::Snapshot(&id), &chats.project(), now());
         assert!(
             matches!(restored, Err(VaultError::BadPath { .. })),
             "{hostile}: {restored:?}"
@@ -112,9 +112,10 @@ fn ids_that_are_paths_name_nothing_but_sessions() {
         assert!(!chats.project().join("x").exists());
         chats.write(&name, "other");
         if !id.is_empty() {
-            let back = chats
-                .vault()
-                .restore(What::Session(id), &chats.project(), later(2));
+            let back =
+                chats
+                    .vault()
+                    .restore(RestoreTarget::Session(id), &chats.project(), later(2));
             let path = &back.unwrap()[0].path;
             assert_eq!(path.parent().unwrap(), chats.dir(), "{id}");
             fs::remove_file(path).unwrap();
@@ -145,7 +146,7 @@ fn snapshots_that_cannot_be_read_are_named_and_the_others_work() {
     assert!(
         chats
             .vault()
-            .restore(What::Session("a"), &chats.project(), now())
+            .restore(RestoreTarget::Session("a"), &chats.project(), now())
             .is_ok()
     );
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::thread;
 use std::time::Duration;
 
-use lapidary_sessions::vault::{Action, Did, PruneRequest};
+use lapidary_sessions::vault::{GuardAction, PruneRequest, RepairKind};
 use lapidary_testkit::work::{assert_linear, cost};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ const A: &str = "session-2026-11-16T04-40-aaaaaaaa.jsonl";
 const B: &str = "session-2026-11-16T04-41-bbbbbbbb.jsonl";
 const TIME: &str = "2026-11-16T04:40:00.000Z";
 
-fn dids(actions: &[Action]) -> Vec<Did> {
+fn dids(actions: &[GuardAction]) -> Vec<RepairKind> {
     actions.iter().map(|action| action.did).collect()
 }
 
@@ -38,7 +38,10 @@ fn a_damaged_copy_does_not_keep_the_others_from_coming_back() {
     fs::remove_file(chats.path(A)).unwrap();
     fs::remove_file(chats.path(B)).unwrap();
     let repair = guard.after(later(1)).unwrap();
-    assert!(dids(&repair.actions).contains(&Did::PutBack), "{repair:?}");
+    assert!(
+        dids(&repair.actions).contains(&RepairKind::PutBack),
+        "{repair:?}"
+    );
     assert_eq!(chats.read(B), session("b", &["two"]));
 }
 
@@ -76,7 +79,7 @@ fn a_byte_that_is_no_text_and_records_of_tomorrow_survive_a_merge() {
     let guard = chats.guard();
     chats.append(A, &(start(ID, TIME) + &turn("two")));
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::Merged]);
+    assert_eq!(dids(&repair.actions), [RepairKind::Merged]);
     let text = chats.read(A);
     assert_eq!(shown(&text)[1..], ["one-u", "one-g", "two-u", "two-g"]);
     assert!(text.contains("\u{fffd}uestion one"));
@@ -124,7 +127,7 @@ fn a_lock_that_is_never_given_back_is_not_waited_for_for_ever() {
     };
     thread::scope(|scope| {
         let prune = scope.spawn(|| chats.vault().prune(&request));
-        assert_eq!(dids(&chats.guard().actions), [Did::Warned]);
+        assert_eq!(dids(&chats.guard().actions), [RepairKind::Warned]);
         assert!(prune.join().unwrap().is_err());
     });
 }
@@ -135,7 +138,7 @@ fn a_name_that_is_no_session_is_warned_of_once() {
     chats.write(A, &session(ID, &["one"]));
     fs::create_dir(chats.path("session-2026-11-16T04-42-aaaaaaaa.jsonl")).unwrap();
     let guard = chats.guard();
-    assert_eq!(dids(&guard.actions), [Did::Warned]);
+    assert_eq!(dids(&guard.actions), [RepairKind::Warned]);
     assert_eq!(guard.after(later(1)).unwrap().actions, []);
 }
 

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use lapidary_sessions::vault::{AddRequest, Added, Guard, GuardRequest, Vault, session_files};
+use lapidary_sessions::vault::{AddRequest, AddedFiles, Guard, GuardRequest, Vault, session_files};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -71,7 +71,7 @@ impl Chats {
         files.iter().map(name).collect()
     }
 
-    pub(crate) fn add(&self, now: SystemTime) -> Added {
+    pub(crate) fn add(&self, now: SystemTime) -> AddedFiles {
         let (files, _) = session_files(&self.dir());
         let request = AddRequest {
             project: &self.project(),

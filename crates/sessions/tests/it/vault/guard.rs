@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use lapidary_sessions::vault::{Did, Guard, GuardRequest, Retention};
+use lapidary_sessions::vault::{Guard, GuardRequest, RepairKind, RetentionSettings};
 use serde_json::json;
 
 use super::chats::{Chats, context, header, later, line, now, session, shown, start, turn, user};
@@ -14,7 +14,7 @@ const STUB: &str = "session-2026-11-16T04-44-aaaaaaaa.jsonl";
 const OLD: &str = "2026-11-15T00:00:00.000Z";
 const TIME: &str = "2026-11-16T04:44:31.000Z";
 
-fn dids(actions: &[lapidary_sessions::vault::Action]) -> Vec<Did> {
+fn dids(actions: &[lapidary_sessions::vault::GuardAction]) -> Vec<RepairKind> {
     actions.iter().map(|action| action.did).collect()
 }
 
@@ -26,7 +26,7 @@ fn a_session_that_is_gone_is_put_back() {
     let guard = chats.guard();
     fs::remove_file(chats.path(A)).unwrap();
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::PutBack]);
+    assert_eq!(dids(&repair.actions), [RepairKind::PutBack]);
     assert_eq!(
         repair.actions[0].sentence,
         format!("`{A}` was gone and is back.")
@@ -42,7 +42,7 @@ fn a_stub_beside_a_session_goes_into_the_vault() {
     chats.write(STUB, &start(ID, TIME));
     chats.append(A, &turn("two"));
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::SetAside]);
+    assert_eq!(dids(&repair.actions), [RepairKind::SetAside]);
     assert_eq!(chats.names(), [A]);
     assert_eq!(chats.read(A), session(ID, &["one", "two"]));
     let vault = chats.vault();
@@ -58,7 +58,7 @@ fn a_stub_that_was_there_before_goes_before() {
     chats.write(A, &session(ID, &["one"]));
     chats.write("session-2026-11-16T04-42-aaaaaaaa.jsonl", &start(ID, TIME));
     let guard = chats.guard();
-    assert_eq!(dids(&guard.actions), [Did::SetAside]);
+    assert_eq!(dids(&guard.actions), [RepairKind::SetAside]);
     assert_eq!(chats.names(), [A]);
     assert_eq!(guard.after(later(1)).unwrap().actions, []);
 }
@@ -88,7 +88,7 @@ fn a_session_of_this_minute_is_moved_to_an_earlier_one_before_it_is_resumed() {
         ..chats.request()
     };
     let guard = Guard::before(&chats.vault(), request).unwrap();
-    assert_eq!(dids(&guard.actions), [Did::MovedEarlier]);
+    assert_eq!(dids(&guard.actions), [RepairKind::MovedEarlier]);
     let moved = "session-2026-11-16T04-43-aaaaaaaa.jsonl";
     assert_eq!(chats.names(), [moved, other]);
     // The CLI goes on in it, makes its stub, and deletes all.
@@ -96,7 +96,10 @@ fn a_session_of_this_minute_is_moved_to_an_earlier_one_before_it_is_resumed() {
     chats.write(STUB, &start(ID, TIME));
     fs::remove_file(chats.path(moved)).unwrap();
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::PutBack, Did::SetAside]);
+    assert_eq!(
+        dids(&repair.actions),
+        [RepairKind::PutBack, RepairKind::SetAside]
+    );
     assert_eq!(chats.read(moved), session(ID, &["one", "two"]));
 }
 
@@ -108,7 +111,7 @@ fn a_clobbered_session_is_rebuilt() {
     let guard = chats.guard();
     chats.append(A, &start(ID, TIME));
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::Merged], "{repair:?}");
+    assert_eq!(dids(&repair.actions), [RepairKind::Merged], "{repair:?}");
     let ids = shown(&chats.read(A));
     assert_eq!(ids[1..], ["one-u", "one-g"]);
     assert!(
@@ -128,7 +131,7 @@ fn messages_that_lost_their_fields_get_them_back() {
     let again = json!({"$set": {"messages": [context(), user("one-u", "question one"), poor]}});
     chats.append(A, &(start(ID, TIME) + &line(&again) + &turn("two")));
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::Merged]);
+    assert_eq!(dids(&repair.actions), [RepairKind::Merged]);
     let text = chats.read(A);
     assert_eq!(shown(&text)[1..], ["one-u", "one-g", "two-u", "two-g"]);
     let answer = text
@@ -167,7 +170,7 @@ fn a_file_that_was_cut_or_written_anew_gets_its_messages_back() {
         let guard = chats.guard();
         chats.write(A, rest);
         let repair = guard.after(later(1)).unwrap();
-        assert_eq!(dids(&repair.actions), [Did::Merged], "{rest}");
+        assert_eq!(dids(&repair.actions), [RepairKind::Merged], "{rest}");
         let ids = shown(&chats.read(A));
         for id in ["one-u", "one-g"] {
             assert!(ids.iter().any(|it| it == id), "{rest}: {ids:?}");
@@ -198,7 +201,10 @@ fn a_rewind_to_nowhere_is_none() {
     chats.write(A, &session(ID, &["one"]));
     let guard = chats.guard();
     chats.append(A, &(line(&json!({"$rewindTo": "nobody"})) + &turn("two")));
-    assert_eq!(dids(&guard.after(later(1)).unwrap().actions), [Did::Merged]);
+    assert_eq!(
+        dids(&guard.after(later(1)).unwrap().actions),
+        [RepairKind::Merged]
+    );
     assert_eq!(
         shown(&chats.read(A))[1..],
         ["one-u", "one-g", "two-u", "two-g"]
@@ -237,7 +243,10 @@ fn a_log_beside_a_document_that_lacks_its_messages_gets_them() {
     chats.write(&old, &serde_json::to_string_pretty(&document).unwrap());
     let guard = chats.guard();
     chats.write(A, &(header(ID, "2026-11-16T04:45:00.000Z") + &turn("two")));
-    assert_eq!(dids(&guard.after(later(1)).unwrap().actions), [Did::Merged]);
+    assert_eq!(
+        dids(&guard.after(later(1)).unwrap().actions),
+        [RepairKind::Merged]
+    );
     assert_eq!(shown(&chats.read(A)), ["one-u", "two-u", "two-g"]);
 }
 
@@ -256,7 +265,7 @@ fn what_the_users_settings_delete_stays_deleted_and_in_the_vault() {
         &session("c", &["one"]).replace("2026-11-16", "2026-11-15"),
     );
     let retention = |max_age, max_count| GuardRequest {
-        retention: Some(Retention { max_age, max_count }),
+        retention: Some(RetentionSettings { max_age, max_count }),
         ..chats.request()
     };
     let month = Duration::from_hours(24 * 30);
@@ -273,7 +282,7 @@ fn what_the_users_settings_delete_stays_deleted_and_in_the_vault() {
         let of_retention = repair
             .actions
             .iter()
-            .filter(|it| it.did == Did::LeftToRetention);
+            .filter(|it| it.did == RepairKind::LeftToRetention);
         let names: Vec<_> = of_retention
             .map(|it| it.path.file_name().unwrap().to_str().unwrap())
             .collect();
@@ -298,7 +307,10 @@ fn the_files_of_subagents_come_back_with_their_session() {
     fs::remove_file(chats.path(A)).unwrap();
     fs::remove_dir_all(chats.path(ID)).unwrap();
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::PutBack, Did::PutBack]);
+    assert_eq!(
+        dids(&repair.actions),
+        [RepairKind::PutBack, RepairKind::PutBack]
+    );
     assert!(chats.path(&agent).is_file());
 }
 
@@ -310,7 +322,7 @@ fn a_name_that_was_taken_is_left_to_its_new_owner() {
     let theirs = session("aaaaaaaa-2", &["two"]);
     chats.write(A, &theirs);
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::PutBack]);
+    assert_eq!(dids(&repair.actions), [RepairKind::PutBack]);
     assert_eq!(chats.read(A), theirs);
     assert_eq!(
         chats.names(),
@@ -325,7 +337,7 @@ fn a_clock_in_the_future_changes_nothing() {
     chats.write(name, &session(ID, &["one"]).replace("2026", "2031"));
     let request = GuardRequest {
         resume: Some(ID.to_owned()),
-        retention: Some(Retention {
+        retention: Some(RetentionSettings {
             max_age: Some(Duration::from_hours(720)),
             max_count: None,
         }),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use lapidary_sessions::vault::{Claim, Did, Guard, GuardRequest, Removed, Vault};
+use lapidary_sessions::vault::{Guard, GuardRequest, RemovedItem, RepairKind, SessionClaim, Vault};
 use serde_json::json;
 
 use super::chats::user;
@@ -17,7 +17,7 @@ const NEW: &str = "session-2026-11-16T04-44-cccccccc.jsonl";
 const NOTHING: [PathBuf; 0] = [];
 const TIME: &str = "2026-11-16T04:44:31.000Z";
 
-fn dids(actions: &[lapidary_sessions::vault::Action]) -> Vec<Did> {
+fn dids(actions: &[lapidary_sessions::vault::GuardAction]) -> Vec<RepairKind> {
     actions.iter().map(|action| action.did).collect()
 }
 
@@ -47,7 +47,7 @@ fn what_was_appended_before_another_start_deleted_the_file_is_back() {
     chats.append(A, &turn("two"));
     delete(&chats, A);
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::PutBack], "{repair:?}");
+    assert_eq!(dids(&repair.actions), [RepairKind::PutBack], "{repair:?}");
     assert_eq!(chats.read(A), session(ID, &["one", "two"]));
     assert_eq!(held(&chats), NOTHING);
     assert!(!chats.project().join(".lapidary-held").exists());
@@ -67,7 +67,7 @@ fn a_deleted_file_that_the_cli_went_on_in_gets_everything_back_in_order() {
     delete(&chats, A);
     chats.append(A, &turn("four"));
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::Merged], "{repair:?}");
+    assert_eq!(dids(&repair.actions), [RepairKind::Merged], "{repair:?}");
     let said = &repair.actions[0].sentence;
     assert!(
         said.contains("had lost 7 messages, which are back"),
@@ -110,7 +110,7 @@ fn a_new_session_whose_first_lines_were_deleted_has_them_back() {
     delete(&chats, NEW);
     chats.append(NEW, &turn("one"));
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::Merged], "{repair:?}");
+    assert_eq!(dids(&repair.actions), [RepairKind::Merged], "{repair:?}");
     assert_eq!(shown(&chats.read(NEW))[1..], ["one-u", "one-g"]);
     assert!(
         chats
@@ -138,11 +138,14 @@ fn what_was_removed_on_purpose_during_a_run_stays_removed() {
     chats.write(A, &session(ID, &["one"]));
     let guard = chats.guard();
     chats.append(A, &turn("two"));
-    chats.vault().bury(Removed::Session(ID), later(1)).unwrap();
+    chats
+        .vault()
+        .bury(RemovedItem::Session(ID), later(1))
+        .unwrap();
     delete(&chats, A);
     assert_eq!(guard.holdings()[0].restore(now()), NOTHING);
     let repair = guard.after(later(2)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::LeftRemoved]);
+    assert_eq!(dids(&repair.actions), [RepairKind::LeftRemoved]);
     assert_eq!((chats.names().len(), held(&chats).len()), (0, 0));
 }
 
@@ -195,7 +198,7 @@ fn what_killed_runs_held_is_put_back_by_the_next_look() {
     assert_eq!(done, [], "another run is under way");
     drop(living);
     let done = Guard::finish_killed(&chats.vault(), &folders, later(1));
-    assert_eq!(dids(&done), [Did::PutBack]);
+    assert_eq!(dids(&done), [RepairKind::PutBack]);
     assert_eq!(chats.read(NEW), session(NEW_ID, &["one"]));
     assert_eq!(held(&chats).len(), 0);
 }
@@ -213,7 +216,7 @@ fn a_killed_run_puts_back_what_a_later_run_has_kept_and_not_what_it_saw_itself()
     other.after(later(1)).unwrap();
     delete(&chats, A);
     let done = Guard::finish_killed(&chats.vault(), &[chats.dir()], later(2));
-    assert_eq!(dids(&done), [Did::PutBack]);
+    assert_eq!(dids(&done), [RepairKind::PutBack]);
     assert_eq!(chats.read(A), session(ID, &["one", "two"]));
 }
 
@@ -238,14 +241,14 @@ fn a_session_can_be_claimed_once_at_a_time() {
     let chats = Chats::new();
     chats.write(A, &session(ID, &["one"]));
     let place = [chats.dir()];
-    let take = |id| Claim::take(&place, id).unwrap();
+    let take = |id| SessionClaim::take(&place, id).unwrap();
     let claim = take(ID).unwrap();
     assert!(take(ID).is_none());
     assert!(take(NEW_ID).is_some());
-    assert_eq!(Claim::holder(&place, ID), Some(std::process::id()));
+    assert_eq!(SessionClaim::holder(&place, ID), Some(std::process::id()));
     drop(claim);
     assert!(take(ID).is_some());
-    assert_eq!(Claim::holder(&place, ID), None);
+    assert_eq!(SessionClaim::holder(&place, ID), None);
     let folder = chats.project().join(".lapidary-held");
     assert!(!folder.exists(), "the last claim leaves nothing");
 }
@@ -267,7 +270,7 @@ fn what_a_checkpoint_of_another_process_left_out_is_back() {
     let known = [vec![context()], known.concat()].concat();
     chats.append(A, &line(&json!({"$set": {"messages": known}})));
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::Merged], "{repair:?}");
+    assert_eq!(dids(&repair.actions), [RepairKind::Merged], "{repair:?}");
     let ids = shown(&chats.read(A));
     let expected = ["one", "theirs", "ours"].map(|it| [format!("{it}-u"), format!("{it}-g")]);
     assert_eq!(ids[1..], expected.concat());

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use lapidary_sessions::vault::{Did, Guard, GuardRequest, PruneRequest, Removed, Snapshot};
+use lapidary_sessions::vault::{
+    Guard, GuardRequest, PruneRequest, RemovedItem, RepairKind, Snapshot,
+};
 
 use super::chats::{Chats, later, now, session, start, turn};
 
@@ -22,7 +24,7 @@ fn again(chats: &Chats, now: SystemTime) -> Guard {
     Guard::before(&chats.vault(), request).unwrap()
 }
 
-fn dids(guard: &Guard) -> Vec<Did> {
+fn dids(guard: &Guard) -> Vec<RepairKind> {
     guard.actions.iter().map(|action| action.did).collect()
 }
 
@@ -43,7 +45,11 @@ fn what_a_killed_run_lost_the_next_one_puts_back() {
     assert!(chats.names().is_empty());
     drop(guard);
     let next = again(&chats, later(2));
-    assert!(dids(&next).contains(&Did::PutBack), "{:?}", next.actions);
+    assert!(
+        dids(&next).contains(&RepairKind::PutBack),
+        "{:?}",
+        next.actions
+    );
     assert_eq!(chats.read(A), text);
     next.after(later(3)).unwrap();
     assert_eq!(open_guards(&chats), 0);
@@ -87,11 +93,11 @@ fn what_was_removed_on_purpose_stays_removed() {
     chats.write(A, &session(ID, &["one"]));
     let guard = chats.guard();
     let vault = chats.vault();
-    vault.bury(Removed::Session(ID), later(1)).unwrap();
+    vault.bury(RemovedItem::Session(ID), later(1)).unwrap();
     fs::remove_file(chats.path(A)).unwrap();
     let repair = guard.after(later(2)).unwrap();
     let dids: Vec<_> = repair.actions.iter().map(|it| it.did).collect();
-    assert_eq!(dids, [Did::LeftRemoved], "{:?}", repair.actions);
+    assert_eq!(dids, [RepairKind::LeftRemoved], "{:?}", repair.actions);
     assert!(chats.names().is_empty());
 }
 
@@ -101,12 +107,15 @@ fn an_old_removal_does_not_count() {
     let chats = Chats::new();
     chats.write(A, &session(ID, &["one"]));
     let before = now() - std::time::Duration::from_secs(1);
-    chats.vault().bury(Removed::Session(ID), before).unwrap();
     chats
         .vault()
-        .bury(Removed::File(&chats.path(A)), later(1))
+        .bury(RemovedItem::Session(ID), before)
         .unwrap();
-    chats.vault().exhume(Removed::File(&chats.path(A)));
+    chats
+        .vault()
+        .bury(RemovedItem::File(&chats.path(A)), later(1))
+        .unwrap();
+    chats.vault().exhume(RemovedItem::File(&chats.path(A)));
     let guard = chats.guard();
     fs::remove_file(chats.path(A)).unwrap();
     guard.after(later(2)).unwrap();
@@ -222,7 +231,10 @@ fn where_any_session_may_be_loaded_none_has_the_name_of_this_minute() {
     chats.write(NOW, &session(ID, &["one"]));
     chats.write(OTHER, &session(OTHER_ID, &["two"]));
     let guard = Guard::before_any(&chats.vault(), chats.request()).unwrap();
-    assert_eq!(dids(&guard), [Did::MovedEarlier, Did::MovedEarlier]);
+    assert_eq!(
+        dids(&guard),
+        [RepairKind::MovedEarlier, RepairKind::MovedEarlier]
+    );
     let names = chats.names();
     assert!(!names.contains(&NOW.to_owned()) && !names.contains(&OTHER.to_owned()));
     assert_eq!(names.len(), 2);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary_sessions::vault::{Action, Did, Guard, GuardRequest};
+use lapidary_sessions::vault::{Guard, GuardAction, GuardRequest, RepairKind};
 use serde_json::json;
 
 use super::chats::{Chats, context, later, line, session, shown, start, turn};
@@ -13,7 +13,7 @@ const NOW: &str = "session-2026-11-16T04-44-aaaaaaaa.jsonl";
 const MOVED: &str = "session-2026-11-16T04-43-aaaaaaaa.jsonl";
 const TIME: &str = "2026-11-16T04:40:00.000Z";
 
-fn dids(actions: &[Action]) -> Vec<Did> {
+fn dids(actions: &[GuardAction]) -> Vec<RepairKind> {
     actions.iter().map(|action| action.did).collect()
 }
 
@@ -32,11 +32,15 @@ fn what_is_typed_into_a_file_that_was_renamed_goes_where_the_rest_is() {
     // A second session of the same eight characters: only the vault tells whose file it was.
     chats.write(A, &session("aaaaaaaa-2", &["other"]));
     let guard = resuming(&chats);
-    assert_eq!(dids(&guard.actions), [Did::MovedEarlier]);
+    assert_eq!(dids(&guard.actions), [RepairKind::MovedEarlier]);
     chats.append(NOW, &turn("live"));
     chats.append(MOVED, &turn("ours"));
     let repair = guard.after(later(1)).unwrap();
-    assert_eq!(dids(&repair.actions), [Did::BroughtOut], "{repair:?}");
+    assert_eq!(
+        dids(&repair.actions),
+        [RepairKind::BroughtOut],
+        "{repair:?}"
+    );
     assert_eq!(chats.names(), [A, MOVED]);
     let ids = shown(&chats.read(MOVED));
     assert_eq!(
@@ -50,7 +54,7 @@ fn a_question_without_a_header_gets_one() {
     let chats = Chats::new();
     chats.write(A, &turn("one"));
     let guard = chats.guard();
-    assert_eq!(dids(&guard.actions), [Did::BroughtOut]);
+    assert_eq!(dids(&guard.actions), [RepairKind::BroughtOut]);
     assert_eq!(shown(&chats.read(A)), ["one-u", "one-g"]);
     fs::remove_file(chats.path(A)).unwrap();
     guard.after(later(1)).unwrap();
@@ -65,7 +69,10 @@ fn a_conversation_that_was_clobbered_long_ago_is_none_without_content() {
     let stub = NOW.replace("T04-44", "T04-42");
     chats.write(&stub, &start(ID, TIME));
     let guard = chats.guard();
-    assert_eq!(dids(&guard.actions), [Did::BroughtOut, Did::SetAside]);
+    assert_eq!(
+        dids(&guard.actions),
+        [RepairKind::BroughtOut, RepairKind::SetAside]
+    );
     assert_eq!(chats.names(), [A]);
     fs::remove_file(chats.path(A)).unwrap();
     guard.after(later(1)).unwrap();
@@ -80,7 +87,10 @@ fn two_hidden_files_of_a_session_become_one() {
     let second = NOW.replace("T04-44", "T04-42");
     chats.write(&second, &(session(ID, &["two"]) + &clobber));
     let guard = chats.guard();
-    assert_eq!(dids(&guard.actions), [Did::BroughtOut, Did::BroughtOut]);
+    assert_eq!(
+        dids(&guard.actions),
+        [RepairKind::BroughtOut, RepairKind::BroughtOut]
+    );
     assert_eq!(chats.names(), [A]);
     let ids = shown(&chats.read(A));
     assert_eq!(ids[1..], ["one-u", "one-g", "two-u", "two-g"]);
@@ -101,7 +111,7 @@ fn a_file_without_content_that_the_cli_removed_stays_away() {
     assert_eq!(chats.names().len(), 0);
     // A CLI that is still open goes on in it by its name.
     chats.write(A, &turn("one"));
-    assert_eq!(dids(&chats.guard().actions), [Did::BroughtOut]);
+    assert_eq!(dids(&chats.guard().actions), [RepairKind::BroughtOut]);
     assert_eq!(shown(&chats.read(A))[1..], ["one-u", "one-g"]);
 }
 
@@ -114,7 +124,7 @@ fn what_is_typed_after_the_file_was_deleted_gets_its_beginning_back() {
         fs::remove_file(chats.path(A)).unwrap();
         chats.append(A, &late);
         let repair = guard.after(later(1)).unwrap();
-        assert_eq!(dids(&repair.actions), [Did::BroughtOut]);
+        assert_eq!(dids(&repair.actions), [RepairKind::BroughtOut]);
         assert_eq!(chats.read(A), start(ID, TIME) + &late);
     }
 }
@@ -127,7 +137,7 @@ fn what_was_typed_into_nothing_gets_its_beginning_from_the_vault() {
     chats.guard();
     chats.write(A, &turn("one"));
     let guard = chats.guard();
-    assert_eq!(dids(&guard.actions), [Did::BroughtOut]);
+    assert_eq!(dids(&guard.actions), [RepairKind::BroughtOut]);
     assert_eq!(guard.actions[0].session_id.as_deref(), Some(ID));
     assert_eq!(shown(&chats.read(A))[1..], ["one-u", "one-g"]);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use lapidary_sessions::vault::{Facts, Guard, GuardRequest};
+use lapidary_sessions::vault::{ContentFacts, Guard, GuardRequest};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::json;
@@ -142,7 +142,7 @@ fn listed(chats: &Chats) -> Vec<(String, String, BTreeSet<String>)> {
     let mut sessions: Vec<(String, String, BTreeSet<String>)> = Vec::new();
     for name in chats.names() {
         let text = String::from_utf8_lossy(&fs::read(chats.path(&name)).unwrap()).into_owned();
-        let facts = Facts::of(text.as_bytes());
+        let facts = ContentFacts::read(text.as_bytes());
         let (true, Some(id)) = (facts.listed, facts.session_id) else {
             continue;
         };
@@ -161,7 +161,8 @@ fn listed(chats: &Chats) -> Vec<(String, String, BTreeSet<String>)> {
 fn endangered(chats: &Chats) -> Vec<String> {
     let names = chats.names();
     let short = |name: &str| name[name.len() - 14..name.len() - 6].to_owned();
-    let is_listed = |name: &&String| Facts::of(&fs::read(chats.path(name)).unwrap()).listed;
+    let is_listed =
+        |name: &&String| ContentFacts::read(&fs::read(chats.path(name)).unwrap()).listed;
     let stubs: BTreeSet<_> = names
         .iter()
         .filter(|it| !is_listed(it))
@@ -221,7 +222,7 @@ proptest! {
         bytes.extend(text.as_bytes());
         let path = chats.path(&name(0));
         fs::write(&path, &bytes).unwrap();
-        let depth = lapidary_sessions::vault::recover::Depth::Hidden;
+        let depth = lapidary_sessions::vault::recover::ReadingDepth::Hidden;
         let plan = lapidary_sessions::vault::recover::plan(&path, depth).unwrap();
         prop_assert!(plan.total >= plan.shown);
         let done = plan.apply(&chats.vault(), later(1)).unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary_sessions::vault::{PruneRequest, What};
+use lapidary_sessions::vault::{PruneRequest, RestoreTarget};
 
 use super::chats::{Chats, later, now, session, start};
 
@@ -105,7 +105,7 @@ fn the_newest_of_a_session_is_never_dropped() {
     std::fs::remove_file(chats.path(A)).unwrap();
     let vault = chats.vault();
     vault
-        .restore(What::Session(ID), &chats.project(), later(3))
+        .restore(RestoreTarget::Session(ID), &chats.project(), later(3))
         .unwrap();
     assert_eq!(chats.read(A), session(ID, &["good"]));
 }

@@ -247,9 +247,9 @@ fn what_a_load_in_the_same_minute_hid_is_recovered() {
     let (_, clobbered) = real.session_of("first question");
     assert_eq!(shown(&clobbered).len(), 1, "only the context is left");
     let chats = [real.chats()];
-    let depth = recover::Depth::Hidden;
+    let depth = recover::ReadingDepth::Hidden;
     let plan = recover::plan_session(&real.vault(), &chats, &id, depth).unwrap();
-    assert_eq!(plan.causes, [recover::Cause::Clobbered]);
+    assert_eq!(plan.causes, [recover::HiddenCause::Clobbered]);
     plan.apply(&real.vault(), SystemTime::now()).unwrap();
     real.assert_all_there(&id, &shown(&before));
 }

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use lapidary_sessions::vault::recover::{Cause, Depth, Plan, Recovered, plan, plan_session};
+use lapidary_sessions::vault::recover::{
+    HiddenCause, ReadingDepth, RecoveryPlan, RecoveryResult, plan, plan_session,
+};
 use lapidary_testkit::work::{assert_linear, cost};
 use serde_json::json;
 
@@ -14,7 +16,7 @@ const NEW: &str = "session-2026-11-16T04-39-aaaaaaaa.jsonl";
 const TIME: &str = "2026-11-16T04:44:31.000Z";
 
 /// Plans and applies: the new file is the only one, and the old one is in the vault.
-fn recovered(text: &str, depth: Depth) -> (Plan, Recovered, String) {
+fn recovered(text: &str, depth: ReadingDepth) -> (RecoveryPlan, RecoveryResult, String) {
     let chats = Chats::new();
     let path = chats.write(A, text);
     let plan = plan(&path, depth).unwrap();
@@ -36,8 +38,8 @@ fn recovered(text: &str, depth: Depth) -> (Plan, Recovered, String) {
 #[test]
 fn a_clobbered_conversation_comes_back() {
     let text = session(ID, &["one"]) + &start(ID, TIME) + &turn("two");
-    let (plan, done, new) = recovered(&text, Depth::Hidden);
-    assert_eq!(plan.causes, [Cause::Clobbered]);
+    let (plan, done, new) = recovered(&text, ReadingDepth::Hidden);
+    assert_eq!(plan.causes, [HiddenCause::Clobbered]);
     assert_eq!((plan.shown, plan.total), (3, 5));
     let words: Vec<_> = plan
         .found
@@ -60,8 +62,8 @@ fn a_clobbered_conversation_comes_back() {
 #[test]
 fn a_rewind_to_nowhere_is_undone() {
     let text = session(ID, &["one"]) + &line(&json!({"$rewindTo": "nobody"}));
-    let (plan, _, new) = recovered(&text, Depth::Hidden);
-    assert_eq!(plan.causes, [Cause::UnknownRewind]);
+    let (plan, _, new) = recovered(&text, ReadingDepth::Hidden);
+    assert_eq!(plan.causes, [HiddenCause::UnknownRewind]);
     assert_eq!(shown(&new)[1..], ["one-u", "one-g"]);
 }
 
@@ -69,8 +71,8 @@ fn a_rewind_to_nowhere_is_undone() {
 fn a_record_behind_a_torn_one_is_read() {
     let torn = r#"{"id":"two-u","timestamp":"t","type":"user","content":[{"text":"hel"#;
     let text = session(ID, &["one"]) + torn + &turn("three");
-    let (plan, _, new) = recovered(&text, Depth::Hidden);
-    assert_eq!(plan.causes, [Cause::TornLine]);
+    let (plan, _, new) = recovered(&text, ReadingDepth::Hidden);
+    assert_eq!(plan.causes, [HiddenCause::TornLine]);
     assert_eq!(plan.found.len(), 1);
     assert_eq!(shown(&new)[1..], ["one-u", "one-g", "three-u", "three-g"]);
 }
@@ -83,13 +85,13 @@ fn a_file_without_its_header_gets_one() {
         "{{\"sessionId\":\"aaa\n{body}{}",
         line(&json!({"$set": {"sessionId": ID}}))
     );
-    let (plan, done, new) = recovered(&with_id, Depth::Hidden);
+    let (plan, done, new) = recovered(&with_id, ReadingDepth::Hidden);
     assert_eq!(done.session_id, ID);
     assert_eq!(plan.unreadable, 1);
     assert!(new.contains("\"projectHash\":\""), "{new}");
     let chats = Chats::new();
     let path = chats.write(A, &format!("{{\"sessionId\":\"aaa\n{body}"));
-    let plan = super::recover::plan(&path, Depth::Hidden).unwrap();
+    let plan = super::recover::plan(&path, ReadingDepth::Hidden).unwrap();
     assert!(
         plan.session_id.starts_with("aaaaaaaa-") && plan.session_id.len() == 36,
         "{plan:?}"
@@ -101,7 +103,7 @@ fn a_torn_document_gives_what_is_whole() {
     let document = json!({"sessionId": ID, "projectHash": "p", "startTime": TIME, "messages": [user("one", "first"), user("two", "second")]});
     let text = serde_json::to_string_pretty(&document).unwrap();
     let cut = text.find("second").unwrap();
-    let (plan, _, new) = recovered(&text[..cut], Depth::Hidden);
+    let (plan, _, new) = recovered(&text[..cut], ReadingDepth::Hidden);
     assert_eq!(plan.shown, 0);
     assert_eq!(shown(&new), ["one"]);
     assert!(new.contains(ID));
@@ -114,10 +116,13 @@ fn what_was_left_out_on_purpose_comes_back_only_if_asked_for() {
     let text = session(ID, &["one"]) + &line(&summary) + &turn("two") + &turn("three") + &rewound;
     let chats = Chats::new();
     let path = chats.write(A, &text);
-    let hidden = plan(&path, Depth::Hidden).unwrap();
+    let hidden = plan(&path, ReadingDepth::Hidden).unwrap();
     assert!(!hidden.is_needed(), "{hidden:?}");
-    assert_eq!(hidden.causes, [Cause::Compressed, Cause::Rewound]);
-    let (_, _, new) = recovered(&text, Depth::Everything);
+    assert_eq!(
+        hidden.causes,
+        [HiddenCause::Compressed, HiddenCause::Rewound]
+    );
+    let (_, _, new) = recovered(&text, ReadingDepth::Everything);
     for id in ["one-u", "one-g", "summary", "two-u", "three-g"] {
         assert!(shown(&new).contains(&id.to_owned()), "{id}: {new}");
     }
@@ -131,13 +136,18 @@ fn a_session_of_which_only_a_stub_is_left_comes_from_the_vault() {
     chats.add(now());
     fs::remove_file(chats.path(A)).unwrap();
     chats.write("session-2026-11-16T04-44-aaaaaaaa.jsonl", &start(ID, TIME));
-    let plan = plan_session(&chats.vault(), &[chats.dir()], ID, Depth::Hidden).unwrap();
+    let plan = plan_session(&chats.vault(), &[chats.dir()], ID, ReadingDepth::Hidden).unwrap();
     assert!(plan.from_vault && plan.is_needed());
     plan.apply(&chats.vault(), later(1)).unwrap();
     let names = chats.names();
     assert_eq!(names.len(), 1, "{names:?}");
     assert_eq!(shown(&chats.read(&names[0]))[1..], ["one-u", "one-g"]);
-    let nobody = plan_session(&chats.vault(), &[chats.dir()], "nobody", Depth::Hidden);
+    let nobody = plan_session(
+        &chats.vault(),
+        &[chats.dir()],
+        "nobody",
+        ReadingDepth::Hidden,
+    );
     assert!(nobody.is_err());
 }
 
@@ -145,7 +155,7 @@ fn a_session_of_which_only_a_stub_is_left_comes_from_the_vault() {
 fn a_file_that_changed_since_is_left_alone() {
     let chats = Chats::new();
     let path = chats.write(A, &(session(ID, &["one"]) + &start(ID, TIME)));
-    let plan = plan(&path, Depth::Hidden).unwrap();
+    let plan = plan(&path, ReadingDepth::Hidden).unwrap();
     chats.append(A, &turn("two"));
     let text = chats.read(A);
     assert!(plan.apply(&chats.vault(), later(1)).is_err());
@@ -184,7 +194,7 @@ fn a_hostile_line_is_no_work() {
         let chats = Chats::new();
         let path = chats.write(A, &format!("{}{nested}\n{deep}\n", session(ID, &["one"])));
         cost(|| {
-            let plan = plan(&path, Depth::Hidden).unwrap();
+            let plan = plan(&path, ReadingDepth::Hidden).unwrap();
             assert_eq!((plan.total, plan.unreadable), (3, 2));
         })
     });

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use lapidary_sessions::vault::{How, SCHEMA, VaultError, What};
+use lapidary_sessions::vault::{RestoreMethod, RestoreTarget, SCHEMA, VaultError};
 
 use super::chats::{Chats, later, now, session};
 
@@ -116,7 +116,7 @@ fn a_session_comes_back_under_its_name_or_next_to_another() {
     chats.add(now());
     let restore = || {
         let vault = chats.vault();
-        let back = vault.restore(What::Session(ID), &chats.project(), later(5));
+        let back = vault.restore(RestoreTarget::Session(ID), &chats.project(), later(5));
         let back = back.unwrap().remove(0);
         assert_eq!(fs::read_to_string(&back.path).unwrap(), text);
         (
@@ -128,16 +128,16 @@ fn a_session_comes_back_under_its_name_or_next_to_another() {
             back.how,
         )
     };
-    assert_eq!(restore(), (A.to_owned(), How::AlreadyThere));
+    assert_eq!(restore(), (A.to_owned(), RestoreMethod::AlreadyThere));
     fs::remove_file(chats.path(A)).unwrap();
-    assert_eq!(restore(), (A.to_owned(), How::Written));
+    assert_eq!(restore(), (A.to_owned(), RestoreMethod::Written));
     chats.write(A, "other");
     let beside = "session-2026-11-16T04-39-aaaaaaaa.jsonl".to_owned();
-    assert_eq!(restore(), (beside, How::Beside));
+    assert_eq!(restore(), (beside, RestoreMethod::Beside));
     assert_eq!(chats.read(A), "other");
     let nobody = chats
         .vault()
-        .restore(What::Session("x"), &chats.project(), now());
+        .restore(RestoreTarget::Session("x"), &chats.project(), now());
     assert!(
         matches!(nobody, Err(VaultError::NoSession(_))),
         "{nobody:?}"
@@ -155,7 +155,7 @@ fn the_newest_content_that_can_be_resumed_comes_back() {
     fs::remove_file(chats.path(A)).unwrap();
     let vault = chats.vault();
     vault
-        .restore(What::Session(ID), &chats.project(), later(11))
+        .restore(RestoreTarget::Session(ID), &chats.project(), later(11))
         .unwrap();
     assert_eq!(chats.read(A), text);
 }
@@ -172,7 +172,7 @@ fn a_document_of_the_older_format_keeps_its_ending() {
     chats.write(&name, "other");
     let vault = chats.vault();
     let back = vault.restore(
-        What::Snapshot(&added.snapshot.id),
+        RestoreTarget::Snapshot(&added.snapshot.id),
         &chats.project(),
         later(1),
     );
@@ -186,14 +186,15 @@ fn what_has_only_grown_since_is_not_put_beside_itself() {
     chats.write(A, &session(ID, &["one"]));
     chats.add(now());
     let restore = || {
-        let restored = chats
-            .vault()
-            .restore(What::Session(ID), &chats.project(), later(1));
+        let restored =
+            chats
+                .vault()
+                .restore(RestoreTarget::Session(ID), &chats.project(), later(1));
         let how: Vec<_> = restored.unwrap().iter().map(|it| it.how).collect();
         (how, chats.names().len())
     };
     chats.append(A, &super::chats::turn("two"));
-    assert_eq!(restore(), (vec![How::AlreadyThere], 1));
+    assert_eq!(restore(), (vec![RestoreMethod::AlreadyThere], 1));
     let grown = chats.read(A);
     assert_eq!(grown, session(ID, &["one", "two"]));
     // But what it does not show any more comes back.
@@ -201,5 +202,5 @@ fn what_has_only_grown_since_is_not_put_beside_itself() {
         A,
         &super::chats::line(&serde_json::json!({"$rewindTo": "one-u"})),
     );
-    assert_eq!(restore(), (vec![How::Beside], 2));
+    assert_eq!(restore(), (vec![RestoreMethod::Beside], 2));
 }

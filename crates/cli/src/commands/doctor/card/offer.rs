@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary::engine::acp::{Initialized, OpenedSession};
+use lapidary::engine::acp::{InitializeAnswer, OpenedSession};
 use lapidary::vocab::Json;
 use lapidary::vocab::doctor::{Card, CardAbilities, CardSession};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub(super) fn millis(time: Duration) -> u64 {
 }
 
 /// Puts what it said of itself on the card.
-pub(super) fn introduced(card: &mut Card, theirs: &Initialized, took: Duration) {
+pub(super) fn introduced(card: &mut Card, theirs: &InitializeAnswer, took: Duration) {
     let info = &read(&theirs.whole)["agentInfo"];
     let text = |name: &str| info[name].as_str().map(clip);
     let methods = theirs.auth_methods.iter().take(ITEMS);

@@ -5,11 +5,13 @@ mod ending;
 
 use std::time::Duration;
 
-use lapidary::engine::acp::{ConnectionError, Initialized, OpenedSession, Refusal, RequestError};
+use lapidary::engine::acp::{
+    ConnectionError, InitializeAnswer, OpenedSession, RequestError, RpcError,
+};
 use lapidary::vocab::doctor::{Card, CardSession, Check, CheckName, CheckState};
 
 use super::offer::{self, clip};
-pub(super) use conversation::{Seen, cancel, turn};
+pub(super) use conversation::{SeenConversation, cancel, turn};
 pub(super) use ending::{shutdown, unknown};
 
 /// The version of the protocol that we speak.
@@ -87,7 +89,7 @@ pub(super) fn abilities(card: &Card) -> Check {
 /// What came of opening a session.
 pub(super) fn session(
     card: &mut Card,
-    theirs: &Initialized,
+    theirs: &InitializeAnswer,
     answer: Result<OpenedSession, RequestError>,
 ) -> (Check, Option<OpenedSession>) {
     let name = CheckName::AcpSession;
@@ -114,9 +116,9 @@ pub(super) fn session(
     }
 }
 
-fn refused(theirs: &Initialized, refusal: &Refusal, error: &RequestError) -> Check {
+fn refused(theirs: &InitializeAnswer, refusal: &RpcError, error: &RequestError) -> Check {
     let name = CheckName::AcpSession;
-    if refusal.code != Refusal::LOG_IN {
+    if refusal.code != RpcError::LOG_IN {
         return failed(name, "no session was opened", error);
     }
     let said = clip(&refusal.message.to_str());

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lapidary::engine::agents::AcpAgent;
 use lapidary::engine::agents::own_policy::{
-    Asking, PolicyInput, config_variable, own_policy, rule_keeping,
+    AskAbility, PolicyInput, config_variable, own_policy, rule_keeping,
 };
 use lapidary::engine::config::PermissionMode;
 use lapidary::engine::detect::version_of_package;
@@ -15,7 +15,7 @@ use lapidary::engine::process::Command;
 use lapidary::vocab::Json;
 use lapidary::vocab::capabilities::RuleKeeping;
 
-use crate::commands::doctor::world::World;
+use crate::commands::doctor::proof_sandbox::ProofSandbox;
 
 /// What the agent was told.
 pub(super) struct ToldRules {
@@ -27,7 +27,7 @@ pub(super) struct ToldRules {
 pub(super) fn tell(
     agent: &AcpAgent,
     program: &Path,
-    world: &World<'_>,
+    world: &ProofSandbox<'_>,
     command: &mut Command,
 ) -> io::Result<ToldRules> {
     let family = agent.provider.as_str();
@@ -47,7 +47,7 @@ pub(super) fn tell(
         policy: &policy,
         state: &[],
         file: &file,
-        asking: Asking::Possible,
+        asking: AskAbility::Possible,
         allowed_commands: &[],
         project_files: &[],
         agent_config: configured.as_deref(),

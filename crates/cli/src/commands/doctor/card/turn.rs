@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use lapidary::engine::acp::{
-    Client, Incoming, Observed, Prompted, RequestError, Traffic, Waiting, What,
+    AcpClient, IncomingRequest, MessageContent, ObservedLine, PendingCall, PromptAnswer,
+    RequestError, TrafficLine,
 };
 use lapidary::vocab::Json;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::acp_probe::AcpProbe;
 use super::model::{LOOK, MARK};
-use super::spoken::Spoken;
 
 /// How long a cancelled turn may take to be answered.
 const CANCELLED_BY: Duration = Duration::from_secs(5);
@@ -27,7 +28,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// When a turn is to be cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cancel {
+pub(super) enum TurnCancel {
     /// Not at all.
     Never,
     /// As soon as the agent shows that it has begun.
@@ -35,8 +36,8 @@ pub(super) enum Cancel {
 }
 
 /// What was seen of a turn.
-pub(super) struct Turn {
-    pub(super) outcome: Result<Prompted, RequestError>,
+pub(super) struct ObservedTurn {
+    pub(super) outcome: Result<PromptAnswer, RequestError>,
     pub(super) text: String,
     /// Where the agent told how many tokens were used.
     pub(super) usage_in: BTreeSet<&'static str>,
@@ -52,7 +53,7 @@ pub(super) struct Turn {
 }
 
 #[derive(Default)]
-struct Seen {
+struct TurnSightings {
     text: String,
     usage_in: BTreeSet<&'static str>,
     has_begun: bool,
@@ -68,21 +69,21 @@ struct Seen {
     number: Option<u64>,
 }
 
-impl Turn {
+impl ObservedTurn {
     pub(super) async fn play(
-        spoken: &mut Spoken,
-        client: &Client,
+        spoken: &mut AcpProbe,
+        client: &AcpClient,
         session: &str,
-        (text, cancel, time): (&str, Cancel, Duration),
+        (text, cancel, time): (&str, TurnCancel, Duration),
     ) -> Self {
         let began = Instant::now();
-        let mut seen = Seen::default();
+        let mut seen = TurnSightings::default();
         let prompt = json!({ "type": "text", "text": text });
         let outcome = match client.prompt(session, &[Json::from_value(&prompt)]) {
             Err(error) => Err(error),
             Ok(waiting) => {
                 let stop = || client.cancel(session).is_ok();
-                let plan = Plan {
+                let plan = TurnPlan {
                     cancel,
                     until: began + time,
                 };
@@ -105,38 +106,38 @@ impl Turn {
     }
 }
 
-struct Plan {
-    cancel: Cancel,
+struct TurnPlan {
+    cancel: TurnCancel,
     /// When it has to be over.
     until: Instant,
 }
 
-impl Plan {
+impl TurnPlan {
     /// When the agent is cancelled whether or not it has begun.
     fn anyway(&self, began: Instant) -> Instant {
         self.until.min(began + SILENT)
     }
 }
 
-impl Seen {
+impl TurnSightings {
     async fn follow(
         &mut self,
-        spoken: &mut Spoken,
-        waiting: Waiting,
-        plan: &Plan,
+        spoken: &mut AcpProbe,
+        waiting: PendingCall,
+        plan: &TurnPlan,
         stop: impl Fn() -> bool,
-    ) -> Result<Prompted, RequestError> {
+    ) -> Result<PromptAnswer, RequestError> {
         let began = Instant::now();
         let mut until = plan.until;
         let left = until.saturating_duration_since(began) + CANCELLED_BY;
         let mut answer = Box::pin(waiting.answer(Some(left)));
         loop {
-            let is_due = plan.cancel == Cancel::AtFirstSign && self.cancelled.is_none();
+            let is_due = plan.cancel == TurnCancel::AtFirstSign && self.cancelled.is_none();
             // All of these can be cancelled and waited for again.
             let alarm = tokio::select! {
                 answered = &mut answer => {
                     self.since_cancel = self.cancelled.map(|at| at.elapsed());
-                    let prompted = answered.map(|answer| Prompted::of(&answer))?;
+                    let prompted = answered.map(|answer| PromptAnswer::from_token(&answer))?;
                     let _ = timeout(LAST_WORDS, self.catch_up(spoken, prompted.number)).await;
                     return Ok(prompted);
                 }
@@ -164,7 +165,7 @@ impl Seen {
     }
 
     /// Reads what was said before the answer.
-    async fn catch_up(&mut self, spoken: &mut Spoken, number: u64) {
+    async fn catch_up(&mut self, spoken: &mut AcpProbe, number: u64) {
         while self.number.is_none_or(|last| last < number) {
             let Some(observed) = spoken.agent.observer.next().await else {
                 return;
@@ -173,13 +174,13 @@ impl Seen {
         }
     }
 
-    fn note(&mut self, spoken: &mut Spoken, observed: &Observed) {
+    fn note(&mut self, spoken: &mut AcpProbe, observed: &ObservedLine) {
         self.number = Some(observed.number);
         spoken.noise.note(&observed.traffic);
-        let Traffic::Received(received) = &observed.traffic else {
+        let TrafficLine::Received(received) = &observed.traffic else {
             return;
         };
-        let What::Notification { method, params } = &received.what else {
+        let MessageContent::Notification { method, params } = &received.what else {
             return;
         };
         if method.to_str() == "session/update" {
@@ -224,7 +225,7 @@ impl Seen {
     }
 
     /// Allows the command that our own model called for, and nothing else.
-    fn permit(&mut self, asked: Incoming) {
+    fn permit(&mut self, asked: IncomingRequest) {
         let params = asked.params.as_ref().map(value).unwrap_or_default();
         let is_ours = self.is_ours || params["toolCall"].to_string().contains(MARK);
         let id = params["toolCall"]["toolCallId"].as_str();

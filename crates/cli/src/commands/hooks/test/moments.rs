@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, stdin};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::engine::hooks::Surroundings;
+use lapidary::engine::hooks::HookContext;
 use lapidary::wire::gemini::hooks::{EventDetails, HookEvent, HookInput, HookToolCall, JsonObject};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 const LONGEST: u64 = 16 << 20;
 
 /// A moment, and what hooks are told then.
-pub(super) struct Moment {
+pub(super) struct TestMoment {
     /// In each round a hook runs once. A tool may go by several names: of these it is told the first that it is for.
     pub(super) rounds: Vec<Vec<HookInput>>,
     /// What else somebody should know.
@@ -24,8 +24,8 @@ pub(super) struct Moment {
     pub(super) is_fixed: bool,
 }
 
-impl Moment {
-    pub(super) fn of(rounds: Vec<Vec<HookInput>>) -> Self {
+impl TestMoment {
+    pub(super) fn new(rounds: Vec<Vec<HookInput>>) -> Self {
         Self {
             rounds,
             notes: Vec::new(),
@@ -34,20 +34,20 @@ impl Moment {
     }
 }
 
-pub(super) fn of(
+pub(super) fn hook_moments(
     args: &Args,
     event: HookEvent,
-    around: &Surroundings,
-) -> Result<Vec<Moment>, Failure> {
+    around: &HookContext,
+) -> Result<Vec<TestMoment>, Failure> {
     if let Some(recording) = &args.recording {
-        return recorded::of(recording, event, around);
+        return recorded::recorded_report(recording, event, around);
     }
     let said = said(args, event, around)?;
-    Ok(vec![Moment::of(vec![vec![said]])])
+    Ok(vec![TestMoment::new(vec![vec![said]])])
 }
 
 /// What somebody says, over what is usual.
-fn said(args: &Args, event: HookEvent, around: &Surroundings) -> Result<HookInput, Failure> {
+fn said(args: &Args, event: HookEvent, around: &HookContext) -> Result<HookInput, Failure> {
     let given = args.input.as_deref().map(given).transpose()?;
     let is_about_tool = matches!(event, HookEvent::BeforeTool | HookEvent::AfterTool);
     let own = match (&args.tool, is_about_tool) {

@@ -10,46 +10,46 @@ mod questions;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use lapidary::engine::hooks::Surroundings;
+use lapidary::engine::hooks::HookContext;
 use lapidary::engine::policy::ToolActions;
-use lapidary::engine::replay::Past;
+use lapidary::engine::replay::RecordingReader;
 use lapidary::vocab::event::TextKind;
 use lapidary::vocab::{Body, Event as Told, Text};
 use lapidary::wire::gemini::hooks::{EventDetails, HookEvent, HookToolCall};
 
-use self::calls::{Calls, Teller};
-use super::moments::Moment;
-use crate::commands::translate::{Files, Source, each_event};
+use self::calls::{CallTeller, RecordedCalls};
+use super::moments::TestMoment;
+use crate::commands::translate::{FileHandling, InputSource, each_event};
 use crate::failure::Failure;
 
 /// What is said about a call that an agent did not ask about.
 const UNASKED: &str =
     "the agent did not ask about this call: hooks around it could not have held it back";
 
-pub(super) fn of(
+pub(super) fn recorded_report(
     recording: &Path,
     event: HookEvent,
-    around: &Surroundings,
-) -> Result<Vec<Moment>, Failure> {
+    around: &HookContext,
+) -> Result<Vec<TestMoment>, Failure> {
     if !can_tell(event) {
         let error = anyhow!("a recording does not have the input of `{event}` hooks");
         return Err(Failure::usage(error).with_hint("pass it with `--input`"));
     }
     let dir = directory(recording).unwrap_or_else(|| around.cwd.clone());
-    let mut reading = Reading {
+    let mut reading = RecordedTest {
         event,
         actions: ToolActions::new(&dir),
         dir,
-        calls: Calls::default(),
+        calls: RecordedCalls::default(),
         others: Vec::new(),
         prompt: String::new(),
         answer: String::new(),
     };
-    let source = each_event(recording, Files::Shown, |told| reading.take(&told))?;
+    let source = each_event(recording, FileHandling::Shown, |told| reading.take(&told))?;
     let teller = match source {
-        Source::Acp => Teller::Lapidary,
-        Source::Written(_) | Source::Session => Teller::Gemini,
-        Source::Events => return Err(only_events(recording)),
+        InputSource::Acp => CallTeller::Lapidary,
+        InputSource::Written(_) | InputSource::Session => CallTeller::Gemini,
+        InputSource::Events => return Err(only_events(recording)),
     };
     Ok(reading.moments(teller, around))
 }
@@ -72,51 +72,52 @@ fn can_tell(event: HookEvent) -> bool {
 
 /// Where the agent of a recording ran.
 fn directory(recording: &Path) -> Option<PathBuf> {
-    let past = Past::is_in(recording).then(|| Past::open(recording).ok())??;
+    let past =
+        RecordingReader::is_in(recording).then(|| RecordingReader::open(recording).ok())??;
     Some(PathBuf::from(&past.manifest().directory))
 }
 
-struct Reading {
+struct RecordedTest {
     event: HookEvent,
     /// Where the agent works.
     dir: PathBuf,
     actions: ToolActions,
-    calls: Calls,
+    calls: RecordedCalls,
     /// What is about no call.
     others: Vec<EventDetails>,
     prompt: String,
     answer: String,
 }
 
-impl Reading {
-    fn moments(self, teller: Teller, around: &Surroundings) -> Vec<Moment> {
-        let Calls {
+impl RecordedTest {
+    fn moments(self, teller: CallTeller, around: &HookContext) -> Vec<TestMoment> {
+        let RecordedCalls {
             all,
             questions,
             done,
             is_served,
             ..
         } = self.calls;
-        let moment = |details: EventDetails| Moment::of(vec![vec![around.input(details)]]);
+        let moment = |details: EventDetails| TestMoment::new(vec![vec![around.input(details)]]);
         let rounds = |told: Vec<Vec<HookToolCall>>,
                       details: &dyn Fn(HookToolCall) -> EventDetails| {
             let round = |round: Vec<_>| {
                 let calls = round.into_iter();
                 calls.map(|call| around.input(details(call))).collect()
             };
-            Moment::of(told.into_iter().map(round).collect())
+            TestMoment::new(told.into_iter().map(round).collect())
         };
         match self.event {
             HookEvent::BeforeTool => {
                 let is_unasked =
-                    |is_asked: bool| teller == Teller::Lapidary && !is_asked && !is_served;
-                let all = all.iter().map(|call| Moment {
+                    |is_asked: bool| teller == CallTeller::Lapidary && !is_asked && !is_served;
+                let all = all.iter().map(|call| TestMoment {
                     notes: is_unasked(call.is_asked)
                         .then(|| UNASKED.to_owned())
                         .into_iter()
                         .chain(call.asked.left_out(teller))
                         .collect(),
-                    is_fixed: teller == Teller::Lapidary,
+                    is_fixed: teller == CallTeller::Lapidary,
                     ..rounds(call.asked.told(teller), &EventDetails::BeforeTool)
                 });
                 all.collect()

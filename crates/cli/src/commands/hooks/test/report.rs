@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lapidary::engine::hooks::{Effect, Fired, Format, HookError, Ran};
+use lapidary::engine::hooks::{AnswerFormat, AppliedEffect, HookError, HookResult, HookResults};
 use lapidary::engine::process::Exit;
 use lapidary::gemini::hooks::{HookEvent, HookRegistry, PassedOver, RunOrder};
 use lapidary::vocab::Json;
@@ -13,7 +13,7 @@ use lapidary::wire::gemini::hooks::{HookInput, JsonObject};
 use serde_json::Value;
 
 use super::super::list::is_of_another;
-use super::Planned;
+use super::PlannedTest;
 
 /// What does not count, with its reason: of this event, or of no event at all.
 pub(super) fn left_out(registry: &HookRegistry, event: HookEvent) -> Vec<String> {
@@ -23,11 +23,11 @@ pub(super) fn left_out(registry: &HookRegistry, event: HookEvent) -> Vec<String>
         .collect()
 }
 
-pub(super) fn moment(planned: &Planned, fired: &Fired) -> HookMoment {
-    let Planned { input, plan, .. } = planned;
+pub(super) fn moment(planned: &PlannedTest, fired: &HookResults) -> HookMoment {
+    let PlannedTest { input, plan, .. } = planned;
     let effects = fired.effects().into_iter().map(effect).collect();
     let aggregate = fired.aggregate.as_ref();
-    let unheard = fired.runs.iter().filter_map(Ran::unheard);
+    let unheard = fired.runs.iter().filter_map(HookResult::unheard);
     let unheard = unheard.filter(|_| fired.event == HookEvent::BeforeTool);
     let unheard = unheard.map(|why| format!("with `--hooks` the call is held back: {why}"));
     HookMoment {
@@ -54,7 +54,7 @@ fn not_run(passed_over: &PassedOver) -> HookNotRun {
     }
 }
 
-fn trial(ran: &Ran, first: &HookInput) -> HookTrial {
+fn trial(ran: &HookResult, first: &HookInput) -> HookTrial {
     let hook = &ran.hook;
     let (exit_code, signal) = match ran.exit {
         Some(Exit::Code(code)) => (Some(code), None),
@@ -78,8 +78,8 @@ fn trial(ran: &Ran, first: &HookInput) -> HookTrial {
         stderr: ran.stderr.text(),
         left_out_bytes: Some(left_out).filter(|bytes| *bytes > 0),
         format: ran.answer.format.map(|format| match format {
-            Format::Json => HookFormat::Json,
-            Format::Text => HookFormat::Text,
+            AnswerFormat::Json => HookFormat::Json,
+            AnswerFormat::Text => HookFormat::Text,
         }),
         output: ran.answer.output.as_ref().map(|output| json(&output.0)),
         stricter: ran.answer.is_stricter,
@@ -88,7 +88,7 @@ fn trial(ran: &Ran, first: &HookInput) -> HookTrial {
     }
 }
 
-fn effect(effect: Effect) -> HookEffect {
+fn effect(effect: AppliedEffect) -> HookEffect {
     let said = |effect, text| HookEffect {
         effect,
         text: Some(text),
@@ -100,26 +100,26 @@ fn effect(effect: Effect) -> HookEffect {
         value: Some(Json::from_value(value)),
     };
     match effect {
-        Effect::Stop(reason) => said(Kind::Stop, reason),
-        Effect::Block(reason) => said(Kind::Block, reason),
-        Effect::Ask(message) => HookEffect {
+        AppliedEffect::Stop(reason) => said(Kind::Stop, reason),
+        AppliedEffect::Block(reason) => said(Kind::Block, reason),
+        AppliedEffect::Ask(message) => HookEffect {
             effect: Kind::Ask,
             text: message,
             value: None,
         },
-        Effect::ReplaceToolInput(input) => given(Kind::ReplaceToolInput, &input.into()),
-        Effect::AddContext(context) => said(Kind::AddContext, context),
-        Effect::RunAnotherTool(call) => given(Kind::RunAnotherTool, &call.into()),
-        Effect::GoOn(prompt) => said(Kind::GoOn, prompt),
-        Effect::ForgetContext => HookEffect {
+        AppliedEffect::ReplaceToolInput(input) => given(Kind::ReplaceToolInput, &input.into()),
+        AppliedEffect::AddContext(context) => said(Kind::AddContext, context),
+        AppliedEffect::RunAnotherTool(call) => given(Kind::RunAnotherTool, &call.into()),
+        AppliedEffect::GoOn(prompt) => said(Kind::GoOn, prompt),
+        AppliedEffect::ForgetContext => HookEffect {
             effect: Kind::ForgetContext,
             text: None,
             value: None,
         },
-        Effect::ReplaceRequest(request) => given(Kind::ReplaceRequest, &request),
-        Effect::ReplaceResponse(response) => given(Kind::ReplaceResponse, &response),
-        Effect::SelectTools(tools) => given(Kind::SelectTools, &tools),
-        Effect::Tell(message) => said(Kind::Tell, message),
+        AppliedEffect::ReplaceRequest(request) => given(Kind::ReplaceRequest, &request),
+        AppliedEffect::ReplaceResponse(response) => given(Kind::ReplaceResponse, &response),
+        AppliedEffect::SelectTools(tools) => given(Kind::SelectTools, &tools),
+        AppliedEffect::Tell(message) => said(Kind::Tell, message),
     }
 }
 

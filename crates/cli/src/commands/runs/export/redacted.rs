@@ -8,13 +8,13 @@ use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use lapidary::normalize::event_lines::{EventLine, EventReader};
-use lapidary::sessions::redact::{Redactor, Report, Whose};
+use lapidary::sessions::redact::{RedactionReport, Redactor, SessionOwner};
 use lapidary::vocab::line;
 use lapidary::wire::lines::RawLine;
 use tempfile::NamedTempFile;
 
 use super::super::super::sessions::export::redacted;
-use super::super::super::sink::Format;
+use super::super::super::sink::OutputFormat;
 use super::super::super::translate;
 use super::super::common::id_of;
 use crate::failure::Failure;
@@ -24,15 +24,15 @@ use crate::printer::Printer;
 pub(super) struct RedactedRun {
     id: String,
     events: NamedTempFile,
-    pub(super) report: Report,
+    pub(super) report: RedactionReport,
 }
 
 impl RedactedRun {
-    pub(super) fn of(recording: &Path, home: Option<PathBuf>) -> Result<Self, Failure> {
+    pub(super) fn new(recording: &Path, home: Option<PathBuf>) -> Result<Self, Failure> {
         let id = id_of(recording);
         let events = events_of(recording, &id)?;
-        let redactor = Redactor::new(&Whose { home });
-        let (events, report) = redacted::of(events, Some(&redactor))?;
+        let redactor = Redactor::new(&SessionOwner { home });
+        let (events, report) = redacted::redacted_session(events, Some(&redactor))?;
         let file = NamedTempFile::new()?;
         fs::write(file.path(), events)?;
         Ok(Self {
@@ -42,7 +42,7 @@ impl RedactedRun {
         })
     }
 
-    pub(super) fn print(&self, to: Format, out: &mut Printer) -> Result<(), Failure> {
+    pub(super) fn print(&self, to: OutputFormat, out: &mut Printer) -> Result<(), Failure> {
         let view = translate::Args::of_events(self.events.path(), &self.id, to);
         translate::run(&view, out).map(drop)
     }

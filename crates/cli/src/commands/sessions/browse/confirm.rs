@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::deletion::Plan;
-use super::entry::Entry;
-use super::keys::Key;
+use super::deletion::DeletionPlan;
+use super::entry::BrowseEntry;
+use super::keys::BrowseKey;
 
 /// A file's name may be so long.
 const LONGEST_NAME: usize = 200;
@@ -17,12 +17,12 @@ const LONGEST_PROMPT: usize = 4000;
 
 /// A question at the foot of the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Question {
+pub(super) enum FooterQuestion {
     /// Whether a session is to be deleted.
     Delete {
         path: PathBuf,
         title: String,
-        plan: Plan,
+        plan: DeletionPlan,
         typed: String,
     },
     /// What a transcript is to be called.
@@ -37,9 +37,9 @@ pub(super) enum Question {
 
 /// What came of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum FooterAnswer {
     /// It still stands there.
-    Open(Question),
+    Open(FooterQuestion),
     /// It is not to be done.
     No,
     Delete(PathBuf),
@@ -47,12 +47,12 @@ pub(super) enum Answer {
         path: PathBuf,
         to: PathBuf,
     },
-    Resume(Resumption),
+    Resume(SessionResumption),
 }
 
 /// A session that goes on, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Resumption {
+pub(super) struct SessionResumption {
     pub(super) id: String,
     /// The project's directory, if it is known.
     pub(super) root: Option<PathBuf>,
@@ -60,8 +60,8 @@ pub(super) struct Resumption {
     pub(super) prompt: String,
 }
 
-impl Question {
-    pub(super) fn delete(entry: &Entry, plan: Plan) -> Self {
+impl FooterQuestion {
+    pub(super) fn delete(entry: &BrowseEntry, plan: DeletionPlan) -> Self {
         Self::Delete {
             path: entry.path.clone(),
             title: entry.title.clone(),
@@ -70,14 +70,14 @@ impl Question {
         }
     }
 
-    pub(super) fn export(entry: &Entry) -> Self {
+    pub(super) fn export(entry: &BrowseEntry) -> Self {
         Self::Export {
             path: entry.path.clone(),
             name: file_name(&entry.id, &entry.path),
         }
     }
 
-    pub(super) fn resume(entry: &Entry) -> Self {
+    pub(super) fn resume(entry: &BrowseEntry) -> Self {
         Self::Resume {
             id: entry.id.clone(),
             root: entry.root.clone(),
@@ -95,34 +95,36 @@ impl Question {
     }
 
     /// Takes a key.
-    pub(super) fn answer(mut self, key: Key) -> Answer {
-        if key == Key::Esc {
-            return Answer::No;
+    pub(super) fn answer(mut self, key: BrowseKey) -> FooterAnswer {
+        if key == BrowseKey::Esc {
+            return FooterAnswer::No;
         }
         match &mut self {
             // Only the whole word is one: no letter that was meant for a search deletes anything.
-            Self::Delete { path, typed, .. } if key == Key::Enter => {
+            Self::Delete { path, typed, .. } if key == BrowseKey::Enter => {
                 if typed.eq_ignore_ascii_case(YES) {
-                    Answer::Delete(std::mem::take(path))
+                    FooterAnswer::Delete(std::mem::take(path))
                 } else {
-                    Answer::No
+                    FooterAnswer::No
                 }
             }
-            Self::Export { path, name } if key == Key::Enter && !name.trim().is_empty() => {
-                Answer::Export {
+            Self::Export { path, name } if key == BrowseKey::Enter && !name.trim().is_empty() => {
+                FooterAnswer::Export {
                     path: std::mem::take(path),
                     to: Path::new(name.trim()).to_owned(),
                 }
             }
-            Self::Resume { id, root, prompt } if key == Key::Enter => Answer::Resume(Resumption {
-                id: std::mem::take(id),
-                root: root.take(),
-                prompt: std::mem::take(prompt),
-            }),
+            Self::Resume { id, root, prompt } if key == BrowseKey::Enter => {
+                FooterAnswer::Resume(SessionResumption {
+                    id: std::mem::take(id),
+                    root: root.take(),
+                    prompt: std::mem::take(prompt),
+                })
+            }
             Self::Delete { .. } | Self::Export { .. } | Self::Resume { .. } => {
                 let (line, longest) = self.line();
                 key.edits(line, longest);
-                Answer::Open(self)
+                FooterAnswer::Open(self)
             }
         }
     }
@@ -144,54 +146,58 @@ mod tests {
 
     #[test]
     fn only_a_yes_deletes() {
-        let entry = Entry::sample(1, "one", 1, 1);
-        let answered = |word: &str, last: Key| {
-            let mut asked = Question::delete(&entry, Plan::sample());
+        let entry = BrowseEntry::sample(1, "one", 1, 1);
+        let answered = |word: &str, last: BrowseKey| {
+            let mut asked = FooterQuestion::delete(&entry, DeletionPlan::sample());
             for letter in word.chars() {
-                asked = match asked.answer(Key::Char(letter)) {
-                    Answer::Open(asked) => asked,
+                asked = match asked.answer(BrowseKey::Char(letter)) {
+                    FooterAnswer::Open(asked) => asked,
                     other => panic!("{letter}: {other:?}"),
                 };
             }
             asked.answer(last)
         };
         for word in ["", "y", "no", "ye", "yesterday".get(3..).unwrap()] {
-            assert_eq!(answered(word, Key::Enter), Answer::No, "{word}");
+            assert_eq!(answered(word, BrowseKey::Enter), FooterAnswer::No, "{word}");
         }
-        assert_eq!(answered("yes", Key::Esc), Answer::No);
+        assert_eq!(answered("yes", BrowseKey::Esc), FooterAnswer::No);
         assert_eq!(
-            answered("yes", Key::Enter),
-            Answer::Delete(entry.path.clone())
+            answered("yes", BrowseKey::Enter),
+            FooterAnswer::Delete(entry.path.clone())
         );
     }
 
     #[test]
     fn a_transcript_is_called_like_its_session_or_as_was_typed() {
-        let mut entry = Entry::sample(1, "one", 1, 1);
+        let mut entry = BrowseEntry::sample(1, "one", 1, 1);
         entry.id = "../../x/.bashrc".to_owned();
-        let Answer::Open(asked) = Question::export(&entry).answer(Key::Char('c')) else {
+        let FooterAnswer::Open(asked) = FooterQuestion::export(&entry).answer(BrowseKey::Char('c'))
+        else {
             panic!("it is being typed");
         };
         assert_eq!(
             asked,
-            Question::Export {
+            FooterQuestion::Export {
                 path: entry.path.clone(),
                 name: "xbashrc.mdc".to_owned()
             }
         );
-        let Answer::Open(asked) = asked.answer(Key::Ctrl('u')) else {
+        let FooterAnswer::Open(asked) = asked.answer(BrowseKey::Ctrl('u')) else {
             panic!("it is being typed");
         };
         assert!(
-            matches!(asked.clone().answer(Key::Enter), Answer::Open(_)),
+            matches!(
+                asked.clone().answer(BrowseKey::Enter),
+                FooterAnswer::Open(_)
+            ),
             "no name is no answer"
         );
-        assert_eq!(asked.answer(Key::Esc), Answer::No);
+        assert_eq!(asked.answer(BrowseKey::Esc), FooterAnswer::No);
         entry.id = "a1".to_owned();
-        let done = Question::export(&entry).answer(Key::Enter);
+        let done = FooterQuestion::export(&entry).answer(BrowseKey::Enter);
         assert_eq!(
             done,
-            Answer::Export {
+            FooterAnswer::Export {
                 path: entry.path,
                 to: "a1.md".into()
             }

@@ -6,23 +6,23 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, bail};
 use lapidary::render::live::MarkSet;
-use lapidary::sessions::{Deletion, Inventory, Project};
+use lapidary::sessions::{SessionDeletion, SessionInventory, SessionProject};
 use lapidary::vocab::removal::RemovalReason;
 
-use super::super::common::Place;
-use super::super::removal::Going;
+use super::super::common::SessionsContext;
+use super::super::removal::RemovalPlan;
 use super::text::one_line;
 
 /// What would go, held until somebody says yes. What is written until then is not deleted.
-pub(super) struct Planned {
+pub(super) struct PlannedDeletion {
     path: PathBuf,
-    inventory: Inventory,
-    deletion: Deletion,
+    inventory: SessionInventory,
+    deletion: SessionDeletion,
 }
 
 /// What would go, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct DeletionPlan {
     /// How many files and directories.
     pub(super) count: usize,
     pub(super) bytes: u64,
@@ -30,15 +30,15 @@ pub(super) struct Plan {
     pub(super) lines: Vec<String>,
 }
 
-impl Planned {
+impl PlannedDeletion {
     /// Looks up what goes with the session in a file that had this size when it was listed.
-    pub(super) fn new(projects: &[Project], path: &Path, size: u64) -> anyhow::Result<Self> {
-        let is_of = |project: &&Project| {
+    pub(super) fn new(projects: &[SessionProject], path: &Path, size: u64) -> anyhow::Result<Self> {
+        let is_of = |project: &&SessionProject| {
             let mut directories = project.directories.iter();
             directories.any(|directory| path.starts_with(directory))
         };
         let project = projects.iter().find(is_of).context("it is gone")?;
-        let inventory = Inventory::read(vec![project.clone()], SystemTime::now());
+        let inventory = SessionInventory::read(vec![project.clone()], SystemTime::now());
         let held = inventory.files.iter().find(|file| file.path == path);
         let held = held.context("it is gone")?;
         let Some(id) = held.content.id().filter(|_| held.size == size) else {
@@ -57,13 +57,13 @@ impl Planned {
         self.path == path
     }
 
-    pub(super) fn plan(&self, marks: MarkSet) -> Plan {
+    pub(super) fn plan(&self, marks: MarkSet) -> DeletionPlan {
         let deletion = &self.deletion;
         let files = deletion.files.iter().map(|file| &file.path);
         let artefacts = deletion.artefacts.iter().map(|artefact| &artefact.path);
         let going = files.chain(artefacts).map(|path| self.below_project(path));
         let staying = deletion.spared.iter().map(|why| format!("stays: {why}"));
-        Plan {
+        DeletionPlan {
             count: deletion.files.len() + deletion.artefacts.len(),
             bytes: deletion.bytes(),
             lines: going
@@ -83,8 +83,8 @@ impl Planned {
 
     /// Removes it, after a copy was put into the vault; says what was removed.
     pub(super) fn carry_out(self) -> anyhow::Result<String> {
-        let place = Place::open().map_err(|failure| failure.error)?;
-        let going = Going {
+        let place = SessionsContext::open().map_err(|failure| failure.error)?;
+        let going = RemovalPlan {
             keeps_copies: true,
             inventory: &self.inventory,
             deletions: vec![(self.deletion, RemovalReason::Asked)],
@@ -104,7 +104,7 @@ impl Planned {
 }
 
 #[cfg(test)]
-impl Plan {
+impl DeletionPlan {
     /// A file and its tools' outputs, to try things with.
     pub(super) fn sample() -> Self {
         Self {

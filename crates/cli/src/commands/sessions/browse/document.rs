@@ -4,7 +4,7 @@ use super::text::wrap;
 
 /// A text that is scrolled.
 #[derive(Debug, Default)]
-pub(super) struct Document {
+pub(super) struct ScrolledDocument {
     lines: Vec<String>,
     rows: Vec<String>,
     /// The width that `rows` are for.
@@ -14,7 +14,7 @@ pub(super) struct Document {
     found: Option<usize>,
 }
 
-impl Document {
+impl ScrolledDocument {
     /// Harmless lines.
     pub(super) fn new(lines: Vec<String>, width: usize) -> Self {
         let mut document = Self {
@@ -64,7 +64,12 @@ impl Document {
     }
 
     /// Goes to the next row, in either direction, that has one of these words in it. False if there is none.
-    pub(super) fn find(&mut self, words: &[String], direction: Direction, height: usize) -> bool {
+    pub(super) fn find(
+        &mut self,
+        words: &[String],
+        direction: SearchDirection,
+        height: usize,
+    ) -> bool {
         let count = self.rows.len();
         let from = self.found.unwrap_or(self.top).min(count);
         let has = |row: &usize| {
@@ -72,9 +77,9 @@ impl Document {
             words.iter().any(|word| row.contains(word.as_str()))
         };
         let found = match direction {
-            Direction::Here => (self.top..count).find(has),
-            Direction::Down => (from + 1..count).chain(0..from).find(has),
-            Direction::Up => (0..from).rev().chain((from..count).rev()).find(has),
+            SearchDirection::Here => (self.top..count).find(has),
+            SearchDirection::Down => (from + 1..count).chain(0..from).find(has),
+            SearchDirection::Up => (0..from).rev().chain((from..count).rev()).find(has),
         };
         let Some(row) = found else { return false };
         self.found = found;
@@ -85,7 +90,7 @@ impl Document {
 
 /// Where to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(super) enum SearchDirection {
     /// From the row on top.
     Here,
     /// Behind it, and from the beginning again.
@@ -98,9 +103,9 @@ pub(super) enum Direction {
 mod tests {
     use super::*;
 
-    fn document() -> Document {
+    fn document() -> ScrolledDocument {
         let lines = ["one two", "three", "four TWO", "five", "six"];
-        Document::new(lines.map(str::to_owned).to_vec(), 10)
+        ScrolledDocument::new(lines.map(str::to_owned).to_vec(), 10)
     }
 
     #[test]
@@ -120,27 +125,27 @@ mod tests {
     fn it_finds_in_both_directions_and_around_the_end() {
         let mut document = document();
         let two = ["two".to_owned()];
-        assert!(document.find(&two, Direction::Here, 1));
+        assert!(document.find(&two, SearchDirection::Here, 1));
         assert_eq!(document.top, 0);
-        assert!(document.find(&two, Direction::Down, 1));
+        assert!(document.find(&two, SearchDirection::Down, 1));
         assert_eq!(document.top, 2);
-        assert!(document.find(&two, Direction::Down, 1));
+        assert!(document.find(&two, SearchDirection::Down, 1));
         assert_eq!(document.top, 0);
-        assert!(document.find(&two, Direction::Up, 1));
+        assert!(document.find(&two, SearchDirection::Up, 1));
         assert_eq!(document.top, 2);
-        assert!(!document.find(&["seven".to_owned()], Direction::Down, 1));
-        assert!(!Document::default().find(&two, Direction::Up, 1));
+        assert!(!document.find(&["seven".to_owned()], SearchDirection::Down, 1));
+        assert!(!ScrolledDocument::default().find(&two, SearchDirection::Up, 1));
     }
 
     #[test]
     fn what_is_found_at_the_end_has_the_rest_before_it() {
         let mut document = document();
-        assert!(document.find(&["i".to_owned()], Direction::Down, 3));
+        assert!(document.find(&["i".to_owned()], SearchDirection::Down, 3));
         assert_eq!(
             document.page(3).collect::<Vec<_>>(),
             ["four TWO", "five", "six"]
         );
-        assert!(document.find(&["i".to_owned()], Direction::Down, 3));
+        assert!(document.find(&["i".to_owned()], SearchDirection::Down, 3));
         assert_eq!(
             document.found,
             Some(4),
@@ -150,7 +155,8 @@ mod tests {
 
     #[test]
     fn another_width_keeps_the_place() {
-        let mut document = Document::new(vec!["word ".repeat(100).trim_end().to_owned()], 50);
+        let mut document =
+            ScrolledDocument::new(vec!["word ".repeat(100).trim_end().to_owned()], 50);
         document.scroll(5, 5);
         document.fit(25);
         assert_eq!(document.percent(10), Some(100));

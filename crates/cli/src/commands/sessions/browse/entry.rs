@@ -4,17 +4,17 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use lapidary::render::live::MarkSet;
-use lapidary::sessions::{HiddenFile, Listed, Listing};
+use lapidary::sessions::{HiddenFile, ListedSession, SessionListing};
 
 use super::text::one_line;
-use super::words::{TitleTerm, TitleText};
+use super::title_terms::{TitleTerm, TitleText};
 
 /// So much of a title or a first message is looked at.
 const LONGEST: usize = 2048;
 
 /// What the list knows about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct BrowseEntry {
     /// Its number, if it can be resumed.
     pub(super) number: Option<u64>,
     /// The session's id, if it has one.
@@ -35,21 +35,21 @@ pub(super) struct Entry {
     words: TitleText,
 }
 
-impl Entry {
+impl BrowseEntry {
     /// All that a listing has: first what can be resumed, then what cannot.
-    pub(super) fn all(listing: &Listing, marks: MarkSet) -> Vec<Self> {
+    pub(super) fn all(listing: &SessionListing, marks: MarkSet) -> Vec<Self> {
         let sessions = listing.sessions.iter().map(|one| Self::session(one, marks));
         let hidden = listing.hidden.iter().map(|one| Self::hidden(one, marks));
         sessions.chain(hidden).collect()
     }
 
-    fn session(listed: &Listed, marks: MarkSet) -> Self {
+    fn session(listed: &ListedSession, marks: MarkSet) -> Self {
         let info = listed.info();
         let title = one_line(start_of(&info.display_name), marks);
         let root = info.project.as_ref().map(PathBuf::from);
         let project = project_name(info.project.as_deref(), &info.project_id, marks);
         let first = start_of(&info.first_user_message);
-        let words = TitleText::of(&[&title, start_of(&info.id), first, &project]);
+        let words = TitleText::new(&[&title, start_of(&info.id), first, &project]);
         Self {
             number: Some(info.index),
             id: info.id.clone(),
@@ -76,7 +76,7 @@ impl Entry {
         Self {
             number: None,
             id: file.session_id.clone().unwrap_or_default(),
-            words: TitleText::of(&[&title, &project]),
+            words: TitleText::new(&[&title, &project]),
             title,
             messages: 0,
             updated_ms: None,
@@ -134,13 +134,13 @@ fn start_of(text: &str) -> &str {
 }
 
 #[cfg(test)]
-impl Entry {
+impl BrowseEntry {
     /// A session to try things with.
     pub(super) fn sample(number: u64, title: &str, messages: u64, updated_ms: i64) -> Self {
         let id = format!("{number:08x}-0000-4000-8000-000000000000");
         Self {
             number: Some(number),
-            words: TitleText::of(&[title, &id, "project"]),
+            words: TitleText::new(&[title, &id, "project"]),
             title: one_line(title, MarkSet::Unicode),
             messages,
             updated_ms: Some(updated_ms),

@@ -5,24 +5,24 @@ use std::path::Path;
 
 use lapidary::render::live::MarkSet;
 use lapidary::sessions::TextMatch;
-use lapidary::sessions::search::Watch;
+use lapidary::sessions::search::SearchProgress;
 
-use super::list::{Files, Snippet};
-use super::sources::Sources;
+use super::list::{EntryFiles, ListSnippet};
+use super::sources::BrowsedProjects;
 use super::text::one_line;
-use super::words::as_search;
+use super::title_terms::as_search;
 
 /// Sessions, as places among the entries, and where each says it if that is known.
-pub(super) type Places = Vec<(usize, Option<Snippet>)>;
+pub(super) type FoundPlaces = Vec<(usize, Option<ListSnippet>)>;
 
 /// Where `sessions search` finds it, among files that are listed. None if it was given up.
 pub(super) fn find(
-    sources: &Sources,
+    sources: &BrowsedProjects,
     query: &str,
-    files: &Files,
+    files: &EntryFiles,
     marks: MarkSet,
-    watch: &Watch<'_>,
-) -> Option<Places> {
+    watch: &SearchProgress<'_>,
+) -> Option<FoundPlaces> {
     let hits = sources.search(&as_search(query), watch)?;
     let files = files.iter().map(|(place, path)| (path.as_path(), *place));
     let places: HashMap<&Path, usize> = files.collect();
@@ -34,8 +34,8 @@ pub(super) fn find(
     Some(found.collect())
 }
 
-fn snippet(found: &TextMatch, marks: MarkSet) -> Snippet {
-    Snippet {
+fn snippet(found: &TextMatch, marks: MarkSet) -> ListSnippet {
+    ListSnippet {
         before: one_line(&found.before, marks),
         matched: one_line(&found.matched, marks),
         after: one_line(&found.after, marks),

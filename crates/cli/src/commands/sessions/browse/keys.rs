@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// A key that means something here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum BrowseKey {
     Char(char),
     Ctrl(char),
     Enter,
@@ -21,9 +21,9 @@ pub(super) enum Key {
     End,
 }
 
-impl Key {
+impl BrowseKey {
     /// The key that was pressed, if it means anything.
-    pub(super) fn of(event: KeyEvent) -> Option<Self> {
+    pub(super) fn from_event(event: KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;
         }
@@ -137,26 +137,29 @@ mod tests {
     #[test]
     fn a_line_is_edited_letter_by_letter_and_word_by_word() {
         let mut line = "one two".to_owned();
-        assert!(Key::Char('!').edits(&mut line, 8));
-        assert!(!Key::Char('!').edits(&mut line, 8), "it is long enough");
+        assert!(BrowseKey::Char('!').edits(&mut line, 8));
+        assert!(
+            !BrowseKey::Char('!').edits(&mut line, 8),
+            "it is long enough"
+        );
         assert_eq!(line, "one two!");
-        assert!(Key::Ctrl('w').edits(&mut line, 8));
+        assert!(BrowseKey::Ctrl('w').edits(&mut line, 8));
         assert_eq!(line, "one ");
-        Key::Backspace.edits(&mut line, 8);
+        BrowseKey::Backspace.edits(&mut line, 8);
         assert_eq!(line, "one");
-        Key::Ctrl('w').edits(&mut line, 8);
+        BrowseKey::Ctrl('w').edits(&mut line, 8);
         assert_eq!(line, "");
-        Key::Backspace.edits(&mut line, 8);
-        assert!(!Key::Enter.edits(&mut line, 8));
+        BrowseKey::Backspace.edits(&mut line, 8);
+        assert!(!BrowseKey::Enter.edits(&mut line, 8));
     }
 
     #[test]
     fn a_key_that_is_let_go_is_no_key() {
         let mut event = KeyEvent::new(KeyCode::Char('C'), KeyModifiers::CONTROL);
-        assert_eq!(Key::of(event), Some(Key::Ctrl('c')));
+        assert_eq!(BrowseKey::from_event(event), Some(BrowseKey::Ctrl('c')));
         event.kind = KeyEventKind::Release;
-        assert_eq!(Key::of(event), None);
+        assert_eq!(BrowseKey::from_event(event), None);
         let alt = KeyEvent::new(KeyCode::Char('d'), KeyModifiers::ALT);
-        assert_eq!(Key::of(alt), None);
+        assert_eq!(BrowseKey::from_event(alt), None);
     }
 }

@@ -10,7 +10,7 @@ const HIGH: u16 = 14;
 
 /// The parts of the screen; those that there is no room for are empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Areas {
+pub(super) struct ScreenAreas {
     /// What this is, and how many.
     pub(super) head: Rect,
     /// What the columns are.
@@ -23,8 +23,8 @@ pub(super) struct Areas {
     pub(super) foot: Rect,
 }
 
-impl Areas {
-    pub(super) fn of(screen: Rect, with_preview: bool) -> Self {
+impl ScreenAreas {
+    pub(super) fn new(screen: Rect, with_preview: bool) -> Self {
         let mut rest = screen;
         let foot = take_bottom(&mut rest, u16::from(screen.height >= 3));
         let head = take_top(&mut rest, u16::from(screen.height >= 4));
@@ -64,7 +64,7 @@ impl Areas {
 
     /// Everything between head and foot, for what takes the whole screen.
     pub(super) fn page(screen: Rect) -> (Rect, Rect, Rect) {
-        let areas = Self::of(screen, false);
+        let areas = Self::new(screen, false);
         let top = areas.head.bottom().max(screen.y);
         let bottom = if areas.foot.is_empty() {
             screen.bottom()
@@ -106,7 +106,7 @@ mod tests {
         #[test]
         fn parts_are_on_the_screen_and_apart(width in 1u16..300, height in 1u16..100, with_preview: bool) {
             let screen = Rect::new(0, 0, width, height);
-            let areas = Areas::of(screen, with_preview);
+            let areas = ScreenAreas::new(screen, with_preview);
             let parts = [areas.head, areas.columns, areas.list, areas.rule, areas.preview, areas.foot];
             for (at, part) in parts.iter().enumerate() {
                 proptest::prop_assert!(part.is_empty() || part.intersection(screen) == *part, "{part:?}");
@@ -115,7 +115,7 @@ mod tests {
                 }
             }
             proptest::prop_assert!(!areas.list.is_empty());
-            let (head, body, foot) = Areas::page(screen);
+            let (head, body, foot) = ScreenAreas::page(screen);
             proptest::prop_assert_eq!(head.height + body.height + foot.height, height);
         }
     }

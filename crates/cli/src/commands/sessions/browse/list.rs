@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::entry::Entry;
+use super::entry::BrowseEntry;
 use super::text::width;
-use super::words::{TitleTerm, title_terms};
+use super::title_terms::{TitleTerm, title_terms};
 
 /// By what the list is ordered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum ListSort {
     /// The most recently updated first.
     #[default]
     Date,
@@ -21,7 +21,7 @@ pub(super) enum Sort {
     Name,
 }
 
-impl Sort {
+impl ListSort {
     fn next(self) -> Self {
         match self {
             Self::Date => Self::Messages,
@@ -45,19 +45,19 @@ impl Sort {
 
 /// A place in a text where something was found. Harmless, one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Snippet {
+pub(super) struct ListSnippet {
     pub(super) before: String,
     pub(super) matched: String,
     pub(super) after: String,
 }
 
 /// Files and their places among the entries, the newest first.
-pub(super) type Files = Arc<[(usize, PathBuf)]>;
+pub(super) type EntryFiles = Arc<[(usize, PathBuf)]>;
 
 /// All that there is, and what of it is shown.
 #[derive(Debug, Default)]
-pub(super) struct List {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct BrowseList {
+    pub(super) entries: Vec<BrowseEntry>,
     /// The rows, as places in `entries`.
     rows: Vec<usize>,
     /// The row under the cursor.
@@ -68,8 +68,8 @@ pub(super) struct List {
     top: usize,
     query: String,
     /// What was found in the texts of the files, by place in `entries`.
-    found: HashMap<usize, Option<Snippet>>,
-    pub(super) sort: Sort,
+    found: HashMap<usize, Option<ListSnippet>>,
+    pub(super) sort: ListSort,
     pub(super) is_reversed: bool,
     pub(super) shows_hidden: bool,
     /// How many columns the longest name of a project takes.
@@ -78,9 +78,9 @@ pub(super) struct List {
     pub(super) project: Option<String>,
 }
 
-impl List {
+impl BrowseList {
     /// Takes a listing; the cursor stays on its session if that is still there.
-    pub(super) fn fill(&mut self, entries: Vec<Entry>) {
+    pub(super) fn fill(&mut self, entries: Vec<BrowseEntry>) {
         let path = self.selected().map(|entry| entry.path.clone());
         self.entries = entries;
         let names = self.entries.iter().map(|entry| width(&entry.project));
@@ -95,7 +95,7 @@ impl List {
     }
 
     /// The rows, top to bottom.
-    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = (usize, &Entry)> {
+    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = (usize, &BrowseEntry)> {
         self.rows.iter().map(|&place| (place, &self.entries[place]))
     }
 
@@ -104,7 +104,7 @@ impl List {
     }
 
     /// The files to search: first those that are looked at first, so that what is found is added below.
-    pub(super) fn files(&self) -> Files {
+    pub(super) fn files(&self) -> EntryFiles {
         let mut files: Vec<_> = self.entries.iter().enumerate().collect();
         files.sort_by_key(|(_, entry)| Reverse(entry.updated_ms));
         let files = files.into_iter();
@@ -127,7 +127,7 @@ impl List {
         self.top
     }
 
-    pub(super) fn selected(&self) -> Option<&Entry> {
+    pub(super) fn selected(&self) -> Option<&BrowseEntry> {
         self.entries.get(*self.rows.get(self.cursor)?)
     }
 
@@ -137,7 +137,7 @@ impl List {
 
     /// What is searched, term by term, in lower case.
     pub(super) fn words(&self) -> Vec<String> {
-        super::words::terms(&self.query)
+        super::title_terms::terms(&self.query)
     }
 
     /// What is searched in titles, term by term.
@@ -145,12 +145,12 @@ impl List {
         title_terms(&self.query)
     }
 
-    pub(super) fn snippet(&self, place: usize) -> Option<&Snippet> {
+    pub(super) fn snippet(&self, place: usize) -> Option<&ListSnippet> {
         self.found.get(&place)?.as_ref()
     }
 
     /// The snippet of what is under the cursor.
-    pub(super) fn selected_snippet(&self) -> Option<&Snippet> {
+    pub(super) fn selected_snippet(&self) -> Option<&ListSnippet> {
         self.snippet(*self.rows.get(self.cursor)?)
     }
 
@@ -164,7 +164,7 @@ impl List {
     }
 
     /// Takes what was found in files.
-    pub(super) fn add_found(&mut self, found: super::full_text::Places) {
+    pub(super) fn add_found(&mut self, found: super::full_text::FoundPlaces) {
         self.found.extend(found);
         let place = self.rows.get(self.cursor).copied();
         self.arrange(place.filter(|_| self.is_placed));
@@ -232,9 +232,9 @@ impl List {
             .collect();
         let entries = &self.entries;
         match self.sort {
-            Sort::Date => rows.sort_by_key(|&place| Reverse(entries[place].updated_ms)),
-            Sort::Messages => rows.sort_by_key(|&place| Reverse(entries[place].messages)),
-            Sort::Name => rows.sort_by_cached_key(|&place| entries[place].title.to_lowercase()),
+            ListSort::Date => rows.sort_by_key(|&place| Reverse(entries[place].updated_ms)),
+            ListSort::Messages => rows.sort_by_key(|&place| Reverse(entries[place].messages)),
+            ListSort::Name => rows.sort_by_cached_key(|&place| entries[place].title.to_lowercase()),
         }
         if self.is_reversed {
             rows.reverse();
@@ -262,18 +262,18 @@ impl List {
 mod tests {
     use super::*;
 
-    fn list() -> List {
-        let mut list = List::default();
+    fn list() -> BrowseList {
+        let mut list = BrowseList::default();
         list.fill(vec![
-            Entry::sample(1, "beta plan", 5, 100),
-            Entry::sample(2, "Alpha work", 9, 300),
-            Entry::sample(3, "gamma Plan", 1, 200),
-            Entry::sample_hidden("torn.jsonl: it is empty"),
+            BrowseEntry::sample(1, "beta plan", 5, 100),
+            BrowseEntry::sample(2, "Alpha work", 9, 300),
+            BrowseEntry::sample(3, "gamma Plan", 1, 200),
+            BrowseEntry::sample_hidden("torn.jsonl: it is empty"),
         ]);
         list
     }
 
-    fn numbers(list: &List) -> Vec<Option<u64>> {
+    fn numbers(list: &BrowseList) -> Vec<Option<u64>> {
         list.rows().map(|(_, entry)| entry.number).collect()
     }
 
@@ -310,7 +310,7 @@ mod tests {
     fn what_is_found_in_a_file_joins_until_other_words_are_searched() {
         let mut list = list();
         list.search("plan".to_owned());
-        let snippet = Snippet {
+        let snippet = ListSnippet {
             before: "the ".to_owned(),
             matched: "plan".to_owned(),
             after: String::new(),

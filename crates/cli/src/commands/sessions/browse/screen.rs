@@ -16,8 +16,8 @@ use crossterm::terminal::{
 };
 
 use super::canvas::{CellTerminal, Rect};
-use super::keys::Key;
-use super::state::{Input, State};
+use super::keys::BrowseKey;
+use super::state::{BrowserInput, BrowserState};
 use super::view;
 use crate::system;
 
@@ -28,11 +28,11 @@ const LOOK: Duration = Duration::from_millis(100);
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A terminal that is drawn on. Dropping it gives the terminal back.
-pub(super) struct Screen {
+pub(super) struct BrowserScreen {
     terminal: CellTerminal<BufWriter<Stdout>>,
 }
 
-impl Screen {
+impl BrowserScreen {
     pub(super) fn take() -> io::Result<Self> {
         give_back_in_panic();
         let taken = take().and_then(|()| empty_terminal());
@@ -55,13 +55,13 @@ impl Screen {
         screen_area()
     }
 
-    pub(super) fn draw(&mut self, state: &State) -> io::Result<()> {
+    pub(super) fn draw(&mut self, state: &BrowserState) -> io::Result<()> {
         self.terminal
             .draw(screen_area()?, |canvas| view::draw(state, canvas))
     }
 }
 
-impl Drop for Screen {
+impl Drop for BrowserScreen {
     fn drop(&mut self) {
         give_back();
         if !thread::panicking() {
@@ -123,7 +123,7 @@ pub(super) struct Keyboard {
 }
 
 impl Keyboard {
-    pub(super) fn listen(inputs: Sender<Input>) -> io::Result<Self> {
+    pub(super) fn listen(inputs: Sender<BrowserInput>) -> io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let stop = is_over.clone();
         let builder = thread::Builder::new().name("lapidary-keyboard".to_owned());
@@ -136,7 +136,7 @@ impl Keyboard {
                         None => continue,
                     },
                     Ok(Some(input)) => inputs.send(input),
-                    Err(_) => inputs.send(Input::Terminated),
+                    Err(_) => inputs.send(BrowserInput::Terminated),
                 };
                 if heard.is_err() {
                     return;
@@ -157,7 +157,7 @@ impl Keyboard {
 }
 
 /// The next input, if one comes soon.
-fn next() -> io::Result<Option<Input>> {
+fn next() -> io::Result<Option<BrowserInput>> {
     match event::poll(LOOK) {
         Ok(true) => Ok(input(event::read()?)),
         Ok(false) => Ok(None),
@@ -167,17 +167,17 @@ fn next() -> io::Result<Option<Input>> {
 }
 
 /// The size, if it is another than was known. Nobody is told of one that changes before anybody listens.
-fn resized(known: &mut Option<(u16, u16)>) -> Option<Input> {
+fn resized(known: &mut Option<(u16, u16)>) -> Option<BrowserInput> {
     let size = terminal::size().ok()?;
     let was = known.replace(size);
-    (was != Some(size)).then(|| Input::Resize(Rect::new(0, 0, size.0, size.1)))
+    (was != Some(size)).then(|| BrowserInput::Resize(Rect::new(0, 0, size.0, size.1)))
 }
 
-fn input(event: Event) -> Option<Input> {
+fn input(event: Event) -> Option<BrowserInput> {
     match event {
-        Event::Key(key) => Key::of(key).map(Input::Key),
-        Event::Paste(text) => Some(Input::Paste(text)),
-        Event::Resize(width, height) => Some(Input::Resize(Rect::new(0, 0, width, height))),
+        Event::Key(key) => BrowseKey::from_event(key).map(BrowserInput::Key),
+        Event::Paste(text) => Some(BrowserInput::Paste(text)),
+        Event::Resize(width, height) => Some(BrowserInput::Resize(Rect::new(0, 0, width, height))),
         _ => None,
     }
 }
@@ -214,7 +214,7 @@ os.write(1, b"COOKED" if flags & termios.ICANON and flags & termios.ECHO else b"
     fn a_panic_gives_the_terminal_back_before_it_speaks() {
         if std::env::var_os(ASKED).is_some() {
             let browser = thread::Builder::new().name("main".to_owned()).spawn(|| {
-                let _screen = Screen::take().unwrap();
+                let _screen = BrowserScreen::take().unwrap();
                 panic!("something is wrong");
             });
             assert!(browser.unwrap().join().is_err());

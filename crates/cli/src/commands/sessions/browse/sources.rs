@@ -1,11 +1,12 @@
 //! Where sessions come from: the projects, and an index of them if there is one.
 
-use lapidary::sessions::search::{Filters, Query, Search, Watch};
+use lapidary::sessions::search::{SearchFilters, SearchProgress, SearchQuery, SessionSearch};
 use lapidary::sessions::{
-    Candidate, CompactSummary, FromFiles, Index, Listing, Project, Summaries, Unreadable,
+    CompactSummary, FromFiles, SessionCandidate, SessionIndex, SessionListing, SessionProject,
+    SummarySource, UnreadableFile,
 };
 
-use super::super::common::{Place, Scope};
+use super::super::common::{ProjectScope, SessionsContext};
 use crate::failure::Failure;
 
 /// So many files are listed before it is told how far it is.
@@ -15,14 +16,14 @@ const BATCH: usize = 256;
 const WITH_PLACES: usize = 500;
 
 /// The projects that are browsed.
-pub(super) struct Sources {
-    place: Place,
-    scope: Scope,
-    pub(super) projects: Vec<Project>,
+pub(super) struct BrowsedProjects {
+    place: SessionsContext,
+    scope: ProjectScope,
+    pub(super) projects: Vec<SessionProject>,
 }
 
-impl Sources {
-    pub(super) fn new(place: Place, scope: Scope) -> Result<Self, Failure> {
+impl BrowsedProjects {
+    pub(super) fn new(place: SessionsContext, scope: ProjectScope) -> Result<Self, Failure> {
         Ok(Self {
             projects: place.projects(&scope)?,
             place,
@@ -31,19 +32,23 @@ impl Sources {
     }
 
     /// All sessions, in numbers that tell how far it is.
-    pub(super) fn listing(&self, told: &dyn Fn(usize, usize)) -> Listing {
+    pub(super) fn listing(&self, told: &dyn Fn(usize, usize)) -> SessionListing {
         let index = self.place.index(&self.scope);
-        let mut counting = Counting { index, told };
-        let mut listing = Listing::with(&self.projects, self.place.now, &mut counting);
+        let mut counting = CountingSource { index, told };
+        let mut listing = SessionListing::with(&self.projects, self.place.now, &mut counting);
         listing.warnings.append(&mut counting.index.warnings);
         listing
     }
 
     /// What `sessions search` finds. None if it was given up, or there is no word to look for.
-    pub(super) fn search(&self, query: &str, watch: &Watch<'_>) -> Option<Vec<Hit>> {
-        let search = Search {
-            query: Query::words(query).ok()?,
-            filters: Filters::default(),
+    pub(super) fn search(
+        &self,
+        query: &str,
+        watch: &SearchProgress<'_>,
+    ) -> Option<Vec<SessionHit>> {
+        let search = SessionSearch {
+            query: SearchQuery::words(query).ok()?,
+            filters: SearchFilters::default(),
             limit: WITH_PLACES,
         };
         // Not kept open: who wants to delete it would have to wait for us.
@@ -53,25 +58,28 @@ impl Sources {
     }
 }
 
-pub(super) use lapidary::sessions::search::Hit;
+pub(super) use lapidary::sessions::search::SessionHit;
 
 /// Summaries from the index or else the files, telling how far it is.
-struct Counting<'t> {
-    index: Index,
+struct CountingSource<'t> {
+    index: SessionIndex,
     told: &'t dyn Fn(usize, usize),
 }
 
-impl Summaries for Counting<'_> {
-    fn of(&mut self, files: &[&Candidate]) -> Vec<Result<CompactSummary, Unreadable>> {
+impl SummarySource for CountingSource<'_> {
+    fn read_all(
+        &mut self,
+        files: &[&SessionCandidate],
+    ) -> Vec<Result<CompactSummary, UnreadableFile>> {
         (self.told)(0, files.len());
         // All at once: how much it takes in on the way is limited for each time it is asked.
         if self.index.is_open() {
-            return self.index.of(files);
+            return self.index.read_all(files);
         }
         let mut read = Vec::with_capacity(files.len());
         for batch in files.chunks(BATCH) {
             (self.told)(read.len(), files.len());
-            read.extend(FromFiles.of(batch));
+            read.extend(FromFiles.read_all(batch));
         }
         read
     }

@@ -1,4 +1,4 @@
-//! What the browser is doing. Pure: an [`Input`] changes the [`State`] and asks for [`Effect`]s; nothing is read or drawn here.
+//! What the browser is doing. Pure: an [`BrowserInput`] changes the [`BrowserState`] and asks for [`BrowserEffect`]s; nothing is read or drawn here.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use std::time::SystemTime;
 use lapidary::render::live::MarkSet;
 
 use super::canvas::Rect;
-use super::confirm::{Answer, Question, Resumption};
-use super::deletion::Plan;
-use super::document::{Direction, Document};
-use super::entry::Entry;
-use super::full_text::Places;
-use super::keys::Key;
-use super::layout::Areas;
-use super::list::{Files, List};
-use super::open::Open;
+use super::confirm::{FooterAnswer, FooterQuestion, SessionResumption};
+use super::deletion::DeletionPlan;
+use super::document::{ScrolledDocument, SearchDirection};
+use super::entry::BrowseEntry;
+use super::full_text::FoundPlaces;
+use super::keys::BrowseKey;
+use super::layout::ScreenAreas;
+use super::list::{BrowseList, EntryFiles};
+use super::open::OpenTranscript;
 
 /// A search may be so long.
 pub(super) const LONGEST_QUERY: usize = 200;
 
 /// What is known from the beginning.
 #[derive(Debug, Clone)]
-pub(super) struct Setup {
+pub(super) struct BrowserSetup {
     pub(super) screen: Rect,
     pub(super) marks: MarkSet,
     pub(super) colour: bool,
@@ -35,18 +35,18 @@ pub(super) struct Setup {
 
 /// All that is on the screen.
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) setup: Setup,
-    pub(super) list: List,
-    pub(super) listing: Reading,
-    pub(super) mode: Mode,
-    pub(super) preview: Preview,
+pub(super) struct BrowserState {
+    pub(super) setup: BrowserSetup,
+    pub(super) list: BrowseList,
+    pub(super) listing: ListingProgress,
+    pub(super) mode: InputMode,
+    pub(super) preview: PreviewState,
     pub(super) with_preview: bool,
     /// A remark, until the next key.
     pub(super) note: Option<String>,
     /// How many files have been searched, and of how many, while it goes on.
     pub(super) searched: Option<(usize, usize)>,
-    files: Files,
+    files: EntryFiles,
     /// It is being looked up what goes with the session in this file.
     planning: Option<PathBuf>,
     /// Counts what was asked of others: an answer to what was asked before is of no use.
@@ -56,7 +56,7 @@ pub(super) struct State {
 
 /// How far the listing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ListingProgress {
     /// So many files of so many.
     At(usize, usize),
     Done,
@@ -64,44 +64,44 @@ pub(super) enum Reading {
 
 /// What takes the keys.
 #[derive(Debug)]
-pub(super) enum Mode {
+pub(super) enum InputMode {
     /// The list. What is typed is searched.
     Browsing,
     /// A transcript takes the whole screen.
-    Open(Open),
+    Open(OpenTranscript),
     Help,
-    Asking(Question),
+    Asking(FooterQuestion),
 }
 
 /// The preview of what is under the cursor.
 #[derive(Debug, Default)]
-pub(super) enum Preview {
+pub(super) enum PreviewState {
     /// There is nothing to be seen.
     #[default]
     Empty,
     /// It is being read.
     Coming(PathBuf),
-    Ready(PathBuf, Document),
+    Ready(PathBuf, ScrolledDocument),
     /// Why there is none.
     Failed(PathBuf, String),
 }
 
 /// What happens.
 #[derive(Debug)]
-pub(super) enum Input {
-    Key(Key),
+pub(super) enum BrowserInput {
+    Key(BrowseKey),
     Paste(String),
     Resize(Rect),
     /// So many files of so many have been listed.
     Counted(usize, usize),
-    Listed(Vec<Entry>, Option<String>),
+    Listed(Vec<BrowseEntry>, Option<String>),
     /// A transcript that was asked for, in harmless lines.
     Read(u64, Result<Vec<String>, String>),
-    Found(u64, Found),
+    Found(u64, FoundSessions),
     /// A remark about what was done.
     Told(String),
     /// What would go with the session in this file.
-    Planned(PathBuf, Plan),
+    Planned(PathBuf, DeletionPlan),
     /// What was to be done to a file was not, and why: it may not be as it was listed.
     Refused(String),
     /// This file is gone.
@@ -112,21 +112,21 @@ pub(super) enum Input {
 
 /// What a search has found since it was last told.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) places: Places,
+pub(super) struct FoundSessions {
+    pub(super) places: FoundPlaces,
     pub(super) done: usize,
     pub(super) total: usize,
 }
 
 /// What is to be done by others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum BrowserEffect {
     /// List the sessions anew.
     List,
     /// Read a transcript. Whatever was to be read before is not needed any more.
-    Read(u64, PathBuf, Extent),
+    Read(u64, PathBuf, TranscriptExtent),
     /// Search files. Whatever was searched before is not needed any more; without words nothing is.
-    Search(u64, String, Files),
+    Search(u64, String, EntryFiles),
     Export(PathBuf, PathBuf),
     /// Look up what goes with the session in a file that was listed with this size.
     Plan(PathBuf, u64),
@@ -134,12 +134,12 @@ pub(super) enum Effect {
     Delete(PathBuf),
     /// Stop until the shell lets us go on.
     Suspend,
-    Leave(Outcome),
+    Leave(BrowserOutcome),
 }
 
 /// How much of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum TranscriptExtent {
     /// Enough for a look.
     Preview,
     /// All that can be scrolled through.
@@ -148,22 +148,22 @@ pub(super) enum Extent {
 
 /// How the browser was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum BrowserOutcome {
     Done,
     /// By somebody who wants to go on with this session.
-    Resume(Resumption),
+    Resume(SessionResumption),
     /// By Ctrl-C or a signal.
     Interrupted,
 }
 
-impl State {
-    pub(super) fn new(setup: Setup) -> Self {
+impl BrowserState {
+    pub(super) fn new(setup: BrowserSetup) -> Self {
         Self {
             setup,
-            list: List::default(),
-            listing: Reading::At(0, 0),
-            mode: Mode::Browsing,
-            preview: Preview::Empty,
+            list: BrowseList::default(),
+            listing: ListingProgress::At(0, 0),
+            mode: InputMode::Browsing,
+            preview: PreviewState::Empty,
             with_preview: true,
             note: None,
             searched: None,
@@ -174,40 +174,40 @@ impl State {
         }
     }
 
-    pub(super) fn areas(&self) -> Areas {
-        Areas::of(self.setup.screen, self.with_preview)
+    pub(super) fn areas(&self) -> ScreenAreas {
+        ScreenAreas::new(self.setup.screen, self.with_preview)
     }
 
     /// Takes what happened; returns what is to be done about it.
-    pub(super) fn update(&mut self, input: Input) -> Vec<Effect> {
+    pub(super) fn update(&mut self, input: BrowserInput) -> Vec<BrowserEffect> {
         let mut effects = match input {
-            Input::Key(Key::Ctrl('c')) | Input::Terminated => {
-                vec![Effect::Leave(Outcome::Interrupted)]
+            BrowserInput::Key(BrowseKey::Ctrl('c')) | BrowserInput::Terminated => {
+                vec![BrowserEffect::Leave(BrowserOutcome::Interrupted)]
             }
-            Input::Key(Key::Ctrl('z')) => vec![Effect::Suspend],
-            Input::Key(key) => self.key(key),
-            Input::Paste(text) => self.paste(&text),
-            Input::Resize(screen) => self.resize(screen),
-            Input::Counted(done, total) => {
-                self.listing = Reading::At(done, total);
+            BrowserInput::Key(BrowseKey::Ctrl('z')) => vec![BrowserEffect::Suspend],
+            BrowserInput::Key(key) => self.key(key),
+            BrowserInput::Paste(text) => self.paste(&text),
+            BrowserInput::Resize(screen) => self.resize(screen),
+            BrowserInput::Counted(done, total) => {
+                self.listing = ListingProgress::At(done, total);
                 Vec::new()
             }
-            Input::Listed(entries, warning) => self.listed(entries, warning),
-            Input::Read(ticket, text) if ticket == self.ticket => self.read(text),
-            Input::Found(ticket, found) if ticket == self.searching => self.found(found),
-            Input::Read(..) | Input::Found(..) => Vec::new(),
-            Input::Told(note) => self.tell(note),
-            Input::Planned(path, plan) => self.planned(&path, plan),
-            Input::Refused(note) => {
+            BrowserInput::Listed(entries, warning) => self.listed(entries, warning),
+            BrowserInput::Read(ticket, text) if ticket == self.ticket => self.read(text),
+            BrowserInput::Found(ticket, found) if ticket == self.searching => self.found(found),
+            BrowserInput::Read(..) | BrowserInput::Found(..) => Vec::new(),
+            BrowserInput::Told(note) => self.tell(note),
+            BrowserInput::Planned(path, plan) => self.planned(&path, plan),
+            BrowserInput::Refused(note) => {
                 self.planning = None;
                 self.note = Some(note);
-                vec![Effect::List]
+                vec![BrowserEffect::List]
             }
-            Input::Deleted(path, note) => {
+            BrowserInput::Deleted(path, note) => {
                 self.list.remove(&path);
                 self.forget(&path);
                 self.note = Some(note);
-                vec![Effect::List] // those after it have other numbers now
+                vec![BrowserEffect::List] // those after it have other numbers now
             }
         };
         self.list.scroll(usize::from(self.areas().list.height));
@@ -215,19 +215,19 @@ impl State {
         effects
     }
 
-    fn key(&mut self, key: Key) -> Vec<Effect> {
+    fn key(&mut self, key: BrowseKey) -> Vec<BrowserEffect> {
         self.note = None;
         self.planning = None;
-        match std::mem::replace(&mut self.mode, Mode::Browsing) {
-            Mode::Browsing => self.browse(key),
-            Mode::Open(open) => self.turn_pages(open, key),
-            Mode::Help => Vec::new(), // any key goes back
-            Mode::Asking(question) => self.answer(question, key),
+        match std::mem::replace(&mut self.mode, InputMode::Browsing) {
+            InputMode::Browsing => self.browse(key),
+            InputMode::Open(open) => self.turn_pages(open, key),
+            InputMode::Help => Vec::new(), // any key goes back
+            InputMode::Asking(question) => self.answer(question, key),
         }
     }
 
     /// Letters are searched, so that no letter acts.
-    fn browse(&mut self, key: Key) -> Vec<Effect> {
+    fn browse(&mut self, key: BrowseKey) -> Vec<BrowserEffect> {
         if let Some(by) = key.motion_while_typing(usize::from(self.areas().list.height)) {
             self.list.step(by);
             return Vec::new();
@@ -235,41 +235,43 @@ impl State {
         let mut query = self.list.query().to_owned();
         let is_empty = query.is_empty();
         match key {
-            Key::Ctrl('q') => return vec![Effect::Leave(Outcome::Done)],
-            Key::Esc if is_empty => return vec![Effect::Leave(Outcome::Done)],
-            Key::Esc => return self.search(String::new()),
+            BrowseKey::Ctrl('q') => return vec![BrowserEffect::Leave(BrowserOutcome::Done)],
+            BrowseKey::Esc if is_empty => return vec![BrowserEffect::Leave(BrowserOutcome::Done)],
+            BrowseKey::Esc => return self.search(String::new()),
             // Nothing is found by these alone.
-            Key::Char('?') | Key::F1 if is_empty || key == Key::F1 => self.mode = Mode::Help,
-            Key::Char('/' | ' ') if is_empty => {}
-            Key::Tab => self.with_preview = !self.with_preview,
-            Key::Enter => return self.open(),
-            Key::Delete | Key::Ctrl('x') => return self.delete(),
-            Key::Ctrl('r') => return self.resume(),
-            Key::Ctrl('e') => self.ask(Question::export),
-            Key::Ctrl('o') => self.list.next_sort(),
-            Key::Ctrl('t') => self.list.reverse(),
-            Key::Ctrl('a') => self.list.toggle_hidden(),
-            Key::Ctrl('l') if self.setup.is_everywhere => self.list.toggle_project(),
+            BrowseKey::Char('?') | BrowseKey::F1 if is_empty || key == BrowseKey::F1 => {
+                self.mode = InputMode::Help
+            }
+            BrowseKey::Char('/' | ' ') if is_empty => {}
+            BrowseKey::Tab => self.with_preview = !self.with_preview,
+            BrowseKey::Enter => return self.open(),
+            BrowseKey::Delete | BrowseKey::Ctrl('x') => return self.delete(),
+            BrowseKey::Ctrl('r') => return self.resume(),
+            BrowseKey::Ctrl('e') => self.ask(FooterQuestion::export),
+            BrowseKey::Ctrl('o') => self.list.next_sort(),
+            BrowseKey::Ctrl('t') => self.list.reverse(),
+            BrowseKey::Ctrl('a') => self.list.toggle_hidden(),
+            BrowseKey::Ctrl('l') if self.setup.is_everywhere => self.list.toggle_project(),
             key if key.edits(&mut query, LONGEST_QUERY) => return self.search(query),
             _ => {}
         }
         Vec::new()
     }
 
-    fn paste(&mut self, text: &str) -> Vec<Effect> {
+    fn paste(&mut self, text: &str) -> Vec<BrowserEffect> {
         let line = text.split(['\r', '\n']).next().unwrap_or_default();
         match &mut self.mode {
-            Mode::Browsing => {
+            InputMode::Browsing => {
                 let mut query = self.list.query().to_owned();
                 for letter in line.chars() {
-                    Key::Char(letter).edits(&mut query, LONGEST_QUERY);
+                    BrowseKey::Char(letter).edits(&mut query, LONGEST_QUERY);
                 }
                 self.search(query)
             }
-            Mode::Asking(question) => {
+            InputMode::Asking(question) => {
                 let (typed, longest) = question.line();
                 for letter in line.chars() {
-                    Key::Char(letter).edits(typed, longest);
+                    BrowseKey::Char(letter).edits(typed, longest);
                 }
                 Vec::new()
             }
@@ -278,7 +280,7 @@ impl State {
         }
     }
 
-    fn search(&mut self, query: String) -> Vec<Effect> {
+    fn search(&mut self, query: String) -> Vec<BrowserEffect> {
         if query == self.list.query() {
             return Vec::new();
         }
@@ -287,15 +289,19 @@ impl State {
     }
 
     /// Titles have been searched; now the texts are.
-    fn look_into_files(&mut self) -> Vec<Effect> {
+    fn look_into_files(&mut self) -> Vec<BrowserEffect> {
         self.searching += 1;
         let is_something = !self.list.words().is_empty();
         self.searched = is_something.then_some((0, self.files.len()));
         let query = self.list.query().to_owned();
-        vec![Effect::Search(self.searching, query, self.files.clone())]
+        vec![BrowserEffect::Search(
+            self.searching,
+            query,
+            self.files.clone(),
+        )]
     }
 
-    fn found(&mut self, found: Found) -> Vec<Effect> {
+    fn found(&mut self, found: FoundSessions) -> Vec<BrowserEffect> {
         self.searched = (found.done < found.total).then_some((found.done, found.total));
         if !found.places.is_empty() {
             self.list.add_found(found.places);
@@ -303,8 +309,8 @@ impl State {
         Vec::new()
     }
 
-    fn listed(&mut self, entries: Vec<Entry>, warning: Option<String>) -> Vec<Effect> {
-        self.listing = Reading::Done;
+    fn listed(&mut self, entries: Vec<BrowseEntry>, warning: Option<String>) -> Vec<BrowserEffect> {
+        self.listing = ListingProgress::Done;
         self.list.fill(entries);
         self.files = self.list.files();
         self.note = warning.or(self.note.take());
@@ -314,30 +320,30 @@ impl State {
         self.look_into_files()
     }
 
-    fn ask(&mut self, question: impl FnOnce(&Entry) -> Question) {
+    fn ask(&mut self, question: impl FnOnce(&BrowseEntry) -> FooterQuestion) {
         if let Some(entry) = self.list.selected() {
-            self.mode = Mode::Asking(question(entry));
+            self.mode = InputMode::Asking(question(entry));
         }
     }
 
-    fn answer(&mut self, question: Question, key: Key) -> Vec<Effect> {
+    fn answer(&mut self, question: FooterQuestion, key: BrowseKey) -> Vec<BrowserEffect> {
         match question.answer(key) {
-            Answer::Open(question) => {
-                self.mode = Mode::Asking(question);
+            FooterAnswer::Open(question) => {
+                self.mode = InputMode::Asking(question);
                 Vec::new()
             }
-            Answer::No => Vec::new(),
-            Answer::Delete(path) => {
+            FooterAnswer::No => Vec::new(),
+            FooterAnswer::Delete(path) => {
                 self.note = Some("deleting it".to_owned());
-                vec![Effect::Delete(path)]
+                vec![BrowserEffect::Delete(path)]
             }
-            Answer::Export { path, to } => vec![Effect::Export(path, to)],
-            Answer::Resume(it) => vec![Effect::Leave(Outcome::Resume(it))],
+            FooterAnswer::Export { path, to } => vec![BrowserEffect::Export(path, to)],
+            FooterAnswer::Resume(it) => vec![BrowserEffect::Leave(BrowserOutcome::Resume(it))],
         }
     }
 
     /// What else goes is looked up first: that is part of the question.
-    fn delete(&mut self) -> Vec<Effect> {
+    fn delete(&mut self) -> Vec<BrowserEffect> {
         let Some(entry) = self.list.selected() else {
             return Vec::new();
         };
@@ -347,11 +353,11 @@ impl State {
         let (path, size) = (entry.path.clone(), entry.size);
         self.planning = Some(path.clone());
         self.note = Some("looking what belongs to it".to_owned());
-        vec![Effect::Plan(path, size)]
+        vec![BrowserEffect::Plan(path, size)]
     }
 
     /// Asks, unless somebody has gone on to something else.
-    fn planned(&mut self, path: &Path, plan: Plan) -> Vec<Effect> {
+    fn planned(&mut self, path: &Path, plan: DeletionPlan) -> Vec<BrowserEffect> {
         let selected = self.list.selected().map(|entry| entry.path.as_path());
         if self
             .planning
@@ -360,12 +366,12 @@ impl State {
             && selected == Some(path)
         {
             self.note = None;
-            self.ask(|entry| Question::delete(entry, plan));
+            self.ask(|entry| FooterQuestion::delete(entry, plan));
         }
         Vec::new()
     }
 
-    fn resume(&mut self) -> Vec<Effect> {
+    fn resume(&mut self) -> Vec<BrowserEffect> {
         let Some(entry) = self.list.selected() else {
             return Vec::new();
         };
@@ -378,65 +384,69 @@ impl State {
                 "nothing says where its project is: go there, and say `lapidary sessions resume`";
             return self.tell(why.to_owned());
         }
-        self.ask(Question::resume);
+        self.ask(FooterQuestion::resume);
         Vec::new()
     }
 
-    fn open(&mut self) -> Vec<Effect> {
+    fn open(&mut self) -> Vec<BrowserEffect> {
         let Some(entry) = self.list.selected() else {
             return Vec::new();
         };
         let path = entry.path.clone();
-        self.mode = Mode::Open(Open {
+        self.mode = InputMode::Open(OpenTranscript {
             title: entry.title.clone(),
             query: self.list.query().to_owned(),
-            ..Open::default()
+            ..OpenTranscript::default()
         });
         self.ticket += 1;
         // The answer to what the preview asked for will not be taken any more.
-        if matches!(self.preview, Preview::Coming(_)) {
-            self.preview = Preview::Empty;
+        if matches!(self.preview, PreviewState::Coming(_)) {
+            self.preview = PreviewState::Empty;
         }
-        vec![Effect::Read(self.ticket, path, Extent::Whole)]
+        vec![BrowserEffect::Read(
+            self.ticket,
+            path,
+            TranscriptExtent::Whole,
+        )]
     }
 
-    fn turn_pages(&mut self, mut open: Open, key: Key) -> Vec<Effect> {
-        let height = usize::from(Areas::page(self.setup.screen).1.height);
+    fn turn_pages(&mut self, mut open: OpenTranscript, key: BrowseKey) -> Vec<BrowserEffect> {
+        let height = usize::from(ScreenAreas::page(self.setup.screen).1.height);
         if open.is_typing {
             open.type_search(key, height);
-        } else if matches!(key, Key::Esc | Key::Char('q')) {
+        } else if matches!(key, BrowseKey::Esc | BrowseKey::Char('q')) {
             self.ticket += 1; // what is still being read is not waited for
             return Vec::new();
         } else if let Some(note) = open.turn(key, height) {
             self.note = Some(note);
         }
-        self.mode = Mode::Open(open);
+        self.mode = InputMode::Open(open);
         Vec::new()
     }
 
-    fn read(&mut self, text: Result<Vec<String>, String>) -> Vec<Effect> {
-        if let Mode::Open(open) = &mut self.mode {
+    fn read(&mut self, text: Result<Vec<String>, String>) -> Vec<BrowserEffect> {
+        if let InputMode::Open(open) = &mut self.mode {
             let width = usize::from(self.setup.screen.width);
-            let height = usize::from(Areas::page(self.setup.screen).1.height);
+            let height = usize::from(ScreenAreas::page(self.setup.screen).1.height);
             open.fill(text.unwrap_or_else(|error| vec![error]), width, height);
-        } else if let Preview::Coming(path) = std::mem::take(&mut self.preview) {
+        } else if let PreviewState::Coming(path) = std::mem::take(&mut self.preview) {
             self.preview = match text {
                 Ok(lines) => {
                     let area = self.areas().preview;
-                    let mut document = Document::new(lines, usize::from(area.width));
+                    let mut document = ScrolledDocument::new(lines, usize::from(area.width));
                     let height = usize::from(area.height);
-                    document.find(&self.list.words(), Direction::Here, height);
-                    Preview::Ready(path, document)
+                    document.find(&self.list.words(), SearchDirection::Here, height);
+                    PreviewState::Ready(path, document)
                 }
-                Err(error) => Preview::Failed(path, error),
+                Err(error) => PreviewState::Failed(path, error),
             };
         }
         Vec::new()
     }
 
-    fn resize(&mut self, screen: Rect) -> Vec<Effect> {
+    fn resize(&mut self, screen: Rect) -> Vec<BrowserEffect> {
         self.setup.screen = screen;
-        if let Mode::Open(Open {
+        if let InputMode::Open(OpenTranscript {
             document: Some(document),
             ..
         }) = &mut self.mode
@@ -447,16 +457,16 @@ impl State {
     }
 
     /// Asks for the preview of what is under the cursor, if it is not there already.
-    fn look(&mut self) -> Option<Effect> {
+    fn look(&mut self) -> Option<BrowserEffect> {
         let area = self.areas().preview;
-        if matches!(self.mode, Mode::Open(_)) || area.is_empty() {
+        if matches!(self.mode, InputMode::Open(_)) || area.is_empty() {
             return None;
         }
         let Some(entry) = self.list.selected() else {
-            self.preview = Preview::Empty;
+            self.preview = PreviewState::Empty;
             return None;
         };
-        if let Preview::Ready(path, document) = &mut self.preview
+        if let PreviewState::Ready(path, document) = &mut self.preview
             && *path == entry.path
         {
             document.fit(usize::from(area.width));
@@ -466,11 +476,15 @@ impl State {
         }
         self.ticket += 1;
         let path = entry.path.clone();
-        self.preview = Preview::Coming(path.clone());
-        Some(Effect::Read(self.ticket, path, Extent::Preview))
+        self.preview = PreviewState::Coming(path.clone());
+        Some(BrowserEffect::Read(
+            self.ticket,
+            path,
+            TranscriptExtent::Preview,
+        ))
     }
 
-    fn tell(&mut self, note: String) -> Vec<Effect> {
+    fn tell(&mut self, note: String) -> Vec<BrowserEffect> {
         self.note = Some(note);
         Vec::new()
     }
@@ -478,13 +492,13 @@ impl State {
     /// What is gone is not shown, and not searched.
     fn forget(&mut self, path: &Path) {
         if self.preview.path().is_some_and(|shown| shown == path) {
-            self.preview = Preview::Empty;
+            self.preview = PreviewState::Empty;
         }
         self.files = self.list.files();
     }
 }
 
-impl Preview {
+impl PreviewState {
     fn path(&self) -> Option<&PathBuf> {
         match self {
             Self::Empty => None,

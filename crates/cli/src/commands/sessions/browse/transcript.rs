@@ -12,11 +12,11 @@ use lapidary::render::live::MarkSet;
 use lapidary::render::text::{self, TextRenderer};
 use lapidary::wire::gemini::session::ReplayedLog;
 
-use super::state::Extent;
+use super::state::TranscriptExtent;
 use super::text::lines;
 
 /// How much is read of a file, and how much is shown of what is in it.
-struct Limits {
+struct TranscriptLimits {
     /// A file of at most this size is read whole.
     whole: u64,
     /// Of a larger one its beginning and its end, so much of each.
@@ -25,12 +25,12 @@ struct Limits {
     text: usize,
 }
 
-const PREVIEW: Limits = Limits {
+const PREVIEW: TranscriptLimits = TranscriptLimits {
     whole: 4 << 20,
     ends: 512 << 10,
     text: 64 << 10,
 };
-const WHOLE: Limits = Limits {
+const WHOLE: TranscriptLimits = TranscriptLimits {
     whole: 256 << 20,
     ends: 32 << 20,
     text: 2 << 20,
@@ -39,13 +39,13 @@ const WHOLE: Limits = Limits {
 /// The lines of a session, harmless; or why there are none. Gives up when it is not wanted any more.
 pub(super) fn read(
     path: &Path,
-    extent: Extent,
+    extent: TranscriptExtent,
     marks: MarkSet,
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<Vec<String>, String> {
     let limits = match extent {
-        Extent::Preview => PREVIEW,
-        Extent::Whole => WHOLE,
+        TranscriptExtent::Preview => PREVIEW,
+        TranscriptExtent::Whole => WHOLE,
     };
     let (bytes, left_out) =
         bounded(path, &limits).map_err(|error| format!("it cannot be read: {error}"))?;
@@ -59,7 +59,7 @@ pub(super) fn read(
             size(bytes.len() as u64 + left_out)
         ));
     }
-    let mut out = Ends::new(limits.text);
+    let mut out = TextEnds::new(limits.text);
     render(&log, &mut out, is_wanted).map_err(|error| error.to_string())?;
     let mut shown = Vec::new();
     if left_out > 0 {
@@ -72,7 +72,7 @@ pub(super) fn read(
     let lines = out.lines(marks).into_iter();
     // A preview stands under the id already.
     let is_known = |at: usize, line: &str| {
-        extent == Extent::Preview && at == 0 && line.starts_with("session  ")
+        extent == TranscriptExtent::Preview && at == 0 && line.starts_with("session  ")
     };
     let lines = lines.enumerate().filter(|(at, line)| !is_known(*at, line));
     shown.extend(lines.map(|(_, line)| line));
@@ -80,7 +80,7 @@ pub(super) fn read(
 }
 
 /// A file, or its beginning and its end; and how much is missing between them.
-fn bounded(path: &Path, limits: &Limits) -> io::Result<(Vec<u8>, u64)> {
+fn bounded(path: &Path, limits: &TranscriptLimits) -> io::Result<(Vec<u8>, u64)> {
     let mut file = File::open(path)?;
     let about = file.metadata()?;
     if !about.is_file() {
@@ -104,7 +104,11 @@ fn bounded(path: &Path, limits: &Limits) -> io::Result<(Vec<u8>, u64)> {
     Ok((bytes, left_out))
 }
 
-fn render(log: &ReplayedLog<'_>, out: &mut Ends, is_wanted: &dyn Fn() -> bool) -> io::Result<()> {
+fn render(
+    log: &ReplayedLog<'_>,
+    out: &mut TextEnds,
+    is_wanted: &dyn Fn() -> bool,
+) -> io::Result<()> {
     let mut options = NormalizeOptions::new("browse");
     options.keep_raw = false;
     options.record_order = RecordOrder::Reading;
@@ -120,14 +124,14 @@ fn render(log: &ReplayedLog<'_>, out: &mut Ends, is_wanted: &dyn Fn() -> bool) -
 }
 
 /// Keeps the beginning and the end of what is written.
-struct Ends {
+struct TextEnds {
     most: usize,
     start: Vec<u8>,
     end: VecDeque<u8>,
     left_out: u64,
 }
 
-impl Ends {
+impl TextEnds {
     fn new(most: usize) -> Self {
         Self {
             most,
@@ -148,7 +152,7 @@ impl Ends {
     }
 }
 
-impl Write for Ends {
+impl Write for TextEnds {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.most - self.start.len().min(self.most);
         let (first, rest) = bytes.split_at(room.min(bytes.len()));
@@ -201,7 +205,13 @@ mod tests {
     #[test]
     fn a_huge_session_is_seen_from_both_ends_and_says_so() {
         let file = session(6000);
-        let shown = read(file.path(), Extent::Preview, MarkSet::Unicode, &|| true).unwrap();
+        let shown = read(
+            file.path(),
+            TranscriptExtent::Preview,
+            MarkSet::Unicode,
+            &|| true,
+        )
+        .unwrap();
         let text = shown.join("\n");
         assert!(
             text.starts_with("(the middle of its 7 MB is skipped"),
@@ -211,21 +221,33 @@ mod tests {
         assert!(text.contains("message 0 ") && text.contains("message 5999 "));
         assert!(text.contains("skipped here"));
         assert!(text.len() < 4 * PREVIEW.text, "{}", text.len());
-        let whole = read(file.path(), Extent::Whole, MarkSet::Unicode, &|| true).unwrap();
+        let whole = read(
+            file.path(),
+            TranscriptExtent::Whole,
+            MarkSet::Unicode,
+            &|| true,
+        )
+        .unwrap();
         assert!(whole.len() > shown.len());
     }
 
     #[test]
     fn what_is_not_wanted_any_more_is_not_rendered() {
         let file = session(100);
-        let shown = read(file.path(), Extent::Preview, MarkSet::Unicode, &|| false).unwrap();
+        let shown = read(
+            file.path(),
+            TranscriptExtent::Preview,
+            MarkSet::Unicode,
+            &|| false,
+        )
+        .unwrap();
         assert!(shown.is_empty());
     }
 
     #[test]
     fn what_cannot_be_shown_says_why() {
         let directory = tempfile::tempdir().unwrap();
-        let read = |path: &Path| read(path, Extent::Preview, MarkSet::Unicode, &|| true);
+        let read = |path: &Path| read(path, TranscriptExtent::Preview, MarkSet::Unicode, &|| true);
         assert!(
             read(directory.path())
                 .unwrap_err()

@@ -1,41 +1,41 @@
 //! The state, drawn. A function of the state and nothing else.
 
-mod ink;
 mod page;
 mod rows;
+mod styles;
 
 use lapidary::render::live::MarkSet;
 
 use super::super::size;
 use super::canvas::{Canvas, CellPosition, CellStyle, Rect};
-use super::confirm::Question;
-use super::open::Open;
-use super::state::{Mode, Preview, Reading, State};
+use super::confirm::FooterQuestion;
+use super::open::OpenTranscript;
+use super::state::{BrowserState, InputMode, ListingProgress, PreviewState};
 use super::text::{ascii, shortened, width, wrap};
-use ink::Ink;
+use styles::BrowserInk;
 
 /// Draws everything; returns where the cursor is to stand, if somebody types.
-pub(super) fn draw(state: &State, screen: &mut Canvas) -> Option<CellPosition> {
+pub(super) fn draw(state: &BrowserState, screen: &mut Canvas) -> Option<CellPosition> {
     // The state may be of another size for a moment: what is drawn is what there is.
     let state_screen = state.setup.screen.intersection(screen.area);
     if state_screen.is_empty() {
         return None;
     }
-    let mut brush = Brush {
+    let mut brush = ScreenBrush {
         screen,
-        ink: Ink {
+        ink: BrowserInk {
             colour: state.setup.colour,
         },
         marks: state.setup.marks,
     };
     match &state.mode {
-        Mode::Open(open) => page::transcript(state, open, &mut brush),
-        Mode::Help => page::help(state, &mut brush),
-        Mode::Browsing | Mode::Asking(_) => browser(state, &mut brush),
+        InputMode::Open(open) => page::transcript(state, open, &mut brush),
+        InputMode::Help => page::help(state, &mut brush),
+        InputMode::Browsing | InputMode::Asking(_) => browser(state, &mut brush),
     }
 }
 
-fn browser(state: &State, brush: &mut Brush<'_>) -> Option<CellPosition> {
+fn browser(state: &BrowserState, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
     let areas = state.areas();
     head(state, areas.head, brush);
     rows::columns(state, areas.columns, brush);
@@ -45,16 +45,16 @@ fn browser(state: &State, brush: &mut Brush<'_>) -> Option<CellPosition> {
     foot(state, areas.foot, brush)
 }
 
-fn head(state: &State, area: Rect, brush: &mut Brush<'_>) {
+fn head(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     let (shown, all) = (state.list.len(), state.list.sessions());
     let count = match state.listing {
-        Reading::At(_, 0) => brush.sign("reading …"),
-        Reading::At(done, total) => brush.sign(&format!("reading {done} of {total} …")),
-        Reading::Done if shown == all => match all {
+        ListingProgress::At(_, 0) => brush.sign("reading …"),
+        ListingProgress::At(done, total) => brush.sign(&format!("reading {done} of {total} …")),
+        ListingProgress::Done if shown == all => match all {
             1 => "1 session".to_owned(),
             _ => format!("{all} sessions"),
         },
-        Reading::Done => format!("{shown} of {all}"),
+        ListingProgress::Done => format!("{shown} of {all}"),
     };
     let order = state.list.sort.described(state.list.is_reversed);
     let right = brush.sign(&format!("{count} · {order}"));
@@ -63,7 +63,7 @@ fn head(state: &State, area: Rect, brush: &mut Brush<'_>) {
 }
 
 /// What is under the cursor: its id, size and whereabouts; or where it says what is searched.
-fn rule(state: &State, area: Rect, brush: &mut Brush<'_>) {
+fn rule(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     if area.width == 1 {
         for y in area.y..area.bottom() {
             brush.put(
@@ -73,12 +73,12 @@ fn rule(state: &State, area: Rect, brush: &mut Brush<'_>) {
                     ..area
                 },
                 "│",
-                Ink::DIM,
+                BrowserInk::DIM,
             );
         }
         return;
     }
-    brush.put(area, &"─".repeat(usize::from(area.width)), Ink::DIM);
+    brush.put(area, &"─".repeat(usize::from(area.width)), BrowserInk::DIM);
     let Some(entry) = state.list.selected() else {
         return;
     };
@@ -93,11 +93,11 @@ fn rule(state: &State, area: Rect, brush: &mut Brush<'_>) {
     }
     let id = super::text::one_line(&entry.id, state.setup.marks);
     let about = format!(" {id}  {} ", super::transcript::size(entry.size));
-    brush.put(inner, &about, Ink::DIM);
+    brush.put(inner, &about, BrowserInk::DIM);
 }
 
-fn preview(state: &State, mut area: Rect, brush: &mut Brush<'_>) {
-    if let Mode::Asking(Question::Delete { plan, .. }) = &state.mode {
+fn preview(state: &BrowserState, mut area: Rect, brush: &mut ScreenBrush<'_>) {
+    if let InputMode::Asking(FooterQuestion::Delete { plan, .. }) = &state.mode {
         let title = "This goes, once a copy is in the vault:";
         let lines = std::iter::once(title).chain(plan.lines.iter().map(String::as_str));
         paragraph(lines, &mut area, CellStyle::default(), brush);
@@ -106,15 +106,15 @@ fn preview(state: &State, mut area: Rect, brush: &mut Brush<'_>) {
     let selected = state.list.selected();
     if selected.is_some_and(|entry| entry.endangered_by.is_some()) {
         let why = "! Gemini CLI will delete this session when it next starts (bug in 0.61). Run `lapidary sessions recover --apply` to prevent that.";
-        paragraph([why], &mut area, Ink::STRONG, brush);
+        paragraph([why], &mut area, BrowserInk::STRONG, brush);
     }
     match &state.preview {
-        Preview::Ready(_, document) => {
+        PreviewState::Ready(_, document) => {
             page::lines(document, &state.list.words(), area, brush);
         }
-        Preview::Failed(_, error) => brush.put(area, error, Ink::DIM),
-        Preview::Coming(_) => brush.put(area, &brush.sign("…"), Ink::DIM),
-        Preview::Empty => {}
+        PreviewState::Failed(_, error) => brush.put(area, error, BrowserInk::DIM),
+        PreviewState::Coming(_) => brush.put(area, &brush.sign("…"), BrowserInk::DIM),
+        PreviewState::Empty => {}
     }
 }
 
@@ -123,7 +123,7 @@ fn paragraph<'t>(
     lines: impl IntoIterator<Item = &'t str>,
     area: &mut Rect,
     style: CellStyle,
-    brush: &mut Brush<'_>,
+    brush: &mut ScreenBrush<'_>,
 ) {
     for line in lines {
         wrap(line, usize::from(area.width), |row| {
@@ -137,20 +137,20 @@ fn paragraph<'t>(
 }
 
 /// A question, a search, a remark, or else the keys.
-fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<CellPosition> {
+fn foot(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
     let progress = match state.searched {
         Some((done, total)) => brush.sign(&format!("searching {done} of {total} …")),
         None => String::new(),
     };
     match &state.mode {
-        Mode::Asking(Question::Export { name, .. }) => {
+        InputMode::Asking(FooterQuestion::Export { name, .. }) => {
             return Some(brush.typed(area, "export to: ", name, "Enter writes, Esc does not"));
         }
-        Mode::Asking(Question::Resume { prompt, .. }) => {
+        InputMode::Asking(FooterQuestion::Resume { prompt, .. }) => {
             let hint = "Enter without a prompt opens Gemini CLI";
             return Some(brush.typed(area, "resume with prompt: ", prompt, hint));
         }
-        Mode::Asking(Question::Delete {
+        InputMode::Asking(FooterQuestion::Delete {
             title, plan, typed, ..
         }) => {
             let things = if plan.count == 1 { "file" } else { "files" };
@@ -164,7 +164,7 @@ fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<CellPosition
         _ if state.note.is_some() => {
             let note = state.note.as_deref().unwrap_or_default();
             let note = super::text::one_line(note, brush.marks);
-            brush.put(area, &note, Ink::STRONG);
+            brush.put(area, &note, BrowserInk::STRONG);
         }
         _ if !state.list.query().is_empty() => {
             let right = if progress.is_empty() {
@@ -180,7 +180,7 @@ fn foot(state: &State, area: Rect, brush: &mut Brush<'_>) -> Option<CellPosition
 }
 
 /// The keys that there is room for, the most important first.
-fn keys(area: Rect, brush: &mut Brush<'_>) {
+fn keys(area: Rect, brush: &mut ScreenBrush<'_>) {
     const KEYS: &[&str] = &[
         "Letters search",
         "Enter read",
@@ -194,13 +194,13 @@ fn keys(area: Rect, brush: &mut Brush<'_>) {
 }
 
 /// What draws: never outside of an area, never a sign that the terminal does not have.
-struct Brush<'b> {
+struct ScreenBrush<'b> {
     screen: &'b mut Canvas,
-    ink: Ink,
+    ink: BrowserInk,
     marks: MarkSet,
 }
 
-impl Brush<'_> {
+impl ScreenBrush<'_> {
     /// A sign of ours, or one in ASCII that looks like it.
     fn sign(&self, text: &str) -> String {
         match self.marks {
@@ -246,9 +246,9 @@ impl Brush<'_> {
                 .saturating_sub(u16::from(at < room)),
             ..area
         };
-        self.put(start, left.0, Ink::STRONG);
+        self.put(start, left.0, BrowserInk::STRONG);
         self.put_at(start, width(left.0), left.1, CellStyle::default());
-        self.put_at(area, at, right, Ink::DIM);
+        self.put_at(area, at, right, BrowserInk::DIM);
     }
 
     /// A line that is being typed; returns where the cursor is to stand. The end of a long one is seen.
@@ -262,7 +262,7 @@ impl Brush<'_> {
                 .nth(1)
                 .map_or("", |(at, _)| &shown[at..]);
         }
-        self.put(area, prompt, Ink::STRONG);
+        self.put(area, prompt, BrowserInk::STRONG);
         self.put_at(area, width(prompt), shown, CellStyle::default());
         let end = width(prompt) + width(shown);
         if end + 2 + width(right) <= usize::from(area.width) {
@@ -270,7 +270,7 @@ impl Brush<'_> {
                 area,
                 usize::from(area.width) - width(right),
                 right,
-                Ink::DIM,
+                BrowserInk::DIM,
             );
         }
         let end = u16::try_from(end)
@@ -290,16 +290,16 @@ impl Brush<'_> {
                 break;
             }
             let (name, does) = key.split_once(' ').unwrap_or((key, ""));
-            self.put_at(area, at, name, Ink::STRONG);
-            self.put_at(area, at + width(name) + 1, does, Ink::DIM);
+            self.put_at(area, at, name, BrowserInk::STRONG);
+            self.put_at(area, at + width(name) + 1, does, BrowserInk::DIM);
             at += width(key) + 2;
         }
     }
 }
 
 /// Where a transcript is searched, the words of that search; else of the list's.
-fn words_of(open: &Open) -> Vec<String> {
-    super::words::terms(&open.query)
+fn words_of(open: &OpenTranscript) -> Vec<String> {
+    super::title_terms::terms(&open.query)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! What takes time, on threads of its own: listing, reading, searching, writing. The newest request of a sort counts; what was asked
-//! before is given up. Each tells what it has as an [`Input`]; once nobody listens, it ends.
+//! before is given up. Each tells what it has as an [`BrowserInput`]; once nobody listens, it ends.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -10,15 +10,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary::render::live::MarkSet;
-use lapidary::sessions::Listing;
+use lapidary::sessions::SessionListing;
 
-use super::deletion::Planned;
-use super::entry::Entry;
-use super::list::Files;
-use super::sources::Sources;
-use super::state::{Extent, Found, Input};
-use super::words::terms;
-use super::{full_text, seams, transcript};
+use super::deletion::PlannedDeletion;
+use super::entry::BrowseEntry;
+use super::list::EntryFiles;
+use super::sources::BrowsedProjects;
+use super::state::{BrowserInput, FoundSessions, TranscriptExtent};
+use super::title_terms::terms;
+use super::{full_text, other_commands, transcript};
 
 /// While somebody types on, files are not searched.
 const PAUSE: Duration = Duration::from_millis(120);
@@ -33,36 +33,40 @@ const LAST: Duration = Duration::from_secs(30);
 type IsWanted<'w> = dyn Fn() -> bool + Sync + 'w;
 
 /// Those who do the work.
-pub(super) struct Workers {
-    inputs: Sender<Input>,
+pub(super) struct BrowserWorkers {
+    inputs: Sender<BrowserInput>,
     marks: MarkSet,
-    sources: Arc<Sources>,
-    reads: Newest<(PathBuf, Extent)>,
-    searches: Newest<(String, Files)>,
+    sources: Arc<BrowsedProjects>,
+    reads: NewestWorker<(PathBuf, TranscriptExtent)>,
+    searches: NewestWorker<(String, EntryFiles)>,
     /// What would go, once somebody says yes.
-    planned: Arc<Mutex<Option<Planned>>>,
+    planned: Arc<Mutex<Option<PlannedDeletion>>>,
     /// How many are writing or deleting something just now.
     writing: Arc<AtomicUsize>,
 }
 
-impl Workers {
-    pub(super) fn start(sources: Sources, marks: MarkSet, inputs: Sender<Input>) -> Self {
+impl BrowserWorkers {
+    pub(super) fn start(
+        sources: BrowsedProjects,
+        marks: MarkSet,
+        inputs: Sender<BrowserInput>,
+    ) -> Self {
         let sources = Arc::new(sources);
         let told = inputs.clone();
-        let reads = Newest::start(
+        let reads = NewestWorker::start(
             "read",
             Duration::ZERO,
-            move |ticket, (path, extent): (PathBuf, Extent), is_wanted| {
+            move |ticket, (path, extent): (PathBuf, TranscriptExtent), is_wanted| {
                 let read = guarded(|| transcript::read(&path, extent, marks, is_wanted));
                 let read = read.unwrap_or_else(|| Err("it cannot be shown".to_owned()));
-                let _ = told.send(Input::Read(ticket, read)); // nobody listens any more
+                let _ = told.send(BrowserInput::Read(ticket, read)); // nobody listens any more
             },
         );
         let (told, where_from) = (inputs.clone(), sources.clone());
-        let searches = Newest::start(
+        let searches = NewestWorker::start(
             "search",
             PAUSE,
-            move |ticket, (query, files): (String, Files), is_wanted| {
+            move |ticket, (query, files): (String, EntryFiles), is_wanted| {
                 search(
                     &where_from,
                     (ticket, &query, &files),
@@ -88,33 +92,33 @@ impl Workers {
         let (sources, marks, told) = (self.sources.clone(), self.marks, self.inputs.clone());
         self.once("list", move || {
             let count = |done, total| {
-                let _ = told.send(Input::Counted(done, total)); // nobody listens any more
+                let _ = told.send(BrowserInput::Counted(done, total)); // nobody listens any more
             };
             let listing = guarded(|| sources.listing(&count));
-            let listing = listing.unwrap_or_else(|| Listing {
+            let listing = listing.unwrap_or_else(|| SessionListing {
                 warnings: vec!["the sessions cannot be listed".to_owned()],
-                ..Listing::default()
+                ..SessionListing::default()
             });
             let warning = match &listing.warnings[..] {
                 [] => None,
                 [one] => Some(one.clone()),
                 [one, more @ ..] => Some(format!("{one} (and {} more)", more.len())),
             };
-            Input::Listed(Entry::all(&listing, marks), warning)
+            BrowserInput::Listed(BrowseEntry::all(&listing, marks), warning)
         });
     }
 
-    pub(super) fn read(&self, ticket: u64, path: PathBuf, extent: Extent) {
+    pub(super) fn read(&self, ticket: u64, path: PathBuf, extent: TranscriptExtent) {
         self.reads.ask(ticket, (path, extent));
     }
 
-    pub(super) fn search(&self, ticket: u64, query: String, files: Files) {
+    pub(super) fn search(&self, ticket: u64, query: String, files: EntryFiles) {
         self.searches.ask(ticket, (query, files));
     }
 
     pub(super) fn export(&self, path: PathBuf, to: PathBuf) {
         self.write("export", move || {
-            Input::Told(match guarded(|| seams::export(&path, &to)) {
+            BrowserInput::Told(match guarded(|| other_commands::export(&path, &to)) {
                 Some(Ok(())) => format!("written: {}", to.display()),
                 Some(Err(error)) => format!("not written: {error:#}"),
                 None => "not written".to_owned(),
@@ -126,14 +130,14 @@ impl Workers {
     pub(super) fn plan(&self, path: PathBuf, size: u64) {
         let (sources, marks, slot) = (self.sources.clone(), self.marks, self.planned.clone());
         self.once("plan", move || {
-            match guarded(|| Planned::new(&sources.projects, &path, size)) {
+            match guarded(|| PlannedDeletion::new(&sources.projects, &path, size)) {
                 Some(Ok(planned)) => {
                     let plan = planned.plan(marks);
                     *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(planned);
-                    Input::Planned(path, plan)
+                    BrowserInput::Planned(path, plan)
                 }
-                Some(Err(error)) => Input::Refused(format!("not deleted: {error:#}")),
-                None => Input::Refused("not deleted: it cannot be read".to_owned()),
+                Some(Err(error)) => BrowserInput::Refused(format!("not deleted: {error:#}")),
+                None => BrowserInput::Refused("not deleted: it cannot be read".to_owned()),
             }
         });
     }
@@ -144,10 +148,10 @@ impl Workers {
         let planned = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.write("delete", move || {
             let planned = planned.filter(|planned| planned.is_of(&path));
-            match guarded(|| planned.map(Planned::carry_out)).flatten() {
-                Some(Ok(told)) => Input::Deleted(path, told),
-                Some(Err(error)) => Input::Refused(format!("not deleted: {error:#}")),
-                None => Input::Refused("not deleted".to_owned()),
+            match guarded(|| planned.map(PlannedDeletion::carry_out)).flatten() {
+                Some(Ok(told)) => BrowserInput::Deleted(path, told),
+                Some(Err(error)) => BrowserInput::Refused(format!("not deleted: {error:#}")),
+                None => BrowserInput::Refused("not deleted".to_owned()),
             }
         });
     }
@@ -160,8 +164,8 @@ impl Workers {
         }
     }
 
-    fn write(&self, name: &str, work: impl FnOnce() -> Input + Send + 'static) {
-        let writing = Counted::new(&self.writing);
+    fn write(&self, name: &str, work: impl FnOnce() -> BrowserInput + Send + 'static) {
+        let writing = CountedWriter::new(&self.writing);
         self.once(name, move || {
             let input = work();
             drop(writing);
@@ -169,7 +173,7 @@ impl Workers {
         });
     }
 
-    fn once(&self, name: &str, work: impl FnOnce() -> Input + Send + 'static) {
+    fn once(&self, name: &str, work: impl FnOnce() -> BrowserInput + Send + 'static) {
         let told = self.inputs.clone();
         let spawned = spawn(name, move || {
             let _ = told.send(work());
@@ -177,35 +181,35 @@ impl Workers {
         if let Err(error) = spawned {
             let _ = self
                 .inputs
-                .send(Input::Told(format!("no thread for that: {error}")));
+                .send(BrowserInput::Told(format!("no thread for that: {error}")));
         }
     }
 }
 
 /// One who writes, until it is dropped.
-struct Counted(Arc<AtomicUsize>);
+struct CountedWriter(Arc<AtomicUsize>);
 
-impl Counted {
+impl CountedWriter {
     fn new(all: &Arc<AtomicUsize>) -> Self {
         all.fetch_add(1, Ordering::SeqCst);
         Self(all.clone())
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedWriter {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 /// A thread that does the newest of what it was asked.
-struct Newest<Job> {
+struct NewestWorker<Job> {
     jobs: Sender<(u64, Job)>,
     /// The ticket of the newest request.
     wanted: Arc<AtomicU64>,
 }
 
-impl<Job: Send + 'static> Newest<Job> {
+impl<Job: Send + 'static> NewestWorker<Job> {
     fn start(
         name: &str,
         pause: Duration,
@@ -246,22 +250,22 @@ fn next<Job>(asked: &Receiver<Job>, pause: Duration) -> Option<Job> {
 
 /// Searches, telling how far it is until somebody wants to know something else.
 fn search(
-    sources: &Sources,
-    (ticket, query, files): (u64, &str, &Files),
+    sources: &BrowsedProjects,
+    (ticket, query, files): (u64, &str, &EntryFiles),
     marks: MarkSet,
-    told: &Sender<Input>,
+    told: &Sender<BrowserInput>,
     is_wanted: &IsWanted<'_>,
 ) {
     if terms(query).is_empty() {
         return;
     }
     let tell = |places, done, total| {
-        let found = Found {
+        let found = FoundSessions {
             places,
             done,
             total,
         };
-        told.send(Input::Found(ticket, found)).is_ok()
+        told.send(BrowserInput::Found(ticket, found)).is_ok()
     };
     let watch = |done: usize, total: usize| {
         let is_time = done > 0 && done < total && done.is_multiple_of(TELL);
@@ -290,7 +294,7 @@ mod tests {
     #[test]
     fn of_what_is_asked_at_once_only_the_newest_is_done() {
         let (done, results) = channel();
-        let newest = Newest::start(
+        let newest = NewestWorker::start(
             "test",
             Duration::from_millis(50),
             move |ticket, job: &str, _| {
@@ -314,13 +318,14 @@ mod tests {
     #[test]
     fn work_that_nobody_wants_any_more_is_told_so() {
         let (done, results) = channel();
-        let newest = Newest::start("test", Duration::ZERO, move |ticket, (): (), is_wanted| {
-            let deadline = Instant::now() + Duration::from_secs(20);
-            while is_wanted() && ticket == 1 && Instant::now() < deadline {
-                thread::sleep(Duration::from_millis(1));
-            }
-            done.send((ticket, is_wanted())).unwrap();
-        });
+        let newest =
+            NewestWorker::start("test", Duration::ZERO, move |ticket, (): (), is_wanted| {
+                let deadline = Instant::now() + Duration::from_secs(20);
+                while is_wanted() && ticket == 1 && Instant::now() < deadline {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                done.send((ticket, is_wanted())).unwrap();
+            });
         newest.ask(1, ());
         thread::sleep(Duration::from_millis(20));
         newest.ask(2, ());

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::commands) struct Manner {
+pub(in crate::commands) struct ExportManner {
     /// Nobody else may read it.
     pub(in crate::commands) is_private: bool,
     /// It may take the place of one that exists.
@@ -20,7 +20,7 @@ pub(in crate::commands) struct Manner {
 /// Writes a file beside its place and moves it there once it is complete.
 pub(in crate::commands) fn write(
     path: &Path,
-    manner: Manner,
+    manner: ExportManner,
     write: impl FnOnce(&mut BufWriter<NamedTempFile>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if !manner.replaces && path.symlink_metadata().is_ok() {

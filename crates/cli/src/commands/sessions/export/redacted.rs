@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Read as _, Seek as _, Write as _};
 
-use lapidary::sessions::redact::{Redactor, Report};
+use lapidary::sessions::redact::{RedactionReport, Redactor};
 
 use crate::failure::Failure;
 
@@ -11,10 +11,10 @@ use crate::failure::Failure;
 const MOST_HELD_TWICE: usize = 16 << 20;
 
 /// The session as it is to be written, and what was taken out of it.
-pub(in crate::commands) fn of(
+pub(in crate::commands) fn redacted_session(
     bytes: Vec<u8>,
     redactor: Option<&Redactor>,
-) -> Result<(Vec<u8>, Option<Report>), Failure> {
+) -> Result<(Vec<u8>, Option<RedactionReport>), Failure> {
     redacted(bytes, redactor, MOST_HELD_TWICE)
 }
 
@@ -22,7 +22,7 @@ fn redacted(
     bytes: Vec<u8>,
     redactor: Option<&Redactor>,
     most_held_twice: usize,
-) -> Result<(Vec<u8>, Option<Report>), Failure> {
+) -> Result<(Vec<u8>, Option<RedactionReport>), Failure> {
     let Some(redactor) = redactor else {
         return Ok((bytes, None));
     };
@@ -38,7 +38,7 @@ fn redacted(
 }
 
 /// Redacts into a file without a name. Where there is no room for one, memory has to do.
-fn aside(bytes: &[u8], redactor: &Redactor) -> io::Result<(File, Report)> {
+fn aside(bytes: &[u8], redactor: &Redactor) -> io::Result<(File, RedactionReport)> {
     let mut out = BufWriter::with_capacity(128 * 1024, tempfile::tempfile()?);
     let report = redactor.file(bytes, &mut out)?;
     out.flush()?;
@@ -57,14 +57,14 @@ fn read_back(mut file: File) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lapidary::sessions::redact::Whose;
+    use lapidary::sessions::redact::SessionOwner;
 
     #[test]
     fn a_large_session_is_the_same_as_its_lines_and_held_once() {
         let line = br#"{"id":"1","type":"user","content":"use ghp_0123456789abcdefghijABCDEFGHIJ012345 in /home/ada/work, and so on and so forth"}
 "#;
-        let redactor = Redactor::new(&Whose::default());
-        let (small, _) = of(line.to_vec(), Some(&redactor)).unwrap();
+        let redactor = Redactor::new(&SessionOwner::default());
+        let (small, _) = redacted_session(line.to_vec(), Some(&redactor)).unwrap();
         // Several buffers of the file. A debug build redacts sixteen megabytes in twenty seconds, so the limit is lower here.
         let most_held_twice = 256 * 1024;
         let times = most_held_twice / line.len() + 1;

@@ -1,6 +1,6 @@
 //! What was taken out, as a table.
 
-use lapidary::sessions::redact::{Finding, Report};
+use lapidary::sessions::redact::{RedactedSecret, RedactionReport};
 
 /// How many secrets are told one by one.
 const MOST_LINES: usize = 40;
@@ -15,7 +15,7 @@ pub(in crate::commands) enum RedactedSource {
 }
 
 /// The table, line by line.
-pub(in crate::commands) fn table(report: &Report, source: RedactedSource) -> Vec<String> {
+pub(in crate::commands) fn table(report: &RedactionReport, source: RedactedSource) -> Vec<String> {
     if report.is_empty() {
         return vec!["redacted: nothing was found that looks like a secret".to_owned()];
     }
@@ -43,7 +43,7 @@ pub(in crate::commands) fn table(report: &Report, source: RedactedSource) -> Vec
     table
 }
 
-fn row(finding: &Finding, source: RedactedSource) -> [String; 4] {
+fn row(finding: &RedactedSecret, source: RedactedSource) -> [String; 4] {
     let numbers: Vec<_> = finding.messages.iter().map(u64::to_string).collect();
     let place = match numbers.as_slice() {
         _ if source == RedactedSource::Run => String::new(),

@@ -16,7 +16,7 @@ use lapidary::wire::lines::RawLine;
 
 use super::super::super::prices::TranscriptPrices;
 use super::super::common::unsupported;
-use super::To;
+use super::ExportFormat;
 use crate::failure::Failure;
 
 /// Where a session is read from.
@@ -37,11 +37,11 @@ impl ExportSource<'_> {
     }
 
     /// What is redacted and written: the file, or the events, one a line.
-    pub(super) fn read(&self, to: To) -> Result<Vec<u8>, Failure> {
+    pub(super) fn read(&self, to: ExportFormat) -> Result<Vec<u8>, Failure> {
         match self {
             Self::File(path) => read(path),
             Self::Other(session) => {
-                if matches!(to, To::Json | To::Session) {
+                if matches!(to, ExportFormat::Json | ExportFormat::Session) {
                     let records = session.capabilities().records;
                     records.check(session.listed).map_err(unsupported)?;
                 }
@@ -65,7 +65,11 @@ fn event_lines(session: &OtherSession<'_>) -> Result<Vec<u8>, Failure> {
 }
 
 /// Events of another provider as a transcript. Read twice: a transcript begins with what only its end tells.
-pub(super) fn transcript(lines: &[u8], to: To, out: &mut impl Write) -> Result<(), Failure> {
+pub(super) fn transcript(
+    lines: &[u8],
+    to: ExportFormat,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
     let prices = TranscriptPrices::default();
     let mut outline = Outline::default();
     each_event(lines, |event| {
@@ -73,8 +77,10 @@ pub(super) fn transcript(lines: &[u8], to: To, out: &mut impl Write) -> Result<(
         Ok(())
     })?;
     let mut renderer: Box<dyn Renderer> = match to {
-        To::Html => Box::new(HtmlRenderer::knowing(outline)),
-        To::Markdown | To::Json | To::Session => Box::new(MarkdownRenderer::knowing(outline)),
+        ExportFormat::Html => Box::new(HtmlRenderer::knowing(outline)),
+        ExportFormat::Markdown | ExportFormat::Json | ExportFormat::Session => {
+            Box::new(MarkdownRenderer::knowing(outline))
+        }
     };
     each_event(lines, |event| renderer.event(&prices.priced(event), out))?;
     Ok(renderer.finish(out)?)

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use anstyle::Style;
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::{Listed, UnlistedPlace, age};
+use lapidary::sessions::{ListedSession, UnlistedPlace, age};
 
 use super::shorten::{add_shortened, shortened};
 use crate::live::terminal;
@@ -21,7 +21,7 @@ const LONGEST_TITLE: usize = 1024;
 
 /// What a terminal has room for before the title. The title matters most, and numbers select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layout {
+enum ListLayout {
     /// Number, age, messages and whole ids: also where there is no terminal.
     Wide,
     /// The same with the beginnings of ids.
@@ -32,8 +32,8 @@ enum Layout {
     Narrowest,
 }
 
-impl Layout {
-    fn of(width: Option<u16>) -> Self {
+impl ListLayout {
+    fn new(width: Option<u16>) -> Self {
         match width {
             None | Some(120..) => Self::Wide,
             Some(60..) => Self::Usual,
@@ -63,8 +63,8 @@ impl Layout {
 
 /// Writes rows. Of tens of thousands each is put together in the same memory, without the machinery of `format!`.
 #[derive(Debug)]
-pub(super) struct Rows {
-    layout: Layout,
+pub(super) struct RowWriter {
+    layout: ListLayout,
     /// How many columns there are; none where there is no terminal. The system is asked once.
     width: Option<usize>,
     /// How wide the column of agents is: 0 if every session is of the same one.
@@ -75,11 +75,11 @@ pub(super) struct Rows {
     messages: String,
 }
 
-impl Rows {
-    pub(super) fn of(sessions: &[Listed], now: SystemTime, out: &Printer) -> Self {
+impl RowWriter {
+    pub(super) fn new(sessions: &[ListedSession], now: SystemTime, out: &Printer) -> Self {
         let width = out.is_terminal.then(|| terminal::size().width);
         Self {
-            layout: Layout::of(width),
+            layout: ListLayout::new(width),
             width: width.map(usize::from),
             providers: provider_width(sessions),
             now,
@@ -105,7 +105,7 @@ impl Rows {
         writeln!(out, "{style}{line}{style:#}")
     }
 
-    pub(super) fn row(&mut self, session: &Listed, out: &mut Printer) -> io::Result<()> {
+    pub(super) fn row(&mut self, session: &ListedSession, out: &mut Printer) -> io::Result<()> {
         self.line.clear();
         self.set_number(session);
         self.messages.clear();
@@ -126,7 +126,7 @@ impl Rows {
         out.write_all(self.line.as_bytes())
     }
 
-    fn set_number(&mut self, session: &Listed) {
+    fn set_number(&mut self, session: &ListedSession) {
         self.number.clear();
         match session.index() {
             0 => self.number.push('-'),
@@ -142,7 +142,7 @@ impl Rows {
     }
 }
 
-fn mark(session: &Listed) -> char {
+fn mark(session: &ListedSession) -> char {
     match session.unlisted() {
         _ if session.is_endangered() => '!',
         Some(UnlistedPlace::Vault) => 'v',
@@ -171,8 +171,8 @@ fn add_blanks(line: &mut String, count: usize) {
     line.extend(std::iter::repeat_n(' ', count));
 }
 
-fn provider_width(sessions: &[Listed]) -> usize {
-    let mut providers = sessions.iter().map(Listed::provider);
+fn provider_width(sessions: &[ListedSession]) -> usize {
+    let mut providers = sessions.iter().map(ListedSession::provider);
     let first = providers.next();
     if providers.all(|provider| Some(provider) == first) {
         return 0;

@@ -3,24 +3,24 @@
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::headless::{Job, ScreenJob};
 use lapidary::engine::process::{Exit as ProcessExit, TreeExit};
-use lapidary::engine::safekeeping::{Claiming, Kept, Safekeeping};
+use lapidary::engine::session_guard::{ClaimOutcome, GuardedSessions, SessionGuard};
 use lapidary::normalize::NormalizeOptions;
 use tokio::runtime::Builder;
 
 use super::super::super::job;
-use super::super::super::run::{With, refused};
-use crate::exit::Exit;
+use super::super::super::run::{RunExtras, refused};
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::complain;
 use crate::system;
 
 /// Opens it, and waits for its end.
 pub(super) fn open(
-    with: &With,
+    with: &RunExtras,
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
-) -> Result<Exit, Failure> {
+) -> Result<CommandExit, Failure> {
     let options = NormalizeOptions::new(&lapidary::engine::fresh_run());
-    let mut job = job::of(&with.common, options)?;
+    let mut job = job::prepare_job(&with.common, options)?;
     choose(&mut job)?;
     note(&job.notices);
     let screen = job.screen().map_err(|error| refused(&error))?;
@@ -33,14 +33,14 @@ pub(super) fn open(
 }
 
 /// Without that the agent does not start.
-fn kept_safe(safekeeping: &Safekeeping) -> Result<Kept, Failure> {
+fn kept_safe(safekeeping: &SessionGuard) -> Result<GuardedSessions, Failure> {
     let unsafe_because = |why: String| {
         let error = anyhow!("the session cannot be kept safe while it is continued: {why}");
         Failure::internal(error).with_hint("`--no-vault` goes on without protection")
     };
-    if let Claiming::Taken(sentence) = safekeeping.claim().map_err(unsafe_because)? {
+    if let ClaimOutcome::Taken(sentence) = safekeeping.claim().map_err(unsafe_because)? {
         let failure = Failure {
-            exit: Exit::Timeout,
+            exit: CommandExit::Timeout,
             ..Failure::internal(anyhow!(sentence))
         };
         return Err(failure.with_hint("try again when it has ended"));
@@ -59,7 +59,7 @@ fn shown(job: &Job, screen: ScreenJob) -> Result<TreeExit, Failure> {
         let stop = stop.map_err(Failure::internal)?;
         let ended = job.run_screen(screen.command, stop).await;
         ended.map_err(|error| {
-            let exit = Exit::AgentMissing;
+            let exit = CommandExit::AgentMissing;
             Failure {
                 exit,
                 ..Failure::internal(anyhow!(error))
@@ -75,7 +75,7 @@ fn note(notices: &[String]) {
 }
 
 /// As the agent ended, as a shell would have it.
-fn exit_of(ended: &TreeExit) -> Result<Exit, Failure> {
+fn exit_of(ended: &TreeExit) -> Result<CommandExit, Failure> {
     let code = match ended.exit {
         Some(ProcessExit::Code(code)) => code,
         Some(ProcessExit::Signal(number)) => number + 128,
@@ -84,5 +84,5 @@ fn exit_of(ended: &TreeExit) -> Result<Exit, Failure> {
             return Err(Failure::internal(error));
         }
     };
-    Ok(Exit::Run(u8::try_from(code).unwrap_or(u8::MAX)))
+    Ok(CommandExit::Run(u8::try_from(code).unwrap_or(u8::MAX)))
 }

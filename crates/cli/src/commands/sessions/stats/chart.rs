@@ -15,14 +15,14 @@ const MOST_ROWS: usize = 31;
 
 /// What is in a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Row {
+struct ChartRow {
     tokens: u64,
     cost: Option<f64>,
 }
 
 /// What a row stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Span {
+enum ChartSpan {
     Day,
     Week,
     Month,
@@ -43,12 +43,12 @@ pub(super) fn draw(
         out,
         "tokens by {}",
         match span {
-            Span::Day => "day",
-            Span::Week => "week (from Monday)",
-            Span::Month => "month",
+            ChartSpan::Day => "day",
+            ChartSpan::Week => "week (from Monday)",
+            ChartSpan::Month => "month",
         }
     )?;
-    let layout = Layout::of(&rows, span, width);
+    let layout = ChartLayout::new(&rows, span, width);
     for (date, row) in &rows {
         let bar = bar(row.tokens, most, layout.bar, marks);
         let padding = " ".repeat(layout.bar.saturating_sub(bar.chars().count()));
@@ -66,20 +66,21 @@ pub(super) fn draw(
 
 /// How wide the columns are. Where there is little room, first the costs go, then the years, then the last digits.
 #[derive(Debug, Clone, Copy)]
-struct Layout {
+struct ChartLayout {
     is_short: bool,
     bar: usize,
     amount: usize,
     cost: Option<usize>,
 }
 
-impl Layout {
+impl ChartLayout {
     /// Bars shorter than this say nothing.
     const SHORTEST_BAR: usize = 8;
     const LONGEST_BAR: usize = 100;
 
-    fn of(rows: &BTreeMap<Date, Row>, span: Span, width: usize) -> Self {
-        let widest = |text: &dyn Fn(&Row) -> String| rows.values().map(|row| text(row).len()).max();
+    fn new(rows: &BTreeMap<Date, ChartRow>, span: ChartSpan, width: usize) -> Self {
+        let widest =
+            |text: &dyn Fn(&ChartRow) -> String| rows.values().map(|row| text(row).len()).max();
         let cost = widest(&cost).filter(|width| *width > 0);
         let layout = |is_short: bool, cost: Option<usize>| {
             let mut layout = Self {
@@ -104,16 +105,16 @@ impl Layout {
         })
     }
 
-    fn label(self, date: Date, span: Span) -> String {
+    fn label(self, date: Date, span: ChartSpan) -> String {
         let format = match (span, self.is_short) {
-            (Span::Day | Span::Week, false) => "%Y-%m-%d",
-            (Span::Day | Span::Week, true) => "%m-%d",
-            (Span::Month, _) => "%Y-%m",
+            (ChartSpan::Day | ChartSpan::Week, false) => "%Y-%m-%d",
+            (ChartSpan::Day | ChartSpan::Week, true) => "%m-%d",
+            (ChartSpan::Month, _) => "%Y-%m",
         };
         date.strftime(format).to_string()
     }
 
-    fn amount(self, row: &Row) -> String {
+    fn amount(self, row: &ChartRow) -> String {
         match row.tokens {
             tokens @ 1_000_000.. if self.is_short => format!("{}M", tokens / 1_000_000),
             tokens @ 1_000.. if self.is_short => format!("{}k", tokens / 1_000),
@@ -122,31 +123,31 @@ impl Layout {
     }
 }
 
-fn cost(row: &Row) -> String {
+fn cost(row: &ChartRow) -> String {
     row.cost.map(dollars).unwrap_or_default()
 }
 
 /// The days as rows, those without anything between them included.
-fn rows(days: &[DayStats]) -> (BTreeMap<Date, Row>, Span) {
+fn rows(days: &[DayStats]) -> (BTreeMap<Date, ChartRow>, ChartSpan) {
     let dated: Vec<(Date, &DayStats)> = days
         .iter()
         .filter_map(|day| Some((day.date.parse().ok()?, day)))
         .collect();
-    for span in [Span::Day, Span::Week] {
+    for span in [ChartSpan::Day, ChartSpan::Week] {
         let rows = grouped_by(&dated, span);
         if rows.len() <= MOST_ROWS {
             return (with_gaps(rows, span), span);
         }
     }
-    let mut rows = grouped_by(&dated, Span::Month);
+    let mut rows = grouped_by(&dated, ChartSpan::Month);
     while rows.len() > MOST_ROWS {
         rows.pop_first();
     }
-    (rows, Span::Month)
+    (rows, ChartSpan::Month)
 }
 
-fn grouped_by(days: &[(Date, &DayStats)], span: Span) -> BTreeMap<Date, Row> {
-    let mut rows: BTreeMap<Date, Row> = BTreeMap::new();
+fn grouped_by(days: &[(Date, &DayStats)], span: ChartSpan) -> BTreeMap<Date, ChartRow> {
+    let mut rows: BTreeMap<Date, ChartRow> = BTreeMap::new();
     for (date, day) in days {
         let row = rows.entry(start_of(*date, span)).or_default();
         row.tokens = row.tokens.saturating_add(day.tokens.total);
@@ -157,24 +158,24 @@ fn grouped_by(days: &[(Date, &DayStats)], span: Span) -> BTreeMap<Date, Row> {
     rows
 }
 
-fn start_of(date: Date, span: Span) -> Date {
+fn start_of(date: Date, span: ChartSpan) -> Date {
     match span {
-        Span::Day => date,
-        Span::Week => {
+        ChartSpan::Day => date,
+        ChartSpan::Week => {
             let back = i64::from(date.weekday().to_monday_zero_offset());
             date.checked_sub(back.days()).unwrap_or(date)
         }
-        Span::Month => date.first_of_month(),
+        ChartSpan::Month => date.first_of_month(),
     }
 }
 
 /// Rows of nothing where nothing happened, as long as they fit.
-fn with_gaps(rows: BTreeMap<Date, Row>, span: Span) -> BTreeMap<Date, Row> {
+fn with_gaps(rows: BTreeMap<Date, ChartRow>, span: ChartSpan) -> BTreeMap<Date, ChartRow> {
     let (Some(first), Some(last)) = (rows.keys().next().copied(), rows.keys().last().copied())
     else {
         return rows;
     };
-    let step = if span == Span::Day {
+    let step = if span == ChartSpan::Day {
         1.days()
     } else {
         7.days()

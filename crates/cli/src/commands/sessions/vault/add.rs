@@ -3,17 +3,17 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use lapidary::sessions::Project;
-use lapidary::sessions::vault::{AddRequest, Added, Vault, files_of, session_files};
+use lapidary::sessions::SessionProject;
+use lapidary::sessions::vault::{AddRequest, AddedFiles, Vault, files_of, session_files};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::VaultReport;
 
-use super::super::common::{Format, Place, Scope};
+use super::super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use super::super::identify::whole_id;
-use super::super::patience::Patience;
+use super::super::progress_note::ProgressNote;
 use super::super::size;
 use super::{counted, failed, opened, report, snapshot};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -33,16 +33,16 @@ pub(crate) struct Args {
     #[arg(value_name = "SESSION", conflicts_with = "all")]
     sessions: Vec<String>,
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
     let vault = opened(&place)?;
-    let patience = Patience::with("copying sessions");
+    let patience = ProgressNote::with("copying sessions");
     let ids = named(args, &place)?;
     let mut taken = Vec::new();
     let mut warnings = Vec::new();
@@ -62,14 +62,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         warnings.extend(added.flaws.iter().map(ToString::to_string));
     }
     drop(patience);
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => line::write(out, &as_report(&vault, &taken, warnings))?,
-        Format::Text => text(args, &taken, &warnings, out)?,
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => line::write(out, &as_report(&vault, &taken, warnings))?,
+        SessionsFormat::Text => text(args, &taken, &warnings, out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn named(args: &Args, place: &Place) -> Result<Vec<String>, Failure> {
+fn named(args: &Args, place: &SessionsContext) -> Result<Vec<String>, Failure> {
     if args.sessions.is_empty() {
         return Ok(Vec::new());
     }
@@ -81,7 +81,7 @@ fn named(args: &Args, place: &Place) -> Result<Vec<String>, Failure> {
 
 /// The directories of a project, each with the files in it that are meant.
 fn places<'p>(
-    project: &'p Project,
+    project: &'p SessionProject,
     ids: &[String],
     warnings: &mut Vec<String>,
 ) -> Vec<(&'p Path, Vec<PathBuf>)> {
@@ -102,7 +102,7 @@ fn places<'p>(
     places
 }
 
-fn as_report(vault: &Vault, taken: &[Added], warnings: Vec<String>) -> VaultReport {
+fn as_report(vault: &Vault, taken: &[AddedFiles], warnings: Vec<String>) -> VaultReport {
     VaultReport {
         snapshots: taken
             .iter()
@@ -115,7 +115,7 @@ fn as_report(vault: &Vault, taken: &[Added], warnings: Vec<String>) -> VaultRepo
 
 fn text(
     args: &Args,
-    taken: &[Added],
+    taken: &[AddedFiles],
     warnings: &[String],
     out: &mut Printer,
 ) -> Result<(), Failure> {

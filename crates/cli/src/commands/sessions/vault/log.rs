@@ -7,17 +7,17 @@ use std::path::Path;
 use jiff::Timestamp;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::age;
-use lapidary::sessions::vault::{Entry, History, Snapshot};
+use lapidary::sessions::vault::{Snapshot, SnapshotEntry, SnapshotHistory};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{VaultReport, VaultSession};
 
-use super::super::common::{Format, Place, Scope};
+use super::super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use super::super::identify::{kept_ids, whole_id};
 use super::super::list::shortened;
-use super::super::patience::Patience;
+use super::super::progress_note::ProgressNote;
 use super::super::size;
 use super::{counted, failed, opened, report, snapshot, vault_session};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -36,16 +36,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
-    scope: Scope,
+    scope: ProjectScope,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
     let vault = opened(&place)?;
-    let patience = Patience::with("reading the vault");
+    let patience = ProgressNote::with("reading the vault");
     let mut history = vault.log().map_err(failed)?;
     let id = args.session.as_deref();
     let id = id.map(|named| session(named, &history, args, &place));
@@ -59,8 +59,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         None => only_in_vault(args, &place)?,
     };
     drop(patience);
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => {
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => {
             let found = VaultReport {
                 snapshots: history.snapshots.iter().map(snapshot).collect(),
                 only_in_vault: kept,
@@ -69,15 +69,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             };
             line::write(out, &found)?;
         }
-        Format::Text => {
+        SessionsFormat::Text => {
             text(&history, id.as_deref(), &place, out)?;
             text_of_kept(&kept, &place, out)?;
         }
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn only_in_vault(args: &Args, place: &Place) -> Result<Vec<VaultSession>, Failure> {
+fn only_in_vault(args: &Args, place: &SessionsContext) -> Result<Vec<VaultSession>, Failure> {
     let projects = place.projects(&args.scope)?;
     let kept = place.only_in_vault(&projects);
     let kept = kept.without(&place.listing(&args.scope)?);
@@ -88,7 +88,11 @@ fn only_in_vault(args: &Args, place: &Place) -> Result<Vec<VaultSession>, Failur
         .collect())
 }
 
-fn text_of_kept(kept: &[VaultSession], place: &Place, out: &mut Printer) -> io::Result<()> {
+fn text_of_kept(
+    kept: &[VaultSession],
+    place: &SessionsContext,
+    out: &mut Printer,
+) -> io::Result<()> {
     if kept.is_empty() {
         return Ok(());
     }
@@ -107,7 +111,12 @@ fn text_of_kept(kept: &[VaultSession], place: &Place, out: &mut Printer) -> io::
 }
 
 /// The vault is asked first: what is in it need not be anywhere else.
-fn session(named: &str, history: &History, args: &Args, place: &Place) -> Result<String, Failure> {
+fn session(
+    named: &str,
+    history: &SnapshotHistory,
+    args: &Args,
+    place: &SessionsContext,
+) -> Result<String, Failure> {
     let kept = kept_ids(history);
     if kept.contains(named) {
         return Ok(named.to_owned());
@@ -119,7 +128,11 @@ fn session(named: &str, history: &History, args: &Args, place: &Place) -> Result
     Err(failed(lapidary::sessions::vault::VaultError::NoSession(id)))
 }
 
-fn keep_projects(history: &mut History, args: &Args, place: &Place) -> Result<(), Failure> {
+fn keep_projects(
+    history: &mut SnapshotHistory,
+    args: &Args,
+    place: &SessionsContext,
+) -> Result<(), Failure> {
     if args.scope.all {
         // Project by project, as lists are; each the oldest first, as they are already.
         history.snapshots.sort_by(|a, b| a.project.cmp(&b.project));
@@ -133,7 +146,7 @@ fn keep_projects(history: &mut History, args: &Args, place: &Place) -> Result<()
 }
 
 /// Leaves each content of a session once, where it first was.
-fn keep_session(history: &mut History, id: &str) {
+fn keep_session(history: &mut SnapshotHistory, id: &str) {
     let mut known = HashSet::new();
     for snapshot in &mut history.snapshots {
         snapshot.files.retain(|file| {
@@ -144,7 +157,7 @@ fn keep_session(history: &mut History, id: &str) {
     history.snapshots.retain(|it| !it.files.is_empty());
 }
 
-fn warnings(history: &History) -> Vec<String> {
+fn warnings(history: &SnapshotHistory) -> Vec<String> {
     let unreadable = history.unreadable.iter();
     unreadable
         .map(|path| format!("the snapshot `{}` cannot be read", path.display()))
@@ -152,9 +165,9 @@ fn warnings(history: &History) -> Vec<String> {
 }
 
 fn text(
-    history: &History,
+    history: &SnapshotHistory,
     session: Option<&str>,
-    place: &Place,
+    place: &SessionsContext,
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for warning in warnings(history) {
@@ -174,7 +187,11 @@ fn text(
     Ok(snapshots(history, place, out)?)
 }
 
-fn snapshots(history: &History, place: &Place, out: &mut Printer) -> io::Result<()> {
+fn snapshots(
+    history: &SnapshotHistory,
+    place: &SessionsContext,
+    out: &mut Printer,
+) -> io::Result<()> {
     let mut project = "";
     let mut known: HashMap<&str, &str> = HashMap::new();
     for snapshot in &history.snapshots {
@@ -183,7 +200,8 @@ fn snapshots(history: &History, place: &Place, out: &mut Printer) -> io::Result<
             known.clear();
             writeln!(out, "{}", sanitize(project))?;
         }
-        let is_new = |file: &&Entry| known.get(file.path.as_str()) != Some(&file.sha256.as_str());
+        let is_new =
+            |file: &&SnapshotEntry| known.get(file.path.as_str()) != Some(&file.sha256.as_str());
         let new = snapshot.files.iter().filter(is_new).count();
         known = snapshot
             .files
@@ -204,7 +222,11 @@ fn snapshots(history: &History, place: &Place, out: &mut Printer) -> io::Result<
     Ok(())
 }
 
-fn contents(history: &History, place: &Place, out: &mut Printer) -> io::Result<()> {
+fn contents(
+    history: &SnapshotHistory,
+    place: &SessionsContext,
+    out: &mut Printer,
+) -> io::Result<()> {
     for snapshot in &history.snapshots {
         for file in &snapshot.files {
             let remark = if file.listed {
@@ -226,7 +248,7 @@ fn contents(history: &History, place: &Place, out: &mut Printer) -> io::Result<(
 }
 
 /// How long ago a time was that is written down.
-pub(super) fn ago(time: &str, place: &Place) -> String {
+pub(super) fn ago(time: &str, place: &SessionsContext) -> String {
     let time = time.parse::<Timestamp>().ok();
     age(time.map(Timestamp::as_millisecond), place.now)
 }

@@ -3,16 +3,16 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use lapidary::sessions::Period;
-use lapidary::sessions::vault::{PruneRequest, Pruned};
+use lapidary::sessions::RetentionPeriod;
+use lapidary::sessions::vault::{PruneRequest, PruneResult};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{PrunedContents, VaultReport};
 
-use super::super::common::{Format, Place};
-use super::super::patience::Patience;
+use super::super::common::{SessionsContext, SessionsFormat};
+use super::super::progress_note::ProgressNote;
 use super::super::size;
 use super::{counted, failed, opened, report};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
@@ -39,13 +39,13 @@ pub(crate) struct Args {
     apply: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
     let vault = opened(&place)?;
-    let patience = Patience::with("comparing copies");
+    let patience = ProgressNote::with("comparing copies");
     // A vault that cannot be read is not an empty one.
     vault.log().map_err(failed)?;
     let request = PruneRequest {
@@ -66,8 +66,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             )
         })
         .collect();
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => {
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => {
             let done = VaultReport {
                 applied: args.apply && warnings.is_empty(),
                 pruned: Some(numbers(&pruned)),
@@ -76,16 +76,16 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             };
             line::write(out, &done)?;
         }
-        Format::Text => text(args, &pruned, &warnings, out)?,
+        SessionsFormat::Text => text(args, &pruned, &warnings, out)?,
     }
     Ok(if args.apply && !warnings.is_empty() {
-        Exit::Internal
+        CommandExit::Internal
     } else {
-        Exit::Success
+        CommandExit::Success
     })
 }
 
-fn numbers(pruned: &Pruned) -> PrunedContents {
+fn numbers(pruned: &PruneResult) -> PrunedContents {
     PrunedContents {
         contained: pruned.contained as u64,
         dropped: pruned.dropped as u64,
@@ -98,7 +98,7 @@ fn numbers(pruned: &Pruned) -> PrunedContents {
 
 fn text(
     args: &Args,
-    pruned: &Pruned,
+    pruned: &PruneResult,
     warnings: &[String],
     out: &mut Printer,
 ) -> Result<(), Failure> {
@@ -135,9 +135,9 @@ fn text(
 }
 
 fn period(text: &str) -> Result<Duration, String> {
-    let period = text.parse::<Period>();
+    let period = text.parse::<RetentionPeriod>();
     period
-        .map(Period::duration)
+        .map(RetentionPeriod::duration)
         .map_err(|error| error.to_string())
 }
 

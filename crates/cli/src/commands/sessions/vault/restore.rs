@@ -7,17 +7,18 @@ use std::path::{Path, PathBuf};
 use lapidary::gemini::Vars;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::vault::{
-    Chosen, Facts, History, How, Restored, Retention, Vault, VaultError, What, recover,
+    BroughtBack, ChosenFiles, ContentFacts, RestoreMethod, RestoreTarget, RetentionSettings,
+    SnapshotHistory, Vault, VaultError, recover,
 };
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{RestoredFile, RestoredHow, VaultReport};
 
-use super::super::common::{Format, Place};
+use super::super::common::{SessionsContext, SessionsFormat};
 use super::super::identify::{beginning_with, kept_ids};
-use super::super::patience::Patience;
+use super::super::progress_note::ProgressNote;
 use super::super::size;
 use super::{failed, file, opened, report};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -44,13 +45,13 @@ pub(crate) struct Args {
     dry_run: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
     let vault = opened(&place)?;
-    let patience = Patience::with("reading the vault");
+    let patience = ProgressNote::with("reading the vault");
     let chosen = chosen(&vault, &args.what)?;
     let to = match &args.to {
         Some(directory) => place.environment.dir.join(directory),
@@ -69,8 +70,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
         notes.extend(short_lived(&restored, &chosen.project, &place));
     }
     drop(patience);
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => {
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => {
             let done = VaultReport {
                 applied: !args.dry_run,
                 restored: restored.iter().map(described).collect(),
@@ -79,22 +80,22 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
             };
             line::write(out, &done)?;
         }
-        Format::Text => text(args, &restored, &notes, out)?,
+        SessionsFormat::Text => text(args, &restored, &notes, out)?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// A whole id of a session, then a snapshot, then the beginning of a session's id.
-fn chosen(vault: &Vault, named: &str) -> Result<Chosen, Failure> {
+fn chosen(vault: &Vault, named: &str) -> Result<ChosenFiles, Failure> {
     let history = vault.log().map_err(failed)?;
     let kept = kept_ids(&history);
     let what = if kept.contains(named) {
-        What::Session(named)
+        RestoreTarget::Session(named)
     } else if is_snapshot(named, &history) {
-        What::Snapshot(named)
+        RestoreTarget::Snapshot(named)
     } else {
         match beginning_with(named, &kept)?.as_slice() {
-            [only] => What::Session(only),
+            [only] => RestoreTarget::Session(only),
             _ => return Err(failed(VaultError::NoSession(named.to_owned()))),
         }
     };
@@ -102,15 +103,19 @@ fn chosen(vault: &Vault, named: &str) -> Result<Chosen, Failure> {
 }
 
 /// Snapshots are called by their time, and no session's id begins with one.
-fn is_snapshot(named: &str, history: &History) -> bool {
+fn is_snapshot(named: &str, history: &SnapshotHistory) -> bool {
     let is_long = named.len() > "20261116T".len();
     let mut ids = history.snapshots.iter().map(|it| it.id.as_str());
     is_long && ids.any(|id| id.starts_with(named))
 }
 
 /// What endangers the sessions that are back goes into the vault.
-fn disarm(vault: &Vault, restored: &[Restored], place: &Place) -> Result<Vec<String>, Failure> {
-    let is_main = |it: &&Restored| Path::new(&it.entry.path).components().count() <= 2;
+fn disarm(
+    vault: &Vault,
+    restored: &[BroughtBack],
+    place: &SessionsContext,
+) -> Result<Vec<String>, Failure> {
+    let is_main = |it: &&BroughtBack| Path::new(&it.entry.path).components().count() <= 2;
     let folders: BTreeSet<&Path> = restored
         .iter()
         .filter(is_main)
@@ -125,19 +130,19 @@ fn disarm(vault: &Vault, restored: &[Restored], place: &Place) -> Result<Vec<Str
 }
 
 /// Sessions that are older than the user's settings let them become: the CLI's next start deletes them, as it is told to.
-fn short_lived(restored: &[Restored], directory: &Path, place: &Place) -> Vec<String> {
+fn short_lived(restored: &[BroughtBack], directory: &Path, place: &SessionsContext) -> Vec<String> {
     let mut projects = place.store.projects().into_iter();
     let project = projects.find(|it| it.directories.iter().any(|it| it == directory));
     let vars = Vars::new(&place.environment.vars);
     let max_age = project.and_then(|project| {
         let root = project.root?;
-        Retention::of_project(&place.store.home, &root, vars)?.max_age
+        RetentionSettings::of_project(&place.store.home, &root, vars)?.max_age
     });
     let Some(limit) = max_age.and_then(|age| place.now.checked_sub(age)) else {
         return Vec::new();
     };
-    let is_old = |it: &&Restored| {
-        let facts = std::fs::read(&it.path).map(|bytes| Facts::of(&bytes));
+    let is_old = |it: &&BroughtBack| {
+        let facts = std::fs::read(&it.path).map(|bytes| ContentFacts::read(&bytes));
         let updated = facts.ok().and_then(|it| it.last_updated);
         let updated = updated.and_then(|time| time.parse::<jiff::Timestamp>().ok());
         it.entry.listed && updated.is_some_and(|time| std::time::SystemTime::from(time) < limit)
@@ -152,13 +157,13 @@ fn short_lived(restored: &[Restored], directory: &Path, place: &Place) -> Vec<St
     .collect()
 }
 
-fn described(restored: &Restored) -> RestoredFile {
+fn described(restored: &BroughtBack) -> RestoredFile {
     RestoredFile {
         path: restored.path.to_string_lossy().into_owned(),
         how: match restored.how {
-            How::Written => RestoredHow::Written,
-            How::AlreadyThere => RestoredHow::AlreadyThere,
-            How::Beside => RestoredHow::Beside,
+            RestoreMethod::Written => RestoredHow::Written,
+            RestoreMethod::AlreadyThere => RestoredHow::AlreadyThere,
+            RestoreMethod::Beside => RestoredHow::Beside,
         },
         file: file(&restored.entry),
     }
@@ -166,17 +171,17 @@ fn described(restored: &Restored) -> RestoredFile {
 
 fn text(
     args: &Args,
-    restored: &[Restored],
+    restored: &[BroughtBack],
     notes: &[String],
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for one in restored {
         let done = match (one.how, args.dry_run) {
-            (How::Written, false) => "back",
-            (How::Written, true) => "would be back",
-            (How::AlreadyThere, _) => "never gone",
-            (How::Beside, false) => "back, beside another of its name",
-            (How::Beside, true) => "would be back, beside another of its name",
+            (RestoreMethod::Written, false) => "back",
+            (RestoreMethod::Written, true) => "would be back",
+            (RestoreMethod::AlreadyThere, _) => "never gone",
+            (RestoreMethod::Beside, false) => "back, beside another of its name",
+            (RestoreMethod::Beside, true) => "would be back, beside another of its name",
         };
         let path = one.path.to_string_lossy();
         let size = size::short(one.entry.size);

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::vault::{History, Verdict};
+use lapidary::sessions::vault::{SnapshotHistory, VaultVerdict};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{DamagedContent, Soundness, VaultReport};
 
-use super::super::common::{Format, Place};
-use super::super::patience::Patience;
+use super::super::common::{SessionsContext, SessionsFormat};
+use super::super::progress_note::ProgressNote;
 use super::super::size;
 use super::{counted, failed, opened, report};
-use crate::exit::Exit;
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -27,36 +27,36 @@ Exits with 1 if anything is damaged, missing or unreadable.")]
 pub(crate) struct Args {
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<SessionsFormat>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<Exit, Failure> {
-    let place = Place::open()?;
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let place = SessionsContext::open()?;
     let vault = opened(&place)?;
-    let patience = Patience::with("reading every copy in the vault");
+    let patience = ProgressNote::with("reading every copy in the vault");
     let history = vault.log().map_err(failed)?;
     let verdict = vault.verify().map_err(failed)?;
     drop(patience);
     let soundness = soundness(&verdict, &history);
     let is_sound = soundness.sound;
-    match Format::or_usual(args.format, out.is_terminal) {
-        Format::Json => {
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => {
             let found = VaultReport {
                 soundness: Some(soundness),
                 ..report(&vault, "verify")
             };
             line::write(out, &found)?;
         }
-        Format::Text => text(&soundness, out)?,
+        SessionsFormat::Text => text(&soundness, out)?,
     }
     Ok(if is_sound {
-        Exit::Success
+        CommandExit::Success
     } else {
-        Exit::Internal
+        CommandExit::Internal
     })
 }
 
-fn soundness(verdict: &Verdict, history: &History) -> Soundness {
+fn soundness(verdict: &VaultVerdict, history: &SnapshotHistory) -> Soundness {
     let mut damaged: BTreeMap<&str, bool> = BTreeMap::new();
     damaged.extend(verdict.corrupt.iter().map(|name| (name.as_str(), false)));
     damaged.extend(verdict.missing.iter().map(|name| (name.as_str(), true)));
@@ -79,7 +79,7 @@ fn soundness(verdict: &Verdict, history: &History) -> Soundness {
 }
 
 /// Which files are lost with a content.
-fn whose(sha256: &str, missing: bool, history: &History) -> DamagedContent {
+fn whose(sha256: &str, missing: bool, history: &SnapshotHistory) -> DamagedContent {
     let mut files = BTreeSet::new();
     let mut session_ids = BTreeSet::new();
     for snapshot in &history.snapshots {

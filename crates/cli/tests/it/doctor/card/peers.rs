@@ -9,7 +9,7 @@ use crate::doctor::Visit;
 use crate::doctor::prove::holders;
 
 /// The card of a peer, by its command line.
-fn of(peer: Peer) -> (Visit, Value) {
+fn visit(peer: Peer) -> (Visit, Value) {
     let world = AcpWorld::new(peer);
     let words = peer.command_line().join(" ");
     let project = world.project();
@@ -41,7 +41,7 @@ fn assert_well(seen: &Visit, card: &Value) {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn the_example_agent_has_no_model() {
-    let (seen, card) = of(Peer::SdkExample);
+    let (seen, card) = visit(Peer::SdkExample);
     assert_well(&seen, &card);
     let turn = json!({ "stopReason": "end_turn", "modelAsked": false, "textArrived": false });
     assert_eq!(card["turn"], turn);
@@ -62,7 +62,7 @@ fn the_example_agent_has_no_model() {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn claude_by_its_command_asks_before_a_shell_command_that_writes() {
-    let (seen, card) = of(Peer::Claude);
+    let (seen, card) = visit(Peer::Claude);
     assert_well(&seen, &card);
     assert_eq!(card["agentName"], "@agentclientprotocol/claude-agent-acp");
     let turn = json!({
@@ -84,7 +84,7 @@ fn claude_by_its_command_asks_before_a_shell_command_that_writes() {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn opencode_asks_before_a_shell_command_once_it_is_told_to() {
-    let (seen, card) = of(Peer::Opencode);
+    let (seen, card) = visit(Peer::Opencode);
     assert_well(&seen, &card);
     assert_eq!(card["agentName"], "OpenCode");
     let turn = json!({

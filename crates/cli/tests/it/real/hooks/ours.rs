@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use lapidary::engine::hooks::{Effect, Surroundings, fire};
+use lapidary::engine::hooks::{AppliedEffect, HookContext, fire};
 use lapidary::gemini::hooks::HookRegistry;
 use lapidary::gemini::setup::Setup;
 use lapidary::gemini::{GeminiHome, Vars};
@@ -76,9 +76,9 @@ impl Expected {
         let project = seen.world.project().canonicalize().unwrap();
         let setup = Setup::read(&home, &project, Vars::new(&vars));
         let (session, transcript) = seen.session();
-        let around = Surroundings {
+        let around = HookContext {
             transcript_path: transcript,
-            ..Surroundings::of(&setup, &session, vars.into_iter().collect())
+            ..HookContext::from_setup(&setup, &session, vars.into_iter().collect())
         };
         let scene = Scene {
             registry: HookRegistry::from_setup(&setup),
@@ -104,15 +104,15 @@ impl Expected {
 
 struct Scene {
     registry: HookRegistry,
-    around: Surroundings,
+    around: HookContext,
 }
 
 impl Scene {
     async fn consequence(&self, call: HookToolCall, response: Option<&Value>) -> Consequence {
         for effect in self.effects(EventDetails::BeforeTool(call.clone())).await {
             match effect {
-                Effect::Block(reason) => return Consequence::Blocked(reason),
-                Effect::ReplaceToolInput(_) => return Consequence::Invalid,
+                AppliedEffect::Block(reason) => return Consequence::Blocked(reason),
+                AppliedEffect::ReplaceToolInput(_) => return Consequence::Invalid,
                 _ => {}
             }
         }
@@ -120,15 +120,15 @@ impl Scene {
         let response = response.cloned().unwrap_or_default();
         for effect in self.effects(EventDetails::AfterTool(call, response)).await {
             match effect {
-                Effect::Block(reason) => return Consequence::Hidden(reason),
-                Effect::AddContext(context) => return Consequence::Ran(Some(context)),
+                AppliedEffect::Block(reason) => return Consequence::Hidden(reason),
+                AppliedEffect::AddContext(context) => return Consequence::Ran(Some(context)),
                 _ => {}
             }
         }
         Consequence::Ran(None)
     }
 
-    async fn effects(&self, details: EventDetails) -> Vec<Effect> {
+    async fn effects(&self, details: EventDetails) -> Vec<AppliedEffect> {
         let input = self.around.input(details);
         let plan = self.registry.plan(input.event(), input.context());
         let never = CancellationToken::new();

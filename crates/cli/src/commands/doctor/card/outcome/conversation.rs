@@ -1,16 +1,16 @@
 //! What came of prompts.
 
-use lapidary::engine::acp::{Prompted, RequestError};
+use lapidary::engine::acp::{PromptAnswer, RequestError};
 use lapidary::vocab::doctor::{Card, CardCancel, CardTurn, Check, CheckName, CheckState};
 
 use super::failed;
 use crate::commands::doctor::card::model::SAID;
 use crate::commands::doctor::card::offer::{clip, millis};
-use crate::commands::doctor::card::turn::Turn;
+use crate::commands::doctor::card::turn::ObservedTurn;
 
 /// What was seen of a turn from beyond the connection.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::commands::doctor::card) struct Seen {
+pub(in crate::commands::doctor::card) struct SeenConversation {
     /// The played model got the prompt.
     pub(in crate::commands::doctor::card) is_model_asked: bool,
     /// It was told of a shell.
@@ -22,8 +22,8 @@ pub(in crate::commands::doctor::card) struct Seen {
 /// The turn itself, permission and usage.
 pub(in crate::commands::doctor::card) fn turn(
     card: &mut Card,
-    turn: &Turn,
-    seen: Seen,
+    turn: &ObservedTurn,
+    seen: SeenConversation,
 ) -> [Check; 3] {
     let prompted = match &turn.outcome {
         Ok(prompted) => prompted,
@@ -48,7 +48,7 @@ pub(in crate::commands::doctor::card) fn turn(
     checks
 }
 
-fn played(facts: &CardTurn, turn: &Turn) -> Check {
+fn played(facts: &CardTurn, turn: &ObservedTurn) -> Check {
     let check =
         |state, message: String| Check::new(CheckName::AcpTurn, state, message).took(turn.took);
     let reason = &facts.stop_reason;
@@ -76,14 +76,14 @@ fn played(facts: &CardTurn, turn: &Turn) -> Check {
     }
 }
 
-fn said(turn: &Turn) -> String {
+fn said(turn: &ObservedTurn) -> String {
     match turn.text.as_str() {
         "" => "it said nothing".to_owned(),
         text => format!("it said: {}", clip(text)),
     }
 }
 
-fn permission(turn: &Turn, seen: Seen) -> Check {
+fn permission(turn: &ObservedTurn, seen: SeenConversation) -> Check {
     let check = |state, message: &str| Check::new(CheckName::AcpPermission, state, message);
     match (seen.has_shell, turn.asked, seen.was_run) {
         (true, true, true) if turn.asked_to_look => check(
@@ -135,7 +135,7 @@ fn usage(facts: &CardTurn) -> Check {
 }
 
 /// What came of cancelling.
-pub(in crate::commands::doctor::card) fn cancel(card: &mut Card, turn: &Turn) -> Check {
+pub(in crate::commands::doctor::card) fn cancel(card: &mut Card, turn: &ObservedTurn) -> Check {
     let name = CheckName::AcpCancel;
     let Some(took) = turn.since_cancel else {
         return uncancelled(turn);
@@ -177,9 +177,9 @@ pub(in crate::commands::doctor::card) fn cancel(card: &mut Card, turn: &Turn) ->
     }
 }
 
-fn uncancelled(turn: &Turn) -> Check {
+fn uncancelled(turn: &ObservedTurn) -> Check {
     match &turn.outcome {
-        Ok(Prompted { .. }) => {
+        Ok(PromptAnswer { .. }) => {
             let message = "the turn was over before it could be cancelled";
             Check::new(CheckName::AcpCancel, CheckState::Unproven, message)
         }

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use lapidary::engine::acp::{Answer, Refusal, RequestError};
+use lapidary::engine::acp::{RequestAnswer, RequestError, RpcError};
 use lapidary::vocab::doctor::{
     Card, CardShutdown, CardUnknownMethod, Check, CheckName, CheckState, ShutdownBy,
 };
 
 use super::failed;
+use crate::commands::doctor::card::acp_probe::{NoiseSeen, ProbeShutdown};
 use crate::commands::doctor::card::offer::{clip, millis};
-use crate::commands::doctor::card::spoken::{NoiseSeen, Shutdown};
 
 /// What came of a method that nobody knows.
 pub(in crate::commands::doctor::card) fn unknown(
     card: &mut Card,
-    answer: &Result<Answer, RequestError>,
+    answer: &Result<RequestAnswer, RequestError>,
     took: Duration,
 ) -> Check {
     let name = CheckName::AcpUnknown;
@@ -32,7 +32,7 @@ pub(in crate::commands::doctor::card) fn unknown(
         Err(RequestError::Refused(refusal)) => {
             card.unknown_method = fact(true, Some(refusal.code));
             let code = refusal.code;
-            if code == Refusal::NO_METHOD {
+            if code == RpcError::NO_METHOD {
                 return check(
                     CheckState::Ok,
                     format!("an unknown method is refused with {code} after {ms} ms"),
@@ -56,7 +56,10 @@ pub(in crate::commands::doctor::card) fn unknown(
 }
 
 /// What it took, what is left, and what else was on its stdout.
-pub(in crate::commands::doctor::card) fn shutdown(card: &mut Card, end: &Shutdown) -> [Check; 3] {
+pub(in crate::commands::doctor::card) fn shutdown(
+    card: &mut Card,
+    end: &ProbeShutdown,
+) -> [Check; 3] {
     card.shutdown = Some(CardShutdown {
         by: end.by.clone(),
         ms: millis(end.took),
@@ -65,7 +68,7 @@ pub(in crate::commands::doctor::card) fn shutdown(card: &mut Card, end: &Shutdow
     [ended(end), leftovers(end), stdout(&end.noise)]
 }
 
-fn ended(end: &Shutdown) -> Check {
+fn ended(end: &ProbeShutdown) -> Check {
     let check =
         |state, message: &str| Check::new(CheckName::AcpShutdown, state, message).took(end.took);
     match end.by {
@@ -82,7 +85,7 @@ fn ended(end: &Shutdown) -> Check {
     }
 }
 
-fn leftovers(end: &Shutdown) -> Check {
+fn leftovers(end: &ProbeShutdown) -> Check {
     let check = |state, message: String| Check::new(CheckName::AcpLeftovers, state, message);
     if !end.left.is_empty() {
         let pids: Vec<_> = end.left.iter().map(i32::to_string).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use lapidary::engine::hooks::{MOST_FILES, Side, Wanted, tool_response};
+use lapidary::engine::hooks::{CallSide, MOST_FILES, WantedCall, tool_response};
 use lapidary::engine::policy::{ToolAction, arguments};
 use lapidary::vocab::content::ContentBlock;
 use lapidary::vocab::event::{
@@ -12,12 +12,12 @@ use lapidary::vocab::{Body, Event as Told, Json, Text};
 use lapidary::wire::gemini::hooks::{EventDetails, HookToolCall};
 use serde_json::Value;
 
-use super::displays::Displays;
-use super::questions::Questions;
+use super::displays::CallDisplays;
+use super::questions::RecordedQuestions;
 
 /// Who tells the hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Teller {
+pub(super) enum CallTeller {
     /// Gemini CLI itself: its own names, and its own arguments.
     Gemini,
     /// Lapidary, around an agent that is spoken to.
@@ -26,50 +26,50 @@ pub(super) enum Teller {
 
 /// What is known of a call.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct KnownCall {
     pub(super) action: ToolAction,
     input: Json,
 }
 
 /// A call of a tool.
-pub(super) struct Call {
+pub(super) struct RecordedCall {
     /// What was known when it had to be decided.
-    pub(super) asked: Known,
+    pub(super) asked: KnownCall,
     /// What is known by now.
-    latest: Known,
+    latest: KnownCall,
     pub(super) is_asked: bool,
     is_held_back: bool,
 }
 
 /// A session, and a call in it.
-pub(super) type Key = (String, String);
+pub(super) type CallKey = (String, String);
 
 #[derive(Default)]
-pub(super) struct Calls {
+pub(super) struct RecordedCalls {
     /// In the order in which they were first heard of.
-    pub(super) all: Vec<Call>,
-    pub(super) questions: Questions,
+    pub(super) all: Vec<RecordedCall>,
+    pub(super) questions: RecordedQuestions,
     /// What is done, and what came of it. Nothing comes of what was held back, but Gemini CLI does not tell what was.
-    pub(super) done: Vec<(Known, Value)>,
+    pub(super) done: Vec<(KnownCall, Value)>,
     /// What Gemini CLI showed of those that are done.
-    displays: Displays,
+    displays: CallDisplays,
     /// The places of those that have not ended.
-    open: HashMap<Key, usize>,
+    open: HashMap<CallKey, usize>,
     /// The agent has its client do things for it, which belong to some call: not even the agent says to which.
     pub(super) is_served: bool,
 }
 
-impl Known {
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted {
+impl KnownCall {
+    fn wanted(&self) -> WantedCall<'_> {
+        WantedCall {
             action: &self.action,
             input: &self.input,
         }
     }
 
     /// What hooks are told of it, once for each name that its tool goes by, in as many rounds as there are sides and files of it.
-    pub(super) fn told(&self, teller: Teller) -> Vec<Vec<HookToolCall>> {
-        if teller == Teller::Gemini {
+    pub(super) fn told(&self, teller: CallTeller) -> Vec<Vec<HookToolCall>> {
+        if teller == CallTeller::Gemini {
             let call = HookToolCall {
                 name: self.action.tool.clone().unwrap_or_default(),
                 input: value(&self.input),
@@ -79,7 +79,7 @@ impl Known {
         }
         let wanted = self.wanted();
         let sides = wanted.sides().into_iter();
-        let rounds = sides.flat_map(|Side { names, files }| {
+        let rounds = sides.flat_map(|CallSide { names, files }| {
             let round = move |file| names.iter().map(|name| wanted.call(name, file)).collect();
             files.into_iter().map(round)
         });
@@ -87,8 +87,8 @@ impl Known {
     }
 
     /// What is said about files, or arguments, of which hooks are not told.
-    pub(super) fn left_out(&self, teller: Teller) -> Option<String> {
-        if teller == Teller::Gemini {
+    pub(super) fn left_out(&self, teller: CallTeller) -> Option<String> {
+        if teller == CallTeller::Gemini {
             return None;
         }
         let count = self.wanted().files_left_out();
@@ -112,8 +112,8 @@ impl Known {
     }
 }
 
-impl Call {
-    fn new(known: Known, is_asked: bool) -> Self {
+impl RecordedCall {
+    fn new(known: KnownCall, is_asked: bool) -> Self {
         Self {
             asked: known.clone(),
             latest: known,
@@ -123,14 +123,14 @@ impl Call {
     }
 }
 
-impl Calls {
+impl RecordedCalls {
     /// Takes in an event, and what it comes to.
     pub(super) fn note(&mut self, told: &Told, action: Option<ToolAction>) {
         self.displays.note(told);
         match (&told.body, action) {
             (Body::ToolInvocation(call), Some(action)) => {
                 let input = arguments(told).unwrap_or_else(|| call.input.clone());
-                self.called(key(told, &call.call_id), Known { action, input });
+                self.called(key(told, &call.call_id), KnownCall { action, input });
             }
             (Body::PermissionRequest(request), Some(action)) => self.asked(told, request, action),
             (Body::PermissionDecision(decision), _) => self.decided(told, decision),
@@ -155,13 +155,13 @@ impl Calls {
     }
 
     /// A call may be told of several times, each time with more of it.
-    fn called(&mut self, key: Key, known: Known) {
+    fn called(&mut self, key: CallKey, known: KnownCall) {
         self.is_served |= known.is_service();
         self.questions.called(&known);
         let Some(at) = self.open.get(&key) else {
             let is_asked = known.is_service();
             self.open.insert(key, self.all.len());
-            self.all.push(Call::new(known, is_asked));
+            self.all.push(RecordedCall::new(known, is_asked));
             return;
         };
         let call = &mut self.all[*at];
@@ -174,12 +174,12 @@ impl Calls {
     /// Hooks are asked each time the agent asks.
     fn asked(&mut self, told: &Told, request: &PermissionRequest, action: ToolAction) {
         let input = arguments(told).unwrap_or_else(|| request.tool_input.clone());
-        let known = Known { action, input };
+        let known = KnownCall { action, input };
         self.questions
             .ask(key(told, &request.request_id), known.clone());
         let id = request.tool_use_id.as_ref().unwrap_or(&request.request_id);
         let key = key(told, id);
-        let call = Call::new(known, true);
+        let call = RecordedCall::new(known, true);
         match self.open.get(&key) {
             Some(at) if !self.all[*at].is_asked => self.all[*at] = call,
             _ => {
@@ -207,7 +207,7 @@ impl Calls {
     }
 }
 
-fn key(told: &Told, id: &Text) -> Key {
+fn key(told: &Told, id: &Text) -> CallKey {
     let session = told.base.session_id.as_ref().map(Text::to_str);
     (session.unwrap_or_default().into_owned(), id.to_string())
 }

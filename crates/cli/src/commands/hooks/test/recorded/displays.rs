@@ -8,9 +8,9 @@ use serde_json::Value;
 
 /// What was shown of calls, by their ids.
 #[derive(Default)]
-pub(super) struct Displays(HashMap<String, Value>);
+pub(super) struct CallDisplays(HashMap<String, Value>);
 
-impl Displays {
+impl CallDisplays {
     /// Takes in the line of an event: a message of a session file, or a `tool_result` of a stream.
     pub(super) fn note(&mut self, told: &Told) {
         let Some(raw) = told.base.raw.as_ref().map(Json::token) else {

@@ -5,33 +5,33 @@ use std::collections::HashMap;
 use lapidary::engine::policy::was_asked;
 use lapidary::vocab::event::{PermissionDecision, PermissionOutcome};
 
-use super::calls::{Key, Known};
+use super::calls::{CallKey, KnownCall};
 
 #[derive(Default)]
-pub(super) struct Questions {
-    all: Vec<Question>,
+pub(super) struct RecordedQuestions {
+    all: Vec<RecordedQuestion>,
     /// The places of those that are not decided yet.
-    open: HashMap<Key, usize>,
+    open: HashMap<CallKey, usize>,
     /// What was allowed in this turn: nobody is asked again when it is done through the client.
-    granted: Vec<Known>,
+    granted: Vec<KnownCall>,
     /// A command was decided, and is told of next: whether somebody was asked, and allowed it.
     command: Option<(bool, bool)>,
 }
 
-struct Question {
-    known: Known,
+struct RecordedQuestion {
+    known: KnownCall,
     is_asked: bool,
 }
 
-impl Questions {
+impl RecordedQuestions {
     /// Those that somebody was asked.
-    pub(super) fn asked(&self) -> impl Iterator<Item = &Known> {
+    pub(super) fn asked(&self) -> impl Iterator<Item = &KnownCall> {
         let asked = self.all.iter().filter(|question| question.is_asked);
         asked.map(|question| &question.known)
     }
 
     /// The agent asks for permission. If nobody ever decides, somebody was asked.
-    pub(super) fn ask(&mut self, key: Key, known: Known) {
+    pub(super) fn ask(&mut self, key: CallKey, known: KnownCall) {
         self.open.insert(key, self.all.len());
         self.push(known);
     }
@@ -39,9 +39,9 @@ impl Questions {
     /// Somebody or something decided: a request for permission, a file, or a command that the client is to start.
     pub(super) fn decided(
         &mut self,
-        key: &Key,
+        key: &CallKey,
         decision: &PermissionDecision,
-        file: Option<&Known>,
+        file: Option<&KnownCall>,
     ) {
         let is_asked = was_asked(decision);
         let is_allowed = decision.decision == PermissionOutcome::Allowed;
@@ -59,7 +59,7 @@ impl Questions {
     }
 
     /// A call is told of: perhaps the command that was just decided.
-    pub(super) fn called(&mut self, known: &Known) {
+    pub(super) fn called(&mut self, known: &KnownCall) {
         if known.action.tool.as_deref() == Some("terminal/create")
             && let Some((is_asked, is_allowed)) = self.command.take()
         {
@@ -71,7 +71,7 @@ impl Questions {
         self.granted.clear();
     }
 
-    fn service(&mut self, known: &Known, is_asked: bool, is_allowed: bool) {
+    fn service(&mut self, known: &KnownCall, is_asked: bool, is_allowed: bool) {
         let is_granted = is_allowed && self.granted.iter().any(|granted| covers(granted, known));
         if is_asked && !is_granted {
             let mut known = known.clone();
@@ -80,8 +80,8 @@ impl Questions {
         }
     }
 
-    fn push(&mut self, known: Known) {
-        self.all.push(Question {
+    fn push(&mut self, known: KnownCall) {
+        self.all.push(RecordedQuestion {
             known,
             is_asked: true,
         });
@@ -89,7 +89,7 @@ impl Questions {
 }
 
 /// Whether what was allowed is the same command, or the same files.
-fn covers(granted: &Known, known: &Known) -> bool {
+fn covers(granted: &KnownCall, known: &KnownCall) -> bool {
     let (granted, known) = (&granted.action, &known.action);
     let is_about_files = known.command.is_none() && !known.paths.is_empty();
     granted.command == known.command

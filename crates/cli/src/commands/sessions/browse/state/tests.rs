@@ -1,11 +1,11 @@
 //! What keys do, without a terminal and without files.
 
 use super::super::canvas::Canvas;
-use super::super::list::Snippet;
+use super::super::list::ListSnippet;
 use super::*;
 
-fn setup() -> Setup {
-    Setup {
+fn setup() -> BrowserSetup {
+    BrowserSetup {
         screen: Rect::new(0, 0, 80, 24),
         marks: MarkSet::Unicode,
         colour: false,
@@ -15,49 +15,56 @@ fn setup() -> Setup {
     }
 }
 
-fn entries() -> Vec<Entry> {
+fn entries() -> Vec<BrowseEntry> {
     vec![
-        Entry::sample(1, "first plan", 5, 100),
-        Entry::sample(2, "second", 9, 300),
-        Entry::sample(3, "third plan", 1, 200),
-        Entry::sample_hidden("torn.jsonl: it is empty"),
+        BrowseEntry::sample(1, "first plan", 5, 100),
+        BrowseEntry::sample(2, "second", 9, 300),
+        BrowseEntry::sample(3, "third plan", 1, 200),
+        BrowseEntry::sample_hidden("torn.jsonl: it is empty"),
     ]
 }
 
-fn browsing() -> State {
-    let mut state = State::new(setup());
-    state.update(Input::Listed(entries(), None));
+fn browsing() -> BrowserState {
+    let mut state = BrowserState::new(setup());
+    state.update(BrowserInput::Listed(entries(), None));
     state
 }
 
-fn typed(state: &mut State, keys: &str) -> Vec<Effect> {
-    let keys = keys.chars().map(Key::Char);
-    keys.flat_map(|key| state.update(Input::Key(key))).collect()
+fn typed(state: &mut BrowserState, keys: &str) -> Vec<BrowserEffect> {
+    let keys = keys.chars().map(BrowseKey::Char);
+    keys.flat_map(|key| state.update(BrowserInput::Key(key)))
+        .collect()
 }
 
-fn press(state: &mut State, key: Key) -> Vec<Effect> {
-    state.update(Input::Key(key))
+fn press(state: &mut BrowserState, key: BrowseKey) -> Vec<BrowserEffect> {
+    state.update(BrowserInput::Key(key))
 }
 
-fn is_browsing(state: &State) -> bool {
-    matches!(state.mode, Mode::Browsing)
+fn is_browsing(state: &BrowserState) -> bool {
+    matches!(state.mode, InputMode::Browsing)
 }
 
 #[test]
 fn the_preview_follows_the_cursor_and_late_answers_are_of_no_use() {
-    let mut state = State::new(setup());
-    let asked = state.update(Input::Listed(entries(), None));
+    let mut state = BrowserState::new(setup());
+    let asked = state.update(BrowserInput::Listed(entries(), None));
     let newest = entries()[1].path.clone();
-    assert_eq!(asked, [Effect::Read(1, newest, Extent::Preview)]);
-    let asked = press(&mut state, Key::Down);
-    let next = entries()[2].path.clone();
-    assert_eq!(asked, [Effect::Read(2, next, Extent::Preview)]);
-    state.update(Input::Read(1, Ok(vec!["late".to_owned()])));
-    assert!(matches!(state.preview, Preview::Coming(_)));
-    state.update(Input::Read(2, Ok(vec!["in time".to_owned()])));
-    assert!(matches!(state.preview, Preview::Ready(..)));
     assert_eq!(
-        press(&mut state, Key::Ctrl('o')),
+        asked,
+        [BrowserEffect::Read(1, newest, TranscriptExtent::Preview)]
+    );
+    let asked = press(&mut state, BrowseKey::Down);
+    let next = entries()[2].path.clone();
+    assert_eq!(
+        asked,
+        [BrowserEffect::Read(2, next, TranscriptExtent::Preview)]
+    );
+    state.update(BrowserInput::Read(1, Ok(vec!["late".to_owned()])));
+    assert!(matches!(state.preview, PreviewState::Coming(_)));
+    state.update(BrowserInput::Read(2, Ok(vec!["in time".to_owned()])));
+    assert!(matches!(state.preview, PreviewState::Ready(..)));
+    assert_eq!(
+        press(&mut state, BrowseKey::Ctrl('o')),
         [],
         "it is the same session"
     );
@@ -66,12 +73,20 @@ fn the_preview_follows_the_cursor_and_late_answers_are_of_no_use() {
 #[test]
 fn no_key_but_a_search_asks_for_more_than_a_preview_and_none_lists_anew() {
     let mut state = browsing();
-    let acting = ['o', 't', 'a', 'l', 'e'].map(Key::Ctrl).into_iter();
-    let others = [Key::Tab, Key::PageDown, Key::End, Key::F1, Key::Esc];
+    let acting = ['o', 't', 'a', 'l', 'e'].map(BrowseKey::Ctrl).into_iter();
+    let others = [
+        BrowseKey::Tab,
+        BrowseKey::PageDown,
+        BrowseKey::End,
+        BrowseKey::F1,
+        BrowseKey::Esc,
+    ];
     for key in acting.chain(others) {
         let effects = press(&mut state, key);
         assert!(effects.len() <= 1, "{key:?}: {effects:?}");
-        let is_preview = |effect: &Effect| matches!(effect, Effect::Read(_, _, Extent::Preview));
+        let is_preview = |effect: &BrowserEffect| {
+            matches!(effect, BrowserEffect::Read(_, _, TranscriptExtent::Preview))
+        };
         assert!(effects.iter().all(is_preview), "{key:?}: {effects:?}");
     }
 }
@@ -83,55 +98,64 @@ fn typing_a_search_filters_at_once_and_asks_for_the_texts() {
     let searches: Vec<_> = effects
         .iter()
         .filter_map(|effect| match effect {
-            Effect::Search(ticket, words, files) => Some((*ticket, words.clone(), files.len())),
+            BrowserEffect::Search(ticket, words, files) => {
+                Some((*ticket, words.clone(), files.len()))
+            }
             _ => None,
         })
         .collect();
     assert_eq!(searches, [(1, "p".to_owned(), 4), (2, "pl".to_owned(), 4)]);
     assert_eq!(state.list.len(), 2);
     assert_eq!(state.searched, Some((0, 4)));
-    let snippet = Snippet {
+    let snippet = ListSnippet {
         before: String::new(),
         matched: "pl".to_owned(),
         after: String::new(),
     };
-    let found = |done| Found {
+    let found = |done| FoundSessions {
         places: vec![(1, Some(snippet.clone()))],
         done,
         total: 4,
     };
-    state.update(Input::Found(1, found(2)));
+    state.update(BrowserInput::Found(1, found(2)));
     assert_eq!(state.list.len(), 2, "that was for `p`");
-    state.update(Input::Found(2, found(2)));
+    state.update(BrowserInput::Found(2, found(2)));
     assert_eq!((state.list.len(), state.searched), (3, Some((2, 4))));
-    state.update(Input::Found(2, found(4)));
+    state.update(BrowserInput::Found(2, found(4)));
     assert_eq!(state.searched, None);
-    let ended = press(&mut state, Key::Esc);
+    let ended = press(&mut state, BrowseKey::Esc);
     assert!(
-        matches!(&ended[..], [Effect::Search(3, words, _)] if words.is_empty()),
+        matches!(&ended[..], [BrowserEffect::Search(3, words, _)] if words.is_empty()),
         "{ended:?}"
     );
     assert_eq!(state.list.len(), 3);
-    assert_eq!(press(&mut state, Key::Esc), [Effect::Leave(Outcome::Done)]);
+    assert_eq!(
+        press(&mut state, BrowseKey::Esc),
+        [BrowserEffect::Leave(BrowserOutcome::Done)]
+    );
 }
 
 #[test]
 fn ctrl_c_leaves_from_everywhere() {
-    let ways: [&[Key]; 6] = [
+    let ways: [&[BrowseKey]; 6] = [
         &[],
-        &[Key::Char('x')],
-        &[Key::Enter],
-        &[Key::Enter, Key::Char('/')],
-        &[Key::F1],
-        &[Key::Delete],
+        &[BrowseKey::Char('x')],
+        &[BrowseKey::Enter],
+        &[BrowseKey::Enter, BrowseKey::Char('/')],
+        &[BrowseKey::F1],
+        &[BrowseKey::Delete],
     ];
     for keys in ways {
         let mut state = browsing();
         for key in keys {
             press(&mut state, *key);
         }
-        let left = press(&mut state, Key::Ctrl('c'));
-        assert_eq!(left, [Effect::Leave(Outcome::Interrupted)], "{keys:?}");
+        let left = press(&mut state, BrowseKey::Ctrl('c'));
+        assert_eq!(
+            left,
+            [BrowserEffect::Leave(BrowserOutcome::Interrupted)],
+            "{keys:?}"
+        );
     }
 }
 
@@ -139,44 +163,47 @@ fn ctrl_c_leaves_from_everywhere() {
 fn deleting_asks_first_and_the_rest_is_numbered_anew() {
     let mut state = browsing();
     let path = entries()[1].path.clone();
-    let plan = Effect::Plan(path.clone(), 1000);
-    assert_eq!(press(&mut state, Key::Delete), std::slice::from_ref(&plan));
+    let plan = BrowserEffect::Plan(path.clone(), 1000);
+    assert_eq!(
+        press(&mut state, BrowseKey::Delete),
+        std::slice::from_ref(&plan)
+    );
     assert!(is_browsing(&state), "what goes is not known yet");
-    let planned = || Input::Planned(path.clone(), Plan::sample());
+    let planned = || BrowserInput::Planned(path.clone(), DeletionPlan::sample());
     state.update(planned());
     assert!(
-        matches!(&state.mode, Mode::Asking(Question::Delete { title, .. }) if title == "second")
+        matches!(&state.mode, InputMode::Asking(FooterQuestion::Delete { title, .. }) if title == "second")
     );
-    assert_eq!(press(&mut state, Key::Enter), [], "only a yes is one");
+    assert_eq!(press(&mut state, BrowseKey::Enter), [], "only a yes is one");
     assert!(is_browsing(&state));
-    assert_eq!(press(&mut state, Key::Ctrl('x')), [plan]);
-    press(&mut state, Key::Up);
+    assert_eq!(press(&mut state, BrowseKey::Ctrl('x')), [plan]);
+    press(&mut state, BrowseKey::Up);
     state.update(planned());
     assert!(is_browsing(&state), "somebody has gone on");
-    press(&mut state, Key::Delete);
+    press(&mut state, BrowseKey::Delete);
     state.update(planned());
     assert_eq!(typed(&mut state, "yes"), []);
     assert_eq!(
-        press(&mut state, Key::Enter),
-        [Effect::Delete(path.clone())]
+        press(&mut state, BrowseKey::Enter),
+        [BrowserEffect::Delete(path.clone())]
     );
-    let effects = state.update(Input::Deleted(path, "gone".to_owned()));
-    assert_eq!(effects[0], Effect::List);
+    let effects = state.update(BrowserInput::Deleted(path, "gone".to_owned()));
+    assert_eq!(effects[0], BrowserEffect::List);
     assert_eq!(state.list.len(), 2);
     assert_eq!(state.note.as_deref(), Some("gone"));
-    let refused = state.update(Input::Refused("changed".to_owned()));
-    assert_eq!(refused, [Effect::List]);
+    let refused = state.update(BrowserInput::Refused("changed".to_owned()));
+    assert_eq!(refused, [BrowserEffect::List]);
     assert_eq!(state.note.as_deref(), Some("changed"));
 }
 
 #[test]
 fn what_else_goes_is_asked_only_about_what_is_under_the_cursor() {
     let mut state = browsing();
-    press(&mut state, Key::Delete);
+    press(&mut state, BrowseKey::Delete);
     // It is not where it was: the list was read anew meanwhile.
-    state.update(Input::Listed(vec![entries().remove(0)], None));
+    state.update(BrowserInput::Listed(vec![entries().remove(0)], None));
     let path = entries()[1].path.clone();
-    state.update(Input::Planned(path, Plan::sample()));
+    state.update(BrowserInput::Planned(path, DeletionPlan::sample()));
     assert!(is_browsing(&state));
 }
 
@@ -186,7 +213,7 @@ fn every_letter_is_searched_and_none_acts() {
         let mut state = browsing();
         let effects = typed(&mut state, &letter.to_string());
         assert!(
-            matches!(&effects[0], Effect::Search(_, words, _) if *words == letter.to_string()),
+            matches!(&effects[0], BrowserEffect::Search(_, words, _) if *words == letter.to_string()),
             "{letter}: {effects:?}"
         );
         assert!(is_browsing(&state), "{letter}");
@@ -197,7 +224,10 @@ fn every_letter_is_searched_and_none_acts() {
 fn ctrl_z_changes_nothing() {
     let mut state = browsing();
     typed(&mut state, "pl");
-    assert_eq!(press(&mut state, Key::Ctrl('z')), [Effect::Suspend]);
+    assert_eq!(
+        press(&mut state, BrowseKey::Ctrl('z')),
+        [BrowserEffect::Suspend]
+    );
     assert_eq!(state.list.query(), "pl");
 }
 
@@ -208,23 +238,23 @@ fn what_is_resumed_is_what_is_under_the_cursor_if_it_can_be() {
     let root = entries()[1].root.clone();
     assert!(root.is_some());
     for prompt in ["go on", ""] {
-        assert_eq!(press(&mut state, Key::Ctrl('r')), []);
+        assert_eq!(press(&mut state, BrowseKey::Ctrl('r')), []);
         typed(&mut state, prompt);
-        let expected = Effect::Leave(Outcome::Resume(Resumption {
+        let expected = BrowserEffect::Leave(BrowserOutcome::Resume(SessionResumption {
             id: id.clone(),
             root: root.clone(),
             prompt: prompt.to_owned(),
         }));
-        assert_eq!(press(&mut state, Key::Enter), [expected]);
+        assert_eq!(press(&mut state, BrowseKey::Enter), [expected]);
     }
-    let keys = [Key::Ctrl('a'), Key::End, Key::Ctrl('r')];
+    let keys = [BrowseKey::Ctrl('a'), BrowseKey::End, BrowseKey::Ctrl('r')];
     let effects: Vec<_> = keys
         .into_iter()
         .flat_map(|key| press(&mut state, key))
         .collect();
     let left = effects
         .iter()
-        .any(|effect| matches!(effect, Effect::Leave(_)));
+        .any(|effect| matches!(effect, BrowserEffect::Leave(_)));
     assert!(!left, "a torn file cannot: {effects:?}");
     assert_eq!(
         state.note.as_deref(),
@@ -236,9 +266,9 @@ fn what_is_resumed_is_what_is_under_the_cursor_if_it_can_be() {
 fn a_session_whose_project_is_unknown_is_not_resumed_somewhere_else() {
     let mut entries = entries();
     entries[1].root = None;
-    let mut state = State::new(setup());
-    state.update(Input::Listed(entries, None));
-    assert_eq!(press(&mut state, Key::Ctrl('r')), []);
+    let mut state = BrowserState::new(setup());
+    state.update(BrowserInput::Listed(entries, None));
+    assert_eq!(press(&mut state, BrowseKey::Ctrl('r')), []);
     assert!(is_browsing(&state));
     let note = state.note.unwrap();
     assert!(note.starts_with("nothing says where its project is"));
@@ -247,13 +277,16 @@ fn a_session_whose_project_is_unknown_is_not_resumed_somewhere_else() {
 #[test]
 fn a_transcript_is_opened_searched_and_closed() {
     let mut state = browsing();
-    let effects = press(&mut state, Key::Enter);
+    let effects = press(&mut state, BrowseKey::Enter);
     let path = entries()[1].path.clone();
-    assert_eq!(effects, [Effect::Read(2, path, Extent::Whole)]);
+    assert_eq!(
+        effects,
+        [BrowserEffect::Read(2, path, TranscriptExtent::Whole)]
+    );
     let lines = (0..100).map(|number| format!("line {number}")).collect();
-    state.update(Input::Read(2, Ok(lines)));
-    let first = |state: &State| match &state.mode {
-        Mode::Open(open) => open
+    state.update(BrowserInput::Read(2, Ok(lines)));
+    let first = |state: &BrowserState| match &state.mode {
+        InputMode::Open(open) => open
             .document
             .as_ref()
             .unwrap()
@@ -264,13 +297,13 @@ fn a_transcript_is_opened_searched_and_closed() {
         other => panic!("{other:?}"),
     };
     typed(&mut state, "/7");
-    press(&mut state, Key::Enter);
+    press(&mut state, BrowseKey::Enter);
     assert_eq!(first(&state), "line 7");
     typed(&mut state, "n");
     assert_eq!(first(&state), "line 17");
     typed(&mut state, "NN");
     assert_eq!(first(&state), "line 78", "line 97 is on the last page");
-    state.update(Input::Resize(Rect::new(0, 0, 40, 10)));
+    state.update(BrowserInput::Resize(Rect::new(0, 0, 40, 10)));
     typed(&mut state, "g");
     assert_eq!(first(&state), "line 0");
     let effects = typed(&mut state, "q");
@@ -281,18 +314,18 @@ fn a_transcript_is_opened_searched_and_closed() {
 #[test]
 fn what_is_pasted_is_a_search_and_never_a_command() {
     let mut state = browsing();
-    state.update(Input::Paste("plan\nq".to_owned()));
+    state.update(BrowserInput::Paste("plan\nq".to_owned()));
     assert_eq!(state.list.query(), "plan");
     assert_eq!(state.list.len(), 2);
 }
 
 #[test]
 fn a_search_typed_before_the_list_is_there_counts() {
-    let mut state = State::new(setup());
-    state.update(Input::Counted(0, 3));
+    let mut state = BrowserState::new(setup());
+    state.update(BrowserInput::Counted(0, 3));
     typed(&mut state, "plan");
-    let effects = state.update(Input::Listed(entries(), Some("odd".to_owned())));
-    assert!(matches!(&effects[0], Effect::Search(_, _, files) if files.len() == 4));
+    let effects = state.update(BrowserInput::Listed(entries(), Some("odd".to_owned())));
+    assert!(matches!(&effects[0], BrowserEffect::Search(_, _, files) if files.len() == 4));
     assert_eq!(state.list.len(), 2);
     assert_eq!(state.note.as_deref(), Some("odd"));
 }
@@ -304,19 +337,19 @@ proptest::proptest! {
         for (key, width, height) in keys {
             let letters = b"pl?/yesnN q\"";
             let input = match key {
-                0..12 => Input::Key(Key::Char(char::from(letters[usize::from(key)]))),
-                12 => Input::Key(Key::Delete),
-                13 => Input::Key(Key::Ctrl('r')),
-                14 => Input::Key(Key::Ctrl('e')),
-                15 => Input::Key(Key::Ctrl(char::from(b"ota"[usize::from(width % 3)]))),
-                16 => Input::Key(Key::Enter),
-                17 => Input::Key(Key::Esc),
+                0..12 => BrowserInput::Key(BrowseKey::Char(char::from(letters[usize::from(key)]))),
+                12 => BrowserInput::Key(BrowseKey::Delete),
+                13 => BrowserInput::Key(BrowseKey::Ctrl('r')),
+                14 => BrowserInput::Key(BrowseKey::Ctrl('e')),
+                15 => BrowserInput::Key(BrowseKey::Ctrl(char::from(b"ota"[usize::from(width % 3)]))),
+                16 => BrowserInput::Key(BrowseKey::Enter),
+                17 => BrowserInput::Key(BrowseKey::Esc),
                 18 if width % 2 == 0 => match &state.planning {
-                    Some(path) => Input::Planned(path.clone(), Plan::sample()),
+                    Some(path) => BrowserInput::Planned(path.clone(), DeletionPlan::sample()),
                     None => continue,
                 },
-                18 => Input::Read(state.ticket, Ok(vec!["x y".repeat(50)])),
-                _ => Input::Resize(Rect::new(0, 0, width, height)),
+                18 => BrowserInput::Read(state.ticket, Ok(vec!["x y".repeat(50)])),
+                _ => BrowserInput::Resize(Rect::new(0, 0, width, height)),
             };
             state.update(input);
             let mut buffer = Canvas::new(state.setup.screen);

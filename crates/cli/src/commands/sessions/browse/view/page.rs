@@ -1,21 +1,21 @@
 //! What takes the whole screen: a transcript, the help.
 
 use super::super::canvas::{CellPosition, CellStyle, Rect};
-use super::super::document::Document;
+use super::super::document::ScrolledDocument;
 use super::super::keys::{HELP, ONE_PROJECT};
-use super::super::layout::Areas;
-use super::super::open::Open;
-use super::super::state::State;
+use super::super::layout::ScreenAreas;
+use super::super::open::OpenTranscript;
+use super::super::state::BrowserState;
 use super::super::text::width;
-use super::ink::Ink;
-use super::{Brush, words_of};
+use super::styles::BrowserInk;
+use super::{ScreenBrush, words_of};
 
 pub(super) fn transcript(
-    state: &State,
-    open: &Open,
-    brush: &mut Brush<'_>,
+    state: &BrowserState,
+    open: &OpenTranscript,
+    brush: &mut ScreenBrush<'_>,
 ) -> Option<CellPosition> {
-    let (head, body, foot) = Areas::page(state.setup.screen);
+    let (head, body, foot) = ScreenAreas::page(state.setup.screen);
     let height = usize::from(body.height);
     let percent = open
         .document
@@ -25,13 +25,13 @@ pub(super) fn transcript(
     brush.both_ends(head, (&open.title, ""), &percent);
     match &open.document {
         Some(document) => lines(document, &words_of(open), body, brush),
-        None => brush.put(body, &brush.sign("reading …"), Ink::DIM),
+        None => brush.put(body, &brush.sign("reading …"), BrowserInk::DIM),
     }
     if open.is_typing {
         return Some(brush.typed(foot, "/", &open.query, "Enter searches"));
     }
     match &state.note {
-        Some(note) => brush.put(foot, note, Ink::STRONG),
+        Some(note) => brush.put(foot, note, BrowserInk::STRONG),
         None => brush.keys(
             foot,
             &[
@@ -48,7 +48,12 @@ pub(super) fn transcript(
 }
 
 /// The rows of a transcript, with what is searched marked.
-pub(super) fn lines(document: &Document, words: &[String], area: Rect, brush: &mut Brush<'_>) {
+pub(super) fn lines(
+    document: &ScrolledDocument,
+    words: &[String],
+    area: Rect,
+    brush: &mut ScreenBrush<'_>,
+) {
     let rows = document.page(usize::from(area.height));
     for (row, y) in rows.zip(area.y..area.bottom()) {
         let area = Rect {
@@ -62,18 +67,18 @@ pub(super) fn lines(document: &Document, words: &[String], area: Rect, brush: &m
     }
 }
 
-fn style_of(row: &str, brush: &Brush<'_>) -> CellStyle {
+fn style_of(row: &str, brush: &ScreenBrush<'_>) -> CellStyle {
     let is_minor = ["  ", "session ", "● ", "* ", "(", "— ", "-- "];
     if row.starts_with("> ") {
         brush.ink.user()
     } else if is_minor.iter().any(|start| row.starts_with(start)) {
-        Ink::DIM
+        BrowserInk::DIM
     } else {
         CellStyle::default()
     }
 }
 
-fn mark(row: &str, words: &[String], area: Rect, brush: &mut Brush<'_>) {
+fn mark(row: &str, words: &[String], area: Rect, brush: &mut ScreenBrush<'_>) {
     let lower = row.to_lowercase();
     // Otherwise places in one are no places in the other.
     if lower.len() != row.len() {
@@ -90,8 +95,8 @@ fn mark(row: &str, words: &[String], area: Rect, brush: &mut Brush<'_>) {
     }
 }
 
-pub(super) fn help(state: &State, brush: &mut Brush<'_>) -> Option<CellPosition> {
-    let (head, body, foot) = Areas::page(state.setup.screen);
+pub(super) fn help(state: &BrowserState, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
+    let (head, body, foot) = ScreenAreas::page(state.setup.screen);
     brush.both_ends(head, ("Keys", ""), "");
     let keys = HELP
         .iter()
@@ -102,10 +107,10 @@ pub(super) fn help(state: &State, brush: &mut Brush<'_>) -> Option<CellPosition>
             height: 1,
             ..body
         };
-        brush.put_at(area, 2, key, Ink::STRONG);
+        brush.put_at(area, 2, key, BrowserInk::STRONG);
         let at = if area.width < 50 { width(key) + 4 } else { 18 };
         brush.put_at(area, at, does, CellStyle::default());
     }
-    brush.put(foot, "any key goes back", Ink::DIM);
+    brush.put(foot, "any key goes back", BrowserInk::DIM);
     None
 }

@@ -3,23 +3,23 @@
 use std::fmt::Write as _;
 
 use super::super::canvas::{CellStyle, Rect};
-use super::super::entry::Entry;
-use super::super::list::Snippet;
-use super::super::state::{Reading, State};
+use super::super::entry::BrowseEntry;
+use super::super::list::ListSnippet;
+use super::super::state::{BrowserState, ListingProgress};
 use super::super::text::{shortened, width};
-use super::Brush;
-use super::ink::Ink;
+use super::ScreenBrush;
+use super::styles::BrowserInk;
 
 /// The columns before the title, by the room there is.
-struct Columns {
+struct RowColumns {
     number: usize,
     age: usize,
     messages: usize,
     project: usize,
 }
 
-impl Columns {
-    fn of(state: &State, width: u16) -> Self {
+impl RowColumns {
+    fn new(state: &BrowserState, width: u16) -> Self {
         let most = state.list.entries.len().max(1);
         let number = most.ilog10() as usize + 1;
         let is_everywhere = state.setup.is_everywhere;
@@ -59,10 +59,10 @@ impl Columns {
     }
 }
 
-pub(super) fn columns(state: &State, area: Rect, brush: &mut Brush<'_>) {
-    let columns = Columns::of(state, area.width);
+pub(super) fn columns(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
+    let columns = RowColumns::new(state, area.width);
     let [_, _, project, title] = columns.places();
-    let dim = Ink::DIM;
+    let dim = BrowserInk::DIM;
     brush.put_at(area, 2, &columns.start("#", "age", "msgs"), dim);
     if columns.project > 0 {
         brush.put_at(area, project, "project", dim);
@@ -70,12 +70,12 @@ pub(super) fn columns(state: &State, area: Rect, brush: &mut Brush<'_>) {
     brush.put_at(area, title, "title", dim);
 }
 
-pub(super) fn list(state: &State, area: Rect, brush: &mut Brush<'_>) {
+pub(super) fn list(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     if state.list.len() == 0 {
         empty(state, area, brush);
         return;
     }
-    let columns = Columns::of(state, area.width);
+    let columns = RowColumns::new(state, area.width);
     let shown = state.list.rows().enumerate().skip(state.list.top());
     for ((row, (place, entry)), y) in shown.zip(area.y..area.bottom()) {
         let area = Rect {
@@ -87,17 +87,17 @@ pub(super) fn list(state: &State, area: Rect, brush: &mut Brush<'_>) {
         line(state, &columns, (place, entry), area, brush);
         if is_selected {
             brush.put(area, ">", CellStyle::default());
-            brush.screen.restyle(area, Ink::select);
+            brush.screen.restyle(area, BrowserInk::select);
         }
     }
 }
 
 fn line(
-    state: &State,
-    columns: &Columns,
-    (place, entry): (usize, &Entry),
+    state: &BrowserState,
+    columns: &RowColumns,
+    (place, entry): (usize, &BrowseEntry),
     area: Rect,
-    brush: &mut Brush<'_>,
+    brush: &mut ScreenBrush<'_>,
 ) {
     let [_, _, project, title] = columns.places();
     let number = entry
@@ -106,9 +106,9 @@ fn line(
     let messages = entry.messages.to_string();
     let messages = if entry.is_session() { &messages } else { "" };
     let start = columns.start(&number, &entry.age(state.setup.now), messages);
-    brush.put_at(area, 2, &start, Ink::DIM);
+    brush.put_at(area, 2, &start, BrowserInk::DIM);
     if entry.endangered_by.is_some() {
-        brush.put_at(area, 1, "!", Ink::STRONG);
+        brush.put_at(area, 1, "!", BrowserInk::STRONG);
     }
     if columns.project > 0 {
         let name = shortened(&entry.project, columns.project, brush.marks);
@@ -133,7 +133,7 @@ fn line(
     let style = if entry.is_session() {
         CellStyle::default()
     } else {
-        Ink::DIM
+        BrowserInk::DIM
     };
     brush.put_at(area, title, &name, style);
     if let Some(found) = snippet_of {
@@ -153,7 +153,7 @@ fn line(
 }
 
 /// What was found, and as much as fits of what stands around it.
-pub(super) fn snippet(found: &Snippet, area: Rect, brush: &mut Brush<'_>) {
+pub(super) fn snippet(found: &ListSnippet, area: Rect, brush: &mut ScreenBrush<'_>) {
     let dots = brush.sign("…");
     let room = usize::from(area.width).saturating_sub(width(&found.matched) + width(&dots) + 2);
     let mut before = found.before.trim_start();
@@ -167,24 +167,28 @@ pub(super) fn snippet(found: &Snippet, area: Rect, brush: &mut Brush<'_>) {
     }
     let mut at = 0;
     for (text, style) in [
-        (" ", Ink::DIM),
-        (cut, Ink::DIM),
-        (before, Ink::DIM),
+        (" ", BrowserInk::DIM),
+        (cut, BrowserInk::DIM),
+        (before, BrowserInk::DIM),
         (&found.matched, brush.ink.found()),
-        (&format!("{} ", found.after.trim_end()), Ink::DIM),
+        (&format!("{} ", found.after.trim_end()), BrowserInk::DIM),
     ] {
         brush.put_at(area, at, text, style);
         at += width(text);
     }
 }
 
-fn empty(state: &State, area: Rect, brush: &mut Brush<'_>) {
+fn empty(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     let said = match state.listing {
-        Reading::At(..) => return,
-        Reading::Done if !state.list.query().is_empty() && state.searched.is_some() => return,
-        Reading::Done if !state.list.query().is_empty() => "nothing found",
-        Reading::Done if state.setup.is_everywhere => "no sessions recorded yet",
-        Reading::Done => "no sessions recorded here yet; --all shows those of other projects",
+        ListingProgress::At(..) => return,
+        ListingProgress::Done if !state.list.query().is_empty() && state.searched.is_some() => {
+            return;
+        }
+        ListingProgress::Done if !state.list.query().is_empty() => "nothing found",
+        ListingProgress::Done if state.setup.is_everywhere => "no sessions recorded yet",
+        ListingProgress::Done => {
+            "no sessions recorded here yet; --all shows those of other projects"
+        }
     };
-    brush.put_at(area, 2, said, Ink::DIM);
+    brush.put_at(area, 2, said, BrowserInk::DIM);
 }

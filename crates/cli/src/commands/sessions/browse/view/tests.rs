@@ -4,17 +4,17 @@ use std::time::{Duration, SystemTime};
 
 use crossterm::style::Attribute;
 
-use super::super::deletion::Plan;
-use super::super::entry::Entry;
-use super::super::keys::Key;
-use super::super::state::{Input, Setup};
+use super::super::deletion::DeletionPlan;
+use super::super::entry::BrowseEntry;
+use super::super::keys::BrowseKey;
+use super::super::state::{BrowserInput, BrowserSetup};
 use super::*;
 
 const NOW_MS: u64 = 1_800_000_000_000;
 
-fn state(width: u16, height: u16) -> State {
+fn state(width: u16, height: u16) -> BrowserState {
     let now = i64::try_from(NOW_MS).unwrap();
-    let mut state = State::new(Setup {
+    let mut state = BrowserState::new(BrowserSetup {
         screen: Rect::new(0, 0, width, height),
         marks: MarkSet::Unicode,
         colour: false,
@@ -23,26 +23,26 @@ fn state(width: u16, height: u16) -> State {
         is_everywhere: false,
     });
     let entries = vec![
-        Entry::sample(1, "Set up the database", 12, now - 3 * 86_400_000),
-        Entry::sample(
+        BrowseEntry::sample(1, "Set up the database", 12, now - 3 * 86_400_000),
+        BrowseEntry::sample(
             2,
             "日本語のタイトルはとても長いのでここで切られるはずですがどうでしょうか、そうですね",
             104,
             now - 7_200_000,
         ),
-        Entry::sample(3, "Fix the login page", 4, now - 1000),
+        BrowseEntry::sample(3, "Fix the login page", 4, now - 1000),
     ];
-    state.update(Input::Listed(entries, None));
+    state.update(BrowserInput::Listed(entries, None));
     let lines = [
         "session  gemini-2.5-pro",
         "> Fix the login page",
         "It is fixed.",
     ];
-    state.update(Input::Read(1, Ok(lines.map(str::to_owned).to_vec())));
+    state.update(BrowserInput::Read(1, Ok(lines.map(str::to_owned).to_vec())));
     state
 }
 
-fn drawn(state: &State) -> (String, Canvas) {
+fn drawn(state: &BrowserState) -> (String, Canvas) {
     let mut canvas = Canvas::new(state.setup.screen);
     draw(state, &mut canvas);
     (canvas.text(), canvas)
@@ -75,7 +75,7 @@ Letters search  Enter read  Ctrl-R resume  F1 help  Esc leave  Ctrl-E export
 #[test]
 fn the_cursor_is_seen_by_its_mark_and_by_reverse_video_and_nothing_has_a_colour() {
     let mut state = state(80, 24);
-    state.update(Input::Key(Key::End));
+    state.update(BrowserInput::Key(BrowseKey::End));
     let (text, canvas) = drawn(&state);
     let row = text.lines().position(|row| row.starts_with('>')).unwrap();
     assert_eq!(row, 4);
@@ -86,8 +86,8 @@ fn the_cursor_is_seen_by_its_mark_and_by_reverse_video_and_nothing_has_a_colour(
         |it: CellStyle| it.foreground_color.is_some() || it.background_color.is_some();
     assert!(!canvas.styles().any(is_coloured));
     state.setup.colour = true;
-    state.update(Input::Key(Key::Up));
-    state.update(Input::Read(3, Ok(vec!["> said".to_owned()])));
+    state.update(BrowserInput::Key(BrowseKey::Up));
+    state.update(BrowserInput::Read(3, Ok(vec!["> said".to_owned()])));
     let (_, canvas) = drawn(&state);
     assert!(canvas.styles().any(is_coloured));
 }
@@ -110,18 +110,18 @@ Letters search
         let (text, _) = drawn(&state);
         assert!(text.contains('>'), "{width}x{height}: {text}");
         for key in [
-            Key::F1,
-            Key::Esc,
-            Key::Ctrl('e'),
-            Key::Esc,
-            Key::Delete,
-            Key::Esc,
-            Key::Enter,
+            BrowseKey::F1,
+            BrowseKey::Esc,
+            BrowseKey::Ctrl('e'),
+            BrowseKey::Esc,
+            BrowseKey::Delete,
+            BrowseKey::Esc,
+            BrowseKey::Enter,
         ] {
-            state.update(Input::Key(key));
+            state.update(BrowserInput::Key(key));
             drawn(&state);
         }
-        state.update(Input::Key(Key::Esc));
+        state.update(BrowserInput::Key(BrowseKey::Esc));
         ask_to_delete(&mut state);
         drawn(&state);
     }
@@ -132,14 +132,14 @@ fn where_the_locale_has_only_ascii_nothing_else_is_drawn() {
     let mut state = state(80, 24);
     state.setup.marks = MarkSet::Ascii;
     for key in [
-        Key::Tab,
-        Key::Tab,
-        Key::F1,
-        Key::Esc,
-        Key::Delete,
-        Key::Char('F'),
+        BrowseKey::Tab,
+        BrowseKey::Tab,
+        BrowseKey::F1,
+        BrowseKey::Esc,
+        BrowseKey::Delete,
+        BrowseKey::Char('F'),
     ] {
-        state.update(Input::Key(key));
+        state.update(BrowserInput::Key(key));
         let (text, _) = drawn(&state);
         assert!(text.is_ascii(), "{text}");
     }
@@ -161,10 +161,10 @@ fn a_wide_terminal_has_the_preview_beside_the_list() {
     );
 }
 
-fn ask_to_delete(state: &mut State) {
-    state.update(Input::Key(Key::Delete));
+fn ask_to_delete(state: &mut BrowserState) {
+    state.update(BrowserInput::Key(BrowseKey::Delete));
     let path = state.list.selected().unwrap().path.clone();
-    state.update(Input::Planned(path, Plan::sample()));
+    state.update(BrowserInput::Planned(path, DeletionPlan::sample()));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_session_in_danger_has_a_mark_and_the_preview_says_why() {
         assert!(text.contains(">!  3 "), "{text}");
         assert!(text.contains("! Gemini CLI will delete this"), "{text}");
         assert!(text.contains("It is fixed."), "{text}");
-        state.update(Input::Key(Key::Down));
+        state.update(BrowserInput::Key(BrowseKey::Down));
         let (text, _) = drawn(&state);
         assert!(text.contains(" !  3 ") && !text.contains("will delete"));
     }
@@ -187,7 +187,7 @@ fn a_session_in_danger_has_a_mark_and_the_preview_says_why() {
 fn questions_and_searches_stand_at_the_foot() {
     let mut state = state(80, 24);
     ask_to_delete(&mut state);
-    let foot = |state: &State| drawn(state).0.lines().last().unwrap().to_owned();
+    let foot = |state: &BrowserState| drawn(state).0.lines().last().unwrap().to_owned();
     assert_eq!(
         foot(&state),
         "delete \"Fix the login page\" (2 files, 1.2 kB)? Type `yes`:          Esc keeps it"
@@ -199,12 +199,12 @@ fn questions_and_searches_stand_at_the_foot() {
         ),
         "{text}"
     );
-    state.update(Input::Key(Key::Esc));
-    state.update(Input::Key(Key::Ctrl('e')));
+    state.update(BrowserInput::Key(BrowseKey::Esc));
+    state.update(BrowserInput::Key(BrowseKey::Ctrl('e')));
     assert!(foot(&state).starts_with("export to: 00000003-0000-4000-8000-000000000000.md"));
-    state.update(Input::Key(Key::Esc));
+    state.update(BrowserInput::Key(BrowseKey::Esc));
     for key in "data".chars() {
-        state.update(Input::Key(Key::Char(key)));
+        state.update(BrowserInput::Key(BrowseKey::Char(key)));
     }
     assert_eq!(
         foot(&state),
@@ -217,7 +217,7 @@ fn questions_and_searches_stand_at_the_foot() {
 #[test]
 fn the_help_page_names_every_key() {
     let mut state = state(80, 24);
-    state.update(Input::Key(Key::F1));
+    state.update(BrowserInput::Key(BrowseKey::F1));
     let (text, _) = drawn(&state);
     for key in [
         "Enter",

@@ -1,0 +1,528 @@
+//! Asking the user at the terminal whether the agent may.
+
+mod prompt_text;
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
+
+use lapidary::engine::conversation::{PermissionAnswer, PermissionPrompt, PromptAttendant};
+use lapidary::render::live::LiveOptions;
+use lapidary::vocab::event::DecidedBy;
+use lapidary::vocab::{Body, Event, Text};
+use tokio::sync::mpsc;
+
+use self::prompt_text::{PromptExtent, ShownPrompt, shown};
+use crate::live::terminal;
+use crate::system;
+
+/// Lines of the terminal that are kept for what stands around a command or a change.
+const LINES_AROUND: usize = 10;
+
+/// How many lines of a command or a change are shown at least and at most before it is cut.
+const FEWEST_LINES: usize = 8;
+const MOST_LINES: usize = 60;
+
+/// A question whose event does not come is put after so many frames all the same.
+const MOST_FRAMES: u32 = 20;
+
+/// So many ids of requests are remembered.
+const MOST_REQUESTED: usize = 256;
+
+/// Words that are neither a clear yes nor a reason for a no. The question is put again.
+const UNCLEAR: [&str; 12] = [
+    "ok",
+    "okay",
+    "allow",
+    "sure",
+    "yep",
+    "yeah",
+    "yes!",
+    "please",
+    "help",
+    "deny",
+    "allow once",
+    "once",
+];
+
+/// Who answers for the user, if somebody sits there.
+pub(super) struct TerminalPrompter {
+    questions: mpsc::UnboundedReceiver<PermissionPrompt>,
+    waiting: VecDeque<PermissionPrompt>,
+    /// The one that stands on the terminal. Only that one is answered, whatever becomes of the others.
+    put: Option<PermissionPrompt>,
+    typed: Option<mpsc::UnboundedReceiver<String>>,
+    /// The ids of requests whose events were shown: what led to them was shown before.
+    requested: VecDeque<Text>,
+    /// For how many frames the oldest question has waited for its event.
+    frames_waited: u32,
+    colour: bool,
+}
+
+/// What a line that was typed means.
+#[derive(Debug, PartialEq, Eq)]
+enum TypedAnswer {
+    Yes,
+    Always,
+    /// No, and why, if that was said.
+    No(Option<String>),
+    /// Show everything.
+    View,
+    Unclear,
+}
+
+impl TypedAnswer {
+    fn parse(line: &str) -> Self {
+        let word = line.trim();
+        match word.to_lowercase().as_str() {
+            "y" | "yes" => Self::Yes,
+            "a" | "always" => Self::Always,
+            "" | "n" | "no" => Self::No(None),
+            "v" | "view" => Self::View,
+            other if other.chars().count() == 1 || UNCLEAR.contains(&other) => Self::Unclear,
+            _ => Self::No(Some(word.to_owned())),
+        }
+    }
+}
+
+/// What is to be done next.
+pub(super) enum NextPrompt {
+    /// A question has come.
+    Asked,
+    /// A line was typed.
+    Typed(String),
+}
+
+/// Questions need somebody who can see them and somebody who can type.
+pub(super) fn attended() -> Option<(PromptAttendant, TerminalPrompter)> {
+    if !io::stderr().is_terminal() || system::terminal().is_err() {
+        return None;
+    }
+    let (asks, questions) = mpsc::unbounded_channel(); // the agent's open requests are bounded
+    let asking = TerminalPrompter {
+        questions,
+        waiting: VecDeque::new(),
+        put: None,
+        typed: None,
+        requested: VecDeque::new(),
+        frames_waited: 0,
+        colour: has_colour(),
+    };
+    Some((PromptAttendant::Somebody(asks), asking))
+}
+
+impl TerminalPrompter {
+    /// The next question, or what was typed. Can be cancelled.
+    pub(super) async fn next(&mut self) -> NextPrompt {
+        tokio::select! {
+            Some(question) = self.questions.recv() => {
+                self.waiting.push_back(question);
+                NextPrompt::Asked
+            }
+            Some(line) = next_line(self.typed.as_mut()) => NextPrompt::Typed(line),
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Whether a question stands on the terminal that nobody wants answered any more.
+    pub(super) fn take_withdrawn(&mut self) -> bool {
+        let put = self.put.take_if(|question| question.reply.is_closed());
+        put.is_some()
+    }
+
+    /// Puts the oldest question, if there is one. What was typed before it was seen is no answer to it.
+    pub(super) fn put(&mut self) -> io::Result<()> {
+        let Some(question) = self.waiting.pop_front() else {
+            return Ok(());
+        };
+        self.frames_waited = 0;
+        system::forget_what_was_typed();
+        self.typed.take_if(|typed| typed.is_closed()); // Ctrl-D ends one answer, not all
+        let typed = self.typed.get_or_insert_with(read_lines);
+        while typed.try_recv().is_ok() {}
+        self.put = Some(question);
+        self.show(extent())
+    }
+
+    /// Shows the question that is put, and asks.
+    fn show(&self, extent: PromptExtent) -> io::Result<()> {
+        let Some(question) = &self.put else {
+            return Ok(());
+        };
+        let prompt = shown(question, extent, options(self.colour));
+        let mut err = io::stderr();
+        write!(err, "{}", prompt.text)?;
+        ask(&prompt)
+    }
+
+    /// These events were shown.
+    pub(super) fn note(&mut self, events: &[Event]) {
+        for event in events {
+            if let Body::PermissionRequest(request) = &event.body {
+                self.requested.push_back(request.request_id.detached());
+            }
+        }
+        let excess = self.requested.len().saturating_sub(MOST_REQUESTED);
+        self.requested.drain(..excess);
+    }
+
+    /// Whether there is a question to be put: one whose event was shown, and with it everything that led to it. To be asked once a
+    /// frame.
+    pub(super) fn count_frame(&mut self) -> bool {
+        self.waiting.retain(|question| !question.reply.is_closed());
+        let Some(oldest) = self.waiting.front() else {
+            self.frames_waited = 0;
+            return false;
+        };
+        self.frames_waited += 1;
+        self.requested.contains(&oldest.request.request_id) || self.frames_waited > MOST_FRAMES
+    }
+
+    /// Takes what was typed at the question that stands there, and says whether that answers it.
+    pub(super) fn answer(&mut self, line: &str) -> io::Result<bool> {
+        let Some(question) = &self.put else {
+            return Ok(true);
+        };
+        let prompt = shown(question, extent(), options(false));
+        let (allowed, is_for_run, why) = match TypedAnswer::parse(line) {
+            TypedAnswer::Yes => (true, false, None),
+            TypedAnswer::Always if prompt.always.is_some() => (true, true, None),
+            TypedAnswer::No(why) => (false, false, why),
+            TypedAnswer::View => return self.show(PromptExtent::Whole).map(|()| false),
+            TypedAnswer::Always | TypedAnswer::Unclear => {
+                let choices = if prompt.always.is_some() {
+                    "y, a or n"
+                } else {
+                    "y or n"
+                };
+                writeln!(io::stderr(), "  Answer {choices}, or type a reason.")?;
+                return ask(&prompt).map(|()| false);
+            }
+        };
+        if let Some(always) = prompt.always.filter(|_| is_for_run) {
+            writeln!(io::stderr(), "  Allowed in this run: {always}")?;
+        }
+        if let Some(question) = self.put.take() {
+            let _ = question.reply.send(PermissionAnswer {
+                allowed,
+                is_for_run,
+                option_id: None,
+                reason: why.map(|why| format!("the user denied it: {why}")),
+                by: DecidedBy::User,
+            }); // it may have been withdrawn just now
+        }
+        Ok(true)
+    }
+}
+
+fn ask(prompt: &ShownPrompt) -> io::Result<()> {
+    let mut err = io::stderr();
+    write!(err, "{}", question_line(prompt, terminal::size().width))?;
+    err.flush()
+}
+
+/// The line behind which the answer is typed: whole, or in short where it would not fit.
+fn question_line(prompt: &ShownPrompt, width: u16) -> String {
+    let (can_always, is_cut) = (prompt.always.is_some(), prompt.is_cut);
+    let always = if can_always {
+        " / [a]lways in this run"
+    } else {
+        ""
+    };
+    let view = if is_cut { " / [v]iew all" } else { "" };
+    let whole = format!("Allow? [y]es{always} / [n]o{view} (or type a reason): ");
+    if whole.len() < usize::from(width) {
+        return whole;
+    }
+    let always = if can_always { "/a" } else { "" };
+    let view = if is_cut { "/v" } else { "" };
+    format!("Allow? y{always}/n{view}: ")
+}
+
+/// As much of a command or a change as fits the terminal.
+fn extent() -> PromptExtent {
+    let height = usize::from(terminal::size().height);
+    let lines = height.saturating_sub(LINES_AROUND);
+    PromptExtent::Lines(lines.clamp(FEWEST_LINES, MOST_LINES))
+}
+
+/// How the terminal shows a command or a change.
+fn options(colour: bool) -> LiveOptions {
+    LiveOptions {
+        size: terminal::size(),
+        colour,
+        marks: terminal::marks(),
+    }
+}
+
+/// Whether stderr, which is a terminal, wants colours.
+fn has_colour() -> bool {
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !no_colour && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
+
+async fn next_line(typed: Option<&mut mpsc::UnboundedReceiver<String>>) -> Option<String> {
+    match typed {
+        Some(typed) => typed.recv().await,
+        None => None,
+    }
+}
+
+/// Reads on a thread of its own, which ends with us: a read of a terminal cannot be given up.
+fn read_lines() -> mpsc::UnboundedReceiver<String> {
+    let (sender, lines) = mpsc::unbounded_channel(); // as fast as somebody types
+    let body = move || {
+        let Ok(terminal) = system::terminal() else {
+            return;
+        };
+        for line in BufReader::new(terminal).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+        let _ = sender.send(String::new()); // Ctrl-D is no answer, and so a no
+    };
+    let _ = std::thread::Builder::new()
+        .name("lapidary-terminal".to_owned())
+        .spawn(body);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use lapidary::engine::policy::ToolAction;
+    use lapidary::render::live::{MarkSet, TerminalSize};
+    use lapidary::vocab::Json;
+    use lapidary::vocab::content::{ContentBlock, DiffBlock};
+    use lapidary::vocab::event::{PermissionRequest, ToolKind};
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    fn question(
+        command: &str,
+        reason: &str,
+    ) -> (PermissionPrompt, oneshot::Receiver<PermissionAnswer>) {
+        let (reply, replied) = oneshot::channel();
+        let request = PermissionRequest {
+            request_id: Text::from("0"),
+            tool_name: Text::from(command.to_owned()),
+            tool_kind: ToolKind::Execute,
+            tool_input: Json::empty_object(),
+            tool_use_id: None,
+            title: None,
+            command: None,
+            content: Vec::new(),
+            options: Vec::new(),
+            reason: None,
+            blocked_path: None,
+            suggestions: Vec::new(),
+        };
+        let action = ToolAction {
+            command: Some(command.to_owned()),
+            ..ToolAction::new(ToolKind::Execute)
+        };
+        let question = PermissionPrompt {
+            request,
+            session_id: Text::from("s"),
+            action,
+            options: None,
+            reason: reason.to_owned(),
+            reply,
+        };
+        (question, replied)
+    }
+
+    fn asking(question: PermissionPrompt) -> TerminalPrompter {
+        let (_, questions) = mpsc::unbounded_channel();
+        TerminalPrompter {
+            questions,
+            waiting: VecDeque::new(),
+            put: Some(question),
+            typed: None,
+            requested: VecDeque::new(),
+            frames_waited: 0,
+            colour: false,
+        }
+    }
+
+    const PLAIN: LiveOptions = LiveOptions {
+        size: TerminalSize {
+            width: 80,
+            height: 24,
+        },
+        colour: false,
+        marks: MarkSet::Unicode,
+    };
+
+    fn prompt(question: &PermissionPrompt) -> ShownPrompt {
+        shown(question, PromptExtent::Lines(20), PLAIN)
+    }
+
+    #[test]
+    fn a_title_cannot_pass_for_a_line_of_ours_on_a_narrow_terminal() {
+        let spoof = format!("{}Allow? [y]es / [n]o: ", "x ".repeat(30));
+        for width in 8..90 {
+            let (mut asked, _reply) = question("ls", &spoof);
+            asked.request.title = Some(Text::from(spoof.clone()));
+            let size = TerminalSize { width, height: 24 };
+            let options = LiveOptions { size, ..PLAIN };
+            let shown = shown(&asked, PromptExtent::Lines(20), options);
+            for line in shown.text.lines() {
+                let is_ours = line.starts_with("? ") || line.starts_with("  ");
+                assert!(is_ours, "{width}: {line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_question_fits_a_narrow_terminal() {
+        let (asked, _reply) = question("ls", "");
+        let mut prompt = prompt(&asked);
+        assert_eq!(
+            question_line(&prompt, 80),
+            "Allow? [y]es / [a]lways in this run / [n]o (or type a reason): "
+        );
+        assert_eq!(question_line(&prompt, 40), "Allow? y/a/n: ");
+        prompt.always = None;
+        prompt.is_cut = true;
+        assert_eq!(question_line(&prompt, 40), "Allow? y/n/v: ");
+    }
+
+    #[test]
+    fn a_question_waits_for_what_led_to_it_but_not_for_ever() {
+        let (asked, _reply) = question("ls", "");
+        let request = asked.request.clone();
+        let mut asking = asking(asked);
+        asking.waiting.extend(asking.put.take());
+        assert!(!asking.count_frame());
+        let line =
+            r#"{"event":"text","text":"hi","kind":"text","id":"r-0","seq":0,"provider":"acp"}"#;
+        let mut event = Event::from_json(line).unwrap();
+        asking.note(std::slice::from_ref(&event));
+        assert!(!asking.count_frame());
+        event.body = Body::PermissionRequest(Box::new(request));
+        asking.note(&[event]);
+        assert!(asking.count_frame());
+        asking.requested.clear();
+        let waited = (0..=MOST_FRAMES).filter(|_| !asking.count_frame()).count();
+        assert!(waited > 10 && asking.count_frame(), "{waited}");
+    }
+
+    #[test]
+    fn an_answer_is_to_the_question_that_stands_there_and_to_no_other() {
+        let (first, gone) = question("ls", "");
+        let (second, mut replied) = question("rm -rf x", "");
+        let mut asking = asking(first);
+        asking.waiting.push_back(second);
+        drop(gone);
+        assert!(asking.answer("y").unwrap());
+        assert!(replied.try_recv().is_err(), "nobody was asked about it yet");
+        asking.requested.push_back(Text::from("0"));
+        assert!(asking.count_frame());
+        asking.put = asking.waiting.pop_front();
+        assert!(!asking.take_withdrawn());
+        assert!(asking.answer("y").unwrap());
+        assert!(replied.try_recv().unwrap().allowed);
+    }
+
+    #[test]
+    fn what_is_typed_is_a_yes_a_no_an_always_or_asked_again() {
+        let reply = |typed: &str| {
+            let (question, mut replied) = question("ls", "");
+            let is_answered = asking(question).answer(typed).unwrap();
+            let reply = replied.try_recv().ok();
+            assert_eq!(is_answered, reply.is_some(), "{typed}");
+            reply.map(|reply| (reply.allowed, reply.is_for_run, reply.reason))
+        };
+        for (typed, expected) in [
+            ("y", Some((true, false, None))),
+            (" Yes ", Some((true, false, None))),
+            ("a", Some((true, true, None))),
+            ("Always", Some((true, true, None))),
+            ("n", Some((false, false, None))),
+            ("", Some((false, false, None))),
+            ("v", None),
+            ("ok", None),
+            ("x", None),
+            ("é", None),
+        ] {
+            assert_eq!(reply(typed), expected, "{typed}");
+        }
+        let why = Some("the user denied it: use the other file".to_owned());
+        assert_eq!(reply("use the other file"), Some((false, false, why)));
+    }
+
+    #[test]
+    fn always_is_not_taken_for_a_reason_where_it_is_not_offered() {
+        let (mut question, mut replied) = question("ls", "");
+        question.action.is_unclear = true;
+        assert_eq!(prompt(&question).always, None);
+        assert!(!asking(question).answer("always").unwrap());
+        assert!(replied.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_prompt_shows_the_command_and_what_always_means() {
+        let (question, _) = question("git push", "the mode `default` asks");
+        assert_eq!(
+            prompt(&question).text,
+            "? The agent wants to run a command: git push\n  │ $ git push\n  Why this is asked: the mode `default` asks\n  \
+             Always would allow: the command `git push`\n"
+        );
+    }
+
+    #[test]
+    fn a_prompt_about_an_edit_shows_the_diff_and_not_the_arguments() {
+        let (mut question, _) = question("", "an edit needs permission");
+        question.action.kind = ToolKind::Edit;
+        question.action.command = None;
+        question.action.paths = vec!["/p/a.txt".into()];
+        question.request.tool_kind = ToolKind::Edit;
+        question.request.title = Some(Text::from("a.txt"));
+        question.request.tool_input = Json::from_value(&serde_json::json!({"file_path": "a.txt"}));
+        let diff = |old: Option<&'static str>, new: &'static str| {
+            ContentBlock::Diff(DiffBlock {
+                path: Some(Text::from("/p/a.txt")),
+                old_text: old.map(Text::from),
+                new_text: Some(Text::from(new)),
+                unified: None,
+            })
+        };
+        question.request.content = vec![diff(Some("one\nalpha\n"), "one\nbe\u{1b}[2Jta\n")];
+        let edited = prompt(&question).text;
+        let head = "? The agent wants to edit a file: a.txt\n  file: /p/a.txt\n  │ --- a/p/a.txt\n  │ +++ b/p/a.txt\n";
+        assert!(edited.starts_with(head), "{edited}");
+        assert!(edited.contains("\n  │ -alpha\n  │ +be"), "{edited}");
+        assert!(
+            edited.contains("Always would allow: edits of `/p/a.txt`"),
+            "{edited}"
+        );
+        assert!(!edited.contains(['\u{1b}', '{']), "{edited:?}");
+        question.request.content = vec![diff(None, "new\n")];
+        assert!(prompt(&question).text.contains("\n  │ --- /dev/null\n"));
+    }
+
+    #[test]
+    fn what_is_shown_does_nothing_to_the_terminal_and_says_what_it_leaves_out() {
+        let long = format!(
+            "ls \u{1b}[2J\u{7}#{}\n{}",
+            "a".repeat(500),
+            "x\n".repeat(30)
+        );
+        let (question, _) = question(&long, "\u{1b}]0;pwned\u{7}why");
+        let cut = prompt(&question);
+        assert!(!cut.text.contains(['\u{1b}', '\u{7}']), "{cut:?}");
+        assert!(
+            cut.is_cut && cut.text.contains("17 more lines; `v` shows everything"),
+            "{cut:?}"
+        );
+        assert!(cut.text.contains("why"), "{cut:?}");
+        let whole = shown(&question, PromptExtent::Whole, PLAIN);
+        assert!(
+            !whole.is_cut && whole.text.matches('a').count() > 500,
+            "{whole:?}"
+        );
+        let lines = whole.text.lines().filter(|line| *line == "  │   x").count();
+        assert_eq!(lines, 30);
+    }
+}

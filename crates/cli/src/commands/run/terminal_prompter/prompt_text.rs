@@ -1,0 +1,204 @@
+//! What a permission prompt shows: the command or the change, filtered, and cut if it is long.
+
+use std::fmt::Write as _;
+
+use lapidary::engine::conversation::PermissionPrompt;
+use lapidary::engine::policy::StandingAnswer;
+use lapidary::render::diff::unified;
+use lapidary::render::live::{LiveOptions, ScreenRow, approval};
+use lapidary::render::plain::sanitize;
+use lapidary::vocab::Text;
+use lapidary::vocab::content::{ContentBlock, DiffBlock};
+use lapidary::vocab::event::ToolKind;
+
+/// How many characters a title or a description may have.
+const LONGEST_TITLE: usize = 200;
+
+/// How many characters of what `always` allows are said.
+const LONGEST_ANSWER: usize = 120;
+
+/// How many files are named.
+const MOST_PATHS: usize = 10;
+
+/// What stands before each row of the command or the change.
+const INDENT: &str = "  ";
+
+/// How much of it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PromptExtent {
+    /// At most so many lines of the command or the change.
+    Lines(usize),
+    /// Everything.
+    Whole,
+}
+
+/// A prompt, ready to be printed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ShownPrompt {
+    pub(super) text: String,
+    /// Something was left out.
+    pub(super) is_cut: bool,
+    /// What `always` would allow, if it can be said.
+    pub(super) always: Option<String>,
+}
+
+/// What the agent wants, in its own words, which are hostile: first what is judged and granted, then how the agent puts it.
+pub(super) fn shown(
+    question: &PermissionPrompt,
+    extent: PromptExtent,
+    options: LiveOptions,
+) -> ShownPrompt {
+    let mut indented = options;
+    indented.size.width = options.size.width.saturating_sub(2);
+    let (request, action) = (&question.request, &question.action);
+    let mut text = heading(question, options);
+    let mut body = PromptBody::new(extent);
+    if let Some(command) = &action.command {
+        body.add(&approval::command_rows(command, indented));
+    }
+    for block in &request.content {
+        if let ContentBlock::Diff(diff) = block {
+            body.add(&approval::diff_rows(change(diff).trim_end(), indented));
+        }
+    }
+    let input = request.tool_input.to_display();
+    if body.is_empty() && input != "{}" {
+        body.add(&approval::text_rows(&input, indented));
+    }
+    text += &body.text;
+    if body.left_out > 0 {
+        let lines = if body.left_out == 1 { "line" } else { "lines" };
+        let _ = writeln!(
+            text,
+            "  ({} more {lines}; `v` shows everything)",
+            body.left_out
+        );
+    }
+    let why = one_line(&question.reason);
+    text += &sentence("  ", &format!("Why this is asked: {why}"), options);
+    if offers_only_always(question) {
+        let warning = "The agent offers no single yes: if you allow it, it will not ask again.";
+        text += &sentence("  ", warning, options);
+    }
+    let always = StandingAnswer::from_policy(action).map(|answer| in_few_words(&answer));
+    if let Some(always) = &always {
+        text += &sentence("  ", &format!("Always would allow: {always}"), options);
+    }
+    ShownPrompt {
+        text,
+        is_cut: body.left_out > 0,
+        always,
+    }
+}
+
+/// What the agent wants to do, and to which files.
+fn heading(question: &PermissionPrompt, options: LiveOptions) -> String {
+    let (request, action) = (&question.request, &question.action);
+    let title = request.title.as_ref().unwrap_or(&request.tool_name);
+    let (verb, title) = (verb(&request.tool_kind), one_line(&title.to_str()));
+    let mut text = sentence(
+        "? ",
+        &format!("The agent wants to {verb}: {title}"),
+        options,
+    );
+    for path in action.paths.iter().take(MOST_PATHS) {
+        let path = one_line(&path.display().to_string());
+        text += &sentence("  ", &format!("file: {path}"), options);
+    }
+    if let Some(more @ 1..) = action.paths.len().checked_sub(MOST_PATHS) {
+        let _ = writeln!(text, "  and {more} more files");
+    }
+    text
+}
+
+/// A sentence in as many rows as it takes.
+fn sentence(mark: &str, words: &str, options: LiveOptions) -> String {
+    let rows = approval::sentence_rows(mark, words, options);
+    let rows = rows.iter().map(|row| row.text.as_str());
+    rows.flat_map(|row| [row, "\n"]).collect()
+}
+
+/// What `always` allows. A long command stands above already.
+fn in_few_words(answer: &StandingAnswer) -> String {
+    let words = one_line(&answer.to_string());
+    if words.chars().count() > LONGEST_ANSWER {
+        return "exactly this, and nothing else".to_owned();
+    }
+    words
+}
+
+fn verb(kind: &ToolKind) -> &str {
+    match kind {
+        ToolKind::Execute => "run a command",
+        ToolKind::Edit => "edit a file",
+        ToolKind::Read => "read a file",
+        ToolKind::Delete => "delete a file",
+        ToolKind::Move => "move a file",
+        ToolKind::Search => "search",
+        ToolKind::Fetch => "fetch from the network",
+        ToolKind::Mcp => "use an MCP tool",
+        _ => "use a tool",
+    }
+}
+
+fn offers_only_always(question: &PermissionPrompt) -> bool {
+    let offers = |kind: &str| {
+        let mut options = question.request.options.iter();
+        options.any(|option| option.kind.to_str() == kind)
+    };
+    offers("allow_always") && !offers("allow_once")
+}
+
+/// The command and the changes, row by row.
+struct PromptBody {
+    text: String,
+    rows_left: Option<usize>,
+    left_out: usize,
+}
+
+impl PromptBody {
+    fn new(extent: PromptExtent) -> Self {
+        Self {
+            text: String::new(),
+            rows_left: match extent {
+                PromptExtent::Lines(lines) => Some(lines),
+                PromptExtent::Whole => None,
+            },
+            left_out: 0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.left_out == 0
+    }
+
+    /// Adds text of the agent. No row of it passes for one of ours: each begins with a bar.
+    fn add(&mut self, rows: &[ScreenRow]) {
+        let shown = self.rows_left.unwrap_or(rows.len()).min(rows.len());
+        for row in &rows[..shown] {
+            self.text.extend([INDENT, &row.text, "\n"]);
+        }
+        self.left_out += rows.len() - shown;
+        self.rows_left = self.rows_left.map(|left| left - shown);
+    }
+}
+
+/// The change of a file that is to be approved, as a unified diff.
+fn change(diff: &DiffBlock) -> String {
+    let path = diff.path.as_ref().map(Text::to_str).unwrap_or_default();
+    let path = path.trim_start_matches('/'); // `a//srv/x` is no path
+    let old = diff.old_text.as_ref().filter(|text| !text.is_empty());
+    let new = diff.new_text.as_ref().map(Text::to_str).unwrap_or_default();
+    match &diff.unified {
+        Some(unified) => unified.to_string(),
+        None => unified(path, old.map(Text::to_str).as_deref(), &new),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let clean = sanitize(text).replace(['\n', '\r'], " ");
+    match clean.char_indices().nth(LONGEST_TITLE) {
+        Some((end, _)) => format!("{}…", &clean[..end]),
+        None => clean,
+    }
+}

@@ -1,0 +1,36 @@
+//! Where other commands are called: what `sessions export` and `sessions resume` do, done from here.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::Parser as _;
+
+use super::super::{export, resume};
+use super::confirm::SessionResumption;
+use crate::exit::CommandExit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Writes a transcript in Markdown. A file that is there stays as it is.
+pub(super) fn export(path: &Path, to: &Path) -> anyhow::Result<()> {
+    export::markdown(path, to).map_err(|failure| failure.error)
+}
+
+/// Goes on with a session, as `sessions resume` does: without a prompt in Gemini CLI.
+pub(super) fn resume(it: &SessionResumption, out: &mut Printer) -> Result<CommandExit, Failure> {
+    #[derive(clap::Parser)]
+    struct ResumeBridge {
+        #[command(flatten)]
+        args: resume::Args,
+    }
+    let mut words: Vec<OsString> = vec!["resume".into()];
+    if let Some(root) = &it.root {
+        words.extend(["--working-dir".into(), root.into()]);
+    }
+    words.extend(["--".into(), (&it.id).into()]);
+    if !it.prompt.trim().is_empty() {
+        words.push((&it.prompt).into());
+    }
+    let parsed = ResumeBridge::try_parse_from(words).map_err(Failure::usage)?;
+    resume::run(&parsed.args, out)
+}

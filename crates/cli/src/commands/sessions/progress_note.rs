@@ -1,0 +1,49 @@
+//! A word to who waits: what is being done, and for how long, once it takes longer than half a second.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+const QUIET_FOR: Duration = Duration::from_millis(500);
+const EVERY: Duration = Duration::from_millis(200);
+
+/// Says on the terminal that something is going on, until it is dropped. Without a terminal it says nothing.
+pub(super) struct ProgressNote {
+    ticking: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl ProgressNote {
+    /// Begins to wait for what is being done, such as `reading sessions`.
+    pub(super) fn with(doing: &'static str) -> Self {
+        let ticking = io::stderr().is_terminal().then(|| {
+            let (sender, receiver) = mpsc::channel();
+            let ticker = thread::spawn(move || {
+                let started = Instant::now();
+                let mut pause = QUIET_FOR;
+                let mut is_shown = false;
+                while receiver.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                    let seconds = started.elapsed().as_secs();
+                    // Whoever closed stderr does not want to know.
+                    let _ = write!(io::stderr(), "\r{doing}, {seconds} s");
+                    (pause, is_shown) = (EVERY, true);
+                }
+                if is_shown {
+                    let _ = write!(io::stderr(), "\r\x1b[K");
+                }
+            });
+            (sender, ticker)
+        });
+        Self { ticking }
+    }
+}
+
+impl Drop for ProgressNote {
+    fn drop(&mut self) {
+        if let Some((sender, ticker)) = self.ticking.take() {
+            drop(sender);
+            // What is printed next must not be on its line.
+            let _ = ticker.join();
+        }
+    }
+}

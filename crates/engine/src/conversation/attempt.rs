@@ -1,0 +1,242 @@
+//! An attempt at a conversation: starts the agent, wires the tasks that talk to it, and records how it went.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lapidary_normalize::acp::AcpNormalizer;
+use lapidary_normalize::{EventBuffer, ProcessEnd};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+use super::client_commands::refuse_rest;
+use super::client_inbox::PromptTarget;
+use super::completion::AcpCompletion;
+use super::conversation_state::{ConversationState, PendingAnswers};
+use super::halt_conditions::HaltConditions;
+use super::hooks::{HookCalls, HookRunner};
+use super::line_observer::LineObserver;
+use super::permission::{self, answer_requests};
+use super::request::ConversationRequest;
+use super::session_driver::{ConversationWork, SessionDriver, never_started};
+use super::session_table::SessionTable;
+use super::translation::{EventInjector, EventPump};
+use crate::acp::{
+    AcpClient, AgentLaunch, AgentSource, ConnectionLimits, HandledMethods, RunningAgent,
+};
+use crate::process::stop::StopLevel;
+use crate::recording::{Manifest, Recorder, STDOUT};
+use crate::run::attempt::{AttemptResult, begin, keep, manifest, tell_changes};
+use crate::run::attempt_runner::AttemptRunner;
+use crate::run::ending::{cannot_record, recorded_end};
+use crate::run::events::RunEvents;
+use crate::run::run_driver::{RunPorts, lead};
+use crate::run::run_tally::RunTally;
+use crate::run::skipped_lines::RestLimit;
+use crate::run::{EventBatch, stderr_tail};
+use crate::workspace::{self, ClientServices};
+
+/// How long an agent has to answer anything but a prompt.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Leads a conversation from its first attempt to its `run_end`.
+pub(super) async fn run(request: ConversationRequest, script: ConversationWork, ports: RunPorts) {
+    let normalizer = AcpNormalizer::new(&request.run.options, request.provider.clone());
+    let mut effort = AcpAttempt {
+        request: &request,
+        script,
+        events: RunEvents::new(Box::new(normalizer), ports.progress),
+        stops: &ports.stops,
+        batches: &ports.batches,
+        began: Instant::now(),
+    };
+    let led = lead(&request.run, &mut effort, &ports.stops, &ports.batches);
+    Box::pin(led).await;
+}
+
+/// An agent that is spoken to.
+struct AcpAttempt<'a> {
+    request: &'a ConversationRequest,
+    script: ConversationWork,
+    events: RunEvents,
+    stops: &'a watch::Receiver<StopLevel>,
+    batches: &'a mpsc::Sender<EventBatch>,
+    began: Instant,
+}
+
+impl AttemptRunner for AcpAttempt<'_> {
+    async fn make(&mut self, number: u32, must_end: Option<Instant>) -> AttemptResult {
+        match begin(&self.request.run, number) {
+            Ok(recorder) => self.record(recorder, number, must_end).await,
+            Err(error) => AttemptResult::unrecorded(cannot_record(&error), &self.events),
+        }
+    }
+
+    fn events(&mut self) -> &mut RunEvents {
+        &mut self.events
+    }
+
+    fn close(&mut self, events: &mut EventBuffer) {
+        if let ConversationWork::Orders(orders) = &mut self.script {
+            refuse_rest(orders, &mut self.events, events);
+        }
+    }
+}
+
+impl AcpAttempt<'_> {
+    async fn record(
+        &mut self,
+        recorder: Recorder,
+        number: u32,
+        must_end: Option<Instant>,
+    ) -> AttemptResult {
+        let request = self.request;
+        let directory = recorder.directory().to_owned();
+        let transport = ("acp", request.provider.clone());
+        let manifest = manifest(&request.run, transport, &recorder, number);
+        self.events.begin_attempt(&directory);
+        let _ = recorder.describe(&manifest);
+        let started = Instant::now();
+        let tally = RunTally::new(&request.run);
+        let (mut ending, has_spoken) = self.speak(recorder, &manifest, must_end, &tally).await;
+        ending.duration = Some(self.began.elapsed());
+        ending.stderr = stderr_tail(&directory);
+        ending.setup = request.run.setup.clone();
+        let judged = self.events.judge(&ending);
+        let end = recorded_end(started.elapsed(), &ending, Some(&judged));
+        let kept = keep(&request.run, &directory, manifest, tally.completed(end));
+        AttemptResult {
+            end: judged,
+            ending,
+            recording: kept.recording,
+            has_output: kept.has_output,
+            is_under_way: has_spoken,
+        }
+    }
+
+    /// Starts the agent, and talks to it until it is gone.
+    async fn speak(
+        &mut self,
+        recorder: Recorder,
+        manifest: &Manifest,
+        must_end: Option<Instant>,
+        tally: &RunTally,
+    ) -> (ProcessEnd, bool) {
+        let request = self.request;
+        let directory = recorder.directory().to_owned();
+        let (say, said) = EventInjector::channel();
+        let table = session_table(request);
+        let prompts = PromptTarget::new(&request.attendant);
+        let (calls, finished) = request.hooks.as_ref().map(|_| HookCalls::channel()).unzip();
+        let observer = Arc::new(LineObserver::new(
+            request,
+            Arc::clone(&table),
+            prompts.inbox().cloned(),
+            say.clone(),
+            calls,
+        ));
+        let agent = match RunningAgent::start(self.launch(recorder, &observer, must_end)).await {
+            Ok(agent) => agent,
+            Err(error) => return (never_started(error), false),
+        };
+        let _ = agent.describe(manifest);
+        let state = Arc::new(ConversationState {
+            client: AcpClient::new(agent.connection, PATIENCE),
+            workspace: workspace(request),
+            observer: Arc::clone(&observer),
+            prompts,
+            hooks: request.hooks.clone().map(|hooks| {
+                let stdout = directory.join(STDOUT);
+                HookRunner::new(hooks, say.clone(), Arc::clone(&table), stdout)
+            }),
+            table,
+            say,
+            safekeeping: request.run.safekeeping.clone(),
+            confined: request.run.confined.clone(),
+            pending: PendingAnswers::default(),
+        });
+        let course = SessionDriver {
+            request,
+            state: Arc::clone(&state),
+            halts: HaltConditions::new(
+                self.stops.clone(),
+                request.run.timeouts,
+                must_end,
+                request.run.grace,
+            ),
+            is_deaf: false,
+            is_ready: false,
+            process: agent.process,
+            directory: directory.clone(),
+            stall: None,
+        };
+        let bytes_of = request.run.with_bytes.then_some(directory.as_path());
+        let logs = request.run.session_logs.clone();
+        let completion = logs.map(|place| AcpCompletion::new(place, &directory));
+        let rest = RestLimit::default();
+        let output = (&mut self.events, self.batches);
+        let mut translation = EventPump::new(agent.observer, said, output, bytes_of, &rest);
+        (translation.completion, translation.tally) = (completion, Some(tally));
+        let (over, is_over) = oneshot::channel();
+        let talking = async {
+            let ending = course.until_it_ends(&mut self.script, finished);
+            let ending = Box::pin(ending).await;
+            rest.set(&ending);
+            let _ = over.send(());
+            ending
+        };
+        let (mut ending, (), ()) = tokio::join!(
+            talking,
+            answer_requests(agent.requests, state),
+            translation.follow(is_over),
+        );
+        let changes = observer.protected_changes();
+        let violations = &observer.violations;
+        tell_changes(changes, violations, &mut self.events, self.batches).await;
+        observer.violations.judge(&mut ending);
+        (ending, observer.has_spoken())
+    }
+
+    fn launch(
+        &self,
+        recorder: Recorder,
+        observer: &Arc<LineObserver>,
+        must_end: Option<Instant>,
+    ) -> AgentLaunch {
+        let run = &self.request.run;
+        let source = match &self.request.local {
+            Some(agent) => AgentSource::Local(agent.clone()),
+            None => AgentSource::Process {
+                command: Box::new(run.command.clone()),
+                supervisor: run.supervisor.clone().within(run.patience(must_end)),
+            },
+        };
+        AgentLaunch {
+            source,
+            recorder,
+            max_output: run.records.max_output,
+            methods: HandledMethods::from_names(permission::methods()),
+            limits: ConnectionLimits {
+                line: run.max_line,
+                ..ConnectionLimits::default()
+            },
+            tap: Some(observer.tap()),
+        }
+    }
+}
+
+fn workspace(request: &ConversationRequest) -> ClientServices {
+    let supervisor = request.run.supervisor.clone();
+    let mut setup = workspace::ServicesSetup::new(request.roots.clone(), supervisor);
+    setup.environment.clone_from(&request.environment);
+    ClientServices::new(setup)
+}
+
+/// The table of a conversation that has no session yet.
+fn session_table(request: &ConversationRequest) -> Arc<Mutex<SessionTable>> {
+    let (root, watch) = (&request.roots[0], request.run.watch.clone());
+    let table = SessionTable::new(root, request.policy.clone(), watch);
+    Arc::new(Mutex::new(table))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,301 @@
+//! Commands of a client, carried out at the same time: prompts take long, and permissions have to be given meanwhile.
+//!
+//! The command loop takes commands and tells what became of each, exactly once; its executor carries them out.
+
+mod executor;
+mod replies;
+mod results;
+mod session_closings;
+mod session_openings;
+mod session_queues;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lapidary_normalize::StopCause;
+use lapidary_vocab::Cause;
+use lapidary_vocab::command::Command;
+use tokio::sync::mpsc;
+use tokio::task::{Id, JoinError, JoinSet};
+
+use self::executor::CommandExecutor;
+use self::replies::EarlyAnswer;
+use self::results::{CommandDone, CommandLabel, CommandOutcome};
+use super::ClientCommand;
+use super::conversation_state::ConversationState;
+use super::ending::{SessionError, stopped};
+use super::halt_conditions::{HaltReason, TurnPhase};
+use super::session_driver::SessionDriver;
+use crate::acp::{ConnectionError, InitializeAnswer};
+use crate::process::Exit;
+use crate::run::ending::cancelled;
+
+pub(super) use self::results::refuse_rest;
+
+/// So many orders may be under way. One more is refused.
+const MOST: usize = 256;
+
+/// So many interrupts may be under way beside them: a client that has given too many commands wants to end some of them.
+const MOST_INTERRUPTS: usize = 16;
+
+/// How long what is under way has to notice that the agent is gone.
+const NOTICE: Duration = Duration::from_secs(1);
+
+/// What becomes of orders that the agent's end finds under way.
+const TOO_LATE: &str = "the agent was ended before this was done";
+
+/// Takes commands, and tells what became of them.
+struct CommandLoop {
+    executor: CommandExecutor,
+    under_way: JoinSet<CommandOutcome>,
+    /// What is under way, the oldest first.
+    labels: Vec<(Id, CommandLabel)>,
+    /// Answers that wait for their prompt.
+    early: Vec<EarlyAnswer>,
+}
+
+/// Where commands come from.
+type CommandSource = mpsc::UnboundedReceiver<ClientCommand>;
+
+/// Whether more commands may come.
+fn is_open(orders: &CommandSource) -> bool {
+    !(orders.is_closed() && orders.is_empty())
+}
+
+impl SessionDriver<'_> {
+    /// Carries out commands until none come any more and all are done.
+    pub(super) async fn carry_out(
+        &mut self,
+        orders: &mut CommandSource,
+    ) -> Result<(), SessionError> {
+        let mut early = VecDeque::new();
+        let ready = self.get_ready(orders, &mut early).await;
+        let agent = match ready {
+            Ok(agent) => agent,
+            Err(broken) => {
+                for order in early {
+                    CommandLabel::new(order.id, &order.name)
+                        .tell(&self.state, Err(TOO_LATE.into()));
+                }
+                return Err(broken);
+            }
+        };
+        let mut commands = CommandLoop::new(self.executor(agent));
+        for order in early {
+            commands.take(order);
+        }
+        let ended = self.serve(&mut commands, orders).await;
+        commands.clear();
+        if let Some(inbox) = commands.inbox() {
+            inbox.end();
+        }
+        ended
+    }
+
+    /// Says hello. Until the agent has answered, commands wait, but for `kill`.
+    async fn get_ready(
+        &mut self,
+        orders: &mut CommandSource,
+        early: &mut VecDeque<ClientCommand>,
+    ) -> Result<InitializeAnswer, SessionError> {
+        let state = Arc::clone(&self.state);
+        let hello = self.initialize();
+        tokio::pin!(hello);
+        loop {
+            // Both can be cancelled without losing anything.
+            tokio::select! {
+                biased;
+                ready = &mut hello => return ready,
+                order = orders.recv(), if is_open(orders) => match order {
+                    None => {}
+                    Some(order) if is_kill(&order) => return Err(killed(order, &state)),
+                    Some(order) => early.push_back(order),
+                }
+            }
+        }
+    }
+
+    async fn serve(
+        &mut self,
+        commands: &mut CommandLoop,
+        orders: &mut CommandSource,
+    ) -> Result<(), SessionError> {
+        let process = self.process.clone();
+        loop {
+            let is_open = is_open(orders);
+            if !is_open {
+                if let Some(inbox) = commands.inbox() {
+                    inbox.close();
+                }
+                if commands.under_way.is_empty() && commands.early.is_empty() {
+                    return self.finish();
+                }
+            }
+            let phase = commands.phase();
+            // All of these can be cancelled without losing anything.
+            tokio::select! {
+                biased;
+                halt = self.halts.next(phase, &commands.executor.state) => {
+                    self.note_stall();
+                    self.wind_down(commands, &halt).await;
+                    return Err(halt.into());
+                }
+                _ = process.gone() => {
+                    let was_idle = commands.under_way.is_empty();
+                    commands.settle(NOTICE).await;
+                    return Err(if was_idle { self.left_by_itself() } else { SessionError::Told });
+                }
+                () = self.state.prompts.changed(), if !commands.early.is_empty() => commands.look_again(),
+                Some(done) = commands.under_way.join_next_with_id() => {
+                    commands.done(done);
+                    if let Some(ended) = commands.executor.state.client.connection().ended() {
+                        commands.settle(NOTICE).await;
+                        return Err(ended.into());
+                    }
+                }
+                order = orders.recv(), if is_open => match order {
+                    None => {}
+                    Some(order) if is_kill(&order) => {
+                        commands.clear();
+                        return Err(killed(order, &commands.executor.state));
+                    }
+                    Some(order) => commands.take(order),
+                },
+            }
+        }
+    }
+
+    /// Ends all turns, and gives them some time to end.
+    async fn wind_down(&mut self, commands: &mut CommandLoop, halt: &HaltReason) {
+        commands.executor.cancel_all();
+        let time = if halt.is_urgent {
+            Duration::ZERO
+        } else {
+            self.halts.grace.share()
+        };
+        tokio::select! {
+            () = commands.settle(time) => {}
+            () = self.halts.at_once() => {}
+        }
+        self.is_deaf = !commands.under_way.is_empty();
+    }
+
+    /// The agent has ended though nothing was asked of it. What it did before was good, but it cannot be kept any more.
+    fn left_by_itself(&self) -> SessionError {
+        match self.state.client.connection().ended() {
+            Some(
+                ended @ ConnectionError::Closed {
+                    exit: Some(Exit::Code(1..) | Exit::Signal(_)),
+                    ..
+                },
+            ) => stopped(Cause::AgentCrashed, ended.to_string(), None),
+            _ => SessionError::Told,
+        }
+    }
+
+    /// All that was ordered is done. If that was nothing, nothing went wrong.
+    fn finish(&self) -> Result<(), SessionError> {
+        let table = self.state.table();
+        if let Some(stopped) = &table.last_stop {
+            return Err(SessionError::Stopped(stopped.clone()));
+        }
+        let has_prompted = table.has_prompted;
+        drop(table);
+        if has_prompted {
+            return self.check_budget();
+        }
+        Err(SessionError::Stopped(StopCause {
+            cause: Cause::EndTurn,
+            message: String::new(),
+            hint: None,
+        }))
+    }
+}
+
+fn is_kill(order: &ClientCommand) -> bool {
+    matches!(order.command, Ok(Command::Kill(_)))
+}
+
+fn killed(order: ClientCommand, state: &ConversationState) -> SessionError {
+    CommandLabel::new(order.id, &order.name).tell(state, Ok(CommandDone::default()));
+    SessionError::Stopped(cancelled())
+}
+
+impl CommandLoop {
+    fn new(executor: CommandExecutor) -> Self {
+        Self {
+            executor,
+            under_way: JoinSet::new(),
+            labels: Vec::new(),
+            early: Vec::new(),
+        }
+    }
+
+    fn phase(&self) -> TurnPhase {
+        if self.executor.state.table().is_any_busy() {
+            TurnPhase::Turn
+        } else {
+            TurnPhase::Waiting
+        }
+    }
+
+    /// What is quick is done at once, what takes time is under way.
+    fn take(&mut self, order: ClientCommand) {
+        let label = CommandLabel::new(order.id, &order.name);
+        let command = match order.command {
+            Err(message) => return label.tell(&self.executor.state, Err(message.into())),
+            Ok(Command::PermissionResponse(response)) => return self.reply(response, label),
+            Ok(Command::ElicitationResponse(response)) => return self.fill_in(response, label),
+            Ok(command) => command,
+        };
+        let spare = match command {
+            Command::Interrupt(_) => MOST_INTERRUPTS,
+            _ => 0,
+        };
+        if self.under_way.len() >= MOST + spare {
+            let refused = format!("{MOST} commands are under way already");
+            return label.tell(&self.executor.state, Err(refused.into()));
+        }
+        let executor = self.executor.about(&label);
+        let task = async move { executor.carry_out(command).await };
+        self.labels.push((self.under_way.spawn(task).id(), label));
+    }
+
+    /// A command is done.
+    fn done(&mut self, done: Result<(Id, CommandOutcome), JoinError>) {
+        let (id, outcome) = match done {
+            Ok(done) => done,
+            Err(error) => (error.id(), Err("it could not be carried out".into())),
+        };
+        let place = self.labels.iter().position(|(known, _)| *known == id);
+        if let Some(place) = place {
+            let (_, label) = self.labels.remove(place);
+            label.tell(&self.executor.state, outcome);
+        }
+    }
+
+    /// Waits for what is under way, but only so long. Can be cancelled.
+    async fn settle(&mut self, time: Duration) {
+        let settled = async {
+            while let Some(done) = self.under_way.join_next_with_id().await {
+                self.done(done);
+            }
+        };
+        let _ = tokio::time::timeout(time, settled).await;
+    }
+
+    /// Ends all commands: each has its one result.
+    fn clear(&mut self) {
+        while let Some(done) = self.under_way.try_join_next_with_id() {
+            self.done(done);
+        }
+        self.under_way.abort_all();
+        let early = std::mem::take(&mut self.early).into_iter();
+        let labels = std::mem::take(&mut self.labels).into_iter();
+        let labels = labels.map(|(_, label)| label);
+        for label in labels.chain(early.map(|early| early.label)) {
+            label.tell(&self.executor.state, Err(TOO_LATE.into()));
+        }
+    }
+}

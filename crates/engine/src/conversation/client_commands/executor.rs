@@ -1,0 +1,357 @@
+//! Carries out one command.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use lapidary_json::SharedToken;
+use lapidary_vocab::command::{Command, CreateSession, ListSessions, SendMessage};
+use lapidary_vocab::event::Provider;
+use lapidary_vocab::{Json, Text};
+use tokio::time::{Instant, timeout_at};
+
+use super::results::{CommandDone, CommandError, CommandLabel, CommandOutcome, answered, needs};
+use super::session_queues::{CLOSED, InterruptEpoch, SessionQueue, SessionQueues};
+use crate::acp::{InitializeAnswer, PromptAnswer};
+use crate::config::PermissionMode;
+use crate::conversation::conversation_state::ConversationState;
+use crate::conversation::opening::SessionTarget;
+use crate::conversation::request::ConversationRequest;
+use crate::conversation::turn_driver::TurnDriver;
+use crate::prompt_files;
+
+/// What a command needs that is carried out.
+#[derive(Debug, Clone)]
+pub(super) struct CommandExecutor {
+    pub(super) state: Arc<ConversationState>,
+    pub(super) terms: Arc<SessionTerms>,
+    pub(super) grace: Duration,
+    pub(super) queues: Arc<SessionQueues>,
+    /// The order's.
+    pub(super) label: CommandLabel,
+}
+
+/// What sessions are opened with.
+#[derive(Debug)]
+pub(super) struct SessionTerms {
+    pub(super) agent: InitializeAnswer,
+    pub(super) request: ConversationRequest,
+}
+
+impl CommandExecutor {
+    /// The same, for this order.
+    pub(super) fn about(&self, label: &CommandLabel) -> Self {
+        Self {
+            label: label.clone(),
+            ..self.clone()
+        }
+    }
+
+    pub(super) async fn carry_out(&self, command: Command) -> CommandOutcome {
+        let client = &self.state.client;
+        match command {
+            Command::SendMessage(message) => self.send(message, self.queues.now()).await,
+            Command::CreateSession(wanted) => self.create(wanted, self.queues.now()).await,
+            Command::LoadSession(wanted) => {
+                let id = wanted.session_id.to_string();
+                let opened = self.open(SessionTarget::Load(&id), wanted.cwd.as_ref());
+                Ok(opened.await?.done)
+            }
+            Command::ResumeSession(wanted) => {
+                let id = wanted.session_id.to_string();
+                let opened = self.open(SessionTarget::Resume(&id), wanted.cwd.as_ref());
+                Ok(opened.await?.done)
+            }
+            Command::ListSessions(wanted) => self.list(wanted).await,
+            Command::CloseSession(wanted) => self.close(&wanted.session_id).await,
+            Command::DeleteSession(wanted) => self.delete(&wanted.session_id).await,
+            Command::Authenticate(wanted) => {
+                let _opening = self.queues.opening.lock().await; // what is opened after this needs it
+                let method = wanted.method_id.to_string();
+                answered(client.authenticate(&method).await)
+            }
+            Command::Interrupt(wanted) => self.interrupt(wanted.session_id.as_ref()).await,
+            Command::SetPermissionMode(wanted) => {
+                self.set_permission_mode(&wanted.mode.to_str()).await
+            }
+            setting => self.set(setting).await,
+        }
+    }
+
+    /// What is set in one session.
+    async fn set(&self, command: Command) -> CommandOutcome {
+        let named = match &command {
+            Command::SetModel(wanted) => wanted.session_id.as_ref(),
+            Command::SetReasoningEffort(wanted) => wanted.session_id.as_ref(),
+            Command::SetConfigOption(wanted) => wanted.session_id.as_ref(),
+            Command::SetMode(wanted) => wanted.session_id.as_ref(),
+            _ => return Err("unknown command".into()),
+        };
+        let session = self.session(named).await?;
+        let queue = self.queues.queue_for(&session);
+        let _setting = queue.settings.read().await;
+        let state = &self.state;
+        let answer = match command {
+            Command::SetModel(wanted) => state.set_model(&session, &wanted.model.to_str()).await,
+            Command::SetReasoningEffort(wanted) => {
+                state.set_effort(&session, &wanted.effort.to_str()).await
+            }
+            Command::SetConfigOption(wanted) => {
+                let option = wanted.config_id.to_string();
+                state.set_option(&session, &option, &wanted.value).await
+            }
+            Command::SetMode(wanted) => {
+                let mode = wanted.mode_id.to_string();
+                let set = state.client.set_mode(&session, &mode).await;
+                set.inspect(|_| state.note_mode(&session, &mode))
+            }
+            _ => return Err("unknown command".into()),
+        };
+        answered(answer)
+    }
+
+    /// A prompt. Without a session it goes to the only one, and if there is none, to a new one.
+    async fn send(&self, message: SendMessage, came: InterruptEpoch) -> CommandOutcome {
+        if message.text.is_empty() && message.content.is_empty() {
+            return Err("the prompt is empty".into());
+        }
+        let session = match &message.session_id {
+            None => self.session_or_new().await?,
+            named => self.session(named.as_ref()).await?,
+        };
+        let mut blocks = self.text_blocks(&session, &message.text);
+        blocks.extend(message.content);
+        self.prompt(&session, blocks, came).await
+    }
+
+    /// The text of a prompt. Gemini CLI gets a link for each file that it names with `@path`, as in `run`; any other text goes as it came.
+    fn text_blocks(&self, session: &str, text: &Text) -> Vec<Json> {
+        if text.is_empty() {
+            return Vec::new();
+        }
+        if self.terms.request.provider == Provider::Gemini {
+            let roots = self.state.table().cwd_of(session).into_iter();
+            let roots: Vec<_> = roots
+                .chain(self.terms.request.roots.iter().cloned())
+                .collect();
+            let blocks = prompt_files::blocks(&text.to_str(), &roots);
+            if blocks.len() > 1 || text.to_str().starts_with('@') {
+                return blocks;
+            }
+        }
+        vec![Json::object([
+            ("type", Json::from_value(&"text")),
+            ("text", Json::from(text)),
+        ])]
+    }
+
+    async fn session_or_new(&self) -> Result<String, CommandError> {
+        let _opening = self.queues.opening.lock().await;
+        if !self.state.table().ids().is_empty() {
+            return self.only();
+        }
+        Ok(self.open_now(SessionTarget::New, None).await?.id)
+    }
+
+    async fn prompt(
+        &self,
+        session: &str,
+        blocks: Vec<Json>,
+        came: InterruptEpoch,
+    ) -> CommandOutcome {
+        let queue = self.queues.queue_for(session);
+        let _turn = self.queues.turn(session, came).await?;
+        let blocks = if queue.has_begun.load(Ordering::SeqCst) {
+            blocks
+        } else {
+            self.introduced(blocks)
+        };
+        let mut turn = TurnDriver::new(&self.state, session, blocks);
+        loop {
+            queue.unless_interrupted(turn.prepare()).await??;
+            let prompted = self.say(&turn, &queue).await;
+            let prompted =
+                prompted.or_else(|error| self.unless_stopped(session).and(Err(error)))?;
+            // An interrupt ends the turn with the answer that is there.
+            let goes_on = queue.unless_interrupted(turn.goes_on(&prompted)).await;
+            self.unless_stopped(session)?;
+            if !matches!(goes_on, Ok(true)) {
+                return Ok(CommandDone {
+                    result: Some(prompted.whole),
+                    after: Some(prompted.number),
+                });
+            }
+        }
+    }
+
+    /// Gives a prompt, and waits for the answer, or until the session is closed.
+    async fn say(
+        &self,
+        turn: &TurnDriver,
+        queue: &SessionQueue,
+    ) -> Result<PromptAnswer, CommandError> {
+        let answered = turn.give()?;
+        queue.has_begun.store(true, Ordering::SeqCst);
+        tokio::select! {
+            biased;
+            prompted = answered => Ok(prompted?),
+            () = queue.closed.cancelled() => Err(CLOSED.into()),
+        }
+    }
+
+    /// A turn is over. A hook that has stopped it is why it failed, whatever the agent says.
+    fn unless_stopped(&self, session: &str) -> Result<(), CommandError> {
+        let mut table = self.state.table();
+        let stopped = table.stop_of(session);
+        table.last_stop.clone_from(&stopped);
+        match stopped {
+            Some(stopped) => Err(stopped.message.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// A session, and perhaps its first turn, whose result then names the session.
+    async fn create(&self, wanted: CreateSession, came: InterruptEpoch) -> CommandOutcome {
+        let opened = self.open(SessionTarget::New, Some(&wanted.cwd)).await?;
+        let Some(prompt) = wanted.prompt.filter(|prompt| !prompt.is_empty()) else {
+            return Ok(opened.done);
+        };
+        let message = SendMessage {
+            session_id: Some(Text::from(opened.id.clone())),
+            text: prompt,
+            content: Vec::new(),
+        };
+        let turn = self.send(message, came).await?;
+        let members = turn.result.as_ref().map(|result| with(result, &opened.id));
+        Ok(CommandDone {
+            result: members,
+            ..turn
+        })
+    }
+
+    async fn list(&self, wanted: ListSessions) -> CommandOutcome {
+        needs(self.terms.agent.offered.list, "session/list")?;
+        let cwd = wanted.cwd.map(|cwd| PathBuf::from(cwd.to_string()));
+        let cursor = wanted.cursor.as_ref().map(Text::to_string);
+        let client = &self.state.client;
+        answered(
+            client
+                .list_sessions(cwd.as_deref(), cursor.as_deref())
+                .await,
+        )
+    }
+
+    /// Ends a turn, or all of them, and what waits behind it.
+    async fn interrupt(&self, session: Option<&Text>) -> CommandOutcome {
+        let ids = if let Some(id) = session {
+            vec![self.known(id)?]
+        } else {
+            self.queues.interrupt();
+            self.state.table().ids()
+        };
+        for id in &ids {
+            self.cancel(id);
+        }
+        let last = Instant::now() + self.grace;
+        for id in &ids {
+            if timeout_at(last, self.queues.queue_for(id).free())
+                .await
+                .is_err()
+            {
+                let time = self.grace.as_secs_f64();
+                let message = "`kill` ends the agent";
+                return Err(
+                    format!("the agent has not ended the turn in {time} s; {message}").into(),
+                );
+            }
+        }
+        Ok(CommandDone::default())
+    }
+
+    /// Asks the agent to end what it does in a session. What waits behind it is not said any more.
+    pub(super) fn cancel(&self, session: &str) {
+        self.queues.queue_for(session).interrupt();
+        self.state.observer.calls(|calls| calls.cut_off(session));
+        let is_busy = self.state.table().is_busy(session);
+        if is_busy {
+            self.state.cancel(session);
+        }
+    }
+
+    pub(super) fn cancel_all(&self) {
+        self.queues.interrupt();
+        let ids = self.state.table().ids(); // the lock is not held any more
+        for id in &ids {
+            self.cancel(id);
+        }
+    }
+
+    /// It holds for all sessions, from the next request on.
+    async fn set_permission_mode(&self, word: &str) -> CommandOutcome {
+        let mut modes = PermissionMode::ALL.into_iter();
+        let Some(mode) = modes.find(|mode| mode.as_str() == word) else {
+            let words = PermissionMode::ALL.map(PermissionMode::as_str).join(", ");
+            return Err(format!("unknown mode: the agent has {words}").into());
+        };
+        self.state.table().policy_mut().set_mode(mode);
+        let ids = self.state.table().ids();
+        for id in &ids {
+            let queue = self.queues.queue_for(id);
+            let _setting = queue.settings.read().await;
+            self.set_agent_mode(id, mode).await;
+        }
+        Ok(CommandDone::default())
+    }
+
+    /// The session that is meant. One that is being opened may be meant too.
+    async fn session(&self, named: Option<&Text>) -> Result<String, CommandError> {
+        if let Some(Ok(known)) = named.map(|id| self.known(id)) {
+            return Ok(known);
+        }
+        drop(self.queues.opening.lock().await);
+        match named {
+            Some(id) => self.known(id),
+            None => self.only(),
+        }
+    }
+
+    fn known(&self, id: &Text) -> Result<String, CommandError> {
+        let id = self.named(id);
+        let is_known = self.state.table().get(&id).is_some();
+        is_known
+            .then_some(id)
+            .ok_or_else(|| "unknown session".into())
+    }
+
+    fn only(&self) -> Result<String, CommandError> {
+        let only = self.state.table().only();
+        let only = only.ok_or("which session is meant? `sessionId` says so")?;
+        self.label.set_session(&only);
+        Ok(only)
+    }
+
+    /// The order is about this session, whether there is one or not.
+    pub(super) fn named(&self, id: &Text) -> String {
+        let id = id.to_string();
+        self.label.set_session(&id);
+        id
+    }
+}
+
+/// What the agent answered, and in which session.
+fn with(answer: &Json, session: &str) -> Json {
+    let members = answer.token().members().map(|(name, value)| {
+        let name = name.string().unwrap_or_default().into_owned();
+        (name, Json::from(SharedToken::from(value)))
+    });
+    let members: Vec<_> = members.filter(|(name, _)| name != "sessionId").collect();
+    let members = members
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()));
+    Json::object(
+        [("sessionId", Json::from_value(&session))]
+            .into_iter()
+            .chain(members),
+    )
+}

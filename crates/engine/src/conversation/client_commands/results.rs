@@ -1,0 +1,148 @@
+//! What became of an order, told exactly once.
+
+use std::sync::{Arc, OnceLock};
+
+use lapidary_normalize::EventBuffer;
+use lapidary_vocab::event::CommandResult;
+use lapidary_vocab::{Body, Json, Text};
+use tokio::sync::mpsc;
+
+use crate::acp::{RequestAnswer, RequestError};
+use crate::conversation::ClientCommand;
+use crate::conversation::conversation_state::ConversationState;
+use crate::run::events::RunEvents;
+
+/// What came of an order: what the agent answered and in which line, or why there is nothing.
+pub(super) type CommandOutcome = Result<CommandDone, CommandError>;
+
+#[derive(Debug, Default)]
+pub(super) struct CommandDone {
+    pub(super) result: Option<Json>,
+    /// The number of the line that it comes after.
+    pub(super) after: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(super) struct CommandError {
+    message: String,
+    /// The number of the line that it comes after.
+    pub(super) after: Option<u64>,
+}
+
+impl From<&str> for CommandError {
+    fn from(message: &str) -> Self {
+        message.to_owned().into()
+    }
+}
+
+impl From<String> for CommandError {
+    fn from(message: String) -> Self {
+        Self {
+            message,
+            after: None,
+        }
+    }
+}
+
+impl From<RequestError> for CommandError {
+    fn from(error: RequestError) -> Self {
+        let after = match &error {
+            RequestError::Refused(refusal) => refusal.number,
+            RequestError::Connection(_) => Some(u64::MAX), // after all that the agent has said
+            RequestError::Late { .. } | RequestError::TooMany { .. } => None,
+        };
+        Self {
+            message: error.to_string(),
+            after,
+        }
+    }
+}
+
+impl CommandError {
+    /// The same, and what it is about.
+    pub(super) fn because(self, why: &str) -> Self {
+        Self {
+            message: format!("{why}: {}", self.message),
+            ..self
+        }
+    }
+}
+
+/// What an agent answered.
+pub(super) fn answered(answer: Result<RequestAnswer, RequestError>) -> CommandOutcome {
+    let answer = answer?;
+    Ok(CommandDone {
+        result: Some(answer.result),
+        after: Some(answer.number),
+    })
+}
+
+/// What an agent does not offer is not asked of it.
+pub(super) fn needs(is_offered: bool, method: &str) -> Result<(), CommandError> {
+    if is_offered {
+        return Ok(());
+    }
+    Err(format!("the agent does not offer `{method}`").into())
+}
+
+/// By what an order's result can be told.
+#[derive(Debug, Clone)]
+pub(super) struct CommandLabel {
+    id: Option<Json>,
+    name: Text,
+    session: Arc<OnceLock<Text>>,
+}
+
+impl CommandLabel {
+    pub(super) fn new(id: Option<Json>, name: &str) -> Self {
+        Self {
+            id,
+            name: Text::from(name.to_owned()),
+            session: Arc::default(),
+        }
+    }
+
+    /// The order is about this session, as turns out.
+    pub(super) fn set_session(&self, session: &str) {
+        let _ = self.session.set(Text::from(session.to_owned())); // the first counts
+    }
+
+    /// Each order has one result.
+    pub(super) fn tell(self, state: &ConversationState, outcome: CommandOutcome) {
+        let after = match &outcome {
+            Ok(done) => done.after,
+            Err(failed) => failed.after,
+        };
+        let session = self.session.get().cloned();
+        state.say.body(after, session, self.result(outcome));
+    }
+
+    fn result(self, outcome: CommandOutcome) -> Body {
+        let (result, message) = match outcome {
+            Ok(done) => (done.result, None),
+            Err(failed) => (None, Some(Text::from(failed.message))),
+        };
+        Body::CommandResult(Box::new(CommandResult {
+            command_id: self.id,
+            command: self.name,
+            is_error: message.is_some(),
+            message,
+            result,
+        }))
+    }
+}
+
+/// The results of orders that came when the agent was gone already, or never was there.
+pub(in crate::conversation) fn refuse_rest(
+    orders: &mut mpsc::UnboundedReceiver<ClientCommand>,
+    made: &mut RunEvents,
+    events: &mut EventBuffer,
+) {
+    orders.close();
+    while let Ok(order) = orders.try_recv() {
+        let label = CommandLabel::new(order.id, &order.name);
+        let message = order.command.err();
+        let message = message.unwrap_or_else(|| "the agent has ended".to_owned());
+        made.insert(label.result(Err(message.into())), None, events);
+    }
+}

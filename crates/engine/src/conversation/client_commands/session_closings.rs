@@ -1,0 +1,47 @@
+//! Ending sessions: first what goes on in them.
+
+use lapidary_vocab::Text;
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::timeout;
+
+use super::executor::CommandExecutor;
+use super::results::{CommandOutcome, answered, needs};
+
+impl CommandExecutor {
+    pub(super) async fn close(&self, id: &Text) -> CommandOutcome {
+        let id = self.named(id);
+        needs(self.terms.agent.offered.close, "session/close")?;
+        let _turn = self.end_turn(&id).await;
+        let closed = answered(self.state.client.close_session(&id).await)?;
+        self.forget(&id).await;
+        Ok(closed)
+    }
+
+    pub(super) async fn delete(&self, id: &Text) -> CommandOutcome {
+        let id = self.named(id);
+        needs(self.terms.agent.offered.delete, "session/delete")?;
+        let _turn = self.end_turn(&id).await;
+        let deleted = answered(self.state.client.delete_session(&id).await)?;
+        self.forget(&id).await;
+        Ok(deleted)
+    }
+
+    /// Asks the agent to end the turn, and gives it some time. While what this returns is held, there is no other turn. Where there is
+    /// nothing, the agent did not heed it: once the session is forgotten, its prompt has failed all the same.
+    async fn end_turn(&self, session: &str) -> Option<OwnedMutexGuard<()>> {
+        self.state.table().get(session)?;
+        self.cancel(session);
+        let queue = self.queues.queue_for(session);
+        timeout(self.grace, queue.free()).await.ok()
+    }
+
+    /// Forgets a session. What still waits for it has failed.
+    pub(super) async fn forget(&self, session: &str) {
+        if let Some(hooks) = &self.state.hooks {
+            hooks.session_ends(session).await;
+        }
+        self.state.table().forget(session);
+        self.queues.forget(session);
+        self.state.workspace.close_session(session).await;
+    }
+}

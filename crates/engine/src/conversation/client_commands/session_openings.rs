@@ -1,0 +1,189 @@
+//! Opening sessions: where they work, in which of the agent's modes, and with which model.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::{Json, Text};
+
+use super::executor::{CommandExecutor, SessionTerms};
+use super::results::{CommandDone, CommandError, CommandLabel, needs};
+use crate::acp::{InitializeAnswer, RequestError};
+use crate::config::PermissionMode;
+use crate::conversation::ending::named;
+use crate::conversation::opening::{OpenError, SessionTarget, setting};
+use crate::conversation::session_driver::SessionDriver;
+
+impl SessionDriver<'_> {
+    pub(super) fn executor(&self, agent: InitializeAnswer) -> CommandExecutor {
+        let request = self.request.clone();
+        self.state.note_directories(&request, agent.offered);
+        let grace = request.run.grace;
+        let terms = SessionTerms { agent, request };
+        CommandExecutor {
+            state: Arc::clone(&self.state),
+            terms: Arc::new(terms),
+            grace,
+            queues: Arc::default(),
+            label: CommandLabel::new(None, ""),
+        }
+    }
+}
+
+impl CommandExecutor {
+    /// Opens a session, one at a time.
+    pub(super) async fn open(
+        &self,
+        target: SessionTarget<'_>,
+        cwd: Option<&Text>,
+    ) -> Result<OpenSession, CommandError> {
+        let _opening = self.queues.opening.lock().await;
+        self.open_now(target, cwd).await
+    }
+
+    /// Opens a session. The caller holds the lock.
+    pub(super) async fn open_now(
+        &self,
+        target: SessionTarget<'_>,
+        cwd: Option<&Text>,
+    ) -> Result<OpenSession, CommandError> {
+        let SessionTerms { agent, request } = &*self.terms;
+        match target {
+            SessionTarget::New | SessionTarget::Latest(_) => {}
+            SessionTarget::Load(_) => needs(agent.offered.load, "session/load")?,
+            SessionTarget::Resume(_) => needs(agent.offered.resume, "session/resume")?,
+        }
+        let cwd = inside(&request.roots, cwd)?;
+        let failed = |error| self.not_opened(error);
+        let setting = setting(request, agent.offered, &cwd).map_err(failed)?;
+        let login = request.auth_method.as_deref();
+        let opened = self.state.open_session(target, &setting, login).await;
+        let opened = opened.map_err(failed)?;
+        self.label.set_session(&opened.id);
+        if matches!(target, SessionTarget::New) && self.is_elsewhere(&opened.id, &cwd) {
+            let id: String = opened.id.chars().take(80).collect();
+            let why = format!("the agent opened a session as `{id}`, which works elsewhere");
+            return Err(why.into());
+        }
+        self.state.opened(&opened, &cwd);
+        self.prepare(&opened.id).await?;
+        if let Some(hooks) = &self.state.hooks {
+            let source = match target {
+                SessionTarget::New => "startup",
+                SessionTarget::Load(_) | SessionTarget::Resume(_) | SessionTarget::Latest(_) => {
+                    "resume"
+                }
+            };
+            hooks.session_begins(&opened.id, source).await;
+        }
+        Ok(OpenSession {
+            id: opened.id,
+            done: CommandDone {
+                result: Some(opened.whole),
+                after: Some(opened.number),
+            },
+        })
+    }
+
+    /// Whether there is such a session, in another directory.
+    fn is_elsewhere(&self, session: &str, cwd: &Path) -> bool {
+        let table = self.state.table();
+        table.get(session).is_some_and(|it| it.cwd != cwd)
+    }
+
+    /// A session's first prompt: the words that come before it, as a part of its text.
+    pub(super) fn introduced(&self, mut blocks: Vec<Json>) -> Vec<Json> {
+        let Some(system) = &self.terms.request.system_prompt else {
+            return blocks;
+        };
+        let text = |words: &str| {
+            let words = Json::from_value(&words);
+            Json::object([("type", Json::from_value(&"text")), ("text", words)])
+        };
+        let first = blocks.first().map(Json::token);
+        let first = first.filter(|block| block.get("type").is_some_and(|kind| kind.is("text")));
+        let words = first.and_then(|block| block.get("text")?.string());
+        match words.map(|words| text(&format!("{system}\n\n{words}"))) {
+            Some(both) => blocks[0] = both,
+            None => blocks.insert(0, text(system)),
+        }
+        blocks
+    }
+
+    /// Why a session was not opened. Where no way to log in was named at the start, the client has to name one.
+    fn not_opened(&self, error: OpenError) -> CommandError {
+        match error {
+            OpenError::Request(error) => error.into(),
+            OpenError::LogIn { refusal, is_tried } => {
+                let error = CommandError::from(RequestError::Refused(refusal));
+                if is_tried {
+                    return error;
+                }
+                let methods = named(&self.terms.agent.auth_methods);
+                error.because(&format!(
+                    "`authenticate` first, by a method of the agent ({methods})"
+                ))
+            }
+            error => error.to_string().into(),
+        }
+    }
+
+    /// A session that does not take what it has to is not used.
+    async fn prepare(&self, session: &str) -> Result<(), CommandError> {
+        let mode = self.state.table().policy().mode();
+        self.set_agent_mode(session, mode).await;
+        let Some(model) = &self.terms.request.model else {
+            return Ok(());
+        };
+        if let Err(error) = self.state.set_model(session, model).await {
+            self.forget(session).await;
+            let why = format!("the agent does not take the model `{model}`");
+            return Err(CommandError::from(error).because(&why));
+        }
+        Ok(())
+    }
+
+    /// Puts the agent into the mode in which it asks, or only plans, as our own has it.
+    pub(super) async fn set_agent_mode(&self, session: &str, mode: PermissionMode) {
+        let Some(wanted) = self
+            .state
+            .other_mode(session, &self.terms.request.modes, mode)
+        else {
+            return;
+        };
+        if let Err(error) = self.state.enter(session, &wanted).await {
+            let message = wanted.refused(&error.to_string());
+            let after = CommandError::from(error).after;
+            self.state.say.note(after, DiagnosticKind::Notice, message);
+        }
+    }
+}
+
+/// A session that is open.
+pub(super) struct OpenSession {
+    pub(super) id: String,
+    pub(super) done: CommandDone,
+}
+
+/// A directory of the workspace: the first, or one below any of them, links followed.
+fn inside(roots: &[PathBuf], cwd: Option<&Text>) -> Result<PathBuf, CommandError> {
+    let here = roots.first().ok_or("there is no workspace")?;
+    let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) else {
+        return Ok(here.clone());
+    };
+    let cwd = here.join(cwd.to_string());
+    let real = |path: &Path| path.canonicalize().ok();
+    let found = real(&cwd).filter(|cwd| cwd.is_dir());
+    let Some(found) = found else {
+        return Err(format!("`{}` is not a directory", cwd.display()).into());
+    };
+    if real(here).as_ref() == Some(&found) {
+        return Ok(here.clone()); // by the name that it had so far
+    }
+    let mut roots = roots.iter().filter_map(|root| real(root));
+    if roots.any(|root| found.starts_with(root)) {
+        return Ok(found);
+    }
+    let hint = "--include-directories adds directories to it";
+    Err(format!("`{}` is not in the workspace: {hint}", cwd.display()).into())
+}

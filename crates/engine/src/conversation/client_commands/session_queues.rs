@@ -1,0 +1,121 @@
+//! The order of commands. A session has one turn at a time: a prompt waits for the one before it, and for what was set before it. A
+//! command that names no session waits until those that are being opened are open.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex as Lock, PoisonError};
+
+use tokio::sync::{Mutex, OwnedMutexGuard, RwLock, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::results::CommandError;
+
+/// What becomes of a prompt whose session is closed.
+pub(super) const CLOSED: &str = "the session was closed before the turn was over";
+
+/// What becomes of a prompt that waits when its session is interrupted.
+const INTERRUPTED: &str = "interrupted before the agent was given it";
+
+/// The queues of all sessions.
+#[derive(Debug, Default)]
+pub(super) struct SessionQueues {
+    by_session: Lock<HashMap<String, Arc<SessionQueue>>>,
+    /// Held while a session is being opened.
+    pub(super) opening: Mutex<()>,
+    interrupts: AtomicU64,
+}
+
+/// The queue of one session.
+#[derive(Debug, Default)]
+pub(super) struct SessionQueue {
+    /// Held for a turn. The first command that waits gets it first.
+    turn: Arc<Mutex<()>>,
+    /// Shared by commands that set something.
+    pub(super) settings: RwLock<()>,
+    interrupts: watch::Sender<u64>,
+    /// Whether the first prompt was given.
+    pub(super) has_begun: AtomicBool,
+    /// The session is forgotten.
+    pub(super) closed: CancellationToken,
+}
+
+/// How often all sessions were interrupted when an order came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InterruptEpoch(u64);
+
+impl SessionQueues {
+    pub(super) fn queue_for(&self, session: &str) -> Arc<SessionQueue> {
+        let mut queues = self
+            .by_session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(queues.entry(session.to_owned()).or_default())
+    }
+
+    /// Gives up the commands in the queue of a session.
+    pub(super) fn forget(&self, session: &str) {
+        let mut queues = self
+            .by_session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = queues.remove(session) {
+            queue.closed.cancel();
+        }
+    }
+
+    pub(super) fn now(&self) -> InterruptEpoch {
+        InterruptEpoch(self.interrupts.load(Ordering::SeqCst))
+    }
+
+    /// Prompts that came before this are not given any more, in any session.
+    pub(super) fn interrupt(&self) {
+        self.interrupts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The turn of a session, for an order that came at that moment. Nothing else has it while it is held.
+    pub(super) async fn turn(
+        &self,
+        session: &str,
+        came: InterruptEpoch,
+    ) -> Result<OwnedMutexGuard<()>, CommandError> {
+        let queue = self.queue_for(session);
+        let before = *queue.interrupts.borrow();
+        let turn = Arc::clone(&queue.turn).lock_owned().await;
+        drop(queue.settings.write().await);
+        if queue.closed.is_cancelled() {
+            return Err(CLOSED.into());
+        }
+        let is_interrupted = self.now().0 != came.0 || *queue.interrupts.borrow() != before;
+        if is_interrupted {
+            return Err(INTERRUPTED.into());
+        }
+        Ok(turn)
+    }
+}
+
+impl SessionQueue {
+    /// Prompts that wait here are not given any more.
+    pub(super) fn interrupt(&self) {
+        self.interrupts.send_modify(|interrupts| *interrupts += 1);
+    }
+
+    /// Waits for `does`, unless the session is interrupted or closed meanwhile, which drops it.
+    pub(super) async fn unless_interrupted<T>(
+        &self,
+        does: impl Future<Output = T>,
+    ) -> Result<T, CommandError> {
+        let mut interrupts = self.interrupts.subscribe();
+        // Each of these can be cancelled.
+        tokio::select! {
+            biased;
+            () = self.closed.cancelled() => Err(CLOSED.into()),
+            _ = interrupts.changed() => Err(INTERRUPTED.into()),
+            done = does => Ok(done),
+        }
+    }
+
+    /// Waits until what was there before is over. Can be cancelled.
+    pub(super) async fn free(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.turn).lock_owned().await
+    }
+}

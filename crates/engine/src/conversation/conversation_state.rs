@@ -1,0 +1,197 @@
+//! State shared by the tasks of one ACP conversation.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lapidary_normalize::StopCause;
+use lapidary_vocab::{Cause, Json};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use super::client_inbox::PromptTarget;
+use super::hooks::HookRunner;
+use super::line_observer::LineObserver;
+use super::session_table::SessionTable;
+use super::translation::EventInjector;
+use crate::acp::{AcpClient, OpenedSession, RequestError, SessionParams};
+use crate::confine::ConfinedRun;
+use crate::session_guard::SessionGuard;
+use crate::workspace::ClientServices;
+
+/// How long the agent has to be silent before a history counts as told.
+const SILENCE: Duration = Duration::from_millis(500);
+
+/// How long a history may take once its session was opened.
+const LONGEST_HISTORY: Duration = Duration::from_secs(5);
+
+/// State shared by the tasks of one ACP conversation.
+#[derive(Debug)]
+pub(super) struct ConversationState {
+    pub(super) client: AcpClient,
+    pub(super) workspace: ClientServices,
+    pub(super) observer: Arc<LineObserver>,
+    pub(super) say: EventInjector,
+    pub(super) prompts: PromptTarget,
+    pub(super) table: Arc<Mutex<SessionTable>>,
+    /// The hooks, if there are any.
+    pub(super) hooks: Option<HookRunner>,
+    /// What claims sessions, where sessions are kept safe.
+    pub(super) safekeeping: Option<SessionGuard>,
+    /// What has to know of permitted edits, if the agent is confined.
+    pub(super) confined: Option<Arc<ConfinedRun>>,
+    pub(super) pending: PendingAnswers,
+}
+
+/// How many prompts and hooks wait for an answer.
+#[derive(Debug, Default)]
+pub(super) struct PendingAnswers {
+    count: AtomicUsize,
+    answered: Notify,
+}
+
+impl ConversationState {
+    /// The sessions. The lock is never held across an `await`, nor while another lock is taken.
+    pub(super) fn table(&self) -> MutexGuard<'_, SessionTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens an earlier session whose history is said again. Gemini CLI (0.61) answers before it has said all of it: a client that
+    /// goes on at once takes the rest of the history for the answer. So there has to be silence first, but not for ever.
+    pub(super) async fn load(
+        &self,
+        id: &str,
+        setting: &SessionParams<'_>,
+    ) -> Result<OpenedSession, RequestError> {
+        self.works_in(id, setting.cwd);
+        self.table().expect(id, setting.cwd); // it may ask something while it loads
+        let opened = self.client.load_session(id, setting).await;
+        let opened = opened.inspect_err(|_| self.table().forget(id))?;
+        let latest = Instant::now() + LONGEST_HISTORY;
+        loop {
+            let quiet = (self.observer.last_sign() + SILENCE).min(latest);
+            if quiet <= Instant::now() {
+                return Ok(opened);
+            }
+            sleep_until(quiet).await;
+        }
+    }
+
+    /// Claims a session before it is loaded. The error says which run continues it.
+    pub(super) fn claim(&self, session: &str) -> Result<(), String> {
+        let safekeeping = self.safekeeping.as_ref();
+        safekeeping.map_or(Ok(()), |it| it.claim_loaded(session))
+    }
+
+    /// A session is open, and works in a directory.
+    pub(super) fn opened(&self, opened: &OpenedSession, cwd: &Path) {
+        if let Some(safekeeping) = &self.safekeeping {
+            safekeeping.claim_new(&opened.id);
+        }
+        self.works_in(&opened.id, cwd);
+        self.table().opened(opened, cwd);
+    }
+
+    /// Says where a session works, before it is known: from then on the agent is heard in it.
+    fn works_in(&self, session: &str, cwd: &Path) {
+        self.table().works_in(session, cwd);
+        self.workspace.open_session(session, cwd);
+    }
+
+    /// Asks the agent to end the turn. What waits for an answer in it is given up.
+    pub(super) fn cancel(&self, session: &str) {
+        let _ = self.client.cancel(session); // an agent that is gone is told nothing
+        let turn = self.table().turn_of(session);
+        if let Some(turn) = turn {
+            turn.cancel();
+        }
+    }
+
+    /// Notes that a hook wants the turn to stop.
+    pub(super) fn stop_for_hook(&self, session: &str) {
+        let mut table = self.table();
+        let said = table.hook_stop_of(session);
+        let stopped = StopCause {
+            cause: Cause::PermissionDenied,
+            message: said.unwrap_or_else(|| "a hook stopped the agent".to_owned()),
+            hint: None,
+        };
+        table.stop_turn(session, stopped);
+    }
+
+    /// A prompt or a hook is waited for, as long as the guard lives.
+    pub(super) fn being_asked(&self) -> BeingAsked<'_> {
+        self.pending.count.fetch_add(1, Ordering::SeqCst);
+        BeingAsked(self)
+    }
+
+    /// Whether a prompt or a hook is waited for: then it is not the agent that is slow.
+    pub(super) fn is_asking(&self) -> bool {
+        self.pending.count.load(Ordering::SeqCst) > 0
+    }
+
+    /// Waits until a prompt or a hook is answered. Can be cancelled.
+    pub(super) async fn answered(&self) {
+        self.pending.answered.notified().await;
+    }
+
+    /// What is waited for, in words.
+    pub(super) fn waited_for(&self) -> String {
+        let (is_at_work, ours) = {
+            let table = self.table();
+            let first = table.unanswered.first_key_value();
+            let ours = first.map(|(_, method)| format!("our answer to `{method}`"));
+            (table.is_any_busy(), ours)
+        };
+        let hooks = self.hooks.as_ref();
+        let hook = hooks.and_then(|hooks| hooks.waited_for(is_at_work));
+        hook.unwrap_or_else(|| {
+            let waiting = &self.observer.waiting;
+            // Where the agent waits for us, the model is not waited for.
+            ours.filter(|_| !waiting.is_for_tool())
+                .unwrap_or_else(|| waiting.describe())
+        })
+    }
+
+    /// The agent waits for our answer to a request, for as long as this lives.
+    pub(super) fn answering(&self, number: u64, method: &str) -> UnansweredRequest<'_> {
+        self.table().unanswered.insert(number, method.to_owned());
+        UnansweredRequest {
+            state: self,
+            number,
+        }
+    }
+}
+
+/// A question that is open.
+#[derive(Debug)]
+pub(super) struct BeingAsked<'a>(&'a ConversationState);
+
+/// A request of the agent that is not answered yet.
+pub(super) struct UnansweredRequest<'a> {
+    state: &'a ConversationState,
+    number: u64,
+}
+
+impl Drop for UnansweredRequest<'_> {
+    fn drop(&mut self) {
+        self.state.table().unanswered.remove(&self.number);
+    }
+}
+
+impl Drop for BeingAsked<'_> {
+    fn drop(&mut self) {
+        self.0.observer.note_sign();
+        let pending = &self.0.pending;
+        pending.count.fetch_sub(1, Ordering::SeqCst);
+        pending.answered.notify_one();
+    }
+}
+
+/// The session that parameters are about.
+pub(super) fn session_of(params: &Json) -> String {
+    let session = params.token().get("sessionId");
+    let session = session.and_then(lapidary_json::Token::string);
+    session.unwrap_or_default().into_owned()
+}

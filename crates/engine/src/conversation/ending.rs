@@ -1,0 +1,118 @@
+//! Why a conversation does not go on.
+
+use lapidary_normalize::StopCause;
+use lapidary_vocab::Cause;
+
+use super::halt_conditions::HaltReason;
+use crate::acp::{AgentError, AuthMethod, ConnectionError, RequestError};
+use crate::run::ending::{FREE_SPACE, start_cause, with_sources};
+
+/// Why it does not go on.
+#[derive(Debug)]
+pub(super) enum SessionError {
+    /// We end it.
+    Stopped(StopCause),
+    /// The agent does not speak any more. How it ends tells why, if it ends.
+    Silent(StopCause),
+    /// What was said, or how the agent ended, tells why.
+    Told,
+}
+
+impl SessionError {
+    /// Whether somebody does not want to wait any more: who has cancelled it, or who has given it only so much time.
+    pub(super) fn is_impatient(&self) -> bool {
+        let Self::Stopped(stopped) = self else {
+            return false;
+        };
+        matches!(
+            stopped.cause,
+            Cause::CancelledByClient | Cause::TimeoutTotal
+        )
+    }
+}
+
+impl From<HaltReason> for SessionError {
+    fn from(halt: HaltReason) -> Self {
+        Self::Stopped(halt.stopped)
+    }
+}
+
+impl From<RequestError> for SessionError {
+    fn from(error: RequestError) -> Self {
+        let message = error.to_string();
+        match error {
+            RequestError::Refused(_) => Self::Told,
+            RequestError::Connection(error) => error.into(),
+            RequestError::Late { .. } => stopped(Cause::TimeoutStart, message, None),
+            RequestError::TooMany { .. } => stopped(Cause::Internal, message, None),
+        }
+    }
+}
+
+impl From<ConnectionError> for SessionError {
+    fn from(error: ConnectionError) -> Self {
+        let message = error.to_string();
+        match error {
+            ConnectionError::Closed { exit: None, .. } => Self::Silent(StopCause {
+                cause: Cause::ProtocolError,
+                message,
+                hint: None,
+            }),
+            ConnectionError::Closed { .. } | ConnectionError::Released => Self::Told,
+            ConnectionError::NotReading { .. }
+            | ConnectionError::Deaf
+            | ConnectionError::TooLong { .. } => stopped(Cause::ProtocolError, message, None),
+            ConnectionError::TooMuch { .. } => {
+                let hint = "`max_output` (--max-output) allows more";
+                stopped(Cause::Budget, message, Some(hint))
+            }
+            ConnectionError::Unrecorded { .. } => {
+                stopped(Cause::Internal, message, Some(FREE_SPACE))
+            }
+        }
+    }
+}
+
+impl From<AgentError> for SessionError {
+    fn from(error: AgentError) -> Self {
+        let cause = match &error {
+            AgentError::Start(error) => start_cause(error),
+            AgentError::Prepare(_) => Cause::Internal,
+        };
+        stopped(cause, with_sources(&error), None)
+    }
+}
+
+pub(super) fn stopped(cause: Cause, message: String, hint: Option<&str>) -> SessionError {
+    SessionError::Stopped(StopCause {
+        cause,
+        message,
+        hint: hint.map(str::to_owned),
+    })
+}
+
+/// Somebody has to log in, and we know of no way that needs nobody.
+pub(super) fn log_in(said: &str, methods: &[AuthMethod]) -> SessionError {
+    let message = format!("the agent needs a login: {said}");
+    let hint = match methods {
+        [] => "log in with the agent's own program first".to_owned(),
+        methods => format!(
+            "log in with the agent's own program first, or name a way with --auth: {}",
+            named(methods)
+        ),
+    };
+    stopped(Cause::AuthRequired, message, Some(&hint))
+}
+
+/// Ways to log in, in words.
+pub(super) fn named(methods: &[AuthMethod]) -> String {
+    let listed: Vec<_> = methods.iter().map(described).collect();
+    listed.join(", ")
+}
+
+fn described(method: &AuthMethod) -> String {
+    match method.kind.as_str() {
+        "agent" => format!("`{}` ({})", method.id, method.name),
+        kind => format!("`{}` ({}, {kind})", method.id, method.name),
+    }
+}

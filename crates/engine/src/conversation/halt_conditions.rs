@@ -1,0 +1,120 @@
+//! What ends a conversation before its time, and how much time is left for that.
+
+use std::time::Duration;
+
+use lapidary_normalize::StopCause;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::conversation_state::ConversationState;
+use super::grace::GraceClock;
+
+use crate::process::stop::StopLevel;
+use crate::run::RunTimeouts;
+use crate::run::ending::cancelled;
+use crate::run::stop_conditions::{AgentPhase, StopConditions, StopReason};
+
+/// What is going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TurnPhase {
+    /// The agent has to get ready.
+    Starting,
+    /// The agent has something to do.
+    Turn,
+    /// Nobody has anything to do.
+    Waiting,
+}
+
+/// Why it is to end.
+#[derive(Debug, Clone)]
+pub(super) struct HaltReason {
+    pub(super) stopped: StopCause,
+    /// Whether at once.
+    pub(super) is_urgent: bool,
+}
+
+/// Listens for reasons to end.
+#[derive(Debug)]
+pub(super) struct HaltConditions {
+    conditions: StopConditions,
+    /// Runs from the first reason on.
+    pub(super) grace: GraceClock,
+}
+
+impl HaltConditions {
+    pub(super) fn new(
+        stops: watch::Receiver<StopLevel>,
+        timeouts: RunTimeouts,
+        must_end: Option<Instant>,
+        grace: Duration,
+    ) -> Self {
+        Self {
+            conditions: StopConditions::new(stops, timeouts, must_end),
+            grace: GraceClock::new(grace),
+        }
+    }
+
+    /// The next reason. From then on the grace runs. Can be cancelled.
+    pub(super) async fn next(&mut self, phase: TurnPhase, state: &ConversationState) -> HaltReason {
+        let halt = self.reason(phase, state).await;
+        self.grace.start();
+        halt
+    }
+
+    async fn reason(&mut self, phase: TurnPhase, state: &ConversationState) -> HaltReason {
+        loop {
+            let exceeded = async {
+                if phase != TurnPhase::Turn {
+                    return std::future::pending().await;
+                }
+                state.observer.spent.exceeded().await
+            };
+            let activity = activity(phase, state);
+            let violations = &state.observer.violations;
+            // Both can be cancelled without losing anything.
+            let reason = tokio::select! {
+                biased;
+                reason = self.conditions.next(activity, exceeded, violations) => reason,
+                () = state.answered() => continue, // the clock runs again
+            };
+            if let Some(halt) = self.halt(reason, phase, state) {
+                return halt;
+            }
+        }
+    }
+
+    /// None if the agent is not late any more: it may have said something just now.
+    fn halt(
+        &self,
+        reason: StopReason,
+        phase: TurnPhase,
+        state: &ConversationState,
+    ) -> Option<HaltReason> {
+        let (stopped, is_urgent) = match reason {
+            StopReason::Cancelled(urgency) => (cancelled(), urgency == StopLevel::Kill),
+            StopReason::Budget(stopped) => (stopped, false),
+            StopReason::Violation(stopped) => (stopped, true),
+            StopReason::Overdue => {
+                let late = self.conditions.late(activity(phase, state))?;
+                (late.stopped("was not ready", &state.waited_for()), false)
+            }
+        };
+        Some(HaltReason { stopped, is_urgent })
+    }
+
+    /// Waits until the caller wants it to end at once. Can be cancelled.
+    pub(super) async fn at_once(&mut self) {
+        self.conditions.at_once().await;
+    }
+}
+
+/// While a person is asked, it is not the agent that is silent.
+fn activity(phase: TurnPhase, state: &ConversationState) -> AgentPhase {
+    match phase {
+        TurnPhase::Starting => AgentPhase::Starts,
+        TurnPhase::Turn if !state.is_asking() => AgentPhase::Works {
+            last_sign: state.observer.last_sign(),
+        },
+        TurnPhase::Turn | TurnPhase::Waiting => AgentPhase::Waits,
+    }
+}

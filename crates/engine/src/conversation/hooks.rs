@@ -1,0 +1,239 @@
+//! Hooks around an agent over ACP. Gemini CLI (0.61) runs only some of its hooks there ([`own`]), and other agents do not know them: so we
+//! fire the others where the agent comes by. What it asks for can be held back, and prompts can; what it does without asking cannot, and
+//! that is said.
+
+mod agent_hooks;
+mod calls;
+mod hook_messages;
+mod prompts;
+mod running_hooks;
+mod tools;
+mod transcripts;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use lapidary_gemini::hooks::{HookEvent, HookPlan, HookRegistry};
+use lapidary_sessions::SessionStore;
+use lapidary_vocab::event::{DiagnosticKind, HookRun};
+use lapidary_vocab::{Body, Number, Text};
+use lapidary_wire::gemini::hooks::{EventDetails, HookOutput};
+use tokio::sync::Semaphore;
+
+use self::hook_messages::cut;
+use self::running_hooks::RunningHooks;
+use self::transcripts::TranscriptFinder;
+use super::session_table::SessionTable;
+use super::translation::EventInjector;
+use crate::hooks::{HookContext, HookError, HookResult, HookResults, named};
+use crate::process::Exit;
+use crate::signals;
+
+pub(crate) use agent_hooks::OUT_OF_REACH;
+pub(super) use calls::{FinishedCall, HookCalls, MOST_CALLS};
+pub(super) use tools::HookVerdict;
+
+/// The hooks that are fired around an agent.
+#[derive(Debug, Clone)]
+pub struct ConversationHooks {
+    /// Which there are.
+    pub registry: Arc<HookRegistry>,
+    /// Where they run. The session's id is filled in.
+    pub around: HookContext,
+    /// Where the agent keeps its sessions, if it is Gemini CLI.
+    pub store: Option<SessionStore>,
+}
+
+/// Fires them.
+#[derive(Debug)]
+pub(super) struct HookRunner {
+    hooks: ConversationHooks,
+    say: EventInjector,
+    /// The events whose hooks the agent runs itself, once it has said who it is.
+    own: OnceLock<&'static [HookEvent]>,
+    /// What was said once and need not be again.
+    said: Mutex<BTreeSet<&'static str>>,
+    /// The sessions that have begun, and what they begin with.
+    begun: Mutex<Vec<BegunSession>>,
+    table: Arc<Mutex<SessionTable>>,
+    transcripts: TranscriptFinder,
+    running: RunningHooks,
+    /// So many calls are put to hooks at once. However much an agent asks at a time, guards have what they need of the machine: one
+    /// whose time is up holds its call back.
+    turns: Semaphore,
+}
+
+/// How many calls are put to hooks at once.
+fn calls_at_once() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (2 * cores).max(8)
+}
+
+/// A session that has begun.
+#[derive(Debug)]
+struct BegunSession {
+    session: String,
+    /// What comes before its first prompt.
+    context: Option<String>,
+}
+
+/// In which session something happens, and after which line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HookPlace<'a> {
+    pub(super) session: &'a str,
+    pub(super) after: Option<u64>,
+}
+
+impl HookRunner {
+    /// Hooks around an agent whose stdout is recorded in a file.
+    pub(super) fn new(
+        hooks: ConversationHooks,
+        say: EventInjector,
+        table: Arc<Mutex<SessionTable>>,
+        recorded: PathBuf,
+    ) -> Self {
+        Self {
+            transcripts: TranscriptFinder::new(hooks.store.clone(), recorded),
+            hooks,
+            say,
+            own: OnceLock::new(),
+            said: Mutex::default(),
+            begun: Mutex::default(),
+            table,
+            running: RunningHooks::default(),
+            turns: Semaphore::new(calls_at_once()),
+        }
+    }
+
+    /// Fires the hooks of an event. Dropping this ends them; what became of them is told all the same.
+    async fn fire(&self, details: EventDetails, place: HookPlace<'_>) -> HookResults {
+        self.fire_around(self.around(place.session), details, place)
+            .await
+    }
+
+    async fn fire_around(
+        &self,
+        around: HookContext,
+        details: EventDetails,
+        place: HookPlace<'_>,
+    ) -> HookResults {
+        let input = around.input(details);
+        let plan = self.plan(input.event(), input.context(), place);
+        let told = self.told(place);
+        self.running.fire(plan, input, around, told).await
+    }
+
+    /// What is waited for, if it is a hook. Those that come after a tool hold up nobody as long as the agent is at work.
+    pub(super) fn waited_for(&self, is_at_work: bool) -> Option<String> {
+        let running = &self.hooks.around.running;
+        let holds_up = |event| event != HookEvent::AfterTool;
+        let first = running.describe(holds_up);
+        first.or_else(|| running.describe(|event| !is_at_work && !holds_up(event)))
+    }
+
+    /// Ends all that run, and waits until what became of them is told. From now on none is started.
+    pub(super) async fn end(&self) {
+        self.running.end().await;
+    }
+
+    fn plan(&self, event: HookEvent, context: Option<&str>, place: HookPlace<'_>) -> HookPlan {
+        if !self.is_ours(event) {
+            return HookPlan::default();
+        }
+        let plan = self.hooks.registry.plan(event, context);
+        for doubt in &plan.diagnostics {
+            self.note(place.after, doubt.clone());
+        }
+        plan
+    }
+
+    /// Whether there are hooks for this that we run.
+    fn has(&self, event: HookEvent, context: Option<&str>) -> bool {
+        let plan = self.hooks.registry.plan(event, context);
+        self.is_ours(event) && !plan.hooks.is_empty()
+    }
+
+    fn around(&self, session: &str) -> HookContext {
+        let session_cwd = locked(&self.table).cwd_of(session);
+        let session_cwd = session_cwd.filter(|cwd| *cwd != self.hooks.around.cwd);
+        let cwd = session_cwd.as_ref().unwrap_or(&self.hooks.around.cwd);
+        HookContext {
+            session_id: session.to_owned(),
+            transcript_path: self.transcripts.path(session, cwd),
+            session_cwd,
+            arguments_are_fixed: true,
+            ..self.hooks.around.clone()
+        }
+    }
+
+    /// Tells what became of hooks.
+    fn told(&self, place: HookPlace<'_>) -> impl FnOnce(&HookResults) + Send + 'static {
+        let (say, after) = (self.say.clone(), place.after);
+        let session = place.session.to_owned();
+        let table = Arc::clone(&self.table);
+        move |fired| {
+            if let Some(why) = fired.runs.iter().find_map(|ran| stop(fired.event, ran)) {
+                locked(&table).note_hook_stop(&session, why);
+            }
+            for ran in &fired.runs {
+                let session = Some(Text::from(session.clone()));
+                say.body(after, session, Body::HookRun(told(fired.event, ran)));
+            }
+        }
+    }
+
+    fn note(&self, after: Option<u64>, message: String) {
+        self.say.note(after, DiagnosticKind::Notice, message);
+    }
+
+    /// Says what cannot be done, but only once.
+    fn once(&self, key: &'static str, place: HookPlace<'_>, message: impl FnOnce() -> String) {
+        if locked(&self.said).insert(key) {
+            self.note(place.after, message());
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a hook that wants everything to stop has said.
+fn stop(event: HookEvent, ran: &HookResult) -> Option<String> {
+    let output = ran.answer.output.as_ref();
+    let reason = output.filter(|it| it.is_stopping())?.effective_reason();
+    let (name, reason) = (named(&ran.hook), cut(&reason));
+    Some(format!(
+        "the `{event}` hook `{name}` stopped the agent: {reason}"
+    ))
+}
+
+/// A hook as events tell of it.
+fn told(event: HookEvent, ran: &HookResult) -> HookRun {
+    let text = |text: &str| Text::from(text.to_owned());
+    let output = ran.answer.output.as_ref();
+    let reason = output.filter(|it| it.0.contains_key("reason") || it.is_stopping());
+    HookRun {
+        hook_event: text(event.as_str()),
+        hook: text(ran.hook.display_name()),
+        exit_code: match ran.exit {
+            Some(Exit::Code(code)) => Some(code),
+            Some(Exit::Signal(_)) | None => None,
+        },
+        signal: match ran.exit {
+            Some(Exit::Signal(number)) => Some(signals::name(number)),
+            Some(Exit::Code(_)) | None => None,
+        },
+        duration_ms: Some(Number::from(
+            u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
+        )),
+        decision: output.and_then(HookOutput::decision).map(text),
+        reason: reason.map(|it| Text::from(cut(&it.effective_reason()))),
+        message: output
+            .and_then(HookOutput::system_message)
+            .map(|message| Text::from(cut(&message))),
+        timed_out: matches!(ran.error, Some(HookError::TimedOut { .. })),
+        error: ran.error.as_ref().map(|error| text(&error.to_string())),
+    }
+}

@@ -1,0 +1,324 @@
+//! Tools: what hooks say about them.
+
+use std::path::Path;
+
+use lapidary_gemini::hooks::{HookEvent, HookPlan};
+use lapidary_vocab::event::DecidedBy;
+use lapidary_wire::gemini::hooks::{EventDetails, HookToolCall};
+
+use super::hook_messages::{MOST_WORDS, cut};
+use super::{FinishedCall, HookPlace, HookRunner};
+use crate::hooks::{
+    AppliedEffect as Wish, HookResult, HookResults, MOST_FILES, WantedCall, once_each,
+};
+use crate::policy::{Decision, PermissionEffect};
+
+/// What stands before a hook's reason.
+const DENIED: &str = "a hook denied it: ";
+
+/// Hooks that are told of a call at the same time: under one of its names, about one of its files.
+#[derive(Debug)]
+struct HookRound<'a> {
+    name: String,
+    plan: HookPlan,
+    file: Option<&'a Path>,
+}
+
+/// What hooks say about an action of the agent.
+#[derive(Debug, PartialEq)]
+pub(in crate::conversation) enum HookVerdict {
+    /// Nothing against it.
+    Silent,
+    /// It needs a prompt.
+    Ask(Option<String>),
+    /// It may not.
+    Denied(Decision),
+    /// It may not, and has to stop altogether.
+    Stopped(Decision),
+}
+
+impl HookVerdict {
+    /// What becomes of a decision.
+    pub(in crate::conversation) fn over(self, decision: impl FnOnce() -> Decision) -> Decision {
+        match self {
+            Self::Denied(denied) | Self::Stopped(denied) => denied,
+            Self::Silent => decision(),
+            Self::Ask(message) => {
+                let decision = decision();
+                if decision.effect == PermissionEffect::Deny {
+                    return decision;
+                }
+                // Where a prompt is needed anyway, it still has to say what the hook minds.
+                let reason = message.as_deref().unwrap_or("a hook wants it to be asked");
+                Decision::new(PermissionEffect::Ask, DecidedBy::Hook, reason)
+            }
+        }
+    }
+
+    /// What hooks have said so far, and what others say: the strictest word holds, and reasons add up, as far as there is room.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Stopped(one), Self::Stopped(other)) => Self::Stopped(both(one, &other)),
+            (Self::Denied(one), Self::Denied(other)) => Self::Denied(both(one, &other)),
+            (stopped @ Self::Stopped(_), _) | (_, stopped @ Self::Stopped(_)) => stopped,
+            (denied @ Self::Denied(_), _) | (_, denied @ Self::Denied(_)) => denied,
+            (Self::Ask(Some(one)), Self::Ask(Some(other))) => Self::Ask(Some(joined(one, &other))),
+            (Self::Ask(one), Self::Ask(other)) => Self::Ask(one.or(other)),
+            (ask @ Self::Ask(_), Self::Silent) | (Self::Silent, ask) => ask,
+        }
+    }
+}
+
+impl HookRunner {
+    /// May it? Hooks for any of the names that its tool goes by are heard. None if they were ended before they could say.
+    pub(in crate::conversation) async fn before_tool(
+        &self,
+        wanted: WantedCall<'_>,
+        place: HookPlace<'_>,
+    ) -> Option<HookVerdict> {
+        let rounds = self.rounds(HookEvent::BeforeTool, wanted, place);
+        if rounds.is_empty() {
+            return (!self.running.is_over()).then_some(HookVerdict::Silent);
+        }
+        let _turn = self.turns.acquire().await;
+        let mut verdict = HookVerdict::Silent;
+        for round in &rounds {
+            let fired = self.fire_round(round, wanted, place, EventDetails::BeforeTool);
+            let fired = fired.await;
+            verdict = verdict.and(self.judged(&fired, place));
+            if let Some(unheard) = fired.runs.iter().find_map(HookResult::unheard) {
+                verdict = verdict.and(HookVerdict::Denied(refused(unheard)));
+            }
+        }
+        if self.are_left_out(wanted, place) {
+            verdict = verdict.and(HookVerdict::Denied(too_many()));
+        }
+        if let Some(untold) = wanted.untold() {
+            verdict = verdict.and(HookVerdict::Denied(refused(untold)));
+        }
+        (!self.running.is_over()).then_some(verdict)
+    }
+
+    /// What a tool has done cannot be undone, but what comes next can be kept from happening. True if everything is to stop.
+    pub(in crate::conversation) async fn after_tool(&self, done: &FinishedCall) -> bool {
+        let place = done.place();
+        if !done.is_asked && !done.is_served {
+            self.unasked(done, place);
+        }
+        if done.is_denied {
+            return false;
+        }
+        let details = |call| EventDetails::AfterTool(call, done.response.clone());
+        let rounds = self.rounds(HookEvent::AfterTool, done.wanted(), place);
+        let mut stops = false;
+        for round in &rounds {
+            let fired = self.fire_round(round, done.wanted(), place, details).await;
+            stops |= fired.effects().iter().any(|it| matches!(it, Wish::Stop(_)));
+            self.lost_on_results(&fired, place);
+        }
+        if !rounds.is_empty() {
+            self.are_left_out(done.wanted(), place);
+        }
+        stops
+    }
+
+    /// Says how many calls have been left without the hooks that come after them, if there are any such hooks.
+    pub(in crate::conversation) fn not_after(&self, calls: usize, why: &str) {
+        let enabled = self.hooks.registry.hooks.iter().filter(|it| it.enabled);
+        let is_any = enabled
+            .into_iter()
+            .any(|it| it.hook.event == HookEvent::AfterTool);
+        if calls > 0 && is_any {
+            let message = format!("no `AfterTool` hook was run for {calls} calls: {why}");
+            self.note(self.say.latest(), message);
+        }
+    }
+
+    /// Whether hooks come after this call.
+    pub(in crate::conversation) fn comes_after(&self, done: &FinishedCall) -> bool {
+        let sides = done.wanted().sides();
+        let mut names = sides.into_iter().flat_map(|side| side.names);
+        !done.is_denied && names.any(|name| self.has(HookEvent::AfterTool, Some(&name)))
+    }
+
+    /// A prompt is about to be put.
+    pub(in crate::conversation) async fn notify(
+        &self,
+        wanted: WantedCall<'_>,
+        place: HookPlace<'_>,
+    ) {
+        if !self.has(HookEvent::Notification, None) {
+            return;
+        }
+        let _turn = self.turns.acquire().await;
+        self.fire(wanted.notice(), place).await;
+    }
+
+    /// What hooks would have held back, had the agent asked.
+    fn unasked(&self, done: &FinishedCall, place: HookPlace<'_>) {
+        let sides = done.wanted().sides();
+        let mut names = sides.into_iter().flat_map(|side| side.names);
+        let Some(name) = names.find(|name| self.has(HookEvent::BeforeTool, Some(name))) else {
+            return;
+        };
+        self.once("unasked", place, || {
+            format!(
+                "the agent ran `{name}` without asking: `BeforeTool` hooks cannot hold back what it does not ask about"
+            )
+        });
+    }
+
+    /// The hooks that are told of a call: of each side and each file, those that are for any of its names.
+    fn rounds<'a>(
+        &self,
+        event: HookEvent,
+        wanted: WantedCall<'a>,
+        place: HookPlace<'_>,
+    ) -> Vec<HookRound<'a>> {
+        let mut all = Vec::new();
+        for side in wanted.sides() {
+            let names = side.names.into_iter();
+            let plans = once_each(names.map(|name| {
+                let plan = self.plan(event, Some(&name), place);
+                (name, plan)
+            }));
+            for file in side.files {
+                let plans = plans.iter().cloned();
+                all.extend(plans.map(|(name, plan)| HookRound { name, plan, file }));
+            }
+        }
+        all
+    }
+
+    /// Tells the hooks of one round. Their output is dropped once it is told.
+    async fn fire_round(
+        &self,
+        round: &HookRound<'_>,
+        wanted: WantedCall<'_>,
+        place: HookPlace<'_>,
+        details: impl Fn(HookToolCall) -> EventDetails,
+    ) -> HookResults {
+        let around = self.around(place.session);
+        let input = around.input(details(wanted.call(&round.name, round.file)));
+        let plan = round.plan.clone();
+        let fired = self.running.fire(plan, input, around, self.told(place));
+        fired.await
+    }
+
+    /// Whether hooks are not told of all of its files, which is said.
+    fn are_left_out(&self, wanted: WantedCall<'_>, place: HookPlace<'_>) -> bool {
+        let count = wanted.files_left_out();
+        if count > 0 {
+            let message = format!(
+                "a call has more than {MOST_FILES} files: hooks did not get {count} of them"
+            );
+            self.note(place.after, message);
+        }
+        count > 0
+    }
+
+    fn judged(&self, fired: &HookResults, place: HookPlace<'_>) -> HookVerdict {
+        let mut verdict = HookVerdict::Silent;
+        for effect in fired.effects() {
+            match effect {
+                Wish::Stop(reason) => return HookVerdict::Stopped(denied(&reason)),
+                Wish::Block(reason) => return HookVerdict::Denied(denied(&reason)),
+                Wish::Ask(message) => verdict = HookVerdict::Ask(message.map(|it| cut(&it))),
+                Wish::ReplaceToolInput(_) => self.once("tool_input", place, || {
+                    "a hook changes the arguments of a tool, which ACP has no request for: the tool runs with its own".to_owned()
+                }),
+                _ => {}
+            }
+        }
+        verdict
+    }
+
+    /// What a hook says about a result does not reach the model over ACP.
+    fn lost_on_results(&self, fired: &HookResults, place: HookPlace<'_>) {
+        for effect in fired.effects() {
+            let (key, what) = match effect {
+                Wish::Block(_) => ("hidden", "hides a tool's result"),
+                Wish::AddContext(_) => ("context", "adds to a tool's result"),
+                Wish::RunAnotherTool(_) => ("another", "asks to run another tool"),
+                _ => continue,
+            };
+            self.once(key, place, || {
+                format!("an `AfterTool` hook {what}, which ACP has no request for: the agent goes on unchanged")
+            });
+        }
+    }
+}
+
+fn denied(reason: &str) -> Decision {
+    refused(format!("{DENIED}{}", cut(reason)))
+}
+
+/// The first decision, with both reasons.
+fn both(one: Decision, other: &Decision) -> Decision {
+    let more = other.reason.strip_prefix(DENIED).unwrap_or(&other.reason);
+    Decision {
+        reason: joined(one.reason, more),
+        ..one
+    }
+}
+
+/// Both texts, if there is room for them and the second says something else.
+fn joined(mut one: String, other: &str) -> String {
+    let says = |line: &str| line.strip_prefix(DENIED).unwrap_or(line) == other;
+    if !one.lines().any(says) && one.len() + other.len() <= MOST_WORDS {
+        one.push('\n');
+        one.push_str(other);
+    }
+    one
+}
+
+/// Hooks cannot judge the rest.
+fn too_many() -> Decision {
+    refused(format!(
+        "hooks get at most {MOST_FILES} files, and there are more"
+    ))
+}
+
+fn refused(reason: String) -> Decision {
+    Decision::new(PermissionEffect::Deny, DecidedBy::Hook, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decided(effect: PermissionEffect) -> Decision {
+        Decision::new(effect, DecidedBy::Rule, "a rule says so")
+    }
+
+    #[test]
+    fn whoever_wants_it_to_be_asked_softens_no_refusal() {
+        let over = |effect| HookVerdict::Ask(Some("really?".to_owned())).over(|| decided(effect));
+        assert_eq!(
+            over(PermissionEffect::Deny),
+            decided(PermissionEffect::Deny)
+        );
+        for effect in [PermissionEffect::Allow, PermissionEffect::Ask] {
+            let asks = over(effect);
+            assert_eq!(
+                (asks.effect, asks.by),
+                (PermissionEffect::Ask, DecidedBy::Hook)
+            );
+            assert_eq!(
+                asks.reason, "really?",
+                "it is the hook's reason that is said"
+            );
+        }
+    }
+
+    #[test]
+    fn whoever_refuses_is_heard_whatever_else_allows_it() {
+        for refuses in [HookVerdict::Denied, HookVerdict::Stopped] {
+            let over = refuses(denied("no")).over(|| decided(PermissionEffect::Allow));
+            assert_eq!(
+                (over.effect, over.by),
+                (PermissionEffect::Deny, DecidedBy::Hook)
+            );
+        }
+    }
+}

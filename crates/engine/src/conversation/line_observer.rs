@@ -1,0 +1,301 @@
+//! Sees each line of both sides as it comes, before anything acts on it: keeps the [`SessionTable`] and the budget up to date, and
+//! attaches to each request of the agent what is known of it ([`RequestFacts`]).
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lapidary_normalize::acp::{AcpNormalizer, LineDirection};
+use lapidary_normalize::{EventBuffer, NormalizeOptions, Normalizer as _};
+use lapidary_vocab::event::{DiagnosticKind, PermissionRequest, PermissionViolation, TextKind};
+use lapidary_vocab::{Body, Event, Text};
+use lapidary_wire::acp::update::{PlainChunk, plain_chunk};
+use lapidary_wire::lines::RawLine;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::client_inbox::{ClientInbox, ExpectedPrompt};
+use super::elicitation_reply::ElicitationReply;
+use super::hooks::HookCalls;
+use super::request::ConversationRequest;
+use super::session_table::{CallNote, SessionTable};
+use super::translation::EventInjector;
+use crate::acp::{LineFacts, LineTap, MessageContent, ReceivedMessage, TrafficLine};
+use crate::confine::ConfinedRun;
+use crate::policy::{ToolAction, arguments};
+use crate::run::pending_work::{BudgetWatch, PendingWork};
+use crate::violations::AttemptViolations;
+
+/// What the line of a request says, and what was known when it came.
+#[derive(Debug, Default)]
+pub(super) struct RequestFacts {
+    /// The id under which events tell of it.
+    pub(super) request_id: Option<Text>,
+    /// What the agent asks permission for, if that can be read.
+    pub(super) permission: Option<PermissionFacts>,
+    /// Where the client's answer to an elicitation comes out, if a client can answer it.
+    pub(super) elicitation: Option<oneshot::Receiver<ElicitationReply>>,
+}
+
+/// A request for permission.
+#[derive(Debug)]
+pub(super) struct PermissionFacts {
+    /// As events tell it.
+    pub(super) request: PermissionRequest,
+    /// What the call would do.
+    pub(super) action: ToolAction,
+    /// Where the session was taken to work.
+    pub(super) dir: PathBuf,
+    /// The client may answer the request before its prompt is out.
+    pub(super) expected: Option<ExpectedPrompt>,
+}
+
+/// Sees the lines of one conversation.
+#[derive(Debug)]
+pub(super) struct LineObserver {
+    state: Mutex<ObserverState>,
+    table: Arc<Mutex<SessionTable>>,
+    inbox: Option<Arc<ClientInbox>>,
+    /// What has to know of permitted actions, if the agent is confined.
+    confined: Option<Arc<ConfinedRun>>,
+    say: EventInjector,
+    pub(super) waiting: PendingWork,
+    /// What the agent has used up.
+    pub(super) spent: BudgetWatch,
+    /// Calls that the agent made without permission.
+    pub(super) violations: AttemptViolations,
+}
+
+/// Locked before the table, never while the table is.
+#[derive(Debug)]
+struct ObserverState {
+    normalizer: AcpNormalizer,
+    /// What hooks have to know of calls, if there are hooks.
+    calls: Option<HookCalls>,
+    last_sign: Instant,
+    has_spoken: bool,
+    /// The last line was a chunk of text.
+    is_speaking: bool,
+}
+
+impl LineObserver {
+    pub(super) fn new(
+        request: &ConversationRequest,
+        table: Arc<Mutex<SessionTable>>,
+        inbox: Option<Arc<ClientInbox>>,
+        say: EventInjector,
+        calls: Option<HookCalls>,
+    ) -> Self {
+        let options = NormalizeOptions {
+            keep_raw: false,
+            ..NormalizeOptions::new("watched")
+        };
+        Self {
+            state: Mutex::new(ObserverState {
+                normalizer: AcpNormalizer::new(&options, request.provider.clone()),
+                calls,
+                last_sign: Instant::now(),
+                has_spoken: false,
+                is_speaking: false,
+            }),
+            table,
+            inbox,
+            confined: request.run.confined.clone(),
+            say,
+            waiting: PendingWork::default(),
+            spent: BudgetWatch::new(request.run.budget, request.run.prices.as_ref()),
+            violations: AttemptViolations::new(request.run.watch.on_violation),
+        }
+    }
+
+    /// The connection's tap, through which lines are seen.
+    pub(super) fn tap(self: &Arc<Self>) -> LineTap {
+        let observer = Arc::clone(self);
+        LineTap::new(move |number, traffic| observer.see(number, traffic))
+    }
+
+    fn see(&self, number: u64, traffic: &TrafficLine) -> Option<LineFacts> {
+        self.say.mark_seen(number);
+        let mut state = self.state();
+        let mut events = EventBuffer::new();
+        let mut facts = None;
+        match traffic {
+            TrafficLine::Received(received) => {
+                if !state.receive(received, &mut events) {
+                    return None;
+                }
+                if matches!(&received.what, MessageContent::Request { .. }) {
+                    let request_id = state.normalizer.request_id().map(Text::detached);
+                    facts = Some(RequestFacts {
+                        request_id,
+                        ..RequestFacts::default()
+                    });
+                }
+            }
+            TrafficLine::Sent(line) => {
+                let line = RawLine::Whole(line.as_bytes());
+                let from = LineDirection::FromClient;
+                state.normalizer.push(from, line, None, &mut events);
+            }
+            TrafficLine::Skipped { .. } => {}
+        }
+        self.waiting.note(&events);
+        self.spent.note(&events);
+        for event in &events {
+            self.note(number, event, &mut state, facts.as_mut());
+        }
+        facts.map(LineFacts::new)
+    }
+
+    fn note(
+        &self,
+        number: u64,
+        event: &Event,
+        state: &mut ObserverState,
+        facts: Option<&mut RequestFacts>,
+    ) {
+        let mut table = self.table();
+        if let Body::SessionInit(init) = &event.body {
+            table.note_directory(event.base.session_id.as_ref(), init.cwd.as_ref());
+        }
+        if let Body::ElicitationRequest(request) = &event.body {
+            if let (Some(facts), Some(inbox)) = (facts, &self.inbox) {
+                facts.elicitation = inbox.open_elicitation(request);
+            }
+            return;
+        }
+        if event.base.extensions.contains_key("acp.replay") {
+            return; // it was done long ago
+        }
+        let note = table.note(event);
+        let dir = table.directory_of(event.base.session_id.as_ref());
+        if let (Body::PermissionRequest(request), Some(action), Some(facts)) =
+            (&event.body, &note.action, facts)
+        {
+            facts.permission =
+                Some(self.permission(number, event, request, action, dir.to_owned()));
+        }
+        drop(table);
+        self.act_on(number, &note);
+        state.note(number, event, &note);
+    }
+
+    fn permission(
+        &self,
+        number: u64,
+        event: &Event,
+        request: &PermissionRequest,
+        action: &ToolAction,
+        dir: PathBuf,
+    ) -> PermissionFacts {
+        let mut request = request.clone();
+        request.tool_input = arguments(event).unwrap_or(request.tool_input);
+        let id = request.request_id.clone();
+        let inbox = self.inbox.as_ref();
+        PermissionFacts {
+            request,
+            action: action.clone(),
+            dir,
+            expected: inbox.map(|inbox| inbox.expect(number, id)),
+        }
+    }
+
+    /// Tells of violations, and lets the confinement know what is permitted.
+    fn act_on(&self, number: u64, note: &CallNote) {
+        if let (Some(confined), Some(action)) = (&self.confined, &note.action)
+            && note.is_permitted
+        {
+            confined.note_permitted(action);
+        }
+        for violation in &note.violations {
+            let kind = DiagnosticKind::PermissionViolation;
+            let message = violation.message.to_string();
+            self.say.note(Some(number), kind, message);
+            self.violations.note(violation.clone());
+        }
+        if let Some(remark) = &note.remark {
+            let kind = DiagnosticKind::Notice;
+            self.say.note(Some(number), kind, remark.clone());
+        }
+    }
+
+    /// The violations by changes of protected files, once the agent is gone.
+    pub(super) fn protected_changes(&self) -> Vec<PermissionViolation> {
+        let confined = self.confined.as_deref();
+        confined.map_or_else(Vec::new, |it| it.violations(Some(self.table().policy())))
+    }
+
+    /// What hooks have to know, if there are any.
+    pub(super) fn calls<T>(&self, with: impl FnOnce(&mut HookCalls) -> T) -> Option<T> {
+        self.state().calls.as_mut().map(with)
+    }
+
+    /// When the agent last said anything.
+    pub(super) fn last_sign(&self) -> Instant {
+        self.state().last_sign
+    }
+
+    /// Counts as a sign of the agent: it could not say anything meanwhile.
+    pub(super) fn note_sign(&self) {
+        self.state().last_sign = Instant::now();
+    }
+
+    /// Whether the agent has said or done something that would be repeated if it were started again.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.state().has_spoken
+    }
+
+    /// Whether the agent has said or done anything since the newest prompt.
+    pub(super) fn has_progress(&self) -> bool {
+        self.state().normalizer.has_spoken()
+    }
+
+    fn state(&self) -> MutexGuard<'_, ObserverState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn table(&self) -> MutexGuard<'_, SessionTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ObserverState {
+    /// Reads a line of the agent. False if there is nothing more to it: most lines are chunks of text, and of a row of them only the
+    /// first matters here.
+    fn receive(&mut self, received: &ReceivedMessage, events: &mut EventBuffer) -> bool {
+        self.last_sign = Instant::now();
+        let text = received.line.text();
+        let chunk = plain_chunk(text);
+        let is_chunk = chunk.is_some();
+        if let Some(chunk) = chunk
+            && std::mem::replace(&mut self.is_speaking, true)
+        {
+            self.hear(&chunk);
+            return false;
+        }
+        self.is_speaking = is_chunk;
+        self.has_spoken |= is_chunk || matches!(&received.what, MessageContent::Request { .. });
+        let line = RawLine::Whole(text.as_bytes());
+        let from = LineDirection::FromAgent;
+        self.normalizer.push(from, line, None, events);
+        true
+    }
+
+    /// Hooks want to know what was said.
+    fn hear(&mut self, chunk: &PlainChunk<'_>) {
+        if let Some(calls) = &mut self.calls {
+            let session = chunk.session_id.string().unwrap_or_default();
+            calls.say(&session, &chunk.text.string().unwrap_or_default());
+        }
+    }
+
+    fn note(&mut self, number: u64, event: &Event, note: &CallNote) {
+        if let Some(calls) = &mut self.calls {
+            calls.note(number, event, note.action.as_ref(), note.is_held_back);
+        }
+        self.has_spoken |= match &event.body {
+            Body::ToolInvocation(_) | Body::StreamDelta(_) => true,
+            Body::Text(text) => text.kind != TextKind::Error,
+            _ => false,
+        };
+    }
+}

@@ -1,0 +1,443 @@
+//! A request of the agent on its way to our answer: request → hooks → rules → prompt → answer.
+//!
+//! Each request is a task of its own. The connection hands it over with what the line observer knew when its line came
+//! ([`RequestFacts`]). There are two sorts: the agent asks for permission (`session/request_permission`), or it wants a file or a
+//! terminal from us, which is judged in the same way before it is served. Wherever the turn may be cancelled meanwhile, `None` says so.
+
+mod answer;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lapidary_json::{SharedToken, Token};
+use lapidary_normalize::StopCause;
+use lapidary_vocab::event::{DecidedBy, PermissionRequest, ToolKind};
+use lapidary_vocab::{Body, Cause, Json, Text};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use self::answer::{
+    ONLY_ALWAYS, cancelled, marked, out_of_reach, pick, refusal, selected, unsayable,
+};
+use super::conversation_state::{ConversationState, session_of};
+use super::elicitations;
+use super::hooks::{HookPlace, HookVerdict};
+use super::line_observer::{PermissionFacts, RequestFacts};
+use super::prompt::{PermissionAnswer, PermissionPrompt};
+use crate::acp::{IncomingRequest, IncomingRequests, LineFacts, RpcError};
+use crate::hooks::WantedCall;
+use crate::policy::{Decision, PermissionEffect, ToolAction, only_always};
+use crate::violations::named;
+use crate::workspace;
+
+const PERMISSION: &str = "session/request_permission";
+const ELICITATION: &str = "elicitation/create";
+
+/// The methods that we answer. The connection refuses any other.
+pub(super) fn methods() -> impl Iterator<Item = &'static str> {
+    [PERMISSION, ELICITATION]
+        .into_iter()
+        .chain(workspace::METHODS)
+}
+
+/// Answers requests until the connection is over. Requests that still wait for a prompt are dropped then.
+pub(super) async fn answer_requests(mut requests: IncomingRequests, state: Arc<ConversationState>) {
+    let mut open = JoinSet::new();
+    loop {
+        // Both can be cancelled without losing anything.
+        tokio::select! {
+            incoming = requests.next() => match incoming {
+                Some(incoming) => drop(open.spawn(answer(incoming, Arc::clone(&state)))),
+                None => break,
+            },
+            Some(_) = open.join_next() => {}
+        }
+    }
+}
+
+async fn answer(mut incoming: IncomingRequest, state: Arc<ConversationState>) {
+    let facts = incoming.facts.take().and_then(LineFacts::into_inner);
+    let facts: RequestFacts = facts.unwrap_or_default();
+    let method = incoming.method.to_str().into_owned();
+    let params = incoming.params.clone().unwrap_or_else(Json::empty_object);
+    let _answering = state.answering(incoming.number, &method);
+    if method == ELICITATION {
+        // It need not be about a session.
+        return elicitations::answer(incoming, facts.elicitation, &state).await;
+    }
+    let session = session_of(&params);
+    let Some(turn) = state.table().turn_of(&session) else {
+        let refusal = RpcError::new(RpcError::BAD_PARAMS, "unknown session");
+        return incoming.respond.refuse(&refusal);
+    };
+    let request = AgentRequest {
+        state: &state,
+        incoming: &incoming,
+        session,
+        params,
+        turn,
+        stops: AtomicBool::new(false),
+    };
+    let answered = match method.as_str() {
+        PERMISSION => request.permission(facts.permission).await,
+        method => request.service(method, facts.request_id).await,
+    };
+    let (stops, session) = (request.stops.into_inner(), request.session);
+    match answered {
+        Ok(answer) => incoming.respond.answer(&answer),
+        Err(refusal) => incoming.respond.refuse(&refusal),
+    }
+    if stops {
+        state.cancel(&session);
+    }
+}
+
+/// A request of the agent in one of its sessions.
+struct AgentRequest<'a> {
+    state: &'a ConversationState,
+    incoming: &'a IncomingRequest,
+    session: String,
+    params: Json,
+    turn: CancellationToken,
+    /// A hook wants the turn to stop once this is answered.
+    stops: AtomicBool,
+}
+
+impl AgentRequest<'_> {
+    /// The agent asks for permission. What becomes of the call is noted in the session table.
+    async fn permission(&self, facts: Option<PermissionFacts>) -> Result<Json, RpcError> {
+        let wrong = |message| RpcError::new(RpcError::BAD_PARAMS, message);
+        let facts = facts.ok_or_else(|| wrong("what is asked for cannot be read"))?;
+        if Some(&facts.dir) != self.state.table().cwd_of(&self.session).as_ref() {
+            // The paths of the call were read from another directory, so it is unknown which files they name.
+            return Err(wrong(
+                "it was asked before it was known where the session works",
+            ));
+        }
+        let mut action = facts.action;
+        action.follow_links(&facts.dir);
+        let call = facts.request.tool_use_id.clone();
+        let settled = self.settle(facts.request, &action).await;
+        if let Some(call) = call {
+            let mut table = self.state.table();
+            match &settled {
+                Ok(Some((decision, _))) if decision.effect == PermissionEffect::Allow => {
+                    table.allow_call(&self.session, &call);
+                }
+                Ok(None) => table.hold_back_call(&self.session, &call, None),
+                Ok(Some((decision, _))) => {
+                    let denied = Some((action, decision.clone()));
+                    table.hold_back_call(&self.session, &call, denied);
+                }
+                Err(_) => {
+                    let reason = "the agent offers no way to allow or deny it";
+                    let decision =
+                        Decision::new(PermissionEffect::Deny, DecidedBy::Default, reason);
+                    table.hold_back_call(&self.session, &call, Some((action, decision)));
+                }
+            }
+        }
+        drop(facts.expected); // from here on the client's answer is too late
+        Ok(settled?.map_or_else(cancelled, |(_, answer)| answer))
+    }
+
+    /// Decides about a request for permission, and finds the option of the agent that says so.
+    async fn settle(
+        &self,
+        request: PermissionRequest,
+        action: &ToolAction,
+    ) -> Result<Option<(Decision, Json)>, RpcError> {
+        let options = self.options();
+        let Some(verdict) = self.hear_hooks(action, &request.tool_input).await else {
+            return Ok(None);
+        };
+        let decision = verdict.over(|| self.state.table().policy().decide(action));
+        let decision = self.narrow(decision, options.as_ref());
+        let mut hook_reason = None;
+        let (mut decision, named) = if decision.effect == PermissionEffect::Ask {
+            let Some(answered) = self.ask(request, action, &decision, false).await else {
+                return Ok(None);
+            };
+            hook_reason = (decision.by == DecidedBy::Hook).then_some(decision.reason);
+            answered
+        } else if self.turn.is_cancelled() {
+            return Ok(None);
+        } else {
+            (decision, None)
+        };
+        let mut chosen = pick(options.as_ref(), named, &mut decision);
+        if chosen.is_none() && decision.effect == PermissionEffect::Allow {
+            decision = unsayable(decision, options.as_ref());
+            chosen = pick(options.as_ref(), None, &mut decision);
+        }
+        let Some(chosen) = chosen else {
+            self.stop_undeniable(action, &decision);
+            return Err(refusal(&decision));
+        };
+        if decision.effect == PermissionEffect::Allow {
+            self.state
+                .table()
+                .grant(&self.session, action, &decision, hook_reason);
+            self.note_permitted(action);
+        }
+        let answer = selected(&chosen, &decision);
+        Ok(Some((decision, answer)))
+    }
+
+    /// The agent wants a file or a terminal from us.
+    async fn service(&self, method: &str, id: Option<Text>) -> Result<Json, RpcError> {
+        let action = self.state.workspace.action(method, &self.params);
+        let Some(action) = action.map_err(out_of_reach)? else {
+            return self.serve(method, None).await;
+        };
+        // A cancelled turn does nothing any more. It may read, unless there are hooks, which do not run any more and might deny it.
+        let has_hooks = self.state.hooks.is_some();
+        if self.turn.is_cancelled() && (has_hooks || action.kind != ToolKind::Read) {
+            return Err(given_up());
+        }
+        let decision = self.judge_service(method, id, &action).await;
+        let decision = decision.ok_or_else(given_up)?;
+        if decision.effect != PermissionEffect::Allow {
+            return Err(refusal(&decision));
+        }
+        self.note_permitted(&action);
+        let answer = self.serve(method, Some(&action)).await?;
+        Ok(marked(&answer, &decision))
+    }
+
+    /// Decides about a file or a terminal. Hooks are heard even if it was granted before: only now is it certain what is written.
+    /// They are told what is done, and nothing that an agent puts beside it to look harmless.
+    async fn judge_service(
+        &self,
+        method: &str,
+        id: Option<Text>,
+        action: &ToolAction,
+    ) -> Option<Decision> {
+        let input = self.parameters(method);
+        let observer = &self.state.observer;
+        observer.calls(|calls| calls.serve(&self.session));
+        let verdict = self.hear_hooks(action, &input).await?;
+        let decision = verdict.over(|| self.state.table().policy().decide(action));
+        if decision.effect != PermissionEffect::Ask {
+            return Some(decision);
+        }
+        let here = self.state.workspace.home(&self.session).ok();
+        let here = here.as_ref();
+        let granted = self
+            .state
+            .table()
+            .granted(&self.session, action, &decision, here);
+        if granted.is_some() {
+            return granted;
+        }
+        let request = self.request_for(method, id, input, action);
+        let (decision, _) = self.ask(request, action, &decision, true).await?;
+        Some(decision)
+    }
+
+    /// Serves exactly what was judged: a link that changed since is not followed.
+    async fn serve(&self, method: &str, judged: Option<&ToolAction>) -> Result<Json, RpcError> {
+        // Dropping the service gives it up.
+        tokio::select! {
+            served = self.state.workspace.serve_as(method, &self.params, judged) => served,
+            () = self.incoming.respond.cancelled() => Err(given_up()),
+        }
+    }
+
+    /// What hooks say.
+    async fn hear_hooks(&self, action: &ToolAction, input: &Json) -> Option<HookVerdict> {
+        let Some(hooks) = &self.state.hooks else {
+            return Some(HookVerdict::Silent);
+        };
+        let asked = self.state.being_asked();
+        // Dropping the verdict ends the hooks.
+        let verdict = tokio::select! {
+            biased;
+            () = self.turn.cancelled() => None,
+            () = self.incoming.respond.cancelled() => None,
+            verdict = hooks.before_tool(WantedCall { action, input }, self.place()) => verdict,
+        };
+        drop(asked);
+        if matches!(verdict, Some(HookVerdict::Stopped(_))) {
+            self.stops.store(true, Ordering::Relaxed);
+            // Noted before the cancel: the agent may end its turn sooner.
+            self.state.stop_for_hook(&self.session);
+        }
+        verdict
+    }
+
+    /// A yes that the agent only offers for good is a person's to give: it becomes a prompt, or a no.
+    fn narrow(&self, decision: Decision, options: Option<&Json>) -> Decision {
+        if decision.effect != PermissionEffect::Allow || options.and_then(only_always).is_none() {
+            return decision;
+        }
+        if !self.state.prompts.is_attended() {
+            return unsayable(decision, options);
+        }
+        Decision {
+            effect: PermissionEffect::Ask,
+            reason: format!("{}, but {ONLY_ALWAYS}", decision.reason),
+            ..decision
+        }
+    }
+
+    /// Asks a person or the client, if one is there: the decision, and the option of the agent that the answer names. A request that
+    /// the agent did not make becomes an event once it can be answered.
+    async fn ask(
+        &self,
+        request: PermissionRequest,
+        action: &ToolAction,
+        why: &Decision,
+        is_ours: bool,
+    ) -> Option<(Decision, Option<String>)> {
+        if self.turn.is_cancelled() {
+            return None;
+        }
+        let is_for_hook = why.by == DecidedBy::Hook;
+        // A hook looks at more than an earlier answer was about, such as the text that is written to a file.
+        let standing = self.state.table().allowed_for_run(action);
+        if let Some(decision) = standing.filter(|_| !is_for_hook) {
+            return Some((decision, None));
+        }
+        self.notify_hooks(action, &request.tool_input).await?;
+        let (reply, replied) = oneshot::channel();
+        let event = is_ours.then(|| Body::PermissionRequest(Box::new(request.clone())));
+        let prompt = PermissionPrompt {
+            request,
+            session_id: Text::from(self.session.clone()),
+            action: action.clone(),
+            options: self.options(),
+            reason: why.reason.clone(),
+            reply,
+        };
+        if !self.state.prompts.put(self.incoming.number, prompt) {
+            return Some((self.decide_unattended(action, why), None));
+        }
+        if let Some(event) = event {
+            let session = Some(Text::from(self.session.clone()));
+            let after = Some(self.incoming.number);
+            self.state.say.body(after, session, event);
+        }
+        let _asked = self.state.being_asked();
+        // Each of these can be cancelled: there is one prompt, and at most one answer.
+        tokio::select! {
+            biased;
+            () = self.turn.cancelled() => None,
+            () = self.incoming.respond.cancelled() => None,
+            replied = replied => Some(match replied {
+                Ok(answer) => self.take_answer(action, answer),
+                Err(_) => (self.decide_unattended(action, why), None),
+            })
+        }
+    }
+
+    /// Hooks hear of the prompt.
+    async fn notify_hooks(&self, action: &ToolAction, input: &Json) -> Option<()> {
+        let Some(hooks) = &self.state.hooks else {
+            return Some(());
+        };
+        let _asked = self.state.being_asked();
+        // Dropping the notification ends the hooks.
+        tokio::select! {
+            () = self.turn.cancelled() => None,
+            () = hooks.notify(WantedCall { action, input }, self.place()) => Some(()),
+        }
+    }
+
+    /// The decision where no answer comes. No rule outweighs a hook that wants a prompt.
+    fn decide_unattended(&self, action: &ToolAction, why: &Decision) -> Decision {
+        match why.by {
+            DecidedBy::Hook => why.clone().without_anybody(""),
+            _ => self.state.table().policy().decide_unattended(action),
+        }
+    }
+
+    /// Takes the answer to a prompt, and keeps it if it holds for the rest of the run.
+    fn take_answer(
+        &self,
+        action: &ToolAction,
+        answer: PermissionAnswer,
+    ) -> (Decision, Option<String>) {
+        let standing = answer.standing(action);
+        let decision = answer.decision(standing.as_ref());
+        if let Some(standing) = standing {
+            self.state.table().allow_for_run(standing);
+        }
+        (decision, answer.option_id)
+    }
+
+    /// The agent offers no way to deny, and may take an error for a yes: its turn ends.
+    fn stop_undeniable(&self, action: &ToolAction, decision: &Decision) {
+        let (what, why) = (named(action), &decision.reason);
+        let stopped = StopCause {
+            cause: Cause::PermissionDenied,
+            message: format!("{what} was denied, and the agent offers no way to say so: {why}"),
+            hint: None,
+        };
+        self.state.table().stop_turn(&self.session, stopped);
+        self.state.cancel(&self.session);
+    }
+
+    /// A request for permission that the agent did not make: it simply wants to do it, through us.
+    fn request_for(
+        &self,
+        method: &str,
+        id: Option<Text>,
+        input: Json,
+        action: &ToolAction,
+    ) -> PermissionRequest {
+        let own = || Text::from(self.incoming.id.as_str().trim_matches('"').to_owned());
+        PermissionRequest {
+            request_id: id.unwrap_or_else(own),
+            tool_name: Text::from(method.to_owned()),
+            tool_kind: match &action.kind {
+                ToolKind::Other(_) => ToolKind::Unclassified,
+                kind => kind.clone(),
+            },
+            tool_input: input,
+            tool_use_id: None,
+            title: None,
+            command: action.command.clone().map(Text::from),
+            content: Vec::new(),
+            options: Vec::new(),
+            reason: None,
+            blocked_path: None,
+            suggestions: Vec::new(),
+        }
+    }
+
+    /// The parameters of a file or a terminal that say what is done.
+    fn parameters(&self, method: &str) -> Json {
+        let params = self.params.token();
+        let names = workspace::parameters(method).iter();
+        let known = names.filter_map(|name| {
+            let value = params.get(name).and_then(Token::non_null)?;
+            Some((*name, Json::from(SharedToken::from(value))))
+        });
+        Json::object(known)
+    }
+
+    /// The options that the agent offers.
+    fn options(&self) -> Option<Json> {
+        let options = self.params.token().get("options")?;
+        Some(Json::from(SharedToken::from(options)))
+    }
+
+    fn note_permitted(&self, action: &ToolAction) {
+        if let Some(confined) = &self.state.confined {
+            confined.note_permitted(action);
+        }
+    }
+
+    fn place(&self) -> HookPlace<'_> {
+        HookPlace {
+            session: &self.session,
+            after: Some(self.incoming.number),
+        }
+    }
+}
+
+fn given_up() -> RpcError {
+    RpcError::new(RpcError::CANCELLED, "cancelled")
+}

@@ -1,0 +1,79 @@
+//! Permission prompts: what a person or a client program is asked, and its answer.
+
+use lapidary_vocab::event::{DecidedBy, PermissionRequest};
+use lapidary_vocab::{Json, Text};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::policy::{Decision, PermissionEffect, StandingAnswer, ToolAction};
+
+/// The attendant that answers permission prompts.
+#[derive(Debug, Clone, Default)]
+pub enum PromptAttendant {
+    /// No attendant: an action that needs a prompt is denied, with a reason.
+    #[default]
+    Nobody,
+    /// A person, through the reader of this channel.
+    Somebody(mpsc::UnboundedSender<PermissionPrompt>),
+    /// The program that gives the commands.
+    Peer,
+}
+
+/// A request of the agent that a person or a client has to decide.
+#[derive(Debug)]
+pub struct PermissionPrompt {
+    /// What the agent asks, as its event tells it.
+    pub request: PermissionRequest,
+    /// The session that it is about.
+    pub session_id: Text,
+    /// What it would do, as it was judged.
+    pub action: ToolAction,
+    /// The options that the agent offers: an array, or nothing.
+    pub options: Option<Json>,
+    /// Why it is asked.
+    pub reason: String,
+    /// Where the answer goes. If it is dropped, that is a no.
+    pub reply: oneshot::Sender<PermissionAnswer>,
+}
+
+/// The answer to a permission prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PermissionAnswer {
+    /// Whether it may.
+    pub allowed: bool,
+    /// Which of the agent's options is meant, if that was said.
+    pub option_id: Option<String>,
+    /// Whether the answer holds for the rest of the run, where [`StandingAnswer`] can say what it is about.
+    pub is_for_run: bool,
+    /// Why, in words for the agent.
+    pub reason: Option<String>,
+    /// Who says so.
+    pub by: DecidedBy,
+}
+
+impl PermissionAnswer {
+    /// What the answer allows for the rest of the run.
+    pub(super) fn standing(&self, action: &ToolAction) -> Option<StandingAnswer> {
+        let is_meant = self.allowed && self.is_for_run;
+        is_meant
+            .then(|| StandingAnswer::from_policy(action))
+            .flatten()
+    }
+
+    /// The answer as a decision.
+    pub(super) fn decision(&self, standing: Option<&StandingAnswer>) -> Decision {
+        if let Some(standing) = standing {
+            let reason = format!("the user allowed {standing} for this run");
+            return Decision {
+                is_for_run: true,
+                ..Decision::new(PermissionEffect::Allow, self.by.clone(), reason)
+            };
+        }
+        let (effect, usual) = if self.allowed {
+            (PermissionEffect::Allow, "the user allowed it")
+        } else {
+            (PermissionEffect::Deny, "the user denied it")
+        };
+        let reason = self.reason.as_deref().unwrap_or(usual);
+        Decision::new(effect, self.by.clone(), reason)
+    }
+}

@@ -1,0 +1,67 @@
+//! What is to be talked about, with whom, and within which bounds.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use lapidary_vocab::Json;
+use lapidary_vocab::event::Provider;
+
+use super::hooks::ConversationHooks;
+use super::prompt::PromptAttendant;
+use crate::acp::LocalAgent;
+use crate::agents::ModeWords;
+use crate::policy::Policy;
+use crate::run;
+
+/// An agent to talk to.
+#[derive(Debug, Clone)]
+pub struct ConversationRequest {
+    /// How it is started, recorded and bounded. Its input and its speech are not used: it is spoken to.
+    pub run: run::RunRequest,
+    /// The agent, if it runs in this process. Then the command of `run` is not started: it only describes the agent in the recording.
+    pub local: Option<LocalAgent>,
+    /// Its family.
+    pub provider: Provider,
+    /// The directories of its workspace, absolute. It works in the first.
+    pub roots: Vec<PathBuf>,
+    /// The variables of the terminals that it opens.
+    pub environment: Vec<(OsString, OsString)>,
+    /// MCP servers that it is to use, each as the protocol's schema has it.
+    pub mcp_servers: Vec<Json>,
+    /// What it is told when a session is opened, as its own extension of the protocol (`_meta`).
+    pub session_meta: Option<Json>,
+    /// What it may do.
+    pub policy: Policy,
+    /// Who is asked where the policy says so.
+    pub attendant: PromptAttendant,
+    /// The hooks that are fired around it, if any.
+    pub hooks: Option<ConversationHooks>,
+    /// The method by which to log in, should that be needed.
+    pub auth_method: Option<String>,
+    /// What it calls our permission modes.
+    pub modes: ModeWords,
+    /// The model.
+    pub model: Option<String>,
+    /// Said before the first prompt of each session that somebody orders. An errand's prompt has it already.
+    pub system_prompt: Option<String>,
+}
+
+/// One prompt in one session.
+#[derive(Debug, Clone)]
+pub struct PromptJob {
+    /// Which session.
+    pub opening: SessionChoice,
+    /// The prompt: content blocks as the protocol's schema has them.
+    pub prompt: Vec<Json>,
+}
+
+/// Which session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionChoice {
+    /// A new one.
+    New,
+    /// An earlier one, by its id: loaded or resumed, as the agent can.
+    Again(String),
+    /// The one that the agent says was used last.
+    Latest,
+}

@@ -1,0 +1,267 @@
+//! The course of a conversation: do what there is to do, end the agent, and say how it went.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lapidary_normalize::{AgentStall, ProcessEnd, StderrOrder};
+use lapidary_vocab::event::Provider;
+use lapidary_vocab::{Cause, Json};
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+
+use super::ClientCommand;
+use super::conversation_state::ConversationState;
+use super::ending::{SessionError, stopped};
+use super::halt_conditions::{HaltConditions, TurnPhase};
+use super::hooks::{FinishedCall, HookRunner};
+use super::request::{ConversationRequest, PromptJob};
+use crate::acp::{AgentCapabilities, AgentError, AgentProcess, ConnectionError, RequestError};
+use crate::process::{Exit, TreeExit};
+use crate::run::ending::ending;
+use crate::run::stall_point::StallPoint;
+use crate::signals;
+
+/// How long an agent has to end by itself once nobody speaks to it any more. Some never do.
+pub(super) const BY_ITSELF: Duration = Duration::from_secs(2);
+
+/// The same for one that has not even said hello when the run was cancelled or took too long: it may not speak ACP at all.
+const NEVER_READY: Duration = Duration::from_millis(500);
+
+/// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code possible.
+const LAST_BREATH: Duration = Duration::from_millis(50);
+
+/// What there is to do.
+pub(super) enum ConversationWork {
+    /// One prompt.
+    Errand(PromptJob),
+    /// What somebody orders.
+    Orders(mpsc::UnboundedReceiver<ClientCommand>),
+}
+
+/// One agent, from its first word to its end.
+#[derive(Debug)]
+pub(super) struct SessionDriver<'a> {
+    pub(super) request: &'a ConversationRequest,
+    pub(super) state: Arc<ConversationState>,
+    pub(super) halts: HaltConditions,
+    /// The agent did not heed a cancel: there is no point in waiting for it to end by itself.
+    pub(super) is_deaf: bool,
+    /// The agent has said hello.
+    pub(super) is_ready: bool,
+    pub(super) process: AgentProcess,
+    /// The recording.
+    pub(super) directory: PathBuf,
+    /// Where the agent was stuck, if it was late.
+    pub(super) stall: Option<StallPoint>,
+}
+
+impl SessionDriver<'_> {
+    pub(super) async fn until_it_ends(
+        mut self,
+        script: &mut ConversationWork,
+        mut finished: Option<mpsc::UnboundedReceiver<FinishedCall>>,
+    ) -> ProcessEnd {
+        let (state, process) = (Arc::clone(&self.state), self.process.clone());
+        let after_tools = async {
+            match &mut finished {
+                Some(finished) => state.clone().after_tools(finished).await,
+                None => std::future::pending().await,
+            }
+        };
+        let errand = async {
+            let done = match script {
+                ConversationWork::Errand(errand) => self.errand(errand).await,
+                ConversationWork::Orders(orders) => self.carry_out(orders).await,
+            };
+            self.end_sessions(&done).await;
+            done
+        };
+        let done = tokio::select! {
+            done = errand => done,
+            never = after_tools => match never {},
+        };
+        state.hooks_are_over(finished).await;
+        if done.is_ok() {
+            // An agent that dies as soon as it has answered is not yet known to be dead.
+            let _ = timeout(LAST_BREATH, process.gone()).await;
+        }
+        let is_gone = process.exit().is_some();
+        let (ended, departure) = self.end().await;
+        let is_faulty = departure == DepartureCause::ByItself && ended.is_some_and(died_of_a_fault);
+        let mut ending = ended_as(done, ended, departure);
+        if is_gone || is_faulty {
+            ending.departure = lapidary_normalize::ExitInitiator::OwnAccord;
+        }
+        ending.stall = self.stall.map(|stall| self.read_stall(stall));
+        ending
+    }
+
+    /// Notes where the agent is stuck, before it is told to end.
+    pub(super) fn note_stall(&mut self) {
+        let observer = &self.state.observer;
+        self.stall = Some(StallPoint {
+            silence: observer.last_sign().elapsed(),
+            stderr: self.process.complained_before(),
+            has_progress: observer.has_progress(),
+        });
+    }
+
+    /// Gemini CLI holds its stderr back until it ends, over ACP.
+    fn read_stall(&self, stall: StallPoint) -> AgentStall {
+        let order = if self.request.provider == Provider::Gemini {
+            StderrOrder::Held
+        } else {
+            StderrOrder::Live
+        };
+        stall.read(&self.directory, order)
+    }
+
+    async fn errand(&mut self, errand: &PromptJob) -> Result<(), SessionError> {
+        let agent = self.initialize().await?;
+        check_prompt(&errand.prompt, agent.offered)?;
+        let session = self.open(&errand.opening, &agent).await?;
+        self.prepare(&session.id).await?;
+        self.begin_session(&session.id, &errand.opening).await?;
+        self.turn(&session.id, &errand.prompt).await
+    }
+
+    /// One step on the way, unless something ends it.
+    pub(super) async fn step<T>(
+        &mut self,
+        phase: TurnPhase,
+        step: impl Future<Output = Result<T, RequestError>>,
+    ) -> Result<T, SessionError> {
+        let state = Arc::clone(&self.state);
+        let halt = tokio::select! {
+            biased;
+            halt = self.halts.next(phase, &state) => halt,
+            done = step => return Ok(done?),
+        };
+        self.note_stall();
+        Err(halt.into())
+    }
+
+    /// Ends the agent, its terminals too.
+    async fn end(&mut self) -> (Option<TreeExit>, DepartureCause) {
+        self.state.client.connection().hang_up();
+        let ended = self.leave().await;
+        self.state.workspace.close().await;
+        ended
+    }
+
+    /// In steps: it may end by itself, then it is asked to, then it is ended with everything that it started.
+    async fn leave(&mut self) -> (Option<TreeExit>, DepartureCause) {
+        let process = self.process.clone();
+        // An agent that has written too much would go on to: there is no grace for that.
+        let last = self.state.client.connection().ended();
+        if matches!(last, Some(ConnectionError::TooMuch { .. })) {
+            return (process.kill().await, DepartureCause::Ordered);
+        }
+        let by_itself = self.time_by_itself();
+        // All of these can be cancelled without losing anything.
+        tokio::select! {
+            biased;
+            ended = process.gone() => return (ended, DepartureCause::ByItself),
+            () = self.wait_for_hurry() => {}
+            () = sleep(by_itself) => {}
+        }
+        let left = self.halts.grace.left();
+        let ended = tokio::select! {
+            ended = process.end(Duration::ZERO, left) => ended,
+            () = self.halts.at_once() => process.kill().await,
+        };
+        (ended, DepartureCause::Ordered)
+    }
+
+    /// How long it has once its stdin is closed.
+    fn time_by_itself(&self) -> Duration {
+        let grace = &self.halts.grace;
+        let is_violated = self.state.observer.violations.stopped().is_some();
+        if self.is_deaf || is_violated {
+            Duration::ZERO
+        } else if grace.is_running() && !self.is_ready {
+            NEVER_READY.min(grace.share())
+        } else {
+            let hooks = self.state.hooks.as_ref();
+            let hooks = hooks.and_then(HookRunner::own_ending);
+            let share = match hooks {
+                Some(_) if !grace.is_running() => Duration::MAX,
+                _ => grace.share(),
+            };
+            (BY_ITSELF + hooks.unwrap_or_default()).min(share)
+        }
+    }
+
+    /// Waits for a reason not to wait any longer: the first one to end, or one to end at once. Can be cancelled.
+    async fn wait_for_hurry(&mut self) {
+        if self.halts.grace.is_running() {
+            return self.halts.at_once().await;
+        }
+        let state = Arc::clone(&self.state);
+        self.halts.next(TurnPhase::Waiting, &state).await;
+    }
+}
+
+/// Why an agent is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DepartureCause {
+    /// It ended, once nobody spoke to it any more or before.
+    ByItself,
+    /// It was told to.
+    Ordered,
+}
+
+/// Whether a signal ended it that nobody sends to ask a process to end.
+fn died_of_a_fault(ended: TreeExit) -> bool {
+    const ASKING: [&str; 4] = ["SIGHUP", "SIGINT", "SIGPIPE", "SIGTERM"];
+    match ended.exit {
+        Some(Exit::Signal(number)) => !ASKING.contains(&signals::name(number).as_str()),
+        Some(Exit::Code(_)) | None => false,
+    }
+}
+
+/// What the agent does not take is an error, not a surprise.
+fn check_prompt(prompt: &[Json], offered: AgentCapabilities) -> Result<(), SessionError> {
+    let is = |kind: &str| {
+        let mut kinds = prompt.iter().filter_map(|block| block.token().get("type"));
+        kinds.any(|it| it.is(kind))
+    };
+    let refused = [
+        (is("image") && !offered.image, "images"),
+        (is("audio") && !offered.audio, "sound"),
+        (is("resource") && !offered.embedded, "whole files"),
+    ];
+    match refused.into_iter().find(|(is_refused, _)| *is_refused) {
+        Some((_, what)) => {
+            let message = format!("the agent takes no {what} in prompts");
+            Err(stopped(Cause::BadInput, message, None))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The end of an agent that could not be started.
+pub(super) fn never_started(error: AgentError) -> ProcessEnd {
+    ended_as(Err(error.into()), None, DepartureCause::Ordered)
+}
+
+/// How it went, as far as we know.
+fn ended_as(
+    done: Result<(), SessionError>,
+    ended: Option<TreeExit>,
+    departure: DepartureCause,
+) -> ProcessEnd {
+    let stopped = match done {
+        Ok(()) | Err(SessionError::Told) => None,
+        Err(SessionError::Silent(_)) if departure == DepartureCause::ByItself => None,
+        Err(SessionError::Stopped(stopped) | SessionError::Silent(stopped)) => Some(stopped),
+    };
+    match ended {
+        Some(ended) => ending(ended, stopped),
+        None => ProcessEnd {
+            stopped,
+            ..ProcessEnd::default()
+        },
+    }
+}

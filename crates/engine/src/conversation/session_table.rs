@@ -1,0 +1,299 @@
+//! The sessions of a conversation as plain state: which are open and where they work, the turn of each, what was announced about their
+//! tool calls, and what was allowed. No I/O and no waiting: the tasks of the conversation share it behind one lock.
+
+mod calls;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use lapidary_json::Token;
+use lapidary_normalize::StopCause;
+use lapidary_vocab::Json;
+use lapidary_vocab::event::{DecidedBy, ToolKind};
+use tokio_util::sync::CancellationToken;
+
+use crate::acp::{OpenedSession, SessionModes};
+use crate::policy::{Decision, Policy, StandingAnswer, ToolAction, ToolActions};
+use crate::violations::{PermissionWatch, UnaskedCalls};
+
+pub(super) use calls::{CallNote, call_key, session_of_event};
+
+/// How many permissions of a turn are remembered.
+const MOST_GRANTS: usize = 256;
+
+/// The sessions of a conversation, and what their agent may do.
+#[derive(Debug)]
+pub(super) struct SessionTable {
+    sessions: BTreeMap<String, SessionState>,
+    policy: Policy,
+    /// What the user has allowed for the rest of the run.
+    standing: Vec<StandingAnswer>,
+    /// Where a session works that was opened nowhere else.
+    root: PathBuf,
+    /// What was announced about each call that has not ended.
+    announced: ToolActions,
+    /// Calls that the agent did not ask about.
+    unasked: UnaskedCalls,
+    /// Calls that were not allowed: what they are and why, where they were denied and not only given up.
+    held_back: BTreeMap<String, Option<(ToolAction, Decision)>>,
+    /// The methods of requests that we have not answered yet, under the numbers of their lines.
+    pub(super) unanswered: BTreeMap<u64, String>,
+    pub(super) has_prompted: bool,
+    /// Why the newest turn of a client was stopped, if it was.
+    pub(super) last_stop: Option<StopCause>,
+}
+
+/// One session.
+#[derive(Debug, Default)]
+pub(super) struct SessionState {
+    /// Where it works.
+    pub(super) cwd: PathBuf,
+    pub(super) modes: Option<SessionModes>,
+    pub(super) config_options: Option<Json>,
+    /// Ends what waits for an answer in this turn.
+    cancelled: CancellationToken,
+    /// Why this turn has to stop.
+    stopped: Option<StopCause>,
+    /// Which hook was the last that wanted a turn to stop, and why.
+    hook_stop: Option<String>,
+    /// How many prompts are unanswered.
+    prompts: usize,
+    /// What the agent was allowed, and may do through us until its turn is over.
+    grants: Vec<GrantedAction>,
+}
+
+/// An action that was allowed.
+#[derive(Debug)]
+struct GrantedAction {
+    action: ToolAction,
+    decision: Decision,
+    /// The reason of the hook that wanted it to be asked, if one did.
+    hook_reason: Option<String>,
+}
+
+impl GrantedAction {
+    /// Whether no prompt is needed any more. A hook that wants one is only answered by a grant for the same reason: a yes to a file
+    /// knew nothing of what a hook minds in it, and a rule or a mode knows nothing of hooks.
+    fn answers(&self, why: &Decision) -> bool {
+        why.by != DecidedBy::Hook || self.hook_reason.as_deref() == Some(&why.reason)
+    }
+
+    /// Whether it is the same action: the same command in the same place, or the same files, and not more done to them.
+    fn covers(&self, wanted: &ToolAction, here: Option<&PathBuf>) -> bool {
+        let granted = &self.action;
+        if wanted.command.is_some() {
+            let is_here = |path: &PathBuf| Some(path) == here || granted.paths.contains(path);
+            return granted.kind == ToolKind::Execute
+                && granted.command == wanted.command
+                && wanted.paths.iter().all(is_here);
+        }
+        let is_enough = match granted.kind {
+            ToolKind::Edit | ToolKind::Move => true,
+            ToolKind::Read => wanted.kind == ToolKind::Read,
+            _ => false,
+        };
+        let is_named = |path| granted.paths.contains(path);
+        is_enough && !wanted.paths.is_empty() && wanted.paths.iter().all(is_named)
+    }
+}
+
+impl SessionTable {
+    /// No session yet. Relative paths count from `root` where nothing else is known.
+    pub(super) fn new(root: &Path, policy: Policy, watch: PermissionWatch) -> Self {
+        Self {
+            sessions: BTreeMap::new(),
+            policy,
+            standing: Vec::new(),
+            root: root.to_owned(),
+            announced: ToolActions::new(root),
+            unasked: UnaskedCalls::new(watch),
+            held_back: BTreeMap::new(),
+            unanswered: BTreeMap::new(),
+            has_prompted: false,
+            last_stop: None,
+        }
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<&SessionState> {
+        self.sessions.get(id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: &str) -> Option<&mut SessionState> {
+        self.sessions.get_mut(id)
+    }
+
+    pub(super) fn forget(&mut self, id: &str) {
+        self.sessions.remove(id);
+    }
+
+    /// The session, if there is only one.
+    pub(super) fn only(&self) -> Option<String> {
+        let mut ids = self.sessions.keys();
+        let first = ids.next()?;
+        ids.next().is_none().then(|| first.clone())
+    }
+
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.sessions.keys().cloned().collect()
+    }
+
+    /// Where a session works, before anything else is known of it: from then on the agent is heard in it. What was allowed in another
+    /// directory was meant for there.
+    pub(super) fn works_in(&mut self, id: &str, cwd: &Path) {
+        if let Some(known) = self.sessions.get_mut(id)
+            && known.cwd != cwd
+        {
+            known.grants.clear();
+        }
+        let session = lapidary_vocab::Text::from(id.to_owned());
+        self.announced.works_in(Some(&session), cwd);
+    }
+
+    /// A session is being opened.
+    pub(super) fn expect(&mut self, id: &str, cwd: &Path) {
+        let session = self.sessions.entry(id.to_owned()).or_default();
+        cwd.clone_into(&mut session.cwd);
+    }
+
+    pub(super) fn opened(&mut self, opened: &OpenedSession, cwd: &Path) {
+        let session = self.sessions.entry(opened.id.clone()).or_default();
+        cwd.clone_into(&mut session.cwd);
+        session.modes = opened.modes.clone().or(session.modes.take());
+        let options = opened.config_options.clone();
+        session.config_options = options.or(session.config_options.take());
+    }
+
+    /// A prompt is given. Permissions of an earlier turn do not count any more, nor does its being cancelled.
+    pub(super) fn begin_turn(&mut self, id: &str) {
+        self.has_prompted = true;
+        if let Some(session) = self.sessions.get_mut(id) {
+            if session.prompts == 0 {
+                session.cancelled = CancellationToken::new();
+                session.stopped = None;
+            }
+            session.prompts += 1;
+            session.grants.clear();
+        }
+    }
+
+    /// A prompt is answered, or given up. What the agent still asks is not answered any more.
+    pub(super) fn end_turn(&mut self, id: &str) {
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.prompts = session.prompts.saturating_sub(1);
+            if session.prompts == 0 {
+                session.cancelled.cancel();
+            }
+            session.grants.clear();
+        }
+    }
+
+    /// The turn has to stop. The first reason counts.
+    pub(super) fn stop_turn(&mut self, id: &str, stopped: StopCause) {
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.stopped.get_or_insert(stopped);
+        }
+    }
+
+    /// Why the turn has to stop, if it has to.
+    pub(super) fn stop_of(&self, id: &str) -> Option<StopCause> {
+        self.sessions.get(id)?.stopped.clone()
+    }
+
+    /// A hook wants a turn to stop.
+    pub(super) fn note_hook_stop(&mut self, id: &str, why: String) {
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.hook_stop = Some(why);
+        }
+    }
+
+    pub(super) fn hook_stop_of(&self, id: &str) -> Option<String> {
+        self.sessions.get(id)?.hook_stop.clone()
+    }
+
+    /// Whether a session has a prompt that is not answered.
+    pub(super) fn is_busy(&self, id: &str) -> bool {
+        self.sessions.get(id).is_some_and(|it| it.prompts > 0)
+    }
+
+    pub(super) fn is_any_busy(&self) -> bool {
+        self.sessions.values().any(|session| session.prompts > 0)
+    }
+
+    /// What ends the waiting of a session's turn. None if there is no such session.
+    pub(super) fn turn_of(&self, id: &str) -> Option<CancellationToken> {
+        Some(self.sessions.get(id)?.cancelled.clone())
+    }
+
+    /// Where a session works. None if there is no such session.
+    pub(super) fn cwd_of(&self, id: &str) -> Option<PathBuf> {
+        Some(self.sessions.get(id)?.cwd.clone())
+    }
+
+    pub(super) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub(super) fn policy_mut(&mut self) -> &mut Policy {
+        &mut self.policy
+    }
+
+    /// The agent was allowed this. `hook_reason` is why a hook wanted it to be asked, if one did.
+    pub(super) fn grant(
+        &mut self,
+        id: &str,
+        action: &ToolAction,
+        decision: &Decision,
+        hook_reason: Option<String>,
+    ) {
+        if let Some(session) = self.sessions.get_mut(id)
+            && session.grants.len() < MOST_GRANTS
+        {
+            session.grants.push(GrantedAction {
+                action: action.clone(),
+                decision: decision.clone(),
+                hook_reason,
+            });
+        }
+    }
+
+    /// The decision by which the agent may do this already, though for the reason `why` it would have to be asked. `here` is where
+    /// the session's commands run.
+    pub(super) fn granted(
+        &self,
+        id: &str,
+        action: &ToolAction,
+        why: &Decision,
+        here: Option<&PathBuf>,
+    ) -> Option<Decision> {
+        let mut grants = self.sessions.get(id)?.grants.iter();
+        let granted = grants.find(|it| it.covers(action, here) && it.answers(why))?;
+        Some(granted.decision.clone())
+    }
+
+    /// The user has allowed this for the rest of the run.
+    pub(super) fn allow_for_run(&mut self, answer: StandingAnswer) {
+        self.standing.push(answer); // one for each answer of the user or of the client
+    }
+
+    /// The decision by which the user has allowed this for the rest of the run.
+    pub(super) fn allowed_for_run(&self, action: &ToolAction) -> Option<Decision> {
+        let answer = self.standing.iter().find(|answer| answer.covers(action))?;
+        Some(answer.decision())
+    }
+}
+
+impl SessionState {
+    /// The option that stands for something, such as `model`: its id, and the value that it has.
+    pub(super) fn option_for(&self, category: &str) -> Option<(String, String)> {
+        let options = self.config_options.as_ref()?.token();
+        let is_meant = |option: &Token<'_>| {
+            let named = |name| option.get(name).is_some_and(|word| word.is(category));
+            named("category") || named("id")
+        };
+        let option = options.elements().find(is_meant)?;
+        let text = |name| Some(option.get(name)?.string()?.into_owned());
+        Some((text("id")?, text("currentValue").unwrap_or_default()))
+    }
+}

@@ -1,0 +1,519 @@
+//! What both sides said, translated at the pace of whoever reads it. What is not read yet waits in the connection's log.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use lapidary_normalize::LineDirection;
+use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::{Body, Text};
+use lapidary_wire::lines::RawLine;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::completion::{AcpCompletion, AddedEvent};
+use crate::acp::{
+    LineNoise, MessageContent, ObservedLine, ReceivedMessage, TrafficLine, TrafficObserver,
+};
+use crate::follow::{CHUNK, FollowedFile};
+use crate::recording::STDERR;
+use crate::run::events::RunEvents;
+use crate::run::run_tally::RunTally;
+use crate::run::skipped_lines::RestLimit;
+use crate::run::{EventBatch, SkippedLines};
+
+/// So many lines make a batch, if they are there.
+const LINES: usize = 512;
+
+/// So many bytes of lines make a batch.
+const BYTES: usize = 64 * 1024;
+
+/// How often the agent's complaints are looked at, if somebody wants them.
+const COMPLAINTS: Duration = Duration::from_millis(100);
+
+/// So many notes wait until somebody reads them. Of more, only how many there were is told, at the end.
+const MOST_NOTES: usize = 10_000;
+
+/// Says something of our own, in its place between the lines.
+#[derive(Debug, Clone)]
+pub(super) struct EventInjector {
+    sender: mpsc::UnboundedSender<InjectedEvent>,
+    notes: Arc<NoteCount>,
+    /// How many lines there were so far.
+    lines: Arc<AtomicU64>,
+}
+
+/// How many notes there are. An agent can be the reason for any number of them.
+#[derive(Debug, Default)]
+struct NoteCount {
+    waiting: AtomicUsize,
+    left_out: AtomicUsize,
+}
+
+/// What is said.
+#[derive(Debug)]
+pub(super) struct InjectedEvents {
+    receiver: mpsc::UnboundedReceiver<InjectedEvent>,
+    notes: Arc<NoteCount>,
+}
+
+/// Something of our own.
+#[derive(Debug)]
+struct InjectedEvent {
+    /// The number of the line that it comes after.
+    after: Option<u64>,
+    words: InjectedBody,
+}
+
+#[derive(Debug)]
+enum InjectedBody {
+    Note(DiagnosticKind, String),
+    Body(Box<Body>, Option<Text>),
+}
+
+impl EventInjector {
+    pub(super) fn channel() -> (Self, InjectedEvents) {
+        let (sender, receiver) = mpsc::unbounded_channel(); // as many as there may be notes, and questions
+        let notes = Arc::new(NoteCount::default());
+        let said = InjectedEvents {
+            receiver,
+            notes: Arc::clone(&notes),
+        };
+        let lines = Arc::default();
+        let say = Self {
+            sender,
+            notes,
+            lines,
+        };
+        (say, said)
+    }
+
+    /// A line has come, or was said.
+    pub(super) fn mark_seen(&self, number: u64) {
+        self.lines.fetch_max(number + 1, Ordering::Relaxed);
+    }
+
+    /// The number of the latest line: what happens now comes after it.
+    pub(super) fn latest(&self) -> Option<u64> {
+        self.lines.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    pub(super) fn note(&self, after: Option<u64>, kind: DiagnosticKind, message: String) {
+        if self.notes.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_NOTES {
+            self.notes.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.notes.left_out.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.say(after, InjectedBody::Note(kind, message));
+    }
+
+    /// Something about a session, or about none.
+    pub(super) fn body(&self, after: Option<u64>, session: Option<Text>, body: Body) {
+        self.say(after, InjectedBody::Body(Box::new(body), session));
+    }
+
+    /// When nobody translates any more, nobody reads it either.
+    fn say(&self, after: Option<u64>, words: InjectedBody) {
+        let _ = self.sender.send(InjectedEvent { after, words });
+    }
+}
+
+/// Translates one connection.
+pub(super) struct EventPump<'a> {
+    observer: TrafficObserver,
+    said: InjectedEvents,
+    made: &'a mut RunEvents,
+    batches: &'a mpsc::Sender<EventBatch>,
+    /// What was made since the last batch was sent.
+    batch: EventBatch,
+    /// The agent's complaints, if somebody wants its bytes.
+    stderr: Option<FollowedFile>,
+    with_bytes: bool,
+    /// What waits for its place, by the number of the line that it comes before.
+    waiting: BTreeMap<u64, Vec<InjectedBody>>,
+    /// The number of the next line.
+    next: u64,
+    clock: EventClock,
+    /// What completes the calls of Gemini CLI by what its session log has of them.
+    pub(super) completion: Option<AcpCompletion>,
+    rest: &'a RestLimit,
+    /// Counts what the manifest of the recording tells about the run.
+    pub(super) tally: Option<&'a RunTally>,
+    skipped: SkippedLines,
+}
+
+impl<'a> EventPump<'a> {
+    /// A translation; with bytes, if there is a recording to take them from.
+    pub(super) fn new(
+        observer: TrafficObserver,
+        said: InjectedEvents,
+        (made, batches): (&'a mut RunEvents, &'a mpsc::Sender<EventBatch>),
+        bytes_of: Option<&Path>,
+        rest: &'a RestLimit,
+    ) -> Self {
+        let stderr = bytes_of.map(|recording| FollowedFile::open(&recording.join(STDERR)));
+        Self {
+            observer,
+            said,
+            made,
+            batches,
+            batch: EventBatch::default(),
+            with_bytes: stderr.is_some(),
+            stderr: stderr.and_then(Result::ok),
+            waiting: BTreeMap::new(),
+            next: 0,
+            clock: EventClock::default(),
+            completion: None,
+            rest,
+            tally: None,
+            skipped: SkippedLines::default(),
+        }
+    }
+
+    /// Translates until the connection and everything else is over. A slow reader of the batches slows only this down.
+    pub(super) async fn follow(mut self, mut is_over: oneshot::Receiver<()>) {
+        let subscribed = self.made.subscribed();
+        let mut complaints = interval(COMPLAINTS);
+        complaints.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut is_connected, mut goes_on) = (true, true);
+        while is_connected || goes_on {
+            if is_connected && self.rest.is_over(|| self.observer.backlog()) {
+                let (lines, bytes) = self.observer.skip_rest().await;
+                self.skipped.add(lines, bytes);
+                is_connected = false;
+                continue;
+            }
+            // All of these can be cancelled without losing anything.
+            tokio::select! {
+                biased;
+                observed = self.observer.next(), if is_connected => match observed {
+                    Some(observed) => self.take(&observed).await,
+                    None => is_connected = false,
+                },
+                Some(said) = self.said.receiver.recv() => self.wait(said),
+                _ = &mut is_over, if goes_on => goes_on = false,
+                _ = complaints.tick(), if self.with_bytes => {}
+                () = subscribed.notified() => {} // the next step lets its reader catch up
+            }
+            self.say_what_is_due(is_connected);
+            self.complaints(u64::MAX);
+            self.send().await;
+        }
+        self.rest_of_complaints().await;
+        self.hear();
+        self.say_what_is_due(false);
+        let left_out = self.said.notes.left_out.load(Ordering::Relaxed);
+        if left_out > 0 {
+            self.notice(format!("{left_out} more notes of this kind were skipped"));
+        }
+        if !self.skipped.is_empty() {
+            self.batch.skipped = self.skipped;
+            self.notice(self.skipped.to_string());
+        }
+        self.send().await;
+    }
+
+    async fn send(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        if let Some(tally) = self.tally {
+            tally.note(&batch.events);
+        }
+        if self.made.has_subscribers() {
+            self.observer.flush(); // they read there what is told here
+        }
+        self.made.publish();
+        send(batch, self.batches).await;
+    }
+
+    /// One line, and those that are there already.
+    async fn take(&mut self, first: &ObservedLine) {
+        let (mut lines, mut bytes) = (1, self.completed(first).await);
+        while lines < LINES && bytes < BYTES {
+            let Some(observed) = ready(self.observer.next()).flatten() else {
+                return;
+            };
+            lines += 1;
+            bytes += self.completed(&observed).await;
+        }
+    }
+
+    /// Translates a line with what the session log has of the call or the turn that it ends.
+    async fn completed(&mut self, observed: &ObservedLine) -> usize {
+        if let Some(completion) = &mut self.completion {
+            for found in completion.before(&observed.traffic).await {
+                match found {
+                    AddedEvent::Entry(entry) => self.made.session_log(&entry),
+                    AddedEvent::Note(message) => {
+                        let events = &mut self.batch.events;
+                        self.made.note(DiagnosticKind::Notice, message, events);
+                    }
+                }
+            }
+        }
+        self.translate(observed)
+    }
+
+    fn translate(&mut self, observed: &ObservedLine) -> usize {
+        self.hear();
+        self.next = observed.number;
+        self.say_what_is_due(true);
+        self.next = observed.number + 1;
+        let at = self.clock.told(observed.at);
+        let events = &mut self.batch.events;
+        match &observed.traffic {
+            TrafficLine::Sent(line) => {
+                let sent = RawLine::Whole(line.as_bytes());
+                self.made
+                    .push(LineDirection::FromClient, sent, Some(&at), events);
+                line.len()
+            }
+            TrafficLine::Received(received) => {
+                let (from, bytes) = (LineDirection::FromAgent, received.line.bytes());
+                self.made.push(from, line(received), Some(&at), events);
+                if self.with_bytes {
+                    self.batch.stdout.extend_from_slice(bytes);
+                    self.batch.stdout.push(b'\n');
+                }
+                bytes.len()
+            }
+            TrafficLine::Skipped { lines, bytes } => {
+                self.notice(format!(
+                    "{lines} lines of {bytes} bytes were not translated: only a recording has them"
+                ));
+                0
+            }
+        }
+    }
+
+    fn notice(&mut self, message: String) {
+        self.speak(InjectedBody::Note(DiagnosticKind::Notice, message));
+    }
+
+    fn speak(&mut self, words: InjectedBody) {
+        let events = &mut self.batch.events;
+        match words {
+            InjectedBody::Note(kind, message) => self.made.note(kind, message, events),
+            InjectedBody::Body(body, session) => self.made.insert(*body, session, events),
+        }
+    }
+
+    /// What was said of our own meanwhile.
+    fn hear(&mut self) {
+        while let Ok(said) = self.said.receiver.try_recv() {
+            self.wait(said);
+        }
+    }
+
+    fn wait(&mut self, said: InjectedEvent) {
+        let before = said.after.map_or(0, |after| after.saturating_add(1));
+        self.waiting.entry(before).or_default().push(said.words);
+    }
+
+    /// What has its place before the next line, or no place.
+    fn say_what_is_due(&mut self, is_connected: bool) {
+        while let Some(first) = self.waiting.first_entry()
+            && (!is_connected || *first.key() <= self.next)
+        {
+            for words in first.remove() {
+                if matches!(words, InjectedBody::Note(..)) {
+                    self.said.notes.waiting.fetch_sub(1, Ordering::Relaxed);
+                }
+                self.speak(words);
+            }
+        }
+    }
+
+    /// All that the agent has complained about and nobody was told yet. What a process that it left behind adds from now on is only in
+    /// the recording: there may be no end to it.
+    async fn rest_of_complaints(&mut self) {
+        let end = self.stderr.as_ref().map_or(0, FollowedFile::length);
+        while !self.batches.is_closed() {
+            let offset = self.stderr.as_ref().map_or(end, |stderr| stderr.offset);
+            let left = end.saturating_sub(offset);
+            if self.rest.is_over(|| left) {
+                return self.skipped.add(0, left);
+            }
+            self.complaints(end);
+            if self.batch.is_empty() {
+                return;
+            }
+            self.send().await;
+        }
+    }
+
+    /// Some of what the agent complained about, but not behind `until`.
+    fn complaints(&mut self, until: u64) {
+        let Some(stderr) = &mut self.stderr else {
+            return;
+        };
+        let until = until.max(stderr.offset);
+        let mut bytes = vec![0; CHUNK];
+        while let Ok(count @ 1..) = stderr.read(&mut bytes, until) {
+            self.batch.stderr.extend_from_slice(&bytes[..count]);
+            if self.batch.stderr.len() >= BYTES {
+                break;
+            }
+        }
+    }
+}
+
+/// Tells the time as events have it. Many lines come in the same millisecond, and spelling it out costs more than reading one.
+#[derive(Debug, Default)]
+struct EventClock {
+    at: i64,
+    told: Arc<str>,
+}
+
+impl EventClock {
+    fn told(&mut self, at: Timestamp) -> Arc<str> {
+        let now = at.as_millisecond();
+        if now != self.at {
+            self.at = now;
+            self.told = Arc::from(format!("{at:.3}"));
+        }
+        Arc::clone(&self.told)
+    }
+}
+
+/// If nobody reads any more, the run is being ended anyway.
+async fn send(batch: EventBatch, batches: &mpsc::Sender<EventBatch>) {
+    if !batch.is_empty() {
+        let _ = batches.send(batch).await;
+        // Everybody else has to get a word in between.
+        tokio::task::yield_now().await;
+    }
+}
+
+fn line(received: &ReceivedMessage) -> RawLine<'_> {
+    match received.what {
+        MessageContent::Noise(LineNoise::TooLong(length)) => RawLine::TooLong {
+            head: received.line.bytes(),
+            length,
+        },
+        _ => RawLine::Whole(received.line.bytes()),
+    }
+}
+
+/// What is there already.
+fn ready<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapidary_normalize::NormalizeOptions;
+    use lapidary_normalize::acp::AcpNormalizer;
+    use lapidary_vocab::event::Provider;
+
+    use super::*;
+    use crate::acp::{ConnectionLimits, HandledMethods, connect};
+    use crate::run::events::ProgressPort;
+
+    /// An agent that complains a lot and goes.
+    async fn told_of(complaints: &[u8]) -> Vec<u8> {
+        let recording = tempfile::tempdir().unwrap();
+        std::fs::write(recording.path().join(STDERR), complaints).unwrap();
+        let connected = connect(
+            (tokio::io::empty(), tokio::io::sink()),
+            HandledMethods::from_names([""; 0]),
+            ConnectionLimits::default(),
+        );
+        let (_say, said) = EventInjector::channel();
+        let rest = &RestLimit::default();
+        let recorded = Some(recording.path());
+        let (batches, mut told) = mpsc::channel(1);
+        let (over, is_over) = oneshot::channel();
+        over.send(()).unwrap();
+        let following = async move {
+            let normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Acp);
+            let mut made = RunEvents::new(Box::new(normalizer), ProgressPort::default());
+            let output = (&mut made, &batches);
+            let translation = EventPump::new(connected.observer, said, output, recorded, rest);
+            translation.follow(is_over).await;
+        };
+        let reading = async {
+            let mut all = Vec::new();
+            while let Some(batch) = told.recv().await {
+                assert!(batch.stderr.len() <= BYTES + CHUNK, "it comes in pieces");
+                all.extend(batch.stderr);
+            }
+            all
+        };
+        let both = async { tokio::join!(following, reading).1 };
+        let both = tokio::time::timeout(Duration::from_secs(20), both);
+        both.await.expect("it does not end")
+    }
+
+    #[tokio::test]
+    async fn all_complaints_are_told_of_however_many() {
+        let complaints: Vec<u8> = (0..5_000_000_u32).map(|at| (at % 251) as u8).collect();
+        assert!(told_of(&complaints).await == complaints);
+        assert_eq!(told_of(b"").await, b"");
+    }
+
+    /// Translates what an agent said that is gone. Returns how many lines were told, and what was skipped.
+    async fn translated(said: Vec<u8>, rest: &RestLimit) -> (u64, SkippedLines) {
+        let connected = connect(
+            (std::io::Cursor::new(said), tokio::io::sink()),
+            HandledMethods::from_names([""; 0]),
+            ConnectionLimits {
+                unseen_bytes: usize::MAX,
+                ..ConnectionLimits::default()
+            },
+        );
+        let (_say, sayings) = EventInjector::channel();
+        let (batches, mut told) = mpsc::channel(1);
+        let (over, is_over) = oneshot::channel();
+        over.send(()).unwrap();
+        let following = async move {
+            let normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Acp);
+            let mut made = RunEvents::new(Box::new(normalizer), ProgressPort::default());
+            let output = (&mut made, &batches);
+            let translation = EventPump::new(connected.observer, sayings, output, None, rest);
+            translation.follow(is_over).await;
+        };
+        let reading = async {
+            let (mut lines, mut skipped) = (0, SkippedLines::default());
+            while let Some(batch) = told.recv().await {
+                skipped.add(batch.skipped.lines, batch.skipped.bytes);
+                let is_noise = |event: &&lapidary_vocab::Event| matches!(&event.body, Body::Diagnostic(it) if it.kind == DiagnosticKind::Noise);
+                lines += batch.events.iter().filter(is_noise).count() as u64;
+            }
+            (lines, skipped)
+        };
+        tokio::join!(following, reading).1
+    }
+
+    #[tokio::test]
+    async fn a_flood_that_is_left_when_the_run_had_to_end_is_counted_and_not_told() {
+        let flood = b"y\n".repeat(200_000);
+        let (told, skipped) = translated(flood, &RestLimit::passed()).await;
+        assert_eq!(told + skipped.lines, 200_000);
+        assert_eq!(
+            skipped.bytes, skipped.lines,
+            "one byte each, without its end"
+        );
+        assert!(told < 100_000, "{told} lines were waited for");
+    }
+
+    #[tokio::test]
+    async fn little_is_told_however_late_and_all_of_a_run_that_ends_by_itself() {
+        let nothing = SkippedLines::default();
+        let little = b"y\n".repeat(1000);
+        let told = translated(little, &RestLimit::passed()).await;
+        assert_eq!(told, (1000, nothing));
+        let flood = b"y\n".repeat(200_000);
+        let told = translated(flood, &RestLimit::default()).await;
+        assert_eq!(told, (200_000, nothing));
+    }
+}

@@ -1,0 +1,121 @@
+//! One prompt in one session: the turn of a run, and what ends it before its time.
+
+use std::sync::Arc;
+
+use lapidary_vocab::event::DiagnosticKind;
+use lapidary_vocab::{Cause, Json};
+use tokio::time::timeout;
+
+use super::conversation_state::ConversationState;
+use super::ending::{SessionError, stopped};
+use super::halt_conditions::{HaltReason, TurnPhase};
+use super::request::SessionChoice;
+use super::session_driver::SessionDriver;
+use super::turn_driver::TurnDriver;
+use crate::acp::PromptAnswer;
+
+impl SessionDriver<'_> {
+    /// Gives a prompt, and what hooks want to be said after it.
+    pub(super) async fn turn(
+        &mut self,
+        session: &str,
+        prompt: &[Json],
+    ) -> Result<(), SessionError> {
+        let mut turn = TurnDriver::new(&self.state, session, prompt.to_vec());
+        loop {
+            let prepared = async { Ok(turn.prepare().await) };
+            let prepared = self.step(TurnPhase::Turn, prepared).await?;
+            prepared.map_err(|why| stopped(Cause::PermissionDenied, why, None))?;
+            let prompted = self.say(session, &turn).await?;
+            let goes_on = async { Ok(turn.goes_on(&prompted).await) };
+            let goes_on = self.step(TurnPhase::Turn, goes_on).await?;
+            let stop = self.state.table().stop_of(session);
+            if let Some(stop) = stop {
+                return Err(SessionError::Stopped(stop));
+            }
+            if !goes_on {
+                return self.check_budget();
+            }
+        }
+    }
+
+    /// Gives a prompt and waits until the agent has answered, or has to end.
+    async fn say(
+        &mut self,
+        session: &str,
+        turn: &TurnDriver,
+    ) -> Result<PromptAnswer, SessionError> {
+        let state = self.state.clone();
+        let answered = turn.give()?;
+        tokio::pin!(answered);
+        let halt = tokio::select! {
+            biased;
+            answer = &mut answered => return Ok(answer?),
+            halt = self.halts.next(TurnPhase::Turn, &state) => halt,
+            halt = state.stopped(session) => halt,
+        };
+        self.note_stall();
+        if !halt.is_urgent {
+            if state.table().stop_of(session).is_none() {
+                state.cancel(session); // a hook has done so already
+            }
+            self.halts.grace.start(); // a hook's reason to stop is one too
+            let time = self.halts.grace.share();
+            tokio::select! {
+                late = timeout(time, answered) => self.is_deaf = late.is_err(),
+                () = self.halts.at_once() => {}
+            }
+        }
+        Err(halt.into())
+    }
+
+    /// An exceeded limit ends the run; a limit that could not be checked does as the caller wants.
+    pub(super) fn check_budget(&self) -> Result<(), SessionError> {
+        let unknown = self.request.run.budget_unknown;
+        let remark = self.state.observer.spent.judge(unknown);
+        if let Some(remark) = remark.map_err(SessionError::Stopped)? {
+            let kind = DiagnosticKind::Notice;
+            self.state.say.note(None, kind, remark);
+        }
+        Ok(())
+    }
+
+    /// Hooks hear of a session that begins.
+    pub(super) async fn begin_session(
+        &mut self,
+        session: &str,
+        opening: &SessionChoice,
+    ) -> Result<(), SessionError> {
+        let source = match opening {
+            SessionChoice::New => "startup",
+            SessionChoice::Again(_) | SessionChoice::Latest => "resume",
+        };
+        let state = Arc::clone(&self.state);
+        let begins = async {
+            let _asked = state.being_asked();
+            if let Some(hooks) = &state.hooks {
+                hooks.session_begins(session, source).await;
+            }
+            Ok(())
+        };
+        self.step(TurnPhase::Waiting, begins).await // the agent is ready
+    }
+}
+
+impl ConversationState {
+    /// Waits until a hook has stopped the turn. Can be cancelled.
+    async fn stopped(&self, session: &str) -> HaltReason {
+        let turn = self.table().turn_of(session);
+        if let Some(turn) = turn {
+            turn.cancelled().await;
+        }
+        let stopped = self.table().stop_of(session);
+        match stopped {
+            Some(stopped) => HaltReason {
+                stopped,
+                is_urgent: false,
+            },
+            None => std::future::pending().await, // something else has cancelled it
+        }
+    }
+}

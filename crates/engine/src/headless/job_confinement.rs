@@ -1,0 +1,122 @@
+//! What the kernel lets the agent of a job write.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use super::{Job, JobAgent, JobError};
+use crate::agents::AgentSpec;
+use crate::confine::writable::{ConfineRequest, variables};
+use crate::confine::{ConfineError, ConfineMode, ConfinementNeed};
+use crate::conversation::{self, PromptAttendant};
+use crate::gemini_cli;
+use crate::process::LandlockAbi;
+use crate::run::RunRequest;
+
+impl Job {
+    /// Confines a conversation: the agent, and the terminals that it gets from us.
+    pub(super) fn confine_talk(
+        &self,
+        request: &mut conversation::ConversationRequest,
+    ) -> Result<(), JobError> {
+        self.confine(&mut request.run, &request.attendant)?;
+        if let Some(confined) = &request.run.confined {
+            let variables = variables(confined).into_iter();
+            let variables = variables.map(|(name, path)| (name.into(), path.into()));
+            request
+                .environment
+                .extend::<Vec<(OsString, OsString)>>(variables.collect());
+        }
+        Ok(())
+    }
+
+    /// Confines a run, if it is to be. What the kernel cannot hold is a warning, or the end.
+    pub(super) fn confine(
+        &self,
+        run: &mut RunRequest,
+        attendant: &PromptAttendant,
+    ) -> Result<(), JobError> {
+        let mode = self.confine_mode(attendant);
+        if mode == ConfineMode::Off {
+            return Ok(());
+        }
+        let connect = self.config.confine_connect.clone();
+        let abi = self.supervisor.landlock();
+        let missing = abi.missing(connect.is_some());
+        if !missing.is_empty() {
+            let missing = missing.join(" and ");
+            self.unconfined(run, &format!("the kernel has {abi}, so that {missing}"))?;
+        }
+        if abi == LandlockAbi::NONE {
+            return Ok(());
+        }
+        let environment = self.environment_of_agent();
+        let request = ConfineRequest {
+            mode,
+            roots: &self.roots(run.command.directory().to_owned()),
+            extra: self.config.confine_write.as_deref().unwrap_or_default(),
+            connect,
+            state: self.known().map_or(&[], |known| known.state),
+            environment: &environment,
+        };
+        let (confinement, confined) = match request.prepare() {
+            Ok(prepared) => prepared,
+            // A run in `/` is confined only if `--confine` asks for it.
+            Err(error @ ConfineError::Everything { .. }) if self.config.confine.is_none() => {
+                return self.unconfined(run, &error.to_string());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let confined = Arc::new(confined);
+        run.command.envs(variables(&confined));
+        run.supervisor = run.supervisor.clone().confined(confinement);
+        run.confined = Some(confined);
+        Ok(())
+    }
+
+    /// What cannot be held, as it was asked for: a warning, or the end.
+    fn unconfined(&self, run: &mut RunRequest, why: &str) -> Result<(), JobError> {
+        match self.config.confinement.unwrap_or_default() {
+            ConfinementNeed::Required => Err(JobError::Unconfined {
+                why: why.to_owned(),
+            }),
+            ConfinementNeed::Wanted => {
+                run.warnings.push(format!(
+                    "the agent is not confined as wanted: {why}; `confine = \"off\"` expects that"
+                ));
+                Ok(())
+            }
+        }
+    }
+
+    /// The mode that was asked for, else the one that is proven for the agent, if no person is there. A confinement that is required is
+    /// one for every agent.
+    fn confine_mode(&self, attendant: &PromptAttendant) -> ConfineMode {
+        let is_unattended = matches!(attendant, PromptAttendant::Nobody);
+        let known = self.known().filter(|_| is_unattended && self.is_itself());
+        let usual = match self.config.confinement {
+            Some(ConfinementNeed::Required) => ConfineMode::Workspace,
+            _ => known.map_or(ConfineMode::Off, AgentSpec::usual_confine_mode),
+        };
+        self.config.confine.unwrap_or(usual)
+    }
+
+    /// True unless it is a program of the user's that only calls itself of a family that we know.
+    fn is_itself(&self) -> bool {
+        match (&self.agent, self.known()) {
+            (JobAgent::Acp(agent), Some(known)) => {
+                let mut programs = known.commands.iter().map(|command| command[0]);
+                agent.name == known.name || programs.any(|program| program == agent.name)
+            }
+            _ => true,
+        }
+    }
+
+    /// The agent, if it is of a family that we know.
+    fn known(&self) -> Option<&'static AgentSpec> {
+        match &self.agent {
+            JobAgent::Gemini => AgentSpec::named(gemini_cli::NAME),
+            JobAgent::Acp(agent) => AgentSpec::named(agent.provider.as_str()),
+            JobAgent::Standin { .. } | JobAgent::InProcess(_) => None,
+        }
+    }
+}

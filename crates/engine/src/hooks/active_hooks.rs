@@ -1,0 +1,116 @@
+//! The hooks that run right now, for whoever has to say what is waited for.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lapidary_gemini::hooks::{Hook, HookEvent};
+
+/// A name is cut here: it may be a whole script.
+const LONGEST_NAME: usize = 60;
+
+/// The hooks that run right now. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct ActiveHooks(Arc<Mutex<RunningState>>);
+
+#[derive(Debug, Default)]
+struct RunningState {
+    next: u64,
+    /// The oldest first.
+    going: BTreeMap<u64, (HookEvent, String)>,
+}
+
+/// A hook that runs, for as long as this lives.
+#[derive(Debug)]
+pub(super) struct ActiveHook {
+    running: ActiveHooks,
+    number: u64,
+}
+
+/// A hook's name, for a sentence.
+pub(crate) fn named(hook: &Hook) -> String {
+    hook.display_name().chars().take(LONGEST_NAME).collect()
+}
+
+impl ActiveHooks {
+    pub(super) fn begin(&self, hook: &Hook) -> ActiveHook {
+        let name = named(hook);
+        let mut state = self.state();
+        let number = state.next;
+        state.next += 1;
+        state.going.insert(number, (hook.event, name));
+        drop(state);
+        ActiveHook {
+            running: self.clone(),
+            number,
+        }
+    }
+
+    /// The one of these events that has run for longest, in words.
+    pub(crate) fn describe(&self, counts: impl Fn(HookEvent) -> bool) -> Option<String> {
+        let state = self.state();
+        let mut going = state.going.values().filter(|(event, _)| counts(*event));
+        let (event, name) = going.next()?;
+        let more = match going.count() {
+            0 => String::new(),
+            more => format!(" and {more} more hooks"),
+        };
+        Some(format!("the `{event}` hook `{name}`{more}"))
+    }
+
+    fn state(&self) -> MutexGuard<'_, RunningState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ActiveHook {
+    fn drop(&mut self) {
+        self.running.state().going.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use lapidary_gemini::hooks::HookSource;
+
+    use super::*;
+
+    fn hook(command: &str) -> Hook {
+        Hook {
+            event: HookEvent::BeforeTool,
+            name: None,
+            description: None,
+            command: command.to_owned(),
+            timeout: None,
+            env: BTreeMap::new(),
+            fail_open: false,
+            matcher: None,
+            sequential: false,
+            source: HookSource::Project,
+            scope: None,
+            origin: PathBuf::new(),
+            place: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_oldest_is_named_for_as_long_as_it_runs() {
+        let running = ActiveHooks::default();
+        let describe = || running.describe(|event| event == HookEvent::BeforeTool);
+        assert_eq!(describe(), None);
+        let first = running.begin(&hook("first"));
+        let second = running.begin(&hook(&"x".repeat(100)));
+        let both = "the `BeforeTool` hook `first` and 1 more hooks";
+        assert_eq!(describe().as_deref(), Some(both));
+        drop(first);
+        let only = format!("the `BeforeTool` hook `{}`", "x".repeat(LONGEST_NAME));
+        assert_eq!(describe(), Some(only));
+        assert_eq!(
+            running.describe(|event| event == HookEvent::AfterTool),
+            None
+        );
+        drop(second);
+        assert_eq!(describe(), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! Where hooks run: what all of them are told, and what they find in their environment.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use lapidary_gemini::setup::Setup;
+use lapidary_sessions::SessionStore;
+use lapidary_wire::gemini::hooks::{EventDetails, HookInput, HookInputBase};
+use serde_json::Value;
+
+use super::ActiveHooks;
+use super::environment::{VariableRedaction, sanitised};
+use super::expand::{NameTable, NameValue, expanded};
+use super::shell::{AFTER, SHELL, shell};
+use crate::acp::OpenedSession;
+use crate::process::Command;
+use lapidary_gemini::hooks::Hook;
+
+/// Where hooks run.
+#[derive(Debug, Clone, Default)]
+pub struct HookContext {
+    /// The project's directory, in which they run.
+    pub cwd: PathBuf,
+    /// Where the session works, if that is not the project's directory: what hooks are told.
+    pub session_cwd: Option<PathBuf>,
+    /// The session.
+    pub session_id: String,
+    /// The file that tells the session so far; empty if there is none.
+    pub transcript_path: String,
+    /// Where plans are kept.
+    pub plans_dir: PathBuf,
+    /// The variables that hooks may inherit.
+    pub variables: Vec<(OsString, OsString)>,
+    /// What of them is kept back.
+    pub redaction: VariableRedaction,
+    /// Whether the project is trusted. If not, none of its hooks run.
+    pub is_trusted: bool,
+    /// Nobody can give a tool other arguments than its own: what a hook would rather have, the next is not told.
+    pub arguments_are_fixed: bool,
+    /// Those that run right now.
+    pub running: ActiveHooks,
+}
+
+impl HookContext {
+    /// Those of a session in a workspace.
+    pub fn from_setup(
+        setup: &Setup,
+        session_id: &str,
+        variables: Vec<(OsString, OsString)>,
+    ) -> Self {
+        Self {
+            cwd: setup.workspace.clone(),
+            session_cwd: None,
+            session_id: session_id.to_owned(),
+            transcript_path: String::new(),
+            plans_dir: plans_dir(setup, session_id),
+            variables,
+            redaction: redaction(setup),
+            is_trusted: setup.is_trusted(),
+            arguments_are_fixed: false,
+            running: ActiveHooks::default(),
+        }
+    }
+
+    /// What a hook is told now.
+    pub fn input(&self, details: EventDetails) -> HookInput {
+        let base = HookInputBase {
+            session_id: self.session_id.clone(),
+            transcript_path: self.transcript_path.clone(),
+            cwd: lossy(self.session_cwd.as_ref().unwrap_or(&self.cwd)),
+            timestamp: format!("{:.3}", Timestamp::now()),
+        };
+        HookInput { base, details }
+    }
+
+    /// What runs a hook's command.
+    pub(super) fn command(&self, hook: &Hook, base: &HookInputBase) -> Command {
+        let plans = lossy(&self.plans_dir);
+        let project = match self.session_cwd {
+            Some(_) => lossy(&self.cwd),
+            None => base.cwd.clone(), // whatever somebody has made of it
+        };
+        let session = spelled(&base.session_id);
+        let places = NameTable {
+            project: NameValue::Own(&project),
+            cwd: match self.session_cwd {
+                Some(_) => NameValue::Foreign(&base.cwd),
+                None => NameValue::Own(&base.cwd),
+            },
+            plans: NameValue::Own(&plans),
+            session: NameValue::Foreign(&session),
+        };
+        let mut variables = sanitised(&self.variables, &self.redaction);
+        let ours = [
+            ("GEMINI_PROJECT_DIR", places.project),
+            ("GEMINI_PLANS_DIR", places.plans),
+            ("GEMINI_CWD", places.cwd),
+            ("GEMINI_SESSION_ID", places.session),
+            ("CLAUDE_PROJECT_DIR", places.project),
+        ];
+        variables.extend(ours.map(|(name, value)| (name.into(), value.text().into())));
+        let own = hook.env.iter();
+        variables.extend(own.map(|(name, value)| (name.into(), value.into())));
+        let (program, before) = shell(&variables);
+        let command = expanded(&hook.command, places) + AFTER;
+        let mut told = Command::new(program, &self.cwd);
+        told.called(SHELL).args(before).args([command]);
+        told.envs(variables);
+        told
+    }
+}
+
+/// A session's id as neither a shell nor a file system nor JSON takes it for anything else: agents choose it, and hooks put it into all
+/// of these. Whatever is no letter, digit or sign within is in hexadecimal, as in addresses.
+fn spelled(id: &str) -> String {
+    let id = &id[..id.floor_char_boundary(OpenedSession::LONGEST_ID)];
+    let letters = id.bytes().enumerate().map(|(place, byte)| match byte {
+        b'-' | b'.' | b':' | b'@' | b'+' if place > 0 => char::from(byte).to_string(),
+        b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    });
+    letters.collect()
+}
+
+fn lossy(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn redaction(setup: &Setup) -> VariableRedaction {
+    let said = |key| setup.get(&["security", "environmentVariableRedaction", key]);
+    let names = |key| {
+        let names = said(key).and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    VariableRedaction {
+        enabled: said("enabled").and_then(Value::as_bool).unwrap_or_default(),
+        allowed: names("allowed"),
+        blocked: names("blocked"),
+    }
+}
+
+/// The directory that the settings name, if it is inside the project; else the session's own.
+fn plans_dir(setup: &Setup, session_id: &str) -> PathBuf {
+    let named = setup.get(&["general", "plan", "directory"]);
+    let named = named.and_then(Value::as_str).filter(|it| !it.is_empty());
+    let named = named.map(|named| crate::policy::lexical(&setup.workspace.join(named)));
+    if let Some(named) = named.filter(|named| named.starts_with(&setup.workspace)) {
+        return named;
+    }
+    let store = SessionStore::new(setup.home.clone());
+    let project = store.project(&setup.workspace).id;
+    store.base().join(project).join(session_id).join("plans")
+}

@@ -1,0 +1,261 @@
+//! Watching over one attempt: how far its files have grown, whether it is late, whether somebody wants it to end.
+
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+
+use lapidary_normalize::StopCause;
+use lapidary_vocab::Cause;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::agent_task::AgentTask;
+use super::dialect::OutputKind;
+use super::ending::{FREE_SPACE, cancelled, disk_full};
+use super::pending_work::{BudgetWatch, PendingWork};
+use super::request::RunRequest;
+use super::stall_point::StallPoint;
+use super::stop_conditions::{AgentPhase, StopConditions, StopReason, passed};
+use crate::follow::{DueReason, FileSizes, StreamFollower};
+use crate::process::KillTimeout;
+use crate::process::TreeExit;
+use crate::process::stop::StopLevel;
+use crate::recording::{Channel, Recorder, STDOUT};
+use crate::system::{is_full, read_at};
+use crate::violations::AttemptViolations;
+
+/// A first line is looked for in pieces of this size.
+const PIECE: usize = 16 * 1024;
+
+/// What came of watching.
+pub(super) struct WatchResult {
+    pub(super) ended: TreeExit,
+    pub(super) stopped: Option<StopCause>,
+    /// Where the agent was stuck, if it was late.
+    pub(super) stall: Option<StallPoint>,
+}
+
+/// What watches over an attempt.
+pub(super) struct AttemptOverseer<'a> {
+    request: &'a RunRequest,
+    waiting: &'a PendingWork,
+    spent: &'a BudgetWatch,
+    violations: &'a AttemptViolations,
+    recorder: &'a mut Recorder,
+    running: AgentTask,
+    follower: StreamFollower,
+    stdout: File,
+    /// How far stdout was searched for its first line's end. None once it was found.
+    searched: Option<u64>,
+    last_sign: Instant,
+    /// When stdout last grew, and how long stderr was then.
+    last_output: (Instant, u64),
+    stall: Option<StallPoint>,
+    conditions: StopConditions,
+    stopped: Option<StopCause>,
+    is_killed: bool,
+    patience: KillTimeout,
+}
+
+impl<'a> AttemptOverseer<'a> {
+    pub(super) fn new(
+        request: &'a RunRequest,
+        (waiting, spent, violations): (&'a PendingWork, &'a BudgetWatch, &'a AttemptViolations),
+        recorder: &'a mut Recorder,
+        running: AgentTask,
+        grown: watch::Sender<FileSizes>,
+        stops: watch::Receiver<StopLevel>,
+        must_end: Option<Instant>,
+    ) -> io::Result<Self> {
+        let now = Instant::now();
+        Ok(Self {
+            stdout: File::open(recorder.directory().join(STDOUT))?,
+            follower: StreamFollower::open(recorder.directory(), grown)?,
+            request,
+            waiting,
+            spent,
+            violations,
+            recorder,
+            running,
+            searched: Some(0),
+            last_sign: now,
+            last_output: (now, 0),
+            stall: None,
+            conditions: StopConditions::new(stops, request.timeouts, must_end),
+            stopped: None,
+            is_killed: false,
+            patience: KillTimeout::default(),
+        })
+    }
+
+    /// Watches until the agent and everything that it started is gone.
+    pub(super) async fn watch(mut self) -> WatchResult {
+        let ended = loop {
+            let activity = self.activity();
+            let give_up = self.patience.end();
+            let is_ending = self.stopped.is_some();
+            let reason = async {
+                if is_ending {
+                    return StopReason::Cancelled(self.conditions.more_urgent().await);
+                }
+                let exceeded = self.spent.exceeded();
+                let reason = self.conditions.next(activity, exceeded, self.violations);
+                reason.await
+            };
+            // All of these can be cancelled without losing anything.
+            tokio::select! {
+                biased;
+                ended = self.running.wait() => break ended,
+                reason = reason => self.end_for(reason).await,
+                () = passed(give_up) => break self.running.abandon().await,
+                due = self.follower.due() => {
+                    self.look().await;
+                    if due == DueReason::Heartbeat {
+                        self.check_disk().await;
+                    }
+                }
+            }
+        };
+        self.look().await;
+        self.follower.finish();
+        WatchResult {
+            ended,
+            stopped: self.stopped,
+            stall: self.stall,
+        }
+    }
+
+    async fn end_for(&mut self, reason: StopReason) {
+        match reason {
+            StopReason::Cancelled(urgency) => self.end_as_asked(urgency).await,
+            StopReason::Budget(stopped) | StopReason::Violation(stopped) => {
+                self.stop(stopped).await;
+            }
+            StopReason::Overdue => self.end_late().await,
+        }
+    }
+
+    /// How far have the files grown?
+    async fn look(&mut self) {
+        let recorder = &mut *self.recorder;
+        let mut noted = Ok(());
+        let (mut has_output, mut complained) = (false, 0);
+        let grown = self.follower.look(|channel, bytes| {
+            has_output |= channel == Channel::Out;
+            complained += if channel == Channel::Err { bytes } else { 0 };
+            if noted.is_ok() {
+                noted = recorder.note(channel, bytes);
+            }
+        });
+        let Some(grown) = grown else {
+            return;
+        };
+        self.last_sign = Instant::now();
+        if has_output {
+            // What came to both since the last look is in no order: it counts as written after the output.
+            self.last_output = (self.last_sign, grown.stderr - complained);
+        }
+        self.look_for_first_line();
+        if let Err(error) = noted {
+            self.stop(StopCause {
+                cause: Cause::Internal,
+                message: format!("the run cannot be recorded any more: {error}"),
+                hint: Some(FREE_SPACE.to_owned()),
+            })
+            .await;
+        }
+        let most = self.request.records.max_output;
+        if grown.stdout + grown.stderr > most {
+            self.kill(StopCause {
+                cause: Cause::Budget,
+                message: format!("the agent wrote more than {most} bytes, the limit for one run"),
+                hint: Some("`max_output` (--max-output) allows more".to_owned()),
+            })
+            .await;
+        }
+    }
+
+    fn look_for_first_line(&mut self) {
+        let mut piece = [0; PIECE];
+        while let Some(searched) = self.searched {
+            let count = read_at(&self.stdout, &mut piece, searched).unwrap_or(0);
+            if piece[..count].contains(&b'\n') {
+                self.searched = None;
+            } else if count == 0 {
+                return;
+            } else {
+                self.searched = Some(searched + count as u64);
+            }
+        }
+    }
+
+    /// An agent that cannot write often says nothing about it.
+    async fn check_disk(&mut self) {
+        if is_full(self.recorder.directory()) {
+            let stopped = disk_full(self.recorder.directory());
+            self.stop(stopped).await;
+        }
+    }
+
+    /// Until the first line the agent is starting, after that it may fall silent. One that writes one document at its end does neither.
+    fn activity(&self) -> AgentPhase {
+        match self.request.dialect.speech {
+            OutputKind::Document => AgentPhase::Waits,
+            OutputKind::Stream if self.searched.is_some() => AgentPhase::Starts,
+            OutputKind::Stream => AgentPhase::Works {
+                last_sign: self.last_sign,
+            },
+        }
+    }
+
+    async fn end_late(&mut self) {
+        // Files may have grown since they were looked at last.
+        self.look().await;
+        let Some(late) = self.conditions.late(self.activity()) else {
+            return;
+        };
+        let (last_output, stderr) = self.last_output;
+        self.stall = Some(StallPoint {
+            silence: last_output.elapsed(),
+            stderr,
+            has_progress: false, // the order is known
+        });
+        let waiting = match self.activity() {
+            AgentPhase::Starts => "its first line".to_owned(),
+            AgentPhase::Works { .. } | AgentPhase::Waits => self.waiting.describe(),
+        };
+        self.stop(late.stopped("did not say a first line", &waiting))
+            .await;
+    }
+
+    async fn end_as_asked(&mut self, urgency: StopLevel) {
+        match urgency {
+            StopLevel::None => {}
+            StopLevel::Cancel => self.stop(cancelled()).await,
+            StopLevel::Kill => self.kill(cancelled()).await,
+        }
+    }
+
+    /// Asks the agent to end; the supervisor sees to it that it does.
+    async fn stop(&mut self, stopped: StopCause) {
+        if self.decide(stopped) {
+            self.running.stop(self.request.grace).await;
+            self.patience.ordered(self.request.grace);
+        }
+    }
+
+    async fn kill(&mut self, stopped: StopCause) {
+        self.decide(stopped);
+        if !std::mem::replace(&mut self.is_killed, true) {
+            self.running.kill().await;
+            self.patience.ordered(Duration::ZERO);
+        }
+    }
+
+    /// The first reason is the one that counts.
+    fn decide(&mut self, stopped: StopCause) -> bool {
+        let is_first = self.stopped.is_none();
+        self.stopped.get_or_insert(stopped);
+        is_first
+    }
+}

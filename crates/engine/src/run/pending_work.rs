@@ -1,0 +1,125 @@
+//! What a run is waiting for, so that whoever ends it can say.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lapidary_normalize::StopCause;
+use lapidary_sessions::PriceTable;
+use lapidary_vocab::{Body, Event, Text};
+use tokio::sync::Notify;
+
+use crate::budget::{Budget, BudgetMeter, BudgetUnknown, ExceededLimit};
+
+/// Calls beyond this are not told apart.
+const MOST: usize = 64;
+
+/// A name of the agent's choosing is cut here.
+const LONGEST_NAME: usize = 60;
+
+/// What is known about it.
+#[derive(Debug, Default)]
+pub(crate) struct PendingWork(Mutex<WaitingState>);
+
+/// What a run has used up, and whether that is too much.
+#[derive(Debug)]
+pub(crate) struct BudgetWatch {
+    meter: Mutex<BudgetMeter>,
+    news: Notify,
+    is_limited: bool,
+}
+
+impl BudgetWatch {
+    pub(crate) fn new(budget: Budget, prices: Option<&PriceTable>) -> Self {
+        Self {
+            is_limited: budget != Budget::default(),
+            meter: Mutex::new(BudgetMeter::new(budget).with_prices(prices)),
+            news: Notify::new(),
+        }
+    }
+
+    pub(crate) fn note(&self, events: &[Event]) {
+        if !self.is_limited {
+            return; // nobody wants to know
+        }
+        let mut meter = self.meter();
+        for event in events {
+            if meter.note(event).is_some() {
+                self.news.notify_one();
+            }
+        }
+    }
+
+    /// Waits until it is too much. Can be cancelled.
+    pub(crate) async fn exceeded(&self) -> ExceededLimit {
+        loop {
+            if let Some(exceeded) = self.meter().exceeded() {
+                return exceeded;
+            }
+            self.news.notified().await;
+        }
+    }
+
+    /// What becomes of a run that is over.
+    pub(crate) fn judge(&self, unknown: BudgetUnknown) -> Result<Option<String>, StopCause> {
+        let meter = self.meter();
+        match meter.exceeded() {
+            Some(exceeded) => Err(StopCause {
+                cause: exceeded.cause(),
+                message: exceeded.to_string(),
+                hint: exceeded.hint().map(str::to_owned),
+            }),
+            None => unknown.judge(&meter.unknown()),
+        }
+    }
+
+    fn meter(&self) -> MutexGuard<'_, BudgetMeter> {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug, Default)]
+struct WaitingState {
+    /// The agent has said how it went.
+    is_done: bool,
+    /// Calls without a result: id and tool.
+    open: Vec<(Text, Text)>,
+}
+
+impl PendingWork {
+    pub(crate) fn note(&self, events: &[Event]) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for event in events {
+            match &event.body {
+                Body::ToolInvocation(call) if state.open.len() < MOST => {
+                    let names = (call.call_id.detached(), call.tool_name.detached());
+                    state.open.push(names);
+                }
+                Body::TurnComplete(_) => state.is_done = true,
+                Body::ToolCompletion(done) => state.open.retain(|(id, _)| *id != done.call_id),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether it is the result of a tool.
+    pub(crate) fn is_for_tool(&self) -> bool {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        !state.open.is_empty()
+    }
+
+    /// In words.
+    pub(crate) fn describe(&self) -> String {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match state.open.as_slice() {
+            [] if state.is_done => "the agent's end, as it had said all".to_owned(),
+            [] => "the model".to_owned(),
+            [(_, tool)] => format!("the result of `{}`", short(tool)),
+            [(_, tool), more @ ..] => {
+                format!("the results of `{}` and {} more", short(tool), more.len())
+            }
+        }
+    }
+}
+
+fn short(name: &Text) -> String {
+    name.to_str().chars().take(LONGEST_NAME).collect()
+}

@@ -1,0 +1,116 @@
+//! What the manifest of a recording tells about a run beside its end: session, model, prompt, tokens, cost.
+//!
+//! `runs list` reads it there, so that it need not translate what thousands of agents wrote.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lapidary_sessions::PriceTable;
+use lapidary_vocab::event::UserInput;
+use lapidary_vocab::{Body, Event, Text};
+
+use super::request::RunRequest;
+use crate::budget::BudgetMeter;
+use crate::confine::ConfinedRun;
+use crate::recording::{CostBasis, RecordedEnd};
+
+/// Of the first prompt so many characters are kept.
+const LONGEST_PROMPT: usize = 200;
+
+/// Collects it while events are translated.
+#[derive(Debug)]
+pub(crate) struct RunTally {
+    /// Prices of the user's own.
+    prices: Option<PriceTable>,
+    /// What also wants to see the events.
+    confined: Option<Arc<ConfinedRun>>,
+    counts: Mutex<EventCounts>,
+}
+
+#[derive(Debug, Default)]
+struct EventCounts {
+    meter: BudgetMeter,
+    has_prices: bool,
+    session_id: Option<Text>,
+    model: Option<Text>,
+    prompt: Option<String>,
+}
+
+impl RunTally {
+    pub(crate) fn new(request: &RunRequest) -> Self {
+        Self {
+            prices: request.prices.clone(),
+            confined: request.confined.clone(),
+            counts: Mutex::default(),
+        }
+    }
+
+    /// Takes in events. Chunks of text, which are nearly all of them, cost one comparison each.
+    pub(crate) fn note(&self, events: &[Event]) {
+        if let Some(confined) = &self.confined {
+            confined.note(events);
+        }
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let tells = |event: &&Event| {
+            !matches!(
+                event.body,
+                Body::StreamDelta(_)
+                    | Body::Text(_)
+                    | Body::ToolInvocation(_)
+                    | Body::ToolCompletion(_)
+            )
+        };
+        for event in events.iter().filter(tells) {
+            counts.note(event, self.prices.as_ref());
+        }
+    }
+
+    /// The end of a recording, with what is known.
+    pub(crate) fn completed(&self, mut end: RecordedEnd) -> RecordedEnd {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let (cost, is_estimated) = counts.meter.cost().unzip();
+        end.session_id = counts.session_id.as_ref().map(Text::to_string);
+        end.model = counts.model.as_ref().map(Text::to_string);
+        end.prompt.clone_from(&counts.prompt);
+        end.total_tokens = counts.meter.tokens();
+        end.cost_usd = cost;
+        end.cost_basis = is_estimated.map(|is_estimated| {
+            if is_estimated {
+                CostBasis::Prices
+            } else {
+                CostBasis::Reported
+            }
+        });
+        end
+    }
+}
+
+impl EventCounts {
+    fn note(&mut self, event: &Event, prices: Option<&PriceTable>) {
+        match &event.body {
+            Body::SessionInit(init) => {
+                let id = event.base.session_id.as_ref();
+                self.session_id = self.session_id.take().or(id.map(Text::detached));
+                let model = init.model.as_ref();
+                self.model = self.model.take().or(model.map(Text::detached));
+            }
+            Body::UserInput(input) if !input.is_synthetic => self.prompted(input, event),
+            // The table is read for the first turn that needs it.
+            Body::TurnComplete(_) if !std::mem::replace(&mut self.has_prices, true) => {
+                self.meter.use_prices(prices);
+            }
+            _ => {}
+        }
+        self.meter.note(event);
+    }
+
+    fn prompted(&mut self, input: &UserInput, event: &Event) {
+        if self.prompt.is_none() && !event.base.extensions.contains_key("acp.replay") {
+            self.prompt = Some(beginning(&input.text.to_str()));
+        }
+    }
+}
+
+/// The beginning of a prompt, as a manifest has it.
+pub(super) fn beginning(prompt: &str) -> String {
+    prompt.trim().chars().take(LONGEST_PROMPT).collect()
+}

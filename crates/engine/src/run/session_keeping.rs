@@ -1,0 +1,168 @@
+//! Sessions are kept safe off the thread that the run goes by: there may be many of them, and large ones.
+
+use std::time::Duration;
+
+use lapidary_normalize::{ProcessEnd, StopCause};
+use lapidary_vocab::Cause;
+use lapidary_vocab::event::DiagnosticKind;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{Instant, timeout};
+
+use super::attempt_runner::{AttemptRunner, waits_out};
+use super::ending::cancelled;
+use super::request::RunRequest;
+use super::stop_conditions::later;
+use super::translate::EventBatch;
+use crate::process::stop::StopLevel;
+use crate::session_guard::{ClaimOutcome, GuardReport, GuardedSessions, SessionGuard};
+
+/// How long it may take before the reader is told what takes so long.
+const UNNOTICED: Duration = Duration::from_millis(500);
+
+/// How long another run that continues the same session is waited for, where no start timeout says so.
+const CLAIM_PATIENCE: Duration = Duration::from_mins(1);
+
+/// How often it is looked whether that run is over.
+const CLAIM_STEP: Duration = Duration::from_millis(100);
+
+/// Sees to it that the agent destroys no sessions. An ending means that it must not start.
+pub(super) async fn kept_safe<E: AttemptRunner>(
+    request: &RunRequest,
+    effort: &mut E,
+    stops: &watch::Receiver<StopLevel>,
+    batches: &mpsc::Sender<EventBatch>,
+) -> Result<Option<GuardedSessions>, Box<ProcessEnd>> {
+    let Some(safekeeping) = request.safekeeping.clone() else {
+        return Ok(None);
+    };
+    claim(&safekeeping, request, effort, stops, batches).await?;
+    let keeping = safekeeping.clone();
+    let task = spawn_blocking(move || keeping.before());
+    match patiently(task, &safekeeping, "first", effort, batches).await {
+        Ok(Ok(kept)) => {
+            say(kept.notices.clone(), effort, batches).await;
+            Ok(Some(kept))
+        }
+        Ok(Err(why)) | Err(why) => Err(Box::new(refusal(&why))),
+    }
+}
+
+/// Claims the session that is resumed, and waits for a run that continues it, but not for ever.
+async fn claim<E: AttemptRunner>(
+    safekeeping: &SessionGuard,
+    request: &RunRequest,
+    effort: &mut E,
+    stops: &watch::Receiver<StopLevel>,
+    batches: &mpsc::Sender<EventBatch>,
+) -> Result<(), Box<ProcessEnd>> {
+    let patience = request.timeouts.start.unwrap_or(CLAIM_PATIENCE);
+    let latest = later(Instant::now(), patience);
+    let mut is_told = false;
+    loop {
+        let sentence = match safekeeping.claim() {
+            Ok(ClaimOutcome::Claimed) => return Ok(()),
+            Ok(ClaimOutcome::Taken(sentence)) => sentence,
+            Err(why) => return Err(Box::new(refusal(&why))),
+        };
+        if Instant::now() >= latest {
+            return Err(Box::new(taken(&sentence, patience)));
+        }
+        if !is_told {
+            let seconds = patience.as_secs_f64();
+            let notice = format!("{sentence}: waiting for it to end, for up to {seconds} s");
+            say(vec![notice], effort, batches).await;
+            is_told = true;
+        }
+        if waits_out(CLAIM_STEP, stops.clone()).await {
+            return Err(Box::new(ProcessEnd {
+                stopped: Some(cancelled()),
+                ..ProcessEnd::default()
+            }));
+        }
+    }
+}
+
+/// Puts back what the agent has destroyed, and says so. Returns what the outcome should say, too.
+pub(super) async fn put_back<E: AttemptRunner>(
+    kept: Option<GuardedSessions>,
+    effort: &mut E,
+    request: &RunRequest,
+    batches: &mpsc::Sender<EventBatch>,
+) -> Vec<String> {
+    let (Some(kept), Some(safekeeping)) = (kept, &request.safekeeping) else {
+        return Vec::new();
+    };
+    let mut warnings = kept.warnings.clone();
+    let task = spawn_blocking(move || kept.after());
+    let checked = patiently(task, safekeeping, "again", effort, batches).await;
+    let checked = checked.unwrap_or_else(|why| GuardReport::failed(&why));
+    say(checked.notices, effort, batches).await;
+    warnings.extend(checked.warnings);
+    warnings
+}
+
+/// Waits for work on sessions, and says so if that takes long.
+async fn patiently<T, E: AttemptRunner>(
+    mut task: JoinHandle<T>,
+    safekeeping: &SessionGuard,
+    when: &str,
+    effort: &mut E,
+    batches: &mpsc::Sender<EventBatch>,
+) -> Result<T, String> {
+    let done = if let Ok(done) = timeout(UNNOTICED, &mut task).await {
+        done
+    } else {
+        let safekeeping = safekeeping.clone();
+        let count = spawn_blocking(move || safekeeping.count()).await;
+        let count = count.unwrap_or_default();
+        let plural = if count == 1 { "" } else { "s" };
+        let notice = format!("looking after {count} session{plural} {when}");
+        say(vec![notice], effort, batches).await;
+        task.await
+    };
+    done.map_err(|error| error.to_string())
+}
+
+async fn say<E: AttemptRunner>(
+    notices: Vec<String>,
+    effort: &mut E,
+    batches: &mpsc::Sender<EventBatch>,
+) {
+    let mut batch = EventBatch::default();
+    for notice in notices {
+        let kind = DiagnosticKind::Notice;
+        effort.events().note(kind, notice, &mut batch.events);
+    }
+    if !batch.events.is_empty() {
+        let _ = batches.send(batch).await;
+    }
+}
+
+fn taken(sentence: &str, patience: Duration) -> ProcessEnd {
+    let seconds = patience.as_secs_f64();
+    let stopped = StopCause {
+        cause: Cause::TimeoutStart,
+        message: format!("{sentence}, and has not ended in {seconds} s"),
+        hint: Some("try again when it has ended, or continue another session".to_owned()),
+    };
+    ProcessEnd {
+        stopped: Some(stopped),
+        ..ProcessEnd::default()
+    }
+}
+
+fn refusal(why: &str) -> ProcessEnd {
+    let stopped = StopCause {
+        cause: Cause::Internal,
+        message: format!("the session cannot be kept safe while it is continued: {why}"),
+        hint: Some(
+            "the vault needs a directory that can be written and has room; `--no-vault` goes on without protection"
+                .to_owned(),
+        ),
+    };
+    ProcessEnd {
+        stopped: Some(stopped),
+        ..ProcessEnd::default()
+    }
+}

@@ -1,0 +1,90 @@
+//! What an agent has written and nobody was told of when its run had to end.
+//!
+//! A run that ends by itself is told to its end, however slow its reader is. One that is cancelled, late or over its budget is to be
+//! over soon: a flood can be written much faster than it can be translated. What is left of it then is counted, and stays in the
+//! recording.
+
+use std::cell::Cell;
+use std::fmt;
+use std::time::Duration;
+
+use lapidary_normalize::ProcessEnd;
+use lapidary_vocab::Cause;
+use tokio::time::Instant;
+
+/// How long the rest is still translated once the agent is gone.
+const REST_TIME: Duration = Duration::from_millis(300);
+
+/// So many bytes are always translated: that takes no time, unless their reader does.
+const REST_BYTES: u64 = 256 * 1024;
+
+/// Lines that were not translated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SkippedLines {
+    /// How many.
+    pub lines: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+}
+
+impl SkippedLines {
+    pub(crate) fn add(&mut self, lines: u64, bytes: u64) {
+        self.lines += lines;
+        self.bytes += bytes;
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+}
+
+impl fmt::Display for SkippedLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { lines, bytes } = self;
+        write!(
+            f,
+            "the run had to end: {lines} lines, {bytes} bytes were not translated: only a recording has them"
+        )
+    }
+}
+
+/// Tells a translation that what is left need not be told. It is set by what watches over the agent, in the same task.
+#[derive(Debug, Default)]
+pub(crate) struct RestLimit(Cell<Option<Instant>>);
+
+impl RestLimit {
+    /// The agent is gone, and this is why.
+    pub(crate) fn set(&self, ending: &ProcessEnd) {
+        if had_to_end(ending) {
+            self.0.set(Some(Instant::now() + REST_TIME));
+        }
+    }
+
+    /// Whether so many bytes are not worth waiting for any more.
+    pub(crate) fn is_over(&self, backlog: impl FnOnce() -> u64) -> bool {
+        let is_late = self.0.get().is_some_and(|until| Instant::now() >= until);
+        is_late && backlog() > REST_BYTES
+    }
+
+    /// For tests: the time is over now.
+    #[cfg(test)]
+    pub(crate) fn passed() -> Self {
+        Self(Cell::new(Some(Instant::now())))
+    }
+}
+
+/// Whether a run was cancelled, took too long or used too much.
+fn had_to_end(ending: &ProcessEnd) -> bool {
+    let stopped = ending.stopped.as_ref();
+    stopped.is_some_and(|stopped| {
+        matches!(
+            stopped.cause,
+            Cause::CancelledByClient
+                | Cause::TimeoutStart
+                | Cause::TimeoutIdle
+                | Cause::TimeoutTotal
+                | Cause::Budget
+                | Cause::MaxTurns
+        )
+    })
+}

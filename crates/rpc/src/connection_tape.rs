@@ -1,0 +1,246 @@
+//! The recording of a connection: what the agent was told, what it said and what it complained about, and when.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::error::ConnectionError;
+use lapidary_recording::{Channel, Manifest, Recorder, STDERR, STDIN, STDOUT, TimingEntry};
+
+/// An agent that speaks word by word would cost three system calls a word. What is said within this time is noted as one moment, …
+const ONE_MOMENT: Duration = Duration::from_millis(1);
+
+/// … and moments are written, and stderr is looked at, only so often, and with each heartbeat. Whoever kills us loses so much of the
+/// timing, and nothing else.
+const OFTEN: Duration = Duration::from_millis(20);
+
+/// A recording while it is made. `stdin` and `stdout` are written here, `stderr` by the agent itself.
+#[derive(Debug)]
+pub(super) struct ConnectionTape {
+    recorder: Recorder,
+    stdin: File,
+    stdout: File,
+    stderr: File,
+    /// How far stderr had grown when it was last looked at, and when that was.
+    complained: u64,
+    /// The same, when the agent last said anything.
+    complained_before: u64,
+    looked: Duration,
+    /// What is not written yet, and when it last was.
+    moments: Vec<TimingEntry>,
+    noted: Duration,
+    /// The times of the newest moments of stdin and stdout.
+    last_told: Duration,
+    last_said: Duration,
+    /// How many bytes of stdout are recorded, and of how many the time is noted.
+    recorded: u64,
+    timed: u64,
+    /// How many bytes the agent has written.
+    written: u64,
+    /// How many it may.
+    limit: u64,
+    /// How many bytes the agent was told.
+    heard: u64,
+    /// Something could not be recorded: from then on nothing stands where one would look for it.
+    is_torn: bool,
+}
+
+/// What was recorded of both sides, to be read again.
+#[derive(Debug)]
+pub(super) struct RecordedTraffic {
+    pub(super) stdin: File,
+    pub(super) stdout: File,
+}
+
+impl ConnectionTape {
+    pub(super) fn new(recorder: Recorder, limit: u64) -> io::Result<Self> {
+        Ok(Self {
+            stdin: recorder.channel(STDIN)?,
+            stdout: recorder.channel(STDOUT)?,
+            stderr: recorder.channel(STDERR)?,
+            recorder,
+            complained: 0,
+            complained_before: 0,
+            looked: Duration::ZERO,
+            moments: Vec::new(),
+            noted: Duration::ZERO,
+            last_told: Duration::ZERO,
+            last_said: Duration::ZERO,
+            recorded: 0,
+            timed: 0,
+            written: 0,
+            limit,
+            heard: 0,
+            is_torn: false,
+        })
+    }
+
+    /// The agent has said this. Its time is noted line by line: see [`Self::take_line`].
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
+        let recorded = self.record_stdout(bytes);
+        self.is_torn |= recorded.is_err();
+        recorded
+    }
+
+    fn record_stdout(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
+        if self.recorder.elapsed().saturating_sub(self.looked) > OFTEN {
+            self.look_at_stderr()?;
+        }
+        self.complained_before = self.complained;
+        self.grew(bytes.len() as u64)?;
+        let written = self.stdout.write_all(bytes);
+        written.map_err(unrecorded)?;
+        self.recorded += bytes.len() as u64;
+        self.flush_if_due()
+    }
+
+    /// A line is taken that ends there in all that the agent said. What we say meanwhile, between two lines of one read, has its
+    /// place in the recording, too.
+    pub(super) fn take_line(&mut self, end: u64) {
+        let end = end.min(self.recorded);
+        let more = end.saturating_sub(self.timed);
+        if more > 0 {
+            self.timed = end;
+            self.note(Channel::Out, more);
+        }
+    }
+
+    /// All lines of a read are taken. What is left is the beginning of one.
+    pub(super) fn take_rest(&mut self) {
+        self.take_line(self.recorded);
+    }
+
+    /// When the newest line of the agent was said, as the recording tells it.
+    pub(super) fn time_of_received(&self) -> Timestamp {
+        self.time(self.last_said)
+    }
+
+    /// When the agent was told its newest line.
+    pub(super) fn time_of_sent(&self) -> Timestamp {
+        self.time(self.last_told)
+    }
+
+    fn time(&self, since: Duration) -> Timestamp {
+        let started = self.recorder.started_at();
+        started.checked_add(since).unwrap_or(started)
+    }
+
+    /// The agent is told this. Returns where it begins in all that it was told.
+    pub(super) fn told(&mut self, bytes: &[u8]) -> Result<u64, ConnectionError> {
+        let written = self.stdin.write_all(bytes).map_err(unrecorded);
+        let noted = written.and_then(|()| {
+            self.note(Channel::In, bytes.len() as u64);
+            self.flush_if_due()
+        });
+        self.is_torn |= noted.is_err();
+        let start = self.heard;
+        self.heard += bytes.len() as u64;
+        noted.map(|()| start)
+    }
+
+    /// The agent is told nothing more. Who plays the recording waits for its client to say so, too.
+    pub(super) fn hung_up(&mut self) {
+        let at = self.recorder.elapsed();
+        let (channel, bytes) = (Channel::In, 0);
+        self.moments.push(TimingEntry { at, channel, bytes });
+    }
+
+    /// What was recorded, if all of it was.
+    pub(super) fn recorded(&self) -> Option<RecordedTraffic> {
+        let open = |name| File::open(self.recorder.directory().join(name)).ok();
+        if self.is_torn {
+            return None;
+        }
+        Some(RecordedTraffic {
+            stdin: open(STDIN)?,
+            stdout: open(STDOUT)?,
+        })
+    }
+
+    /// How long stderr was when the agent last said anything.
+    pub(super) fn complained_before(&self) -> u64 {
+        self.complained_before
+    }
+
+    /// Whether something could not be recorded.
+    pub(super) fn is_torn(&self) -> bool {
+        self.is_torn
+    }
+
+    /// Notes how far stderr has grown, and says if the agent has written too much by now.
+    pub(super) fn look_at_stderr(&mut self) -> Result<(), ConnectionError> {
+        let length = self.stderr.metadata().map_or(0, |metadata| metadata.len());
+        let more = length.saturating_sub(self.complained); // somebody may have cut it
+        self.looked = self.recorder.elapsed();
+        self.complained += more;
+        if more > 0 {
+            self.note(Channel::Err, more);
+        }
+        self.flush().map_err(unrecorded)?;
+        self.grew(more)
+    }
+
+    pub(super) fn describe(&mut self, manifest: &Manifest) -> io::Result<()> {
+        self.flush()?;
+        self.recorder.describe(manifest)
+    }
+
+    /// Writes the moments that are not written yet.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.noted = self.recorder.elapsed();
+        let moments = std::mem::take(&mut self.moments);
+        if moments.is_empty() {
+            return Ok(());
+        }
+        self.recorder.note_all(&moments)
+    }
+
+    /// Counts what the agent has written.
+    fn grew(&mut self, bytes: u64) -> Result<(), ConnectionError> {
+        self.written = self.written.saturating_add(bytes);
+        let limit = self.limit;
+        if self.written > limit {
+            return Err(ConnectionError::TooMuch { limit });
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, channel: Channel, bytes: u64) {
+        let at = self.recorder.elapsed();
+        let at = match self.moments.last_mut() {
+            Some(last) if last.channel == channel && at.saturating_sub(last.at) < ONE_MOMENT => {
+                last.bytes += bytes;
+                last.at
+            }
+            _ => {
+                self.moments.push(TimingEntry { at, channel, bytes });
+                at
+            }
+        };
+        match channel {
+            Channel::In => self.last_told = at,
+            Channel::Out => self.last_said = at,
+            Channel::Err => {}
+        }
+    }
+
+    fn flush_if_due(&mut self) -> Result<(), ConnectionError> {
+        if self.recorder.elapsed().saturating_sub(self.noted) > OFTEN {
+            self.flush().map_err(unrecorded)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ConnectionTape {
+    fn drop(&mut self) {
+        let _ = self.flush(); // a full disk was reported before
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
+fn unrecorded(error: io::Error) -> ConnectionError {
+    ConnectionError::Unrecorded { kind: error.kind() }
+}

@@ -1,0 +1,148 @@
+//! An agent that runs as a task of this process, at the other end of a pipe in memory.
+//!
+//! It is spoken to, recorded, limited and ended as an agent in a process of its own is; only nothing has to be started, and time can
+//! be a test's. What it starts itself is its own to end: a task has no process tree.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use lapidary_process::{Exit, TreeExit};
+use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, split};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use super::agent_orders::{AgentOrder, next_order};
+use super::transport::{GoneFuture, PeerDeparture, Transport};
+
+/// How many bytes wait in the pipe, in each direction, before its writer waits.
+const PIPE_BYTES: usize = 64 * 1024;
+
+/// What a task that panicked is said to have exited with: as a Rust program would.
+const PANICKED: i32 = 101;
+
+/// The agent's side of a conversation. The agent has ended when it is done, and says how, if it knows.
+pub type LocalTask = Pin<Box<dyn Future<Output = Option<Exit>> + Send>>;
+
+/// An agent that runs in this process. It can be started any number of times.
+#[derive(Clone)]
+pub struct LocalAgent {
+    serve: Arc<dyn Fn(DuplexStream) -> LocalTask + Send + Sync>,
+}
+
+impl LocalAgent {
+    /// An agent that serves a client at the other end of a stream: it reads requests from it, and writes answers to it.
+    pub fn new<F>(serve: impl Fn(DuplexStream) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        Self::with_exit(move |stream| {
+            let served = serve(stream);
+            async {
+                served.await;
+                Some(Exit::Code(0))
+            }
+        })
+    }
+
+    /// The same, of an agent that says how it exits: a recorded one exits as it did then.
+    pub fn with_exit<F>(serve: impl Fn(DuplexStream) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Option<Exit>> + Send + 'static,
+    {
+        Self {
+            serve: Arc::new(move |stream| Box::pin(serve(stream))),
+        }
+    }
+
+    /// Starts it.
+    pub(super) fn start(
+        &self,
+        orders: watch::Receiver<AgentOrder>,
+        departed: watch::Sender<Option<TreeExit>>,
+    ) -> LocalPipe {
+        let (ours, theirs) = duplex(PIPE_BYTES);
+        let mut task = JoinSet::new();
+        task.spawn((self.serve)(theirs));
+        LocalPipe {
+            stream: ours,
+            keeper: LocalKeeper {
+                task,
+                orders,
+                departed,
+            },
+        }
+    }
+}
+
+impl fmt::Debug for LocalAgent {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("LocalAgent").finish_non_exhaustive()
+    }
+}
+
+/// Our end of the pipe.
+pub(super) struct LocalPipe {
+    stream: DuplexStream,
+    keeper: LocalKeeper,
+}
+
+impl Transport for LocalPipe {
+    type Reads = ReadHalf<DuplexStream>;
+    type Writes = WriteHalf<DuplexStream>;
+
+    fn open(self) -> (Self::Reads, Self::Writes, Option<GoneFuture>) {
+        let (reads, writes) = split(self.stream);
+        (reads, writes, Some(Box::pin(self.keeper.keep())))
+    }
+}
+
+/// Keeps the task until it ends or has to. When this is dropped the task is, too.
+struct LocalKeeper {
+    task: JoinSet<Option<Exit>>,
+    orders: watch::Receiver<AgentOrder>,
+    departed: watch::Sender<Option<TreeExit>>,
+}
+
+impl LocalKeeper {
+    async fn keep(mut self) -> PeerDeparture {
+        let exit = self.until_it_ends().await;
+        self.departed.send_replace(Some(TreeExit {
+            exit,
+            leftover: 0,
+            immortal: 0,
+        }));
+        PeerDeparture {
+            exit,
+            ..PeerDeparture::default()
+        }
+    }
+
+    /// How it ended; none if it was ended by us.
+    async fn until_it_ends(&mut self) -> Option<Exit> {
+        let mut must_end: Option<Instant> = None;
+        loop {
+            let grace = async {
+                match must_end {
+                    Some(end) => sleep_until(end).await,
+                    None => std::future::pending().await,
+                }
+            };
+            // All of these can be cancelled without losing anything.
+            tokio::select! {
+                biased;
+                done = self.task.join_next() => return match done? {
+                    Ok(exit) => exit,
+                    Err(error) => error.is_panic().then_some(Exit::Code(PANICKED)),
+                },
+                () = grace => self.task.abort_all(),
+                order = next_order(&mut self.orders) => match order {
+                    AgentOrder::Live => {}
+                    AgentOrder::Stop(grace) => must_end = Some(Instant::now() + grace),
+                    AgentOrder::Kill => self.task.abort_all(),
+                },
+            }
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! What both directions of a connection know: who waits for an answer, who owes one, and what is still to be said.
+//!
+//! Nothing in here waits. Whoever holds the lock holds it for a moment, never across an `await`.
+
+mod incoming;
+
+pub use incoming::{IncomingRequest, IncomingRequests, RequestResponder};
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lapidary_vocab::{Json, Text};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::error::{ConnectionError, RequestError, RpcError};
+use super::limits::{ConnectionLimits, HandledMethods};
+use super::log::{LineFacts, TrafficLog};
+use super::message::{AnswerExpectation, RequestAnswer, RequestId};
+use super::outgoing;
+
+/// What an open request costs beside its line.
+const REQUEST: usize = 512;
+
+pub(super) type ToldSender = Result<RequestAnswer, RequestError>;
+
+#[derive(Debug)]
+pub(super) struct SharedConnection {
+    state: Mutex<ConnectionState>,
+    /// There is something to say, or nothing any more.
+    news: Notify,
+    pub(super) log: Arc<TrafficLog>,
+    pub(super) limits: ConnectionLimits,
+    methods: HandledMethods,
+}
+
+#[derive(Debug)]
+struct ConnectionState {
+    /// Our next id.
+    next: u64,
+    pending: HashMap<u64, oneshot::Sender<ToldSender>>,
+    /// What the agent has asked and nobody has answered.
+    open: HashMap<u64, OpenCalls>,
+    open_bytes: usize,
+    serial: u64,
+    handler: Option<mpsc::UnboundedSender<IncomingRequest>>,
+    outbox: VecDeque<Arc<str>>,
+    outbox_bytes: usize,
+    /// Nothing will be said any more once the outbox is empty.
+    is_hanging_up: bool,
+    closed: Option<ConnectionError>,
+}
+
+#[derive(Debug)]
+struct OpenCalls {
+    id: RequestId,
+    bytes: usize,
+    cancelled: CancellationToken,
+}
+
+/// A request of the agent, as it was read.
+pub(super) struct RawRequest {
+    pub(super) number: u64,
+    pub(super) id: RequestId,
+    pub(super) method: Text,
+    pub(super) params: Option<Json>,
+    pub(super) bytes: usize,
+    pub(super) facts: Option<LineFacts>,
+}
+
+impl SharedConnection {
+    pub(super) fn new(
+        log: Arc<TrafficLog>,
+        methods: HandledMethods,
+        limits: ConnectionLimits,
+        handler: mpsc::UnboundedSender<IncomingRequest>,
+    ) -> Self {
+        Self {
+            state: Mutex::new(ConnectionState {
+                next: 0,
+                pending: HashMap::new(),
+                open: HashMap::new(),
+                open_bytes: 0,
+                serial: 0,
+                handler: Some(handler),
+                outbox: VecDeque::new(),
+                outbox_bytes: 0,
+                is_hanging_up: false,
+                closed: None,
+            }),
+            news: Notify::new(),
+            log,
+            limits,
+            methods,
+        }
+    }
+
+    /// Asks the agent something.
+    pub(super) fn ask(
+        &self,
+        method: &str,
+        params: Option<&Json>,
+    ) -> Result<(RequestId, oneshot::Receiver<ToldSender>), RequestError> {
+        let mut state = self.state();
+        state.usable()?;
+        let waiting = state.pending.len();
+        if waiting >= self.limits.pending {
+            return Err(RequestError::TooMany { waiting });
+        }
+        let (sender, told) = oneshot::channel();
+        let number = state.next;
+        let id = RequestId::from_token(number);
+        state.next += 1;
+        state.pending.insert(number, sender);
+        let said = self.say(&mut state, outgoing::request(&id, method, params));
+        drop(state);
+        said.inspect_err(|error| self.close(error))?;
+        Ok((id, told))
+    }
+
+    /// Says something that wants no answer.
+    pub(super) fn tell(&self, line: Arc<str>) -> Result<(), ConnectionError> {
+        let mut state = self.state();
+        state.usable()?;
+        let said = self.say(&mut state, line);
+        drop(state);
+        said.inspect_err(|error| self.close(error))
+    }
+
+    /// Nobody waits for this answer any more. The agent hears so, unless it has answered.
+    pub(super) fn give_up(&self, id: &RequestId) {
+        let pending = id
+            .number()
+            .and_then(|number| self.state().pending.remove(&number));
+        if pending.is_some() {
+            let _ = self.tell(outgoing::cancel_request(id)); // if there is no connection, nothing is to cancel
+        }
+    }
+
+    /// Who waits for this answer, and whether anybody ever did.
+    pub(super) fn awaited(
+        &self,
+        id: &RequestId,
+    ) -> (AnswerExpectation, Option<oneshot::Sender<ToldSender>>) {
+        let mut state = self.state();
+        let Some(number) = id.number().filter(|number| *number < state.next) else {
+            return (AnswerExpectation::Never, None);
+        };
+        match state.pending.remove(&number) {
+            Some(sender) => (AnswerExpectation::Awaited, Some(sender)),
+            None => (AnswerExpectation::Before, None),
+        }
+    }
+
+    /// The agent asks for something: whoever handles it gets it, and if nobody does, the agent hears so at once.
+    pub(super) fn asked(self: &Arc<Self>, asking: RawRequest) {
+        if let Err((id, refusal)) = self.hand_over(asking) {
+            let _ = self.tell(outgoing::answer(&id, Err(&refusal)));
+        }
+    }
+
+    /// Whether a handler exists for a method.
+    pub(super) fn handles(&self, method: &Text) -> bool {
+        self.methods.holds(method)
+    }
+
+    fn hand_over(self: &Arc<Self>, asking: RawRequest) -> Result<(), (RequestId, RpcError)> {
+        if !self.methods.holds(&asking.method) {
+            let refusal = RpcError::new(RpcError::NO_METHOD, "method not found");
+            return Err((asking.id, refusal));
+        }
+        let mut state = self.state();
+        let bytes = asking.bytes + REQUEST;
+        if state.open.len() >= self.limits.open
+            || (state.open_bytes + bytes > self.limits.open_bytes && !state.open.is_empty())
+        {
+            let refusal = RpcError::new(RpcError::INTERNAL, "too many requests are unanswered");
+            return Err((asking.id, refusal));
+        }
+        let Some(handler) = state.handler.clone() else {
+            return Ok(()); // nobody can be answered any more
+        };
+        let responder = RequestResponder {
+            shared: Arc::clone(self),
+            serial: state.serial,
+            id: asking.id.clone(),
+            cancelled: CancellationToken::new(),
+            is_answered: false,
+        };
+        state.open(&responder, bytes);
+        drop(state);
+        // If nobody listens, the responder comes back and is dropped, and that is an answer.
+        let _ = handler.send(IncomingRequest {
+            number: asking.number,
+            id: asking.id,
+            method: asking.method,
+            params: asking.params,
+            facts: asking.facts,
+            respond: responder,
+        });
+        Ok(())
+    }
+
+    /// The agent does not want to know any more.
+    pub(super) fn cancelled(&self, id: &RequestId) {
+        let state = self.state();
+        let meant = state.open.values().filter(|open| open.id == *id);
+        let tokens: Vec<_> = meant.map(|open| open.cancelled.clone()).collect();
+        drop(state);
+        for token in tokens {
+            token.cancel();
+        }
+    }
+
+    /// Answers the agent.
+    pub(super) fn answer(&self, serial: u64, id: &RequestId, outcome: Result<&Json, &RpcError>) {
+        self.state().settle(serial);
+        let _ = self.tell(outgoing::answer(id, outcome)); // without a connection nobody wants to know
+    }
+
+    /// What is to be said next. None if nothing is, any more. Can be cancelled.
+    pub(super) async fn next_line(&self) -> Option<Arc<str>> {
+        loop {
+            {
+                let mut state = self.state();
+                if let Some(line) = state.outbox.pop_front() {
+                    state.outbox_bytes -= line.len();
+                    return Some(line);
+                }
+                if state.is_hanging_up || state.closed.is_some() {
+                    return None;
+                }
+            }
+            self.news.notified().await;
+        }
+    }
+
+    /// How much is still to be said.
+    pub(super) fn unsaid(&self) -> usize {
+        self.state().outbox_bytes
+    }
+
+    /// Says what is still to be said, and nothing after it: the agent reads the end of its stdin.
+    pub(super) fn hang_up(&self) {
+        self.state().is_hanging_up = true;
+        self.news.notify_one();
+    }
+
+    /// Ends the connection: everybody who waits hears why. The first reason is the one that counts.
+    pub(super) fn close(&self, why: &ConnectionError) {
+        let mut state = self.state();
+        if state.closed.is_some() {
+            return;
+        }
+        state.closed = Some(why.clone());
+        state.outbox = VecDeque::new();
+        state.outbox_bytes = 0;
+        state.handler = None;
+        let pending = std::mem::take(&mut state.pending);
+        let open = std::mem::take(&mut state.open);
+        drop(state);
+        for sender in pending.into_values() {
+            let _ = sender.send(Err(why.clone().into())); // who does not wait any more need not know
+        }
+        for open in open.into_values() {
+            open.cancelled.cancel();
+        }
+        self.news.notify_one();
+    }
+
+    /// Why the connection has ended, if it has.
+    pub(super) fn closed(&self) -> Option<ConnectionError> {
+        self.state().closed.clone()
+    }
+
+    fn say(&self, state: &mut ConnectionState, line: Arc<str>) -> Result<(), ConnectionError> {
+        let unread = state.outbox_bytes + line.len();
+        if unread > self.limits.unread_bytes && !state.outbox.is_empty() {
+            return Err(ConnectionError::NotReading { unread });
+        }
+        state.outbox_bytes = unread;
+        state.outbox.push_back(line);
+        self.news.notify_one();
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ConnectionState {
+    fn usable(&self) -> Result<(), ConnectionError> {
+        match &self.closed {
+            Some(why) => Err(why.clone()),
+            None if self.is_hanging_up => Err(ConnectionError::Released),
+            None => Ok(()),
+        }
+    }
+
+    fn open(&mut self, responder: &RequestResponder, bytes: usize) {
+        let open = OpenCalls {
+            id: responder.id.clone(),
+            bytes,
+            cancelled: responder.cancelled.clone(),
+        };
+        self.open.insert(self.serial, open);
+        self.open_bytes += bytes;
+        self.serial += 1;
+    }
+
+    fn settle(&mut self, serial: u64) {
+        if let Some(open) = self.open.remove(&serial) {
+            self.open_bytes -= open.bytes;
+        }
+    }
+}
