@@ -140,11 +140,11 @@ impl ClientCommand {
     /// order too, whose result says what is wrong with it.
     ///
     /// ```
-    /// use lapidary_engine::talk::Order;
+    /// use lapidary_engine::conversation::ClientCommand;
     ///
-    /// let order = Order::read(r#"{"command":"send_message","text":"hi","id":7}"#);
+    /// let order = ClientCommand::read(r#"{"command":"send_message","text":"hi","id":7}"#);
     /// assert_eq!((order.name.as_str(), order.id.unwrap().as_str()), ("send_message", "7"));
-    /// assert!(Order::read("hi").command.is_err());
+    /// assert!(ClientCommand::read("hi").command.is_err());
     /// ```
     pub fn read(line: &str) -> Self {
         let whole = match Token::parse(line.trim()) {

@@ -5,15 +5,15 @@
 //! with everything that it started, and what it writes is kept only up to a bound.
 //!
 //! ```no_run
-//! # async fn demo(plan: lapidary_gemini::hooks::HookPlan, around: lapidary_engine::hooks::Surroundings) {
-//! use lapidary_engine::hooks::{Effect, effects, fire};
+//! # async fn demo(plan: lapidary_gemini::hooks::HookPlan, around: lapidary_engine::hooks::HookContext) {
+//! use lapidary_engine::hooks::{AppliedEffect, effects, fire};
 //! use lapidary_wire::gemini::hooks::{EventDetails, HookEvent};
 //!
 //! let prompt = "fix the build".to_owned();
 //! let input = around.input(EventDetails::BeforeAgent { prompt });
 //! let fired = fire(&plan, input, &around, &tokio_util::sync::CancellationToken::new()).await;
 //! for effect in fired.effects() {
-//!     if let Effect::Block(reason) = effect {
+//!     if let AppliedEffect::Block(reason) = effect {
 //!         println!("blocked: {reason}");
 //!     }
 //! }

@@ -1,7 +1,7 @@
 //! One run: start an agent, follow what it writes, translate it, end it, and say how it went, exactly once.
 //!
 //! ```no_run
-//! # async fn demo(request: lapidary_engine::run::Request) {
+//! # async fn demo(request: lapidary_engine::run::RunRequest) {
 //! use lapidary_engine::run::Run;
 //!
 //! let mut run = Run::start(request);

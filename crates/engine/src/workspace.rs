@@ -9,13 +9,13 @@
 //! files are opened without following any link at all, by the path that they were found at.
 //!
 //! ```no_run
-//! # async fn demo() -> Result<(), lapidary_engine::acp::Refusal> {
+//! # async fn demo() -> Result<(), lapidary_engine::acp::RpcError> {
 //! use lapidary_engine::process::Supervisor;
-//! use lapidary_engine::workspace::{Setup, Workspace};
+//! use lapidary_engine::workspace::{ServicesSetup, ClientServices};
 //! use lapidary_vocab::Json;
 //!
 //! let supervisor = Supervisor::at("/usr/local/bin/lapidary");
-//! let workspace = Workspace::new(Setup::new(["/home/me/project"], supervisor));
+//! let workspace = ClientServices::new(ServicesSetup::new(["/home/me/project"], supervisor));
 //! let params = Json::from_value(&serde_json::json!({"path": "/home/me/project/README.md", "limit": 10}));
 //! if let Some(action) = workspace.action("fs/read_text_file", &params)? {
 //!     println!("it wants to read {:?}", action.paths); // a policy has to allow this

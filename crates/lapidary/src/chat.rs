@@ -4,7 +4,7 @@
 //! use lapidary::chat::{Chat, ChatError};
 //! use lapidary::engine::config::Config;
 //! use lapidary::engine::process::Supervisor;
-//! use lapidary::engine::{Host, run::RecordingOptions};
+//! use lapidary::engine::{RunHost, run::RecordingOptions};
 //! use lapidary::vocab::Body;
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,7 +19,7 @@
 //! #   let state = world.join("runs");
 //!     let vars = std::env::vars_os();
 //! #   let vars = vars.chain([("GEMINI_CLI_PATH".into(), gemini.into()), ("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
-//!     let host = Host::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), RecordingOptions::below(state));
+//!     let host = RunHost::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), RecordingOptions::below(state));
 //!     let mut chat = Chat::new(host, Config::default());
 //!
 //!     let mut turn = chat.send("hello")?;

@@ -1,12 +1,12 @@
 //! One execution, as the specification `0-session-to-messages` has it: options in, callbacks on the way, one result.
 //!
 //! ```standalone_crate
-//! use lapidary::engine::gemini_cli::Prompt;
+//! use lapidary::engine::gemini_cli::PromptText;
 //! use lapidary::engine::config::Config;
-//! use lapidary::execute::{Data, execute};
+//! use lapidary::execute::{DataRequest, execute};
 //! use lapidary::engine::headless::Job;
 //! use lapidary::engine::process::Supervisor;
-//! use lapidary::engine::{Host, run::RecordingOptions};
+//! use lapidary::engine::{RunHost, run::RecordingOptions};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     if lapidary::supervise_if_asked().is_some() {
@@ -20,12 +20,12 @@
 //! #   let state = world.join("runs");
 //!     let vars = std::env::vars_os();
 //! #   let vars = vars.chain([("GEMINI_CLI_PATH".into(), gemini.into()), ("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
-//!     let host = Host::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), RecordingOptions::below(state));
+//!     let host = RunHost::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), RecordingOptions::below(state));
 //!     let config = Config::builder().set("permission_mode", "acceptEdits").build()?;
-//!     let job = Job::gemini(&host, config, Prompt::Text("answer in JSON".to_owned()), "run-1");
+//!     let job = Job::gemini(&host, config, PromptText::Text("answer in JSON".to_owned()), "run-1");
 //!
 //!     let mut seen = 0;
-//!     let executed = execute(&job, Data::Json, |_event| seen += 1);
+//!     let executed = execute(&job, DataRequest::Json, |_event| seen += 1);
 //!     assert!(executed.success);
 //!     assert_eq!(executed.session_id.as_deref(), Some("s-1"));
 //!     assert_eq!(executed.messages.len(), 1);

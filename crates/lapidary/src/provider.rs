@@ -2,8 +2,8 @@
 //!
 //! ```standalone_crate
 //! use lapidary::engine::process::Supervisor;
-//! use lapidary::provider::{Context, Provider};
-//! use lapidary::engine::{Host, config::Config, run::RecordingOptions};
+//! use lapidary::provider::{PromptContext, ResponseProvider};
+//! use lapidary::engine::{RunHost, config::Config, run::RecordingOptions};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // A program that names itself as the supervisor begins with this.
@@ -18,10 +18,10 @@
 //! #   let state = world.join("runs");
 //!     let vars = std::env::vars_os();
 //! #   let vars = vars.chain([("GEMINI_CLI_PATH".into(), gemini.into()), ("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
-//!     let host = Host::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), RecordingOptions::below(state));
-//!     let provider = Provider::new(Config::builder().set("timeout", 30).build()?, host);
+//!     let host = RunHost::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), RecordingOptions::below(state));
+//!     let provider = ResponseProvider::new(Config::builder().set("timeout", 30).build()?, host);
 //!     provider.validate()?;
-//!     let generated = provider.generate("what is the answer?", &Context::default())?;
+//!     let generated = provider.generate("what is the answer?", &PromptContext::default())?;
 //!     assert_eq!(generated.response, "42");
 //! #   std::fs::remove_dir_all(world)?;
 //!     Ok(())

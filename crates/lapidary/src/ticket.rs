@@ -1,12 +1,12 @@
 //! Ticket mode: a run as the events that an orchestrator wants. Nothing is invented: each comes from something the agent said.
 //!
 //! ```standalone_crate
-//! use lapidary::engine::gemini_cli::Prompt;
+//! use lapidary::engine::gemini_cli::PromptText;
 //! use lapidary::engine::config::Config;
 //! use lapidary::engine::headless::Job;
 //! use lapidary::engine::process::Supervisor;
-//! use lapidary::ticket::Ticket;
-//! use lapidary::engine::{Host, run::RecordingOptions};
+//! use lapidary::ticket::TicketRun;
+//! use lapidary::engine::{RunHost, run::RecordingOptions};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     if lapidary::supervise_if_asked().is_some() {
@@ -20,10 +20,10 @@
 //! #   let state = world.join("runs");
 //!     let vars = std::env::vars_os();
 //! #   let vars = vars.chain([("GEMINI_CLI_PATH".into(), gemini.into()), ("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into())]);
-//!     let host = Host::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), RecordingOptions::below(state));
-//!     let job = Job::gemini(&host, Config::default(), Prompt::Text("fix it".to_owned()), "ticket-7");
+//!     let host = RunHost::new(vars, std::env::current_dir()?, Supervisor::at(std::env::current_exe()?), RecordingOptions::below(state));
+//!     let job = Job::gemini(&host, Config::default(), PromptText::Text("fix it".to_owned()), "ticket-7");
 //!
-//!     let mut ticket = Ticket::start(&job);
+//!     let mut ticket = TicketRun::start(&job);
 //!     let mut names = Vec::new();
 //!     while let Some(event) = ticket.blocking_next() {
 //!         names.push(serde_json::to_value(&event)?["event"].as_str().unwrap_or_default().to_owned());

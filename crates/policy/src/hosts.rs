@@ -151,7 +151,7 @@ impl CallHosts {
         match (host, surety) {
             (AddressHost::Known(host), HostCertainty::Named) => self.push(host, |it| &mut it.named),
             (AddressHost::Known(host), HostCertainty::Possible) => {
-                self.push(host, |it| &mut it.possible)
+                self.push(host, |it| &mut it.possible);
             }
             (AddressHost::Unclear, _) => self.is_hidden = true,
             (AddressHost::None, _) => {}

@@ -183,18 +183,18 @@ impl Decision {
 ///
 /// ```
 /// use lapidary_policy::PermissionMode;
-/// use lapidary_policy::{ToolAction, Effect, Policy, Rule, Rules};
+/// use lapidary_policy::{ToolAction, PermissionEffect, Policy, Rule, Rules};
 /// use lapidary_vocab::event::ToolKind;
 ///
 /// let here = std::path::Path::new("/work");
-/// let rules = Rules::new([Rule::parse_flag(Effect::Allow, "execute:git diff *", here)?]);
+/// let rules = Rules::new([Rule::parse_flag(PermissionEffect::Allow, "execute:git diff *", here)?]);
 /// let policy = Policy::new(rules, PermissionMode::Default).with_roots([here]);
 /// let run = |command: &str| ToolAction {
 ///     command: Some(command.to_owned()),
 ///     ..ToolAction::new(ToolKind::Execute)
 /// };
-/// assert_eq!(policy.decide(&run("git diff --stat")).effect, Effect::Allow);
-/// assert_eq!(policy.decide(&run("git diff; rm -rf /")).effect, Effect::Ask);
+/// assert_eq!(policy.decide(&run("git diff --stat")).effect, PermissionEffect::Allow);
+/// assert_eq!(policy.decide(&run("git diff; rm -rf /")).effect, PermissionEffect::Ask);
 /// # Ok::<(), lapidary_policy::FlagError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

@@ -134,7 +134,7 @@ impl<'a> PathList<'a> {
                 ArgumentRole::Address => self.of_addresses(value),
                 ArgumentRole::Content => self.of_inner(value, depth, false),
                 ArgumentRole::Wrapper | ArgumentRole::End | ArgumentRole::Pattern => {
-                    self.of_inner(value, depth, true)
+                    self.of_inner(value, depth, true);
                 }
                 ArgumentRole::Other => {
                     self.of_key(name);

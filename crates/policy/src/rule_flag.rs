@@ -64,12 +64,12 @@ impl Rule {
     /// | `command=…`, `path=…`, `host=…`, `kind=…` | as in a rule of `lapidary.toml` |
     ///
     /// ```
-    /// use lapidary_policy::{Effect, Rule};
+    /// use lapidary_policy::{PermissionEffect, Rule};
     ///
     /// let here = std::path::Path::new("/work");
-    /// let rule = Rule::parse_flag(Effect::Deny, "execute:rm *", here)?;
+    /// let rule = Rule::parse_flag(PermissionEffect::Deny, "execute:rm *", here)?;
     /// assert_eq!(rule.name, "--deny 'execute:rm *'");
-    /// let refused = Rule::parse_flag(Effect::Allow, "exectue", here).unwrap_err();
+    /// let refused = Rule::parse_flag(PermissionEffect::Allow, "exectue", here).unwrap_err();
     /// assert_eq!(refused.to_string(), "unknown kind of tool `exectue` (did you mean `execute`?)");
     /// # Ok::<(), lapidary_policy::FlagError>(())
     /// ```

@@ -4,10 +4,10 @@
 //! that it writes has to wait for whoever reads it; they are followed and handed on as they grow.
 //!
 //! ```no_run
-//! # fn demo(request: lapidary_recording::record::Request, input: std::fs::File) -> Result<(), lapidary_recording::record::TakeError> {
-//! use lapidary_recording::record::Take;
+//! # fn demo(request: lapidary_recording::record::CaptureRequest, input: std::fs::File) -> Result<(), lapidary_recording::record::TakeError> {
+//! use lapidary_recording::record::RunningCapture;
 //!
-//! let mut take = Take::start(request, input);
+//! let mut take = RunningCapture::start(request, input);
 //! while let Some(piece) = take.blocking_next() {
 //!     // pass it on
 //! }

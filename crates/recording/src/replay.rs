@@ -8,9 +8,9 @@
 //!
 //! ```
 //! use lapidary_process::Exit;
-//! use lapidary_recording::replay::{Pace, Parts, Replay};
+//! use lapidary_recording::replay::{ReplayPace, RecordingParts, Replay};
 //!
-//! let replay = Replay::of(Parts {
+//! let replay = Replay::from_parts(RecordingParts {
 //!     manifest: r#"{"schema":"lapidary.recording/1","run":"r","agent":"a","transport":"unknown","argv":[],
 //!         "environment":[],"directory":"/","startedAt":"","end":{"durationMs":2000,"exitCode":42}}"#,
 //!     timing: "1000.000 out 3\n1500.000 err 4\n",
@@ -20,7 +20,7 @@
 //! assert_eq!(replay.exit(), Some(Exit::Code(42)));
 //!
 //! let (mut out, mut err) = (Vec::new(), Vec::new());
-//! replay.play(Pace::AtOnce, &mut out, &mut err)?;
+//! replay.play(ReplayPace::AtOnce, &mut out, &mut err)?;
 //! assert_eq!((out.as_slice(), err.as_slice()), (&b"one"[..], &b"oops"[..]));
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```

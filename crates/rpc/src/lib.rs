@@ -18,21 +18,21 @@
 //! ```no_run
 //! # async fn demo(recorder: lapidary_recording::Recorder) -> Result<(), Box<dyn std::error::Error>> {
 //! use std::time::Duration;
-//! use lapidary_rpc::{Agent, AgentSource, Launch, Limits, Methods};
+//! use lapidary_rpc::{RunningAgent, AgentSource, AgentLaunch, ConnectionLimits, HandledMethods};
 //! use lapidary_process::{Command, Supervisor};
 //! use lapidary_vocab::Json;
 //!
 //! let mut command = Command::new("gemini", "/home/me/project");
 //! command.args(["--acp"]);
-//! let agent = Agent::start(Launch {
+//! let agent = RunningAgent::start(AgentLaunch {
 //!     source: AgentSource::Process {
 //!         command: Box::new(command),
 //!         supervisor: Supervisor::at("/usr/local/bin/lapidary"),
 //!     },
 //!     recorder,
 //!     max_output: 1 << 30,
-//!     methods: Methods::of(["session/request_permission"]),
-//!     limits: Limits::default(),
+//!     methods: HandledMethods::from_names(["session/request_permission"]),
+//!     limits: ConnectionLimits::default(),
 //!     tap: None,
 //! })
 //! .await?;

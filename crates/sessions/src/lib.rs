@@ -5,11 +5,11 @@
 //!
 //! ```no_run
 //! use lapidary_gemini::GeminiHome;
-//! use lapidary_sessions::{Listing, Store};
+//! use lapidary_sessions::{SessionListing, SessionStore};
 //!
-//! let store = Store::new(GeminiHome::at("/home/somebody"));
+//! let store = SessionStore::new(GeminiHome::at("/home/somebody"));
 //! let project = store.project("/home/somebody/work".as_ref());
-//! let listing = Listing::read(&[project], std::time::SystemTime::now());
+//! let listing = SessionListing::read(&[project], std::time::SystemTime::now());
 //! for session in &listing.sessions {
 //!     println!("{}. {}", session.index(), session.info().display_name);
 //! }

@@ -65,11 +65,11 @@ impl ModelPrice {
 /// What an answer costs in US dollars. Thoughts count as written; what is cached counts as read, for less.
 ///
 /// ```
-/// use lapidary_sessions::{Price, price};
+/// use lapidary_sessions::{ModelPrice, price};
 /// use lapidary_vocab::stats::TokenCounts;
 ///
 /// let used = TokenCounts { input: 120, output: 35, ..TokenCounts::default() };
-/// assert_eq!(price(&used, &Price::per_token(0.001, 0.002)), 0.19);
+/// assert_eq!(price(&used, &ModelPrice::per_token(0.001, 0.002)), 0.19);
 /// ```
 #[expect(
     clippy::cast_precision_loss,

@@ -8,11 +8,11 @@
 //! one nor stand behind a name that says so. Where a secret was recognised once, it is removed wherever else it stands.
 //!
 //! ```
-//! use lapidary_sessions::redact::{Redactor, Whose};
+//! use lapidary_sessions::redact::{Redactor, SessionOwner};
 //!
 //! let file = br#"{"id":"1","type":"user","content":"use ghp_0123456789abcdefghijABCDEFGHIJ012345 in /home/ada/work"}"#;
 //! let mut redacted = Vec::new();
-//! let report = Redactor::new(&Whose::default()).file(file, &mut redacted).unwrap();
+//! let report = Redactor::new(&SessionOwner::default()).file(file, &mut redacted).unwrap();
 //! let text = String::from_utf8(redacted).unwrap();
 //! assert!(text.contains("use [redacted:github-token-1] in ~/work"));
 //! assert_eq!(report.findings[0].sample, "ghp_…45");

@@ -14,7 +14,7 @@ pub(crate) fn missing(root: &Path, document: &str) -> Result<Vec<String>> {
     Ok(paths.filter(|path| !exists(path)).collect())
 }
 
-/// The paths that a code span stands for: `engine/src/talk/{turn,opening}.rs` is two.
+/// The paths that a code span stands for: `engine/src/conversation/{turn,opening}.rs` is two.
 fn written(span: &str) -> Vec<String> {
     if !span.contains("/src/") || span.contains([' ', '*', '<', '…']) {
         return Vec::new();

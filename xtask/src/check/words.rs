@@ -18,16 +18,6 @@ use super::source_text;
 /// Names that every command or module may have once more.
 const SHARED_ON_PURPOSE: [&str; 2] = ["Args", "Error"];
 
-/// How many duplicate type names and false predicates a crate may still have. Crates that are not listed have none. Lower a number
-/// when a crate gets better; never raise it.
-const CEILINGS: [(&str, usize, usize); 5] = [
-    ("cli", 12, 11),
-    ("engine", 14, 6),
-    ("policy", 0, 1),
-    ("rpc", 0, 2),
-    ("sessions", 8, 5),
-];
-
 /// Modules and folders for another system: their types have the names of their twins for Unix.
 const TWINS: [&str; 3] = ["windows", "windows.rs", "other.rs"];
 
@@ -43,15 +33,13 @@ struct CrateWords {
     lines: usize,
 }
 
-/// Prints the report for the crates of a workspace, and fails for a crate above its ceiling.
+/// Prints the report for the crates of a workspace, and fails for a duplicate type name or a false predicate.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let crates = print(root)?;
     let mut problems = Vec::new();
     for words in &crates {
-        let ceiling = CEILINGS.iter().find(|row| row.0 == words.name);
-        let (types, predicates) = ceiling.map_or((0, 0), |row| (row.1, row.2));
         let duplicates = words.duplicate_types();
-        if duplicates.len() > types {
+        if !duplicates.is_empty() {
             problems.push(format!(
                 "{}: type names that occur twice: {}",
                 words.name,
@@ -59,18 +47,12 @@ pub(crate) fn check(root: &Path) -> Result<()> {
             ));
         }
         let wrong = words.false_predicates();
-        if wrong.len() > predicates {
+        if !wrong.is_empty() {
             problems.push(format!(
                 "{}: predicates that change something or return no bool: {}",
                 words.name,
                 wrong.join(", ")
             ));
-        }
-        if duplicates.len() < types || wrong.len() < predicates {
-            println!(
-                "check: `{}` is better than its ceiling in xtask/src/check/words.rs: lower it",
-                words.name
-            );
         }
     }
     ensure!(problems.is_empty(), "{}", problems.join("\n"));

@@ -214,7 +214,7 @@ impl DoctorVisit<'_> {
         match subject {
             DoctorSubject::Gemini => examine(&patient, |check| report.tell(check)).await,
             DoctorSubject::Acp { agent, .. } => {
-                examine_acp(&patient, agent, |check| report.tell(check))
+                examine_acp(&patient, agent, |check| report.tell(check));
             }
         }
         if self.args.agent.is_none() {

@@ -1,4 +1,4 @@
-//! Hooks around an agent over ACP. Gemini CLI (0.61) runs only some of its hooks there ([`own`]), and other agents do not know them: so we
+//! Hooks around an agent over ACP. Gemini CLI (0.61) runs only some of its hooks there ([`agent_hooks`]), and other agents do not know them: so we
 //! fire the others where the agent comes by. What it asks for can be held back, and prompts can; what it does without asking cannot, and
 //! that is said.
 

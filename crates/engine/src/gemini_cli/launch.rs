@@ -98,22 +98,22 @@ pub enum PromptDelivery {
 ///
 /// ```
 /// use std::path::Path;
-/// use lapidary_engine::gemini_cli::{Delivery, Launch, Prompt, Stdin, prepare};
+/// use lapidary_engine::gemini_cli::{PromptDelivery, GeminiLaunch, PromptText, StdinContent, prepare};
 /// use lapidary_engine::config::Config;
 ///
 /// let config = Config::builder().model("gemini-2.5-flash").build()?;
-/// let prepared = prepare(&Launch {
+/// let prepared = prepare(&GeminiLaunch {
 ///     config: &config,
 ///     dir: Path::new("/home/me/project"),
-///     prompt: Prompt::Text("fix the tests".to_owned()),
+///     prompt: PromptText::Text("fix the tests".to_owned()),
 ///     resume: None,
 ///     session_id: None,
 ///     extra_args: &[],
 ///     version: None,
 /// })?;
-/// let Delivery::Ready(run) = prepared else { unreachable!("it is short") };
+/// let PromptDelivery::Ready(run) = prepared else { unreachable!("it is short") };
 /// assert_eq!(run.args, ["-o", "stream-json", "--approval-mode", "default", "-m", "gemini-2.5-flash"]);
-/// assert_eq!(run.stdin, Stdin::Text("fix the tests".to_owned()));
+/// assert_eq!(run.stdin, StdinContent::Text("fix the tests".to_owned()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn prepare(launch: &GeminiLaunch<'_>) -> Result<PromptDelivery, LaunchError> {

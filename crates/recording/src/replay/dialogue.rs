@@ -89,7 +89,7 @@ impl UpcomingMethods {
     fn count(&mut self, said: &MessageKind) {
         match said {
             MessageKind::Request { method, .. } => {
-                *self.requests.entry(method.clone()).or_default() += 1
+                *self.requests.entry(method.clone()).or_default() += 1;
             }
             MessageKind::Notification { method } => {
                 *self.notifications.entry(method.clone()).or_default() += 1;

@@ -33,7 +33,7 @@ pub struct IncomingRequest {
     pub method: Text,
     /// With what.
     pub params: Option<Json>,
-    /// What the [`Tap`](crate::LineTap) knows of its line.
+    /// What the [`LineTap`](crate::LineTap) knows of its line.
     pub facts: Option<LineFacts>,
     /// How it is answered.
     pub respond: RequestResponder,

@@ -87,7 +87,7 @@ impl<'q> SnippetFinder<'q> {
         }
     }
 
-    /// The score and the places, as [`of`] has them.
+    /// The score and the places, as [`cut`] has them.
     pub(super) fn finish(mut self) -> Option<(SearchScore, Vec<TextMatch>)> {
         let score = self.tally.score(self.query.everything())?;
         self.whole.extend(self.others);

@@ -202,7 +202,7 @@ impl Browser {
             BrowserEffect::List => self.workers.list(),
             BrowserEffect::Read(ticket, path, extent) => self.workers.read(ticket, path, extent),
             BrowserEffect::Search(ticket, query, files) => {
-                self.workers.search(ticket, query, files)
+                self.workers.search(ticket, query, files);
             }
             BrowserEffect::Export(path, to) => self.workers.export(path, to),
             BrowserEffect::Plan(path, size) => self.workers.plan(path, size),

@@ -35,7 +35,7 @@ pub(super) struct ConsentQuestion<'a> {
 
 impl ConsentQuestion<'_> {
     /// Says what would come, and asks. True if it may.
-    pub(super) fn is_given(
+    pub(super) fn obtain(
         &self,
         is_given_already: bool,
         stop: &StopListener,

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         target: &target,
         way: InstallMode::Copy,
     };
-    if !asked.is_given(args.consent, &stop)? {
+    if !asked.obtain(args.consent, &stop)? {
         complain("Skill installation cancelled by user.");
         return Ok(CommandExit::Cancelled);
     }

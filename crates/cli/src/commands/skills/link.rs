@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         target: &target,
         way: InstallMode::Link,
     };
-    if !asked.is_given(args.consent, &stop)? {
+    if !asked.obtain(args.consent, &stop)? {
         complain("Skill linking cancelled by user.");
         return Ok(CommandExit::Cancelled);
     }

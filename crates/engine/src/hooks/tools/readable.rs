@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 /// So many levels of lists and objects are told: readers have their bounds, too.
 pub(super) const MOST_LEVELS: usize = 100;
 
-/// What becomes of numbers that a [`ConfigValue`] cannot hold exactly.
+/// What becomes of numbers that a `serde_json::Value` cannot hold exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NumberPolicy {
     AsTheyStand,

@@ -74,7 +74,7 @@ impl<'b> ByteColumns<'b> {
                 let differs = ((ones[at] | 0x20) ^ one) | ((others[at] | 0x20) ^ other);
                 may_match |= u8::from(differs == 0);
             }
-            let is_other = has_other(backslashes);
+            let is_other = contains_high_byte(backslashes);
             if may_be_escaped | may_be_id | may_match != 0 || is_other {
                 let marks = BlockMarks {
                     may_match: may_match != 0,
@@ -129,7 +129,7 @@ impl<'b> ByteColumns<'b> {
     reason = "only then the widest registers are used"
 )]
 #[inline(always)]
-fn has_other(block: &[u8; BLOCK]) -> bool {
+fn contains_high_byte(block: &[u8; BLOCK]) -> bool {
     let (words, _) = block.as_chunks::<8>();
     let all = words
         .iter()

@@ -260,7 +260,7 @@ impl RepairJob<'_> {
         match how {
             RestoreMethod::AlreadyThere => {}
             RestoreMethod::Written => {
-                self.act(RepairKind::PutBack, old, path, "was gone and is back")
+                self.act(RepairKind::PutBack, old, path, "was gone and is back");
             }
             RestoreMethod::Beside => {
                 let name = path.file_name().unwrap_or_default().display().to_string();

@@ -240,7 +240,7 @@ impl BrowserState {
             BrowseKey::Esc => return self.search(String::new()),
             // Nothing is found by these alone.
             BrowseKey::Char('?') | BrowseKey::F1 if is_empty || key == BrowseKey::F1 => {
-                self.mode = InputMode::Help
+                self.mode = InputMode::Help;
             }
             BrowseKey::Char('/' | ' ') if is_empty => {}
             BrowseKey::Tab => self.with_preview = !self.with_preview,
