@@ -161,11 +161,10 @@ impl AcpTask for AgentTask {
         gate: Arc<dyn tool::PermissionGate>,
     ) -> Result<(AgentExecutor, AgentRequest), String> {
         let executor = AgentExecutor {
-            model: Arc::clone(&self.model),
             tools: (self.tools)(&session.directory),
-            gate,
             directory: self.directory.clone(),
             max_depth: self.max_depth,
+            ..AgentExecutor::new(Arc::clone(&self.model), gate)
         };
         let request = AgentRequest {
             definition: Arc::clone(&self.definition),

@@ -5,6 +5,7 @@
 
 mod answers;
 mod gate;
+mod hooks;
 mod updates;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use lapidary_rpc::{
     ObservedLine, OpenConnection, RpcError, TrafficLine, connect,
 };
 use lapidary_vocab::Json;
+use lapidary_wire::gemini::hooks::HookEvent;
 use serde_json::{Value, json};
 use tokio::io::DuplexStream;
 use tokio::task::JoinSet;
@@ -30,6 +32,7 @@ use crate::ids::random_uuid;
 use crate::tool::PermissionGate;
 use answers::{answer_of, initialized};
 use gate::AcpGate;
+use hooks::{AcpHooks, events_in};
 use updates::UpdateWriter;
 
 /// How long tasks may take to end once the client is gone.
@@ -110,6 +113,8 @@ struct AcpAgent {
 #[derive(Debug, Clone)]
 struct OpenSession {
     session: AcpSession,
+    /// The events for which the client has hooks.
+    hooks: Vec<HookEvent>,
     /// Cancels the prompt that is being worked on; none while there is none.
     prompt: Option<CancellationToken>,
 }
@@ -128,8 +133,8 @@ impl AcpAgent {
                 incoming.respond.answer(&json_of(&opened));
             }
             _ => match self.begin(&params) {
-                Ok((session, cancelled)) => {
-                    let work = Arc::clone(self).work(session, params, cancelled, incoming);
+                Ok((open, cancelled)) => {
+                    let work = Arc::clone(self).work(open, params, cancelled, incoming);
                     prompts.spawn(work);
                 }
                 Err(refusal) => incoming.respond.refuse(&refusal),
@@ -146,6 +151,7 @@ impl AcpAgent {
         };
         let open = OpenSession {
             session,
+            hooks: events_in(params),
             prompt: None,
         };
         self.sessions().insert(id.clone(), open);
@@ -153,7 +159,7 @@ impl AcpAgent {
     }
 
     /// Marks a session as being at work.
-    fn begin(&self, params: &Value) -> Result<(AcpSession, CancellationToken), RpcError> {
+    fn begin(&self, params: &Value) -> Result<(OpenSession, CancellationToken), RpcError> {
         let id = params["sessionId"].as_str().unwrap_or_default();
         let mut sessions = self.sessions();
         let Some(open) = sessions.get_mut(id) else {
@@ -166,19 +172,19 @@ impl AcpAgent {
         }
         let cancelled = CancellationToken::new();
         open.prompt = Some(cancelled.clone());
-        Ok((open.session.clone(), cancelled))
+        Ok((open.clone(), cancelled))
     }
 
     /// Works on one prompt, then answers it.
     async fn work(
         self: Arc<Self>,
-        session: AcpSession,
+        open: OpenSession,
         params: Value,
         cancelled: CancellationToken,
         incoming: IncomingRequest,
     ) {
-        let done = self.run(&session, &prompt_text(&params), &cancelled).await;
-        if let Some(open) = self.sessions().get_mut(&session.id) {
+        let done = self.run(&open, &prompt_text(&params), &cancelled).await;
+        if let Some(open) = self.sessions().get_mut(&open.session.id) {
             open.prompt = None;
         }
         match done {
@@ -189,22 +195,34 @@ impl AcpAgent {
 
     async fn run(
         &self,
-        session: &AcpSession,
+        open: &OpenSession,
         prompt: &str,
         cancelled: &CancellationToken,
     ) -> Result<Value, RpcError> {
+        let session = &open.session;
         let gate = Arc::new(AcpGate {
             connection: self.connection.clone(),
             session_id: session.id.clone(),
         });
         let prepared = self.task.prepare(session, prompt, gate);
         let refuse = |message: String| RpcError::new(RpcError::BAD_PARAMS, message);
-        let (executor, request) = prepared.map_err(refuse)?;
+        let (mut executor, request) = prepared.map_err(refuse)?;
+        if !open.hooks.is_empty() {
+            executor.hooks = Some(Arc::new(self.hooks_of(open)));
+        }
         let writer = UpdateWriter::new(self.connection.clone(), session.id.clone());
         let listener = |activity| writer.write(&activity);
         let outcome = executor.run(&request, &listener, cancelled).await;
         let outcome = outcome.map_err(|error| refuse(error.to_string()))?;
         answer_of(&outcome, &writer)
+    }
+
+    fn hooks_of(&self, open: &OpenSession) -> AcpHooks {
+        AcpHooks {
+            connection: self.connection.clone(),
+            session_id: open.session.id.clone(),
+            events: open.hooks.clone(),
+        }
     }
 
     fn observe(&self, observed: &ObservedLine) {

@@ -10,6 +10,7 @@ mod clock;
 mod completion;
 mod gather;
 mod invoke;
+mod model_hooks;
 mod outcome;
 mod prompt;
 mod recovery;
@@ -31,6 +32,7 @@ use crate::tool::{BoxFuture, PermissionGate, Tool};
 pub use activity::{ActivityKind, AgentActivity, CallEnd, CallStart, ErrorContext, ErrorType};
 use clock::AgentClock;
 pub use invoke::AgentDirectory;
+pub use model_hooks::{HooksCancelled, ModelHooks};
 pub use outcome::{AgentOutcome, TerminateReason};
 pub use tool_set::INVOKE_AGENT;
 use tool_set::ToolSet;
@@ -52,6 +54,8 @@ pub struct AgentExecutor {
     pub directory: Option<Arc<dyn AgentDirectory>>,
     /// How many agents may be below each other: with 1 an agent calls no other.
     pub max_depth: u32,
+    /// The hooks around its requests to the model, if there are any.
+    pub hooks: Option<Arc<dyn ModelHooks>>,
 }
 
 impl fmt::Debug for AgentExecutor {
@@ -111,6 +115,8 @@ struct AgentRun<'a> {
     generation: Map<String, Value>,
     system_instruction: Option<String>,
     history: Vec<Content>,
+    /// The tools that hooks let the model call in this turn; none if they do not choose.
+    selected_tools: Option<Vec<String>>,
     /// Turns that were begun, without the recovery turn.
     turns: u32,
     /// Turns that were begun, which number the calls without an id.
@@ -126,6 +132,18 @@ struct Caller {
 }
 
 impl AgentExecutor {
+    /// An executor of agents without tools, that call no other agent.
+    pub fn new(model: Arc<dyn ModelClient>, gate: Arc<dyn PermissionGate>) -> Self {
+        Self {
+            model,
+            tools: Vec::new(),
+            gate,
+            directory: None,
+            max_depth: 1,
+            hooks: None,
+        }
+    }
+
     /// Runs an agent to its end. Once it has begun there is always an outcome: an error of the model is one.
     ///
     /// # Errors
@@ -187,6 +205,7 @@ impl<'a> AgentRun<'a> {
             generation: generation(definition),
             system_instruction: opening.system_instruction,
             history: opening.history,
+            selected_tools: None,
             turns: 0,
             prompts: 0,
         })

@@ -46,6 +46,8 @@ pub struct ModelRequest<'a> {
     pub contents: &'a [Content],
     /// The tools that the model may call.
     pub tools: &'a [ToolDeclaration],
+    /// `toolConfig` of the Gemini API: which of the tools the model may or must call.
+    pub tool_config: Option<&'a Value>,
     /// `generationConfig` of the Gemini API, as it stands.
     pub generation: &'a Map<String, Value>,
 }

@@ -214,7 +214,7 @@ impl AcpAttempt<'_> {
             source,
             recorder,
             max_output: run.records.max_output,
-            methods: HandledMethods::from_names(permission::methods()),
+            methods: HandledMethods::from_names(permission::methods(self.request)),
             limits: ConnectionLimits {
                 line: run.max_line,
                 ..ConnectionLimits::default()

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use lapidary_gemini::hooks::{HookEvent, HookPlan, HookRegistry};
 use lapidary_sessions::SessionStore;
 use lapidary_vocab::event::{DiagnosticKind, HookRun};
-use lapidary_vocab::{Body, Number, Text};
+use lapidary_vocab::{Body, Json, Number, Text};
 use lapidary_wire::gemini::hooks::{EventDetails, HookOutput};
 use tokio::sync::Semaphore;
 
@@ -43,6 +43,19 @@ pub struct ConversationHooks {
     pub around: HookContext,
     /// Where the agent keeps its sessions, if it is Gemini CLI.
     pub store: Option<SessionStore>,
+}
+
+impl ConversationHooks {
+    /// What an agent of this process is told when a session is opened: the events for which there are hooks.
+    pub(crate) fn session_meta(&self) -> Json {
+        let is_enabled = |event: &HookEvent| {
+            let mut enabled = self.registry.hooks.iter().filter(|entry| entry.enabled);
+            enabled.any(|entry| entry.hook.event == *event)
+        };
+        let events = HookEvent::ALL.into_iter().filter(is_enabled);
+        let events: Vec<_> = events.map(HookEvent::as_str).collect();
+        Json::from_value(&serde_json::json!({"lapidary": {"hooks": events}}))
+    }
 }
 
 /// Fires them.
@@ -122,6 +135,16 @@ impl HookRunner {
         let plan = self.plan(input.event(), input.context(), place);
         let told = self.told(place);
         self.running.fire(plan, input, around, told).await
+    }
+
+    /// Fires the hooks of a moment between an agent and its model. None if the run ended before they could say.
+    pub(super) async fn around_model(
+        &self,
+        details: EventDetails,
+        place: HookPlace<'_>,
+    ) -> Option<HookResults> {
+        let fired = self.fire(details, place).await;
+        (!self.running.is_over()).then_some(fired)
     }
 
     /// What is waited for, if it is a hook. Those that come after a tool hold up nobody as long as the agent is at work.

@@ -36,7 +36,7 @@ impl SessionDriver<'_> {
         let initialized = self.step(TurnPhase::Starting, hello).await?;
         self.is_ready = true;
         if let Some(hooks) = &self.state.hooks {
-            hooks.meets(&self.request.provider, &initialized);
+            hooks.meets(self.request, &initialized);
         }
         if initialized.protocol_version != VERSION {
             let message = match version_of(&initialized) {

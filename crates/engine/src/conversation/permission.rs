@@ -5,6 +5,7 @@
 //! terminal from us, which is judged in the same way before it is served. Wherever the turn may be cancelled meanwhile, `None` says so.
 
 mod answer;
+mod model_hooks;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,11 +21,13 @@ use tokio_util::sync::CancellationToken;
 use self::answer::{
     ONLY_ALWAYS, cancelled, marked, out_of_reach, pick, refusal, selected, unsayable,
 };
+use self::model_hooks::{FIRE_HOOKS, is_served};
 use super::conversation_state::{ConversationState, session_of};
 use super::elicitations;
 use super::hooks::{HookPlace, HookVerdict};
 use super::line_observer::{PermissionFacts, RequestFacts};
 use super::prompt::{PermissionAnswer, PermissionPrompt};
+use super::request::ConversationRequest;
 use crate::acp::{IncomingRequest, IncomingRequests, LineFacts, RpcError};
 use crate::hooks::WantedCall;
 use crate::policy::{Decision, PermissionEffect, ToolAction, only_always};
@@ -35,10 +38,12 @@ const PERMISSION: &str = "session/request_permission";
 const ELICITATION: &str = "elicitation/create";
 
 /// The methods that we answer. The connection refuses any other.
-pub(super) fn methods() -> impl Iterator<Item = &'static str> {
+pub(super) fn methods(request: &ConversationRequest) -> impl Iterator<Item = &'static str> {
+    let hooks = is_served(request).then_some(FIRE_HOOKS);
     [PERMISSION, ELICITATION]
         .into_iter()
         .chain(workspace::METHODS)
+        .chain(hooks)
 }
 
 /// Answers requests until the connection is over. Requests that still wait for a prompt are dropped then.
@@ -81,6 +86,7 @@ async fn answer(mut incoming: IncomingRequest, state: Arc<ConversationState>) {
     };
     let answered = match method.as_str() {
         PERMISSION => request.permission(facts.permission).await,
+        FIRE_HOOKS => request.model_hooks().await,
         method => request.service(method, facts.request_id).await,
     };
     let (stops, session) = (request.stops.into_inner(), request.session);

@@ -11,7 +11,9 @@ use super::{AcpOptions, InProcessAgent, Job, JobAgent, JobError};
 use crate::agents::own_policy::AskAbility;
 use crate::agents::{AcpAgent, AgentSpec, ModeWords};
 use crate::config::{PermissionMode, TransportChoice};
-use crate::conversation::{ConversationRequest, PromptAttendant, PromptJob, SessionChoice};
+use crate::conversation::{
+    ConversationHooks, ConversationRequest, PromptAttendant, PromptJob, SessionChoice,
+};
 use crate::detect;
 use crate::gemini_cli::{self, GeminiLaunch, LaunchError, PromptText};
 use crate::policy::{PermissionEffect, Policy, Rule, Rules};
@@ -234,16 +236,19 @@ impl Job {
         run.watch.is_told = is_told;
         self.marked(&mut run);
         let config = &self.config;
+        let local = match &self.agent {
+            JobAgent::InProcess(agent) => Some(agent.agent.clone()),
+            JobAgent::Gemini | JobAgent::Standin { .. } | JobAgent::Acp(_) => None,
+        };
+        let own_hooks = hooks.as_ref().filter(|_| local.is_some());
+        let session_meta = own_hooks.map(ConversationHooks::session_meta);
         Ok(ConversationRequest {
             run,
             provider: started.provider,
             environment: self.environment.vars.clone().into_iter().collect(),
-            local: match &self.agent {
-                JobAgent::InProcess(agent) => Some(agent.agent.clone()),
-                JobAgent::Gemini | JobAgent::Standin { .. } | JobAgent::Acp(_) => None,
-            },
+            local,
             mcp_servers: self.speaking.mcp_servers.clone(),
-            session_meta: own.session_meta,
+            session_meta: session_meta.or(own.session_meta),
             policy,
             roots,
             attendant: self.speaking.attendant.clone(),

@@ -24,7 +24,11 @@ impl Job {
             return Ok((None, Vec::new()));
         }
         let (setup, registry) = self.hook_setup(directory)?;
-        refuse_distrust(&setup)?;
+        let out_of_reach = match self.agent {
+            JobAgent::InProcess(_) => &[][..],
+            JobAgent::Gemini | JobAgent::Acp(_) | JobAgent::Standin { .. } => &OUT_OF_REACH,
+        };
+        refuse_distrust(&setup, out_of_reach)?;
         let mut notices = notices(&registry);
         notices.extend(not_loaded(&setup));
         let variables = self.environment.vars.clone().into_iter().collect();
@@ -78,8 +82,8 @@ impl Job {
 }
 
 /// Hooks that do not run only because the folder is not trusted are somebody's guard: to go on would be to go on without it.
-fn refuse_distrust(setup: &Setup) -> Result<(), JobError> {
-    let is_in_reach = |event: &HookEvent| !OUT_OF_REACH.contains(event);
+fn refuse_distrust(setup: &Setup, out_of_reach: &[HookEvent]) -> Result<(), JobError> {
+    let is_in_reach = |event: &HookEvent| !out_of_reach.contains(event);
     let withheld = HookRegistry::withheld(setup);
     let mut events: Vec<HookEvent> = withheld.iter().map(|hook| hook.event).collect();
     events.retain(is_in_reach);

@@ -4,5 +4,6 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod agent_hooks;
 mod agents;
 mod sessions;

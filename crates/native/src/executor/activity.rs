@@ -109,6 +109,8 @@ pub enum ErrorContext {
     ToolCallUnauthorized,
     /// The model failed.
     Model,
+    /// A hook blocked a request to the model, or its answer.
+    Hook,
 }
 
 /// Whether a person or a rule is behind an error.
@@ -192,6 +194,7 @@ impl ErrorContext {
             Self::ToolCall => "tool_call",
             Self::ToolCallUnauthorized => "tool_call_unauthorized",
             Self::Model => "model",
+            Self::Hook => "hook",
         }
     }
 }

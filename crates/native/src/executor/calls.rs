@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary_gemini::agents::COMPLETE_TASK;
+use lapidary_wire::gemini::hooks::HookEvent;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +16,7 @@ use super::gather::Gather;
 use super::tool_set::INVOKE_AGENT;
 use super::turn::{Interruption, TurnEnd};
 use crate::model::FunctionCall;
-use crate::tool::{BoxFuture, CallPreview, GateAnswer, PreparedCall, ToolError, ToolOutput};
+use crate::tool::{BoxFuture, CallPreview, GateAnswer, PreparedCall, Tool, ToolError, ToolOutput};
 
 /// How long a cancelled tool may take to end. Afterwards it is dropped.
 const TOOL_GRACE: Duration = Duration::from_secs(5);
@@ -161,7 +162,7 @@ impl AgentRun<'_> {
                 self.tell_end(call, &output);
                 output.into()
             }
-            tool => match self.tools.get(tool) {
+            tool => match self.callable(tool) {
                 None => {
                     self.tell_start(call, arguments, None);
                     let message =
@@ -176,8 +177,10 @@ impl AgentRun<'_> {
                         self.ended(call, ToolOutput::from_error(error))
                     }
                     Ok(prepared) => {
-                        self.tell_start(call, arguments, Some(prepared.preview().clone()));
-                        self.make_prepared(call, prepared, clock, stop).await
+                        let preview = self.judged_preview(prepared.preview());
+                        self.tell_start(call, arguments, Some(preview.clone()));
+                        self.make_prepared(call, prepared, &preview, clock, stop)
+                            .await
                     }
                 },
             },
@@ -189,17 +192,17 @@ impl AgentRun<'_> {
         &self,
         call: &ReadyCall,
         prepared: Box<dyn PreparedCall>,
+        preview: &CallPreview,
         clock: &Arc<AgentClock>,
         stop: CancellationToken,
     ) -> CallResult {
-        let preview = prepared.preview().clone();
         let answer = if preview.needs_permission {
             let _pause = clock.pause();
             let gate = &self.executor.gate;
             tokio::select! {
                 biased;
                 () = stop.cancelled() => GateAnswer::Cancelled,
-                answer = gate.ask(&call.id, &call.tool, &preview) => answer,
+                answer = gate.ask(&call.id, &call.tool, preview) => answer,
             }
         } else {
             GateAnswer::Allowed
@@ -225,6 +228,23 @@ impl AgentRun<'_> {
                     ..ToolOutput::from_error(cancelled()).into()
                 }
             }
+        }
+    }
+
+    /// The tool of a name, if this agent has it and hooks let the model call it. The API restricts the model, too; a guard does not
+    /// rely on that.
+    fn callable(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        let selected = self.selected_tools.as_ref();
+        let is_selected = selected.is_none_or(|names| names.iter().any(|it| it == name));
+        self.tools.get(name).filter(|_| is_selected)
+    }
+
+    /// The preview as the gate sees it. `BeforeTool` hooks judge every call, so the gate is asked about every call where there are some.
+    fn judged_preview(&self, preview: &CallPreview) -> CallPreview {
+        let is_judged = self.has_hooks(HookEvent::BeforeTool);
+        CallPreview {
+            needs_permission: preview.needs_permission || is_judged,
+            ..preview.clone()
         }
     }
 

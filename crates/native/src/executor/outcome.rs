@@ -98,6 +98,8 @@ impl AgentRun<'_> {
                 TerminateReason::ErrorNoCompleteTaskCall,
                 "Agent stopped calling tools but did not call 'complete_task'.",
             ),
+            TurnEnd::Stopped(reason) => AgentOutcome::new(TerminateReason::Aborted, reason),
+            TurnEnd::Blocked(reason) => AgentOutcome::new(TerminateReason::Error, reason),
             TurnEnd::Aborted | TurnEnd::Continue => AgentOutcome::new(
                 TerminateReason::Aborted,
                 "Agent execution was terminated before completion.",

@@ -29,7 +29,12 @@ impl TurnEnd {
                 TerminateReason::ErrorNoCompleteTaskCall,
                 "You have stopped calling tools without finishing.",
             )),
-            Self::Continue | Self::Completed(_) | Self::Aborted | Self::Failed(_) => None,
+            Self::Continue
+            | Self::Completed(_)
+            | Self::Aborted
+            | Self::Stopped(_)
+            | Self::Blocked(_)
+            | Self::Failed(_) => None,
         }
     }
 }
@@ -61,7 +66,7 @@ impl AgentRun<'_> {
                     ..self.outcome_of(end)
                 }
             }
-            TurnEnd::Aborted => self.outcome_of(end),
+            TurnEnd::Aborted | TurnEnd::Stopped(_) => self.outcome_of(end),
             _ => self.not_recovered(reason),
         }
     }

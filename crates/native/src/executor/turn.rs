@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use lapidary_wire::gemini::hooks::HookEvent;
 use serde_json::Value;
 
 use super::AgentRun;
 use super::activity::{ActivityKind, ErrorContext};
 use super::clock::AgentClock;
-use crate::model::{
-    Content, ContentRole, ModelAnswer, ModelError, ModelEvent, ModelRequest, PartKind,
-};
+use super::model_hooks::RequestDraft;
+use crate::model::{Content, ContentRole, ModelAnswer, ModelError, ModelEvent, PartKind};
 
 /// How a turn ended.
 #[derive(Debug)]
@@ -26,6 +26,10 @@ pub(super) enum TurnEnd {
     MaxTurns,
     /// The task was cancelled.
     Aborted,
+    /// A hook stopped the task, for this reason.
+    Stopped(String),
+    /// A hook blocked the model; the sentence says why.
+    Blocked(String),
     /// The model failed.
     Failed(ModelError),
 }
@@ -56,7 +60,10 @@ impl AgentRun<'_> {
         self.prompts += 1;
         self.history.push(Content::user(message.iter().cloned()));
         let answer = match self.ask_model(clock).await {
-            Ok(answer) => answer,
+            Ok((answer, selected)) => {
+                self.selected_tools = selected;
+                answer
+            }
             Err(end) => {
                 // The model has not answered: what it was told goes out again with the recovery message.
                 self.history.pop();
@@ -75,22 +82,52 @@ impl AgentRun<'_> {
         self.make_calls(&calls, clock).await
     }
 
-    async fn ask_model(&self, clock: &AgentClock) -> Result<ModelAnswer, TurnEnd> {
-        let request = ModelRequest {
-            model: &self.request.model,
-            system_instruction: self.system_instruction.as_deref(),
-            contents: &self.history,
-            tools: &self.tools.declarations,
-            generation: &self.generation,
-        };
-        let mut listener = |event| self.tell_model_event(event);
-        let model = &self.executor.model;
-        // A request that is dropped ends.
-        let answer = tokio::select! {
+    async fn ask_model(
+        &self,
+        clock: &AgentClock,
+    ) -> Result<(ModelAnswer, Option<Vec<String>>), TurnEnd> {
+        // A request that is dropped ends, and so do hooks.
+        tokio::select! {
             biased;
-            interruption = self.interrupted(clock) => return Err(interruption.into()),
-            answer = model.generate(&request, &mut listener) => answer,
+            interruption = self.interrupted(clock) => Err(interruption.into()),
+            answer = self.ask_with_hooks() => answer,
+        }
+    }
+
+    /// The answer, and the tools that hooks let the model call; none if they do not choose.
+    async fn ask_with_hooks(&self) -> Result<(ModelAnswer, Option<Vec<String>>), TurnEnd> {
+        let mut draft = RequestDraft::new(self);
+        if let Some(answer) = self.before_model(&mut draft).await? {
+            self.tell_texts(&answer);
+            return Ok((answer, None));
+        }
+        self.select_tools(&mut draft).await?;
+        // An answer that hooks judge is told once they have.
+        let is_judged = self.has_hooks(HookEvent::AfterModel);
+        let answer = self.generate(&draft, is_judged).await?;
+        let selected = draft.selected_tools();
+        if !is_judged {
+            return Ok((answer, selected));
+        }
+        let answer = self.after_model(&draft, answer).await?;
+        self.tell_texts(&answer);
+        Ok((answer, selected))
+    }
+
+    async fn generate(
+        &self,
+        draft: &RequestDraft<'_>,
+        is_judged: bool,
+    ) -> Result<ModelAnswer, TurnEnd> {
+        let request = draft.as_request(self);
+        let mut listener = |event: ModelEvent| {
+            let is_text =
+                matches!(&event, ModelEvent::Part(part) if matches!(part.kind, PartKind::Text(_)));
+            if !(is_judged && is_text) {
+                self.tell_model_event(event);
+            }
         };
+        let answer = self.executor.model.generate(&request, &mut listener).await;
         match answer {
             Ok(answer) => {
                 if let Some(usage) = answer.usage {
@@ -102,6 +139,13 @@ impl AgentRun<'_> {
                 self.tell_error(error.to_string(), ErrorContext::Model);
                 Err(TurnEnd::Failed(error))
             }
+        }
+    }
+
+    fn tell_texts(&self, answer: &ModelAnswer) {
+        let text = answer.text();
+        if !text.is_empty() {
+            self.tell(ActivityKind::Text(text));
         }
     }
 

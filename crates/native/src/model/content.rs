@@ -103,6 +103,12 @@ impl Content {
         Self::from_values(role, parts.cloned().unwrap_or_default())
     }
 
+    /// The content as JSON.
+    pub fn to_value(&self) -> Value {
+        let parts = self.parts.iter().map(|part| value_of(part));
+        serde_json::json!({"role": self.role, "parts": parts.collect::<Vec<_>>()})
+    }
+
     fn from_values(role: ContentRole, parts: impl IntoIterator<Item = Value>) -> Self {
         Self {
             role,
@@ -112,6 +118,19 @@ impl Content {
 }
 
 impl ModelPart {
+    /// A part that is plain text.
+    pub fn from_text(text: &str) -> Self {
+        Self {
+            raw: raw(&serde_json::json!({ "text": text })),
+            kind: PartKind::Text(text.to_owned()),
+        }
+    }
+
+    /// The part as JSON.
+    pub fn to_value(&self) -> Value {
+        value_of(&self.raw)
+    }
+
     /// The part that stands in an answer.
     pub(super) fn read(token: Token<'_>) -> Self {
         let text = || token.get("text").and_then(Token::string).map(String::from);
@@ -156,6 +175,10 @@ fn plain_text(part: &ModelPart) -> Option<&str> {
 fn raw(value: &Value) -> Arc<RawValue> {
     let raw = serde_json::value::to_raw_value(value);
     Arc::from(raw.expect("a JSON value can be written"))
+}
+
+fn value_of(raw: &RawValue) -> Value {
+    serde_json::from_str(raw.get()).unwrap_or_default()
 }
 
 fn raw_parts<S: Serializer>(parts: &[Arc<RawValue>], to: S) -> Result<S::Ok, S::Error> {

@@ -160,6 +160,8 @@ struct RequestBody<'a> {
     system_instruction: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<&'a Value>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     generation_config: &'a Map<String, Value>,
 }
@@ -171,6 +173,7 @@ pub(super) fn request_body(request: &ModelRequest<'_>) -> String {
         contents: request.contents,
         system_instruction: system.map(|text| json!({"parts": [{"text": text}], "role": "user"})),
         tools: (!request.tools.is_empty()).then(|| declarations(request.tools)),
+        tool_config: request.tool_config,
         generation_config: request.generation,
     };
     serde_json::to_string(&body).expect("texts and JSON can be written as JSON")

@@ -50,6 +50,10 @@ struct TestClient {
 
 impl TestClient {
     async fn new(script: Script) -> (Self, String) {
+        Self::with_meta(script, json!({})).await
+    }
+
+    async fn with_meta(script: Script, meta: Value) -> (Self, String) {
         let mut stage = Stage::new(script);
         stage.executor.max_depth = 2;
         let task = SceneTask {
@@ -68,7 +72,7 @@ impl TestClient {
             .request("initialize", json!({"protocolVersion": 1}))
             .await;
         assert_eq!(greeted["result"]["protocolVersion"], 1);
-        let params = json!({"cwd": "/project", "mcpServers": []});
+        let params = json!({"cwd": "/project", "mcpServers": [], "_meta": meta});
         let opened = client.request("session/new", params).await;
         let id = opened["result"]["sessionId"].as_str().unwrap().to_owned();
         (client, id)
@@ -322,4 +326,41 @@ async fn a_task_that_fails_is_an_error_with_the_status_of_the_api() {
     );
     let prompt = client.prompt("no-such-session", "x").await;
     assert_eq!(client.answer(prompt).await["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn hooks_that_the_client_names_are_asked_at_their_moments() {
+    let script = Script::new()
+        .stream(Turn::call("look", json!({})))
+        .stream(done("Found."));
+    let hooks = json!({"lapidary": {"hooks": ["BeforeModel", "BeforeTool", "NoSuchEvent"]}});
+    let (mut client, session) = TestClient::with_meta(script, hooks).await;
+    let prompt = client.prompt(&session, "Find it.").await;
+    let asked = client
+        .until(|message| message["method"] == "_lapidary/hook")
+        .await;
+    assert_eq!(asked["params"]["sessionId"], session);
+    let input = &asked["params"]["input"];
+    assert_eq!(input["hook_event_name"], "BeforeModel");
+    assert_eq!(input["llm_request"]["model"], "gemini-2.5-flash");
+    client
+        .send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"output": null}}))
+        .await;
+    // A call that needs no permission is asked about, because a `BeforeTool` hook may judge it.
+    let asked = client
+        .until(|message| message["method"] == "session/request_permission")
+        .await;
+    let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
+    client
+        .send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome}))
+        .await;
+    let asked = client
+        .until(|message| message["method"] == "_lapidary/hook")
+        .await;
+    let stop = json!({"continue": false, "stopReason": "enough"});
+    client
+        .send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"output": stop}}))
+        .await;
+    let answer = client.answer(prompt).await;
+    assert_eq!(answer["result"]["stopReason"], "cancelled");
 }

@@ -16,6 +16,7 @@ mod faults;
 mod hostile;
 mod limits;
 mod model;
+mod model_hooks;
 mod modules;
 mod oracle;
 mod scene;

@@ -59,6 +59,7 @@ async fn generate(
     let mut generation = Map::new();
     generation.insert("temperature".to_owned(), json!(0.5));
     let request = ModelRequest {
+        tool_config: None,
         model: "gemini-2.5-flash",
         system_instruction: Some("Be brief."),
         contents: &[Content::user([json!({"text": "hi"})])],

@@ -41,11 +41,12 @@ impl Stage {
         Self {
             definition: definition("scout"),
             executor: AgentExecutor {
-                model: Arc::new(model.clone()),
                 tools: tools.to_vec(),
-                gate: Arc::new(ToyGate::Answers(GateAnswer::Allowed)),
                 directory: Some(Arc::new(ToyDirectory)),
-                max_depth: 1,
+                ..AgentExecutor::new(
+                    Arc::new(model.clone()),
+                    Arc::new(ToyGate::Answers(GateAnswer::Allowed)),
+                )
             },
             model,
             cancelled: CancellationToken::new(),

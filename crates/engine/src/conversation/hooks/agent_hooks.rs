@@ -7,6 +7,7 @@ use lapidary_vocab::event::Provider;
 
 use super::HookRunner;
 use crate::acp::InitializeAnswer;
+use crate::conversation::request::ConversationRequest;
 use crate::detect::AgentVersion;
 
 /// What Gemini CLI runs itself over ACP (measured with 0.61). Of the others it runs none there, not even a `BeforeTool` hook that denies.
@@ -33,8 +34,14 @@ pub(crate) const OUT_OF_REACH: [HookEvent; 4] = [
 
 impl HookRunner {
     /// The agent has said who it is. Says which hooks we do not run for it.
-    pub(in crate::conversation) fn meets(&self, provider: &Provider, agent: &InitializeAnswer) {
-        let own = own_events(provider, agent);
+    pub(in crate::conversation) fn meets(
+        &self,
+        request: &ConversationRequest,
+        agent: &InitializeAnswer,
+    ) {
+        let own = own_events(&request.provider, agent);
+        // An agent of this process has us run the hooks of its model.
+        let is_out_of_reach = own.is_empty() && request.local.is_none();
         let _ = self.own.set(own); // an agent says hello once
         let names = |events: &[HookEvent]| {
             let events = events.iter().filter(|event| self.is_enabled(**event));
@@ -43,7 +50,7 @@ impl HookRunner {
         };
         if let Some(names) = names(own) {
             self.note(None, format!("Gemini CLI runs hooks of {names} itself"));
-        } else if let Some(names) = names(&OUT_OF_REACH).filter(|_| own.is_empty()) {
+        } else if let Some(names) = names(&OUT_OF_REACH).filter(|_| is_out_of_reach) {
             let why = "what an agent says to its model does not come by here";
             self.note(None, format!("hooks of {names} do not run: {why}"));
         }
