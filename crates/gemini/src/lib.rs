@@ -13,6 +13,7 @@ pub mod hooks;
 pub mod js;
 mod jsonc;
 pub mod lock;
+pub mod memory;
 mod notice;
 pub mod owned_dir;
 mod paths;

@@ -13,6 +13,7 @@ mod auth;
 mod extensions;
 mod hooks;
 mod machine;
+mod memory;
 mod modules;
 mod peers;
 mod settings;
