@@ -8,21 +8,25 @@ mod activity;
 mod calls;
 mod clock;
 mod completion;
+mod compression;
 mod gather;
 mod invoke;
 mod model_hooks;
 mod outcome;
 mod prompt;
 mod recovery;
+mod signatures;
 mod tool_set;
 mod turn;
+mod turn_end;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary_gemini::agents::{AgentInputs, LocalAgentDefinition, TemplateError};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -31,12 +35,16 @@ use crate::schema;
 use crate::tool::{BoxFuture, PermissionGate, Tool};
 pub use activity::{ActivityKind, AgentActivity, CallEnd, CallStart, ErrorContext, ErrorType};
 use clock::AgentClock;
+use compression::CompressionState;
 pub use invoke::AgentDirectory;
 pub use model_hooks::{HooksCancelled, ModelHooks};
 pub use outcome::{AgentOutcome, TerminateReason};
 pub use tool_set::INVOKE_AGENT;
 use tool_set::ToolSet;
-use turn::TurnEnd;
+use turn_end::TurnEnd;
+
+/// The tool that activates skills.
+const ACTIVATE_SKILL: &str = "activate_skill";
 
 /// Hears what an agent and its sub-agents do. Called from the agent's own task: it must not block.
 pub type ActivityListener<'a> = dyn Fn(AgentActivity) + Send + Sync + 'a;
@@ -54,6 +62,8 @@ pub struct AgentExecutor {
     pub directory: Option<Arc<dyn AgentDirectory>>,
     /// How many agents may be below each other: with 1 an agent calls no other.
     pub max_depth: u32,
+    /// The context of the workspace, which every agent in it is told.
+    pub context: Arc<WorkspaceContext>,
     /// The hooks around its requests to the model, if there are any.
     pub hooks: Option<Arc<dyn ModelHooks>>,
 }
@@ -62,6 +72,21 @@ impl fmt::Debug for AgentExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AgentExecutor").finish_non_exhaustive()
     }
+}
+
+/// The context of a workspace, which every agent in it is told. Empty texts are left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WorkspaceContext {
+    /// The list of skills, for agents that can activate them.
+    pub skills: String,
+    /// The user's own memory, for the system instruction.
+    pub global_memory: String,
+    /// The memory of extensions and of the project, before the first message.
+    pub session_memory: String,
+    /// Directories and files, for agents whose request has no other.
+    pub environment: Option<String>,
+    /// The directory of plans, if the agents may only plan.
+    pub plans_directory: Option<PathBuf>,
 }
 
 /// One task for one agent.
@@ -115,6 +140,7 @@ struct AgentRun<'a> {
     generation: Map<String, Value>,
     system_instruction: Option<String>,
     history: Vec<Content>,
+    compression: CompressionState,
     /// The tools that hooks let the model call in this turn; none if they do not choose.
     selected_tools: Option<Vec<String>>,
     /// Turns that were begun, without the recovery turn.
@@ -140,6 +166,7 @@ impl AgentExecutor {
             gate,
             directory: None,
             max_depth: 1,
+            context: Arc::default(),
             hooks: None,
         }
     }
@@ -191,7 +218,8 @@ impl<'a> AgentRun<'a> {
             definition.output_config.as_ref(),
             can_invoke_agents,
         );
-        let opening = prompt::opening(request)?;
+        let can_activate_skills = tools.get(ACTIVATE_SKILL).is_some();
+        let opening = prompt::opening(request, &executor.context, can_activate_skills)?;
         Ok(Self {
             executor,
             request,
@@ -205,6 +233,7 @@ impl<'a> AgentRun<'a> {
             generation: generation(definition),
             system_instruction: opening.system_instruction,
             history: opening.history,
+            compression: CompressionState::default(),
             selected_tools: None,
             turns: 0,
             prompts: 0,
@@ -229,7 +258,7 @@ impl<'a> AgentRun<'a> {
     /// Takes turns until there is a reason to stop. Returns it with the parts that the model has not been told yet.
     async fn turns_until_stop(&mut self) -> (TurnEnd, Vec<Value>) {
         let max_turns = self.request.definition.run_config.max_turns();
-        let mut message = vec![json!({ "text": prompt::query(self.request) })];
+        let mut message = prompt::first_message(self.request, &self.executor.context);
         loop {
             if self.turns >= max_turns {
                 return (TurnEnd::MaxTurns, message);

@@ -30,6 +30,7 @@ use crate::hooks::{HookContext, HookError, HookResult, HookResults, named};
 use crate::process::Exit;
 use crate::signals;
 
+pub(super) use agent_hooks::ModelReach;
 pub(crate) use agent_hooks::OUT_OF_REACH;
 pub(super) use calls::{FinishedCall, HookCalls, MOST_CALLS};
 pub(super) use tools::HookVerdict;

@@ -10,6 +10,7 @@ use lapidary_vocab::{Cause, Json};
 use super::conversation_state::ConversationState;
 use super::ending::{SessionError, log_in, stopped};
 use super::halt_conditions::TurnPhase;
+use super::hooks::ModelReach;
 use super::request::{ConversationRequest, SessionChoice};
 use super::session_driver::SessionDriver;
 use crate::acp::{
@@ -36,7 +37,11 @@ impl SessionDriver<'_> {
         let initialized = self.step(TurnPhase::Starting, hello).await?;
         self.is_ready = true;
         if let Some(hooks) = &self.state.hooks {
-            hooks.meets(self.request, &initialized);
+            let reach = match self.request.local {
+                Some(_) => ModelReach::Reported,
+                None => ModelReach::Hidden,
+            };
+            hooks.meets(&self.request.provider, &initialized, reach);
         }
         if initialized.protocol_version != VERSION {
             let message = match version_of(&initialized) {

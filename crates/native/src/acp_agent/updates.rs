@@ -5,6 +5,7 @@ use lapidary_vocab::Json;
 use serde_json::{Map, Value, json};
 
 use crate::executor::{ActivityKind, AgentActivity, CallEnd, CallStart};
+use crate::ids::random_uuid;
 use crate::model::TokenUsage;
 use crate::tool::{CallKind, CallPreview, FileChange};
 
@@ -73,6 +74,16 @@ fn update_of(activity: &AgentActivity) -> Option<Value> {
                 attempt + 1
             );
             notice("warning", &message)
+        }
+        ActivityKind::Compressed { summary, .. } => {
+            let blocks = summary.iter();
+            let blocks: Vec<_> = blocks
+                .map(|text| json!({"type": "text", "text": text}))
+                .collect();
+            json!({
+                "sessionUpdate": "compaction_update", "compactionId": random_uuid(),
+                "status": "completed", "summary": blocks,
+            })
         }
         ActivityKind::ToolSkipped { tool } => {
             let message = format!(

@@ -47,6 +47,15 @@ pub enum ActivityKind {
     Usage(TokenUsage),
     /// A request to the model is made again after a wait.
     Retry(RetryNotice),
+    /// The conversation was shortened, because it fills the model's window.
+    Compressed {
+        /// The tokens of the request before.
+        tokens_before: u64,
+        /// The tokens after, as far as they can be estimated.
+        tokens_after: u64,
+        /// The model's summary of the part that is gone, if it gave one.
+        summary: Option<String>,
+    },
     /// A tool of the definition is not there.
     ToolSkipped {
         /// Its name.
@@ -153,6 +162,7 @@ impl AgentActivity {
             ActivityKind::Text(_)
             | ActivityKind::Usage(_)
             | ActivityKind::Retry(_)
+            | ActivityKind::Compressed { .. }
             | ActivityKind::ToolSkipped { .. }
             | ActivityKind::Spawned { .. }
             | ActivityKind::Ended { .. } => return None,

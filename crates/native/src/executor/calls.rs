@@ -14,7 +14,7 @@ use super::activity::{ActivityKind, CallEnd, CallStart, ErrorContext, ErrorType}
 use super::clock::AgentClock;
 use super::gather::Gather;
 use super::tool_set::INVOKE_AGENT;
-use super::turn::{Interruption, TurnEnd};
+use super::turn_end::{Interruption, TurnEnd};
 use crate::model::FunctionCall;
 use crate::tool::{BoxFuture, CallPreview, GateAnswer, PreparedCall, Tool, ToolError, ToolOutput};
 

@@ -14,7 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::AgentRun;
 use super::activity::ErrorContext;
-use super::turn::TurnEnd;
+use super::signatures::signed;
+use super::turn_end::TurnEnd;
 use crate::model::{Content, ModelAnswer, ModelPart, ModelRequest, PartKind, TokenUsage};
 use crate::tool::BoxFuture;
 
@@ -49,7 +50,7 @@ impl<'a> RequestDraft<'a> {
     pub(super) fn new(run: &'a AgentRun<'_>) -> Self {
         Self {
             model: Cow::Borrowed(&run.request.model),
-            contents: Cow::Borrowed(&run.history),
+            contents: signed(&run.history),
             generation: Cow::Borrowed(&run.generation),
             tool_config: None,
         }

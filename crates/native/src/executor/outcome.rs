@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::AgentRun;
-use super::turn::TurnEnd;
+use super::turn_end::TurnEnd;
 use crate::model::ModelError;
 
 /// Why an agent stopped, in Gemini CLI's words.

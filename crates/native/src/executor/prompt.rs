@@ -1,9 +1,9 @@
 //! The system instruction and the messages before an agent's first turn.
 
 use lapidary_gemini::agents::{AgentInputs, DEFAULT_QUERY, fill_template};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{AgentError, AgentRequest};
+use super::{AgentError, AgentRequest, WorkspaceContext};
 use crate::model::Content;
 
 /// The rules of every agent. Our own words; the points are those of Gemini CLI 0.61.
@@ -12,6 +12,16 @@ const RULES: &str = "Rules that always apply:
 * Use absolute paths, or paths relative to the workspace directory, with every file tool.
 * If a call is rejected, accept that, and do not try the same thing in another way.
 * Only the arguments of your final `complete_task` call reach your caller. No other text does.";
+/// The beginning of the list of skills.
+const SKILLS: &str = "# Available Agent Skills
+
+Each skill has instructions for a kind of task. Call `activate_skill` with the name of a skill to read them.";
+/// The beginning of the user's memory.
+const MEMORY: &str = "# Contextual Instructions
+The user wrote the following for every project. Follow it, unless the project or this task says otherwise.";
+/// The beginning of the limits of plan mode.
+const PLAN_MODE: &str = "# Execution Constraints
+The user plans. You can change no file but plans, which are Markdown files in this directory:";
 const COMPLETE_WITH_SCHEMA: &str = "* When the task is done you MUST call `complete_task` with the result in the form of its schema. Without that call the task fails.";
 const COMPLETE_WITH_TEXT: &str = "* When the task is done you MUST call `complete_task` with all of your findings as `result`. Without that call the task fails.";
 
@@ -21,7 +31,11 @@ pub(super) struct Opening {
     pub(super) history: Vec<Content>,
 }
 
-pub(super) fn opening(request: &AgentRequest) -> Result<Opening, AgentError> {
+pub(super) fn opening(
+    request: &AgentRequest,
+    context: &WorkspaceContext,
+    can_activate_skills: bool,
+) -> Result<Opening, AgentError> {
     let prompt = &request.definition.prompt_config;
     if prompt.system_prompt.is_none() && prompt.initial_messages.is_empty() {
         return Err(AgentError::NoPrompt);
@@ -31,7 +45,11 @@ pub(super) fn opening(request: &AgentRequest) -> Result<Opening, AgentError> {
     let history = history.map(|message| filled(message, &inputs));
     let history: Vec<_> = history.collect::<Result<_, _>>()?;
     let system = prompt.system_prompt.as_deref();
-    let system = system.map(|text| system_instruction(text, &inputs, request));
+    let skills = Some(&context.skills).filter(|_| can_activate_skills);
+    let system = system.map(|text| {
+        let instruction = fill_template(text, &inputs)?;
+        Ok::<_, AgentError>(system_instruction(instruction, request, context, skills))
+    });
     fill_template(prompt.query.as_deref().unwrap_or_default(), &inputs)?;
     Ok(Opening {
         system_instruction: system.transpose()?,
@@ -39,8 +57,14 @@ pub(super) fn opening(request: &AgentRequest) -> Result<Opening, AgentError> {
     })
 }
 
-/// The first user message.
-pub(super) fn query(request: &AgentRequest) -> String {
+/// The parts of the first user message: the memory of the project, then the query.
+pub(super) fn first_message(request: &AgentRequest, context: &WorkspaceContext) -> Vec<Value> {
+    let memory = Some(&context.session_memory).filter(|memory| !memory.is_empty());
+    let texts = memory.cloned().into_iter().chain([query(request)]);
+    texts.map(|text| json!({ "text": text })).collect()
+}
+
+fn query(request: &AgentRequest) -> String {
     let query = request.definition.prompt_config.query.as_deref();
     let filled = query.map(|text| fill_template(text, &all_inputs(request)).unwrap_or_default());
     let filled = filled.filter(|text| !text.trim().is_empty());
@@ -60,21 +84,34 @@ fn all_inputs(request: &AgentRequest) -> AgentInputs {
     inputs
 }
 
+/// The parts and their order are those of Gemini CLI 0.61.
 fn system_instruction(
-    text: &str,
-    inputs: &AgentInputs,
+    instruction: String,
     request: &AgentRequest,
-) -> Result<String, AgentError> {
-    let mut instruction = fill_template(text, inputs)?;
-    if let Some(environment) = &request.environment {
-        instruction.push_str("\n\n# Environment Context\n");
-        instruction.push_str(environment);
-    }
+    context: &WorkspaceContext,
+    skills: Option<&String>,
+) -> String {
+    let environment = request.environment.as_ref();
+    let environment = environment.or(context.environment.as_ref());
+    let is_there = |text: &&String| !text.is_empty();
+    let memory = Some(&context.global_memory).filter(is_there);
+    let plans = context.plans_directory.as_ref();
+    let parts = [
+        Some(instruction),
+        skills
+            .filter(is_there)
+            .map(|list| format!("{SKILLS}\n\n{list}")),
+        memory.map(|text| format!("{MEMORY}\n\n<loaded_context>\n{text}\n</loaded_context>")),
+        environment.map(|text| format!("# Environment Context\n{text}")),
+        plans.map(|directory| format!("{PLAN_MODE} `{}`", directory.display())),
+    ];
+    let instruction = parts.into_iter().flatten().collect::<Vec<_>>();
+    let instruction = instruction.join("\n\n");
     let ending = match request.definition.output_config {
         Some(_) => COMPLETE_WITH_SCHEMA,
         None => COMPLETE_WITH_TEXT,
     };
-    Ok(format!("{instruction}\n\n{RULES}\n{ending}"))
+    format!("{instruction}\n\n{RULES}\n{ending}")
 }
 
 /// A message whose texts are filled in.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::activity::{ActivityKind, ErrorContext, ErrorType};
 use super::clock::AgentClock;
-use super::turn::TurnEnd;
+use super::turn_end::TurnEnd;
 use super::{AgentOutcome, AgentRun, TerminateReason};
 
 /// The rest of the sentence that begins with the limit.

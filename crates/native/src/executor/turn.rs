@@ -8,47 +8,11 @@ use serde_json::Value;
 use super::AgentRun;
 use super::activity::{ActivityKind, ErrorContext};
 use super::clock::AgentClock;
+use super::compression::CompressionCause;
 use super::model_hooks::RequestDraft;
-use crate::model::{Content, ContentRole, ModelAnswer, ModelError, ModelEvent, PartKind};
-
-/// How a turn ended.
-#[derive(Debug)]
-pub(super) enum TurnEnd {
-    /// The model is to be told the results of its calls.
-    Continue,
-    /// The task is complete, with this result.
-    Completed(Value),
-    /// The model called no tool.
-    NoCall,
-    /// The time is up.
-    TimedOut,
-    /// The turns are used up.
-    MaxTurns,
-    /// The task was cancelled.
-    Aborted,
-    /// A hook stopped the task, for this reason.
-    Stopped(String),
-    /// A hook blocked the model; the sentence says why.
-    Blocked(String),
-    /// The model failed.
-    Failed(ModelError),
-}
-
-/// A reason to end a wait early.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Interruption {
-    Cancelled,
-    TimedOut,
-}
-
-impl From<Interruption> for TurnEnd {
-    fn from(interruption: Interruption) -> Self {
-        match interruption {
-            Interruption::Cancelled => Self::Aborted,
-            Interruption::TimedOut => Self::TimedOut,
-        }
-    }
-}
+use super::signatures::prefix_call_ids;
+use super::turn_end::{Interruption, TurnEnd};
+use crate::model::{Content, ContentRole, ModelAnswer, ModelEvent, PartKind};
 
 impl AgentRun<'_> {
     /// Takes a turn that begins with these parts. Returns the parts that the model is to be told next.
@@ -58,18 +22,22 @@ impl AgentRun<'_> {
         clock: &Arc<AgentClock>,
     ) -> (TurnEnd, Vec<Value>) {
         self.prompts += 1;
-        self.history.push(Content::user(message.iter().cloned()));
-        let answer = match self.ask_model(clock).await {
-            Ok((answer, selected)) => {
+        let asked = match self.compress_in_time(CompressionCause::Growth, clock).await {
+            Ok(_) => self.ask_about(&message, clock).await,
+            Err(end) => Err(end),
+        };
+        let answer = match asked {
+            Ok((mut answer, selected)) => {
+                prefix_call_ids(&mut answer.parts);
                 self.selected_tools = selected;
                 answer
             }
-            Err(end) => {
-                // The model has not answered: what it was told goes out again with the recovery message.
-                self.history.pop();
-                return (end, message);
-            }
+            // The model has not answered: what it was told goes out again with the recovery message.
+            Err(end) => return (end, message),
         };
+        if let Some(usage) = answer.usage {
+            self.compression.prompt_tokens = usage.prompt;
+        }
         let content = Content::from_answer(&answer.parts);
         debug_assert_eq!(content.role, ContentRole::Model);
         self.history.push(content);
@@ -80,6 +48,46 @@ impl AgentRun<'_> {
             return (TurnEnd::NoCall, Vec::new());
         }
         self.make_calls(&calls, clock).await
+    }
+
+    /// Asks the model about these parts. A conversation that the API refuses as too long is compressed, once.
+    async fn ask_about(
+        &mut self,
+        message: &[Value],
+        clock: &AgentClock,
+    ) -> Result<(ModelAnswer, Option<Vec<String>>), TurnEnd> {
+        let mut is_compressed = false;
+        loop {
+            self.history.push(Content::user(message.iter().cloned()));
+            let asked = self.ask_model(clock).await;
+            let Err(end) = asked else {
+                return asked;
+            };
+            self.history.pop();
+            if is_compressed || !end.is_too_long() {
+                return Err(end);
+            }
+            let cause = CompressionCause::Refused;
+            is_compressed = self.compress_in_time(cause, clock).await?;
+            if !is_compressed {
+                return Err(end);
+            }
+        }
+    }
+
+    async fn compress_in_time(
+        &mut self,
+        cause: CompressionCause,
+        clock: &AgentClock,
+    ) -> Result<bool, TurnEnd> {
+        let cancelled = self.cancelled.clone();
+        // The history changes only at the end of a compression.
+        tokio::select! {
+            biased;
+            () = cancelled.cancelled() => Err(TurnEnd::Aborted),
+            () = clock.expired() => Err(TurnEnd::TimedOut),
+            done = self.compress(cause) => done,
+        }
     }
 
     async fn ask_model(

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use lapidary_gemini::agents::{AgentTool, OutputProcessor, ToolConfig};
-use lapidary_native::executor::{ActivityKind, AgentActivity, AgentError, TerminateReason};
+use lapidary_native::executor::{
+    ActivityKind, AgentActivity, AgentError, TerminateReason, WorkspaceContext,
+};
 use lapidary_native::tool::GateAnswer;
 use lapidary_standin::api::{Chunk, Script, Turn};
 use serde_json::{Value, json};
@@ -314,5 +316,86 @@ async fn an_agent_that_cannot_begin_says_why_before_any_request() {
     assert_eq!(
         nothing,
         "PromptConfig must define either `systemPrompt` or `initialMessages`."
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_is_told_skills_memory_environment_and_the_limits_of_planning_in_this_order() {
+    for (tool, has_skills) in [("activate_skill", true), ("look", false)] {
+        let mut stage = Stage::new(Script::new().stream(done("x")));
+        stage.add_tool("activate_skill");
+        stage.definition.tool_config = Some(tools(&[tool]));
+        stage.executor.context = Arc::new(WorkspaceContext {
+            skills: "<available_skills>x</available_skills>".to_owned(),
+            global_memory: "Be brief.".to_owned(),
+            session_memory: "\n<loaded_context>Use tabs.</loaded_context>".to_owned(),
+            environment: Some("not used: the request has its own".to_owned()),
+            plans_directory: Some("/plans".into()),
+        });
+        let scene = stage.play().await;
+        let system = &scene.requests[0].body["systemInstruction"]["parts"][0]["text"];
+        let system = system.as_str().unwrap();
+        let mut last = 0;
+        for (part, is_there) in [
+            ("You are a scout.", true),
+            ("<available_skills>", has_skills),
+            ("<loaded_context>\nBe brief.", true),
+            ("# Environment Context\n/project", true),
+            ("`/plans`", true),
+            ("MUST call `complete_task`", true),
+        ] {
+            let place = system.find(part);
+            assert_eq!(place.is_some(), is_there, "{part} in {system}");
+            assert!(
+                place.is_none_or(|place| place >= last),
+                "{part} in {system}"
+            );
+            last = place.unwrap_or(last);
+        }
+        let expected = [
+            json!({"text": "\n<loaded_context>Use tabs.</loaded_context>"}),
+            json!({"text": "Find it."}),
+        ];
+        assert_eq!(scene.told(0), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_a_signature_gets_the_word_that_the_api_takes_for_one() {
+    let script = Script::new()
+        .stream(Turn::call("look", json!({})).and_call("look", json!({})))
+        .stream(Turn::chunks([Chunk::part(
+            json!({"functionCall": {"name": "look", "args": {}}, "thoughtSignature": "own"}),
+        )]))
+        .stream("Hm.")
+        .stream(done("x"));
+    let scene = play(script).await;
+    let signatures = |request: usize| -> Vec<Value> {
+        let contents = scene.requests[request].body["contents"].as_array().unwrap();
+        let parts = contents
+            .iter()
+            .flat_map(|content| content["parts"].as_array().unwrap());
+        let calls = parts.filter(|part| part.get("functionCall").is_some());
+        calls.map(|call| call["thoughtSignature"].clone()).collect()
+    };
+    let synthetic = json!("skip_thought_signature_validator");
+    assert_eq!(signatures(1), [synthetic.clone(), Value::Null]);
+    assert_eq!(signatures(2), [synthetic, Value::Null, json!("own")]);
+    // The recovery message is a text of the user: what comes before it is not checked.
+    assert_eq!(signatures(3), [Value::Null, Value::Null, json!("own")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_of_the_api_is_told_with_the_name_of_its_tool() {
+    let call = json!({"functionCall": {"id": "c1", "name": "look", "args": {"at": 1.10}}, "thoughtSignature": "own"});
+    let script = Script::new()
+        .stream(Turn::chunks([Chunk::part(call)]))
+        .stream(done("x"));
+    let scene = play(script).await;
+    let contents = &scene.requests[1].body["contents"];
+    assert_eq!(contents[1]["parts"][0]["functionCall"]["id"], "look__c1");
+    assert_eq!(
+        contents[2]["parts"][0]["functionResponse"]["id"],
+        "look__c1"
     );
 }

@@ -10,6 +10,7 @@
 )]
 
 mod acp;
+mod compression;
 mod crowd;
 mod executor;
 mod faults;

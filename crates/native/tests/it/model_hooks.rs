@@ -13,9 +13,18 @@ use crate::scene::{Scene, Stage};
 
 /// Hooks that answer each event with the next of their answers, and keep what they are told.
 #[derive(Debug)]
-struct ScriptedHooks {
+pub(crate) struct ScriptedHooks {
     answers: Mutex<Vec<(HookEvent, Value)>>,
-    told: Mutex<Vec<Value>>,
+    pub(crate) told: Mutex<Vec<Value>>,
+}
+
+impl ScriptedHooks {
+    pub(crate) fn new(answers: &[(HookEvent, Value)]) -> Arc<Self> {
+        Arc::new(Self {
+            answers: Mutex::new(answers.to_vec()),
+            told: Mutex::default(),
+        })
+    }
 }
 
 impl ModelHooks for ScriptedHooks {
@@ -49,10 +58,7 @@ struct Hooked {
 }
 
 async fn play(script: Script, answers: &[(HookEvent, Value)]) -> Hooked {
-    let hooks = Arc::new(ScriptedHooks {
-        answers: Mutex::new(answers.to_vec()),
-        told: Mutex::default(),
-    });
+    let hooks = ScriptedHooks::new(answers);
     let mut stage = Stage::new(script);
     stage.executor.hooks = Some(hooks.clone());
     let scene = stage.play().await;

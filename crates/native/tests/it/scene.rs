@@ -36,7 +36,7 @@ pub(crate) struct Stage {
 impl Stage {
     pub(crate) fn new(script: Script) -> Self {
         let model = ScriptedModel::new(script);
-        let names = ["look", "write_file", "slow", "deaf"];
+        let names = ["look", "write_file", "slow", "deaf", "big"];
         let tools = names.map(|name| Arc::new(ToyTool::new(name)) as Arc<dyn Tool>);
         Self {
             definition: definition("scout"),
@@ -51,6 +51,10 @@ impl Stage {
             model,
             cancelled: CancellationToken::new(),
         }
+    }
+
+    pub(crate) fn add_tool(&mut self, name: &str) {
+        self.executor.tools.push(Arc::new(ToyTool::new(name)));
     }
 
     pub(crate) async fn play(self) -> Scene {
@@ -215,7 +219,8 @@ impl PermissionGate for ToyGate {
     }
 }
 
-/// `look` answers at once, `write_file` needs permission, `slow` takes `seconds` unless it is cancelled, `deaf` never ends.
+/// `look` answers at once, `write_file` needs permission, `slow` takes `seconds` unless it is cancelled, `deaf` never ends,
+/// `big` answers with that many `bytes`.
 #[derive(Debug)]
 struct ToyTool {
     declaration: ToolDeclaration,
@@ -284,6 +289,10 @@ impl PreparedCall for ToyCall {
                     }
                 }
                 "deaf" => std::future::pending().await,
+                "big" => {
+                    let bytes = self.arguments["bytes"].as_u64().unwrap();
+                    ToolOutput::from_text("x".repeat(usize::try_from(bytes).unwrap()))
+                }
                 name => ToolOutput::from_text(format!("{name} {}", Value::Object(self.arguments))),
             }
         })

@@ -7,7 +7,6 @@ use lapidary_vocab::event::Provider;
 
 use super::HookRunner;
 use crate::acp::InitializeAnswer;
-use crate::conversation::request::ConversationRequest;
 use crate::detect::AgentVersion;
 
 /// What Gemini CLI runs itself over ACP (measured with 0.61). Of the others it runs none there, not even a `BeforeTool` hook that denies.
@@ -32,16 +31,25 @@ pub(crate) const OUT_OF_REACH: [HookEvent; 4] = [
     HookEvent::BeforeToolSelection,
 ];
 
+/// Whether the requests of an agent to its model come by here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::conversation) enum ModelReach {
+    /// The agent has us run the hooks around them: it is one of this process.
+    Reported,
+    /// They are between the agent and its model.
+    Hidden,
+}
+
 impl HookRunner {
     /// The agent has said who it is. Says which hooks we do not run for it.
     pub(in crate::conversation) fn meets(
         &self,
-        request: &ConversationRequest,
+        provider: &Provider,
         agent: &InitializeAnswer,
+        reach: ModelReach,
     ) {
-        let own = own_events(&request.provider, agent);
-        // An agent of this process has us run the hooks of its model.
-        let is_out_of_reach = own.is_empty() && request.local.is_none();
+        let own = own_events(provider, agent);
+        let is_out_of_reach = own.is_empty() && reach == ModelReach::Hidden;
         let _ = self.own.set(own); // an agent says hello once
         let names = |events: &[HookEvent]| {
             let events = events.iter().filter(|event| self.is_enabled(**event));
