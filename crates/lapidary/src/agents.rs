@@ -25,6 +25,8 @@
 //! ```
 
 mod model_setup;
+mod subagent_recorder;
+mod workspace_context;
 
 use std::fmt;
 use std::path::Path;
@@ -33,19 +35,27 @@ use std::sync::Arc;
 use lapidary_engine::headless::{InProcessAgent, JobAgent};
 use lapidary_gemini::agents::{AgentInputs, LocalAgentDefinition};
 use lapidary_native::acp_agent::{AcpSession, AcpTask, local_agent};
+use lapidary_native::chat_log::ChatRecorder;
 use lapidary_native::ids::random_uuid;
+use lapidary_sessions::SessionStore;
 use lapidary_vocab::event::Provider;
 
 pub use lapidary_native::executor::{
     AgentActivity, AgentDirectory, AgentError, AgentExecutor, AgentOutcome, AgentRequest,
-    TerminateReason,
+    TerminateReason, WorkspaceContext,
 };
+use subagent_recorder::SubagentRecorder;
+
 pub use lapidary_native::model::{ModelClient, ScriptedModel};
 pub use lapidary_native::tool;
 pub use model_setup::{ModelSetupError, gemini_model, http_settings};
+pub use workspace_context::{directory_context, workspace_context};
 
 /// The family of our own agents in events.
 pub const FAMILY: &str = "lapidary";
+
+/// Makes the context of the directory of a session.
+type ContextSource = dyn Fn(&Path) -> WorkspaceContext + Send + Sync;
 
 /// Makes the tools for the directory of a session.
 type ToolSource = dyn Fn(&Path) -> Vec<Arc<dyn tool::Tool>> + Send + Sync;
@@ -62,6 +72,8 @@ pub struct AgentTask {
     max_depth: u32,
     today: String,
     notices: Vec<String>,
+    store: Option<SessionStore>,
+    context: Option<Arc<ContextSource>>,
 }
 
 impl fmt::Debug for AgentTask {
@@ -91,6 +103,8 @@ impl AgentTask {
             max_depth: 1,
             today: String::new(),
             notices: Vec::new(),
+            store: None,
+            context: None,
         }
     }
 
@@ -119,6 +133,23 @@ impl AgentTask {
         self
     }
 
+    /// Keeps session files of its sub-agents among these sessions, where Gemini CLI keeps them.
+    #[must_use]
+    pub fn session_files(mut self, store: SessionStore) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Tells it and its sub-agents of the workspace: skills, memory, directories.
+    #[must_use]
+    pub fn context(
+        mut self,
+        context: impl Fn(&Path) -> WorkspaceContext + Send + Sync + 'static,
+    ) -> Self {
+        self.context = Some(Arc::new(context));
+        self
+    }
+
     /// The date for prompts that name `today`.
     #[must_use]
     pub fn today(mut self, today: impl Into<String>) -> Self {
@@ -143,6 +174,27 @@ impl AgentTask {
         })
     }
 
+    fn context_in(&self, directory: &Path) -> WorkspaceContext {
+        let context = self.context.as_ref();
+        let context = context.map(|context| context(directory));
+        context.unwrap_or_else(|| WorkspaceContext {
+            environment: Some(format!(
+                "The workspace directory is `{}`.",
+                directory.display()
+            )),
+            ..WorkspaceContext::default()
+        })
+    }
+
+    fn chats_of(&self, session: &AcpSession) -> Option<Arc<dyn ChatRecorder>> {
+        let store = self.store.clone()?;
+        Some(Arc::new(SubagentRecorder {
+            store,
+            workspace: session.directory.clone(),
+            session_id: session.id.clone(),
+        }))
+    }
+
     /// The arguments, with the prompt as the only one that is not given.
     fn inputs_for(&self, prompt: &str) -> AgentInputs {
         let mut inputs = self.inputs.clone();
@@ -164,6 +216,8 @@ impl AcpTask for AgentTask {
             tools: (self.tools)(&session.directory),
             directory: self.directory.clone(),
             max_depth: self.max_depth,
+            context: Arc::new(self.context_in(&session.directory)),
+            chats: self.chats_of(session),
             ..AgentExecutor::new(Arc::clone(&self.model), gate)
         };
         let request = AgentRequest {
@@ -172,10 +226,7 @@ impl AcpTask for AgentTask {
             model: self.model_name.clone(),
             agent_id: random_uuid(),
             today: self.today.clone(),
-            environment: Some(format!(
-                "The workspace directory is `{}`.",
-                session.directory.display()
-            )),
+            environment: None,
         };
         Ok((executor, request))
     }

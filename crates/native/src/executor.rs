@@ -21,6 +21,7 @@ mod turn;
 mod turn_end;
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::chat_log::{ChatEntry, ChatLog, ChatRecorder};
 use crate::model::{Content, ModelClient};
 use crate::schema;
 use crate::tool::{BoxFuture, PermissionGate, Tool};
@@ -64,6 +66,8 @@ pub struct AgentExecutor {
     pub max_depth: u32,
     /// The context of the workspace, which every agent in it is told.
     pub context: Arc<WorkspaceContext>,
+    /// Keeps session files of sub-agents, if they are wanted.
+    pub chats: Option<Arc<dyn ChatRecorder>>,
     /// The hooks around its requests to the model, if there are any.
     pub hooks: Option<Arc<dyn ModelHooks>>,
 }
@@ -141,6 +145,8 @@ struct AgentRun<'a> {
     system_instruction: Option<String>,
     history: Vec<Content>,
     compression: CompressionState,
+    /// The session file, for a sub-agent.
+    chat: Option<Box<dyn ChatLog>>,
     /// The tools that hooks let the model call in this turn; none if they do not choose.
     selected_tools: Option<Vec<String>>,
     /// Turns that were begun, without the recovery turn.
@@ -167,6 +173,7 @@ impl AgentExecutor {
             directory: None,
             max_depth: 1,
             context: Arc::default(),
+            chats: None,
             hooks: None,
         }
     }
@@ -234,6 +241,7 @@ impl<'a> AgentRun<'a> {
             system_instruction: opening.system_instruction,
             history: opening.history,
             compression: CompressionState::default(),
+            chat: None,
             selected_tools: None,
             turns: 0,
             prompts: 0,
@@ -245,11 +253,15 @@ impl<'a> AgentRun<'a> {
         for tool in std::mem::take(&mut self.tools.skipped) {
             self.tell(ActivityKind::ToolSkipped { tool });
         }
+        self.begin_chat();
         let (stop, pending) = self.turns_until_stop().await;
         let mut outcome = match stop.recovery() {
             Some((reason, words)) => self.recover(reason, words, pending).await,
             None => self.outcome_of(stop),
         };
+        if outcome.terminate_reason == TerminateReason::Goal {
+            self.add_to_chat(ChatEntry::Summary(&outcome.result));
+        }
         outcome.turn_count = self.turns;
         outcome.duration = started.elapsed();
         outcome
@@ -277,6 +289,29 @@ impl<'a> AgentRun<'a> {
                 stop => return (stop, pending),
             }
         }
+    }
+
+    /// Begins the session file of a sub-agent. The agent at the top is the session itself.
+    fn begin_chat(&mut self) {
+        let chats = self.executor.chats.as_ref().filter(|_| self.depth > 1);
+        let begun = chats.map(|chats| chats.begin(&self.request.agent_id));
+        match begun.transpose() {
+            Ok(chat) => self.chat = chat,
+            Err(error) => self.tell_lost_chat(&error),
+        }
+    }
+
+    fn add_to_chat(&mut self, entry: ChatEntry<'_>) {
+        let added = self.chat.as_mut().map_or(Ok(()), |chat| chat.add(entry));
+        if let Err(error) = added {
+            self.chat = None;
+            self.tell_lost_chat(&error);
+        }
+    }
+
+    fn tell_lost_chat(&self, error: &io::Error) {
+        let message = format!("the session file of the agent cannot be written: {error}");
+        self.tell(ActivityKind::Notice(message));
     }
 
     fn tell(&self, kind: ActivityKind) {

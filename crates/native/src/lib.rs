@@ -5,6 +5,7 @@
 //! environment, and does nothing on its own that needs permission: see [`tool::PermissionGate`].
 
 pub mod acp_agent;
+pub mod chat_log;
 pub mod executor;
 pub mod http;
 pub mod ids;

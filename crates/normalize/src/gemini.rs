@@ -8,4 +8,7 @@ pub mod session_log;
 pub mod session_messages;
 pub mod stream;
 
+mod subagent_logs;
 mod turn;
+
+pub use subagent_logs::SubagentLogs;

@@ -1,7 +1,7 @@
 //! Recorded sessions: where they are, what is in them, which of them can be resumed.
 //!
 //! Everything is read as Gemini CLI 0.61 reads it, so that numbers, titles and order are the ones it shows. Nothing here writes,
-//! except what is for deleting; and nothing that is left out is left out without a [`HiddenReason`].
+//! except what is for deleting and the files of sub-agents of our own; and nothing that is left out is left out without a [`HiddenReason`].
 //!
 //! ```no_run
 //! use lapidary_gemini::GeminiHome;
@@ -37,6 +37,8 @@ mod scan;
 pub mod search;
 mod select;
 mod stats;
+mod subagent_chats;
+mod subagent_files;
 pub mod vault;
 
 pub use adopt::adopt;
@@ -67,3 +69,5 @@ pub use retention::{
 pub use scan::{CompactSummary, FileScanner, FileSummary, UnreadableFile};
 pub use select::{SelectError, SelectionMode, is_id_prefix, select};
 pub use stats::{StatsRequest, stats, stats_with};
+pub use subagent_chats::{SubagentChat, SubagentChats};
+pub use subagent_files::SubagentFiles;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
@@ -96,6 +96,29 @@ impl SessionStore {
             id,
             directories,
             warnings,
+        }
+    }
+
+    /// The project in a directory, whose own directory is made if there is none. Its marker is all that Gemini CLI needs to find it: the
+    /// registry is mended from markers.
+    pub(crate) fn claim(&self, root: &Path) -> io::Result<SessionProject> {
+        let project = self.project(root);
+        fs::create_dir_all(&project.directory)?;
+        let marker = project.directory.join(MARKER);
+        let root = project.root.as_deref().unwrap_or(root);
+        match fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(marker)
+        {
+            Ok(mut file) => file.write_all(root.as_os_str().as_encoded_bytes())?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        match self.other_owner(&project.id, root) {
+            None => Ok(project),
+            // Another project took the name at the same moment.
+            Some(_) => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
         }
     }
 

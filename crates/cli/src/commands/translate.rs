@@ -15,6 +15,7 @@ use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, OutputKind, StreamDi
 use lapidary::normalize::gemini::{session_events, session_messages};
 use lapidary::normalize::{LineDirection, NormalizeOptions, ProcessEnd};
 use lapidary::render::outline::Outline;
+use lapidary::sessions::SubagentFiles;
 use lapidary::vocab::line;
 use lapidary::wire::gemini::session::{MessageRecord, ReplayedLog};
 use lapidary::wire::lines::RawLine;
@@ -319,6 +320,7 @@ fn session(
     if args.exit_code.is_some() {
         out.note("a session file has no outcome: --exit-code judges nothing here")?;
     }
+    let subagents = subagents_of(args, &log);
     let left_out = log.skipped.unreadable + log.skipped.unknown;
     let mut oddities = left_out;
     if format == OutputFormat::Messages {
@@ -333,7 +335,8 @@ fn session(
         let outline = || {
             let mut outline = Outline::default();
             let prices = TranscriptPrices::default();
-            session_events::events(&log, &args.options(format), |event| {
+            let options = args.options(format);
+            session_events::events_with_subagents(&log, &options, &subagents, |event| {
                 outline.event(&prices.priced(&event));
             });
             outline
@@ -341,7 +344,8 @@ fn session(
         let mut sink =
             EventSink::knowing(format, outline).unwrap_or_else(|| args.sink(format, out));
         let mut written = Ok(());
-        session_events::events(&log, &args.options(format), |event| {
+        let options = args.options(format);
+        session_events::events_with_subagents(&log, &options, &subagents, |event| {
             if written.is_ok() {
                 written = sink.take(&mut vec![event], out);
             }
@@ -350,4 +354,11 @@ fn session(
         oddities += sink.finish(out)?;
     }
     Ok(oddities)
+}
+
+/// The files of a session's sub-agents, which lie beside its own.
+fn subagents_of(args: &Args, log: &ReplayedLog<'_>) -> SubagentFiles {
+    let id = log.get("sessionId").and_then(|id| id.string());
+    let file = args.file.as_deref().unwrap_or(Path::new(""));
+    SubagentFiles::beside(file, &id.unwrap_or_default())
 }

@@ -5,5 +5,6 @@
 )]
 
 mod agent_hooks;
+mod agent_sessions;
 mod agents;
 mod sessions;

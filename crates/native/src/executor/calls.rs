@@ -15,6 +15,7 @@ use super::clock::AgentClock;
 use super::gather::Gather;
 use super::tool_set::INVOKE_AGENT;
 use super::turn_end::{Interruption, TurnEnd};
+use crate::chat_log::FinishedCall;
 use crate::model::FunctionCall;
 use crate::tool::{BoxFuture, CallPreview, GateAnswer, PreparedCall, Tool, ToolError, ToolOutput};
 
@@ -65,7 +66,7 @@ impl AgentRun<'_> {
         &self,
         calls: &[FunctionCall],
         clock: &Arc<AgentClock>,
-    ) -> (TurnEnd, Vec<Value>) {
+    ) -> (TurnEnd, Vec<FinishedCall>) {
         let prompt_id = format!(
             "{}#{}",
             self.request.agent_id,
@@ -89,13 +90,8 @@ impl AgentRun<'_> {
             .map(|result| result.unwrap_or_else(|| ToolOutput::from_error(cancelled()).into()))
             .collect();
         let end = self.end_of(&results, interrupted);
-        let responses = calls.iter().zip(results);
-        (
-            end,
-            responses
-                .flat_map(|(call, result)| response(call, result))
-                .collect(),
-        )
+        let finished = calls.into_iter().zip(results);
+        (end, finished.map(|(call, it)| call.finish(it)).collect())
     }
 
     /// The first call that handed over a result decides, not a later one.
@@ -343,18 +339,26 @@ fn batches(calls: &[ReadyCall]) -> impl Iterator<Item = &[ReadyCall]> {
     calls.chunk_by(|one, next| !one.runs_alone && !next.runs_alone)
 }
 
-/// The response to a call, for the model.
-fn response(call: &ReadyCall, result: CallResult) -> impl Iterator<Item = Value> {
-    let output = result.output;
-    let key = if output.error.is_some() {
-        "error"
-    } else {
-        "output"
-    };
-    let response = json!({
-        "id": call.id, "name": call.tool, "response": {key: output.text},
-    });
-    [json!({ "functionResponse": response })]
-        .into_iter()
-        .chain(output.parts)
+impl ReadyCall {
+    /// The call with its result, and the response for the model.
+    fn finish(self, result: CallResult) -> FinishedCall {
+        let mut output = result.output;
+        let key = if output.error.is_some() {
+            "error"
+        } else {
+            "output"
+        };
+        let response = json!({
+            "id": self.id, "name": self.tool, "response": {key: output.text},
+        });
+        let parts = std::mem::take(&mut output.parts);
+        let response = [json!({ "functionResponse": response })].into_iter();
+        FinishedCall {
+            id: self.id,
+            tool: self.tool,
+            arguments: self.arguments.unwrap_or_default(),
+            response: response.chain(parts).collect(),
+            output,
+        }
+    }
 }

@@ -12,6 +12,7 @@ use super::compression::CompressionCause;
 use super::model_hooks::RequestDraft;
 use super::signatures::prefix_call_ids;
 use super::turn_end::{Interruption, TurnEnd};
+use crate::chat_log::ChatEntry;
 use crate::model::{Content, ContentRole, ModelAnswer, ModelEvent, PartKind};
 
 impl AgentRun<'_> {
@@ -22,6 +23,7 @@ impl AgentRun<'_> {
         clock: &Arc<AgentClock>,
     ) -> (TurnEnd, Vec<Value>) {
         self.prompts += 1;
+        self.add_to_chat(ChatEntry::Message(&message));
         let asked = match self.compress_in_time(CompressionCause::Growth, clock).await {
             Ok(_) => self.ask_about(&message, clock).await,
             Err(end) => Err(end),
@@ -38,6 +40,11 @@ impl AgentRun<'_> {
         if let Some(usage) = answer.usage {
             self.compression.prompt_tokens = usage.prompt;
         }
+        let model = self.request.model.as_str();
+        self.add_to_chat(ChatEntry::Answer {
+            model,
+            answer: &answer,
+        });
         let content = Content::from_answer(&answer.parts);
         debug_assert_eq!(content.role, ContentRole::Model);
         self.history.push(content);
@@ -47,7 +54,10 @@ impl AgentRun<'_> {
             self.tell_error(message.to_owned(), ErrorContext::ProtocolViolation);
             return (TurnEnd::NoCall, Vec::new());
         }
-        self.make_calls(&calls, clock).await
+        let (end, finished) = self.make_calls(&calls, clock).await;
+        self.add_to_chat(ChatEntry::Calls(&finished));
+        let responses = finished.into_iter().flat_map(|call| call.response);
+        (end, responses.collect())
     }
 
     /// Asks the model about these parts. A conversation that the API refuses as too long is compressed, once.

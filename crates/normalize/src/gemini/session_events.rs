@@ -5,8 +5,8 @@ use std::sync::Arc;
 use lapidary_json::{SharedToken, Token, TokenKind, compact};
 use lapidary_vocab::content::{ContentBlock, DiffBlock};
 use lapidary_vocab::event::{
-    Diagnostic, DiagnosticKind, Provider, TextEvent, TextKind, ToolCallStatus, ToolCompletion,
-    ToolInvocation, UsageUpdate, UserInput,
+    Diagnostic, DiagnosticKind, Provider, SubagentComplete, SubagentSpawn, TextEvent, TextKind,
+    ToolCallStatus, ToolCompletion, ToolInvocation, UsageUpdate, UserInput,
 };
 use lapidary_vocab::{Body, Event, Json, Text};
 use lapidary_wire::gemini::session::{
@@ -15,6 +15,7 @@ use lapidary_wire::gemini::session::{
 };
 
 use super::session_messages::{content_text, is_error, is_image, thought_text};
+use super::subagent_logs::{NoSubagents, SubagentLogs, set_parent};
 use crate::completions::CallSummary;
 use crate::own::{self, string};
 use crate::raw::RawContent;
@@ -22,10 +23,22 @@ use crate::stamp::EventStamp;
 use crate::{NormalizeOptions, RecordOrder, tools};
 
 /// Hands each event to `sink` as it is made, so that only one record's events exist at a time.
-pub fn events(log: &ReplayedLog<'_>, options: &NormalizeOptions, mut sink: impl FnMut(Event)) {
+pub fn events(log: &ReplayedLog<'_>, options: &NormalizeOptions, sink: impl FnMut(Event)) {
+    events_with_subagents(log, options, &NoSubagents, sink);
+}
+
+/// The same, with the events of sub-agents within the calls that they worked in.
+pub fn events_with_subagents(
+    log: &ReplayedLog<'_>,
+    options: &NormalizeOptions,
+    subagents: &dyn SubagentLogs,
+    mut sink: impl FnMut(Event),
+) {
     let mut session = SessionTranslator {
         stamp: EventStamp::new(options, Provider::Gemini),
         order: options.record_order,
+        subagents,
+        parents: Vec::new(),
         sink: &mut sink,
     };
     session.header(log);
@@ -35,9 +48,15 @@ pub fn events(log: &ReplayedLog<'_>, options: &NormalizeOptions, mut sink: impl 
     session.skipped(&log.skipped);
 }
 
+/// How many sub-agents are told within each other. Files that name each other would have no end.
+const DEEPEST_SUBAGENT: usize = 3;
+
 struct SessionTranslator<'s> {
     stamp: EventStamp,
     order: RecordOrder,
+    subagents: &'s dyn SubagentLogs,
+    /// The calls within which a sub-agent's records are told, the innermost last.
+    parents: Vec<Text>,
     sink: &'s mut dyn FnMut(Event),
 }
 
@@ -62,8 +81,9 @@ impl CurrentRecord {
 }
 
 impl SessionTranslator<'_> {
-    fn emit(&mut self, body: Body, current: &mut CurrentRecord) {
+    fn emit(&mut self, mut body: Body, current: &mut CurrentRecord) {
         current.is_told = true;
+        set_parent(&mut body, self.parents.last());
         let mut event = self.stamp.event(body, &mut current.raw);
         if let Some(name) = &current.message_type {
             event
@@ -127,6 +147,8 @@ impl SessionTranslator<'_> {
     fn tell(&mut self, message: &MessageRecord<'_>, current: &mut CurrentRecord) {
         let kind = message.kind.and_then(Token::string);
         match kind.as_deref() {
+            // The words of the caller stand in its call, and results in the sub-agent's own calls.
+            Some("user") if !self.parents.is_empty() => {}
             Some("user") => self.user(message, current),
             Some("gemini") => self.gemini(message, TextKind::Text, current),
             Some("error") => {
@@ -238,6 +260,7 @@ impl SessionTranslator<'_> {
         let (tool, kind) = (&invocation.tool_name, &invocation.kind);
         let summary = CallSummary::new(tool, kind, args, &locations);
         self.emit(Body::ToolInvocation(Box::new(invocation)), current);
+        self.subagent(call, args, current);
         if let Some((status, result)) = ended(call) {
             let began = self.stamp.timestamp.clone();
             self.at(call.timestamp, current);
@@ -261,6 +284,52 @@ impl SessionTranslator<'_> {
             self.emit(Body::ToolCompletion(Box::new(completion)), current);
             self.stamp.timestamp = began;
         }
+    }
+
+    /// Tells the records of the sub-agent that a call started, if there is a file of them.
+    fn subagent(
+        &mut self,
+        call: &SessionToolCall<'_>,
+        args: Option<Token<'_>>,
+        current: &mut CurrentRecord,
+    ) {
+        let (Some(agent), Some(id)) = (string(call.agent_id), string(call.id)) else {
+            return;
+        };
+        if self.parents.len() >= DEEPEST_SUBAGENT {
+            return;
+        }
+        let name = agent.string().unwrap_or_default();
+        let Some(bytes) = self.subagents.read(&name) else {
+            return;
+        };
+        let call_id = current.text(id);
+        let argument = |key| string(args?.get(key)).map(|value| current.text(value));
+        let spawn = SubagentSpawn {
+            call_id: call_id.clone(),
+            agent_type: argument("agent_name"),
+            description: argument("prompt"),
+            is_resume: false,
+            resume_agent_id: None,
+        };
+        self.emit(Body::SubagentSpawn(spawn), current);
+        let log = ReplayedLog::read(&bytes);
+        let began = self.stamp.timestamp.clone();
+        self.parents.push(call_id.clone());
+        for record in log.messages() {
+            self.record(record);
+        }
+        self.parents.pop();
+        self.stamp.timestamp = began;
+        let display = call.result_display;
+        let status = string(display.and_then(|display| display.get("terminateReason")));
+        let complete = SubagentComplete {
+            call_id,
+            agent_id: Some(current.text(agent)),
+            status: status.map(|status| current.text(status)),
+            summary: string(log.get("summary")).map(own::text),
+        };
+        self.emit(Body::SubagentComplete(complete), current);
     }
 
     fn skipped(&mut self, skipped: &SkippedRecords) {

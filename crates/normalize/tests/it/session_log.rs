@@ -1,7 +1,7 @@
 //! Session files: what each form of a record becomes, in messages and in events.
 
 use lapidary_normalize::RecordOrder;
-use lapidary_normalize::gemini::{session_events, session_messages};
+use lapidary_normalize::gemini::{SubagentLogs, session_events, session_messages};
 use lapidary_vocab::Event;
 use lapidary_wire::gemini::session::ReplayedLog;
 use serde_json::{Value, json};
@@ -670,4 +670,84 @@ fn a_session_record_with_fields_of_a_wrong_type_is_reported() {
 fn messages_that_are_no_objects_are_counted_as_unreadable() {
     let log = ReplayedLog::read(br#"{"sessionId":"s","messages":[1,"x",null,[]]}"#);
     assert_eq!((log.messages().count(), log.skipped.unreadable), (0, 4));
+}
+
+/// The files of sub-agents, by their ids.
+struct Subagents(Vec<(&'static str, String)>);
+
+impl SubagentLogs for Subagents {
+    fn read(&self, agent_id: &str) -> Option<Vec<u8>> {
+        let found = self.0.iter().find(|(id, _)| *id == agent_id);
+        found.map(|(_, log)| log.clone().into_bytes())
+    }
+}
+
+fn told_with(log: &str, subagents: &Subagents) -> Vec<Value> {
+    let log = ReplayedLog::read(log.as_bytes());
+    let mut events = Vec::new();
+    session_events::events_with_subagents(&log, &options(), subagents, |event| {
+        let event: Value = serde_json::from_str(&event.to_json()).unwrap();
+        events.push(event);
+    });
+    events
+}
+
+#[test]
+fn a_sub_agents_records_are_told_within_the_call_that_started_it() {
+    let call = |agent: &str| {
+        json!({
+            "id": "c-1", "name": "invoke_agent", "args": {"agent_name": "scout", "prompt": "Look."},
+            "status": "success", "result": [{"functionResponse": {"response": {"output": "x"}}}], "agentId": agent,
+            "resultDisplay": {"isSubagentProgress": true, "terminateReason": "GOAL"},
+        })
+    };
+    let record = |agent: &str| gemini(&format!(r#""content":"","toolCalls":[{}]"#, call(agent)));
+    let header = r#"{"sessionId":"s","projectHash":"h","kind":"subagent"}"#;
+    let inner = gemini(
+        r#""content":"Looking.","tokens":{"total":7},"toolCalls":[{"id":"c-2","name":"glob","args":{},"status":"success"}]"#,
+    );
+    let log = format!(
+        "{header}\n{}\n{inner}\n{{\"$set\":{{\"summary\":\"Found.\"}}}}\n",
+        user(r#""Look.""#)
+    );
+    let told = told_with(&record("a-1"), &Subagents(vec![("a-1", log)]));
+    let told: Vec<_> = told
+        .iter()
+        .map(|event| {
+            let parent = event["parentCallId"].as_str().unwrap_or("-");
+            format!("{} {parent}", event["event"].as_str().unwrap())
+        })
+        .collect();
+    let expected = [
+        "tool_invocation -",
+        "subagent_spawn -",
+        "tool_invocation c-1",
+        "tool_completion c-1",
+        "text c-1",
+        "usage_update c-1",
+        "subagent_complete -",
+        "tool_completion -",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_session_without_the_file_of_its_sub_agent_is_told_as_before() {
+    let call =
+        r#"{"id":"c-1","name":"invoke_agent","args":{},"status":"success","agentId":"gone"}"#;
+    let record = gemini(&format!(r#""content":"","toolCalls":[{call}]"#));
+    let told = told_with(&record, &Subagents(Vec::new()));
+    let names: Vec<_> = told.iter().map(|event| event["event"].clone()).collect();
+    assert_eq!(names, ["tool_invocation", "tool_completion"]);
+}
+
+#[test]
+fn files_of_sub_agents_that_name_each_other_have_an_end() {
+    let call = r#"{"id":"c","name":"invoke_agent","args":{},"status":"success","agentId":"a"}"#;
+    let record = gemini(&format!(r#""content":"","toolCalls":[{call}]"#));
+    let told = told_with(&record, &Subagents(vec![("a", record.clone())]));
+    let spawned = told
+        .iter()
+        .filter(|event| event["event"] == "subagent_spawn");
+    assert_eq!(spawned.count(), 3);
 }

@@ -12,6 +12,7 @@ use super::{
     ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility, SessionProvider,
 };
 use crate::listing::{ListedSession, SessionListing, SummarySource};
+use crate::subagent_files::SubagentFiles;
 
 /// The sessions of Gemini CLI, with summaries from the files or from an index of them.
 pub struct GeminiSessions<'s> {
@@ -61,7 +62,9 @@ impl SessionProvider for GeminiSessions<'_> {
         let mut options = NormalizeOptions::new(session.id());
         options.keep_raw = false;
         options.deltas = DeltaMode::Final;
-        session_events::events(&ReplayedLog::read(&bytes), &options, take);
+        let subagents = SubagentFiles::beside(&session.path, session.id());
+        let log = ReplayedLog::read(&bytes);
+        session_events::events_with_subagents(&log, &options, &subagents, take);
         Ok(())
     }
 }
