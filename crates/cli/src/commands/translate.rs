@@ -358,7 +358,7 @@ fn session(
 
 /// The files of a session's sub-agents, which lie beside its own.
 fn subagents_of(args: &Args, log: &ReplayedLog<'_>) -> SubagentFiles {
-    let id = log.get("sessionId").and_then(|id| id.string());
+    let id = || Some(log.get("sessionId")?.string()?.into_owned());
     let file = args.file.as_deref().unwrap_or(Path::new(""));
-    SubagentFiles::beside(file, &id.unwrap_or_default())
+    SubagentFiles::beside(file, &id().unwrap_or_default())
 }

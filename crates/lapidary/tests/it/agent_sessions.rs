@@ -112,7 +112,7 @@ fn a_sub_agent_leaves_a_session_file_where_gemini_cli_keeps_those() {
     let directory = home.path().join(".gemini/tmp/shop");
     let marker = fs::read_to_string(directory.join(".project_root")).unwrap();
     assert_eq!(marker, project.to_str().unwrap());
-    assert_eq!(store.project(&project).directories, [directory.clone()]);
+    assert_eq!(store.project(&project).directory, directory);
     let file = directory.join(format!("chats/{session}/helper-1.jsonl"));
     let bytes = fs::read(&file).unwrap();
     let header: Value =

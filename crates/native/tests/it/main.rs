@@ -23,3 +23,4 @@ mod oracle;
 mod scene;
 mod schema;
 mod support;
+mod tls;
