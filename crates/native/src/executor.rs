@@ -32,6 +32,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::chat_log::{ChatEntry, ChatLog, ChatRecorder};
+use crate::mcp::{McpServers, McpSettings};
 use crate::model::{Content, ModelClient};
 use crate::schema;
 use crate::tool::{BoxFuture, PermissionGate, Tool};
@@ -66,6 +67,8 @@ pub struct AgentExecutor {
     pub max_depth: u32,
     /// The context of the workspace, which every agent in it is told.
     pub context: Arc<WorkspaceContext>,
+    /// Starts the MCP servers of definitions; without it they are not available.
+    pub mcp: Option<Arc<McpSettings>>,
     /// Keeps session files of sub-agents, if they are wanted.
     pub chats: Option<Arc<dyn ChatRecorder>>,
     /// The hooks around its requests to the model, if there are any.
@@ -173,6 +176,7 @@ impl AgentExecutor {
             directory: None,
             max_depth: 1,
             context: Arc::default(),
+            mcp: None,
             chats: None,
             hooks: None,
         }
@@ -254,17 +258,36 @@ impl<'a> AgentRun<'a> {
             self.tell(ActivityKind::ToolSkipped { tool });
         }
         self.begin_chat();
+        let servers = self.start_servers().await;
         let (stop, pending) = self.turns_until_stop().await;
         let mut outcome = match stop.recovery() {
             Some((reason, words)) => self.recover(reason, words, pending).await,
             None => self.outcome_of(stop),
         };
+        servers.end().await;
         if outcome.terminate_reason == TerminateReason::Goal {
             self.add_to_chat(ChatEntry::Summary(&outcome.result));
         }
         outcome.turn_count = self.turns;
         outcome.duration = started.elapsed();
         outcome
+    }
+
+    /// Starts the MCP servers of the definition, whose tools only this agent has. A task that is cancelled meanwhile has none, and ends
+    /// before its first turn.
+    async fn start_servers(&mut self) -> McpServers {
+        let definitions = &self.request.definition.mcp_servers;
+        let starting = McpServers::start(self.executor.mcp.as_deref(), definitions);
+        let servers = tokio::select! {
+            biased;
+            _ = self.interrupted(&self.clock) => McpServers::default(),
+            servers = starting => servers,
+        };
+        for notice in &servers.notices {
+            self.tell(ActivityKind::Notice(notice.clone()));
+        }
+        self.tools.add(&servers.tools);
+        servers
     }
 
     /// Takes turns until there is a reason to stop. Returns it with the parts that the model has not been told yet.

@@ -9,6 +9,7 @@ pub mod chat_log;
 pub mod executor;
 pub mod http;
 pub mod ids;
+pub mod mcp;
 pub mod model;
 pub mod schema;
 pub mod tool;

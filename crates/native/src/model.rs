@@ -6,6 +6,7 @@
 mod content;
 mod error;
 mod gemini;
+mod names;
 mod quota;
 mod reader;
 mod retry;
@@ -20,6 +21,7 @@ use crate::tool::{BoxFuture, ToolDeclaration};
 pub use content::{Content, ContentRole, FunctionCall, ModelPart, PartKind};
 pub use error::ModelError;
 pub use gemini::{GeminiApi, GeminiEndpoint};
+pub use names::concrete_model;
 pub use reader::AnswerReader;
 pub use retry::RetryPolicy;
 pub use scripted::ScriptedModel;

@@ -16,6 +16,13 @@ fn main() -> ExitCode {
         return code;
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments
+        .first()
+        .is_some_and(|first| first == mcp_servers::SERVE)
+    {
+        mcp_servers::serve(arguments.get(1).map_or("", String::as_str));
+        return ExitCode::SUCCESS;
+    }
     let before = std::iter::once("").chain(arguments.iter().map(String::as_str));
     let is_filter = |(before, argument): &(&str, &String)| {
         *before != "--test-threads" && !argument.starts_with('-')
@@ -28,7 +35,9 @@ fn main() -> ExitCode {
     let is_wanted = |name: &str| {
         filters.is_empty() || filters.iter().any(|filter| name.contains(filter.as_str()))
     };
-    let wanted = tests::ALL.iter().filter(|(name, _)| is_wanted(name));
+    let wanted = tests::ALL.iter().chain(&mcp_servers::ALL);
+    let count = wanted.clone().count();
+    let wanted = wanted.filter(|(name, _)| is_wanted(name));
     let mut passed = 0;
     for (name, test) in wanted {
         if arguments.iter().any(|argument| argument == "--list") {
@@ -41,13 +50,17 @@ fn main() -> ExitCode {
     }
     println!(
         "test result: ok. {passed} passed; 0 failed; 0 ignored; 0 measured; {} filtered out",
-        tests::ALL.len() - passed
+        count - passed
     );
     ExitCode::SUCCESS
 }
 
 #[cfg(not(unix))]
 fn main() {}
+
+#[cfg(unix)]
+#[path = "shell/mcp_servers.rs"]
+mod mcp_servers;
 
 #[cfg(unix)]
 mod tests {

@@ -24,10 +24,8 @@ impl Job {
             return Ok((None, Vec::new()));
         }
         let (setup, registry) = self.hook_setup(directory)?;
-        let out_of_reach = match self.agent {
-            JobAgent::InProcess(_) => &[][..],
-            JobAgent::Gemini | JobAgent::Acp(_) | JobAgent::Standin { .. } => &OUT_OF_REACH,
-        };
+        let is_local = matches!(self.agent, JobAgent::InProcess(_));
+        let out_of_reach = if is_local { &[][..] } else { &OUT_OF_REACH };
         refuse_distrust(&setup, out_of_reach)?;
         let mut notices = notices(&registry);
         notices.extend(not_loaded(&setup));

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::AgentRun;
 use super::activity::ActivityKind;
 use super::turn_end::TurnEnd;
-use crate::model::{Content, ContentRole, ModelError, ModelEvent, ModelRequest};
+use crate::model::{Content, ContentRole, ModelError, ModelEvent, ModelRequest, concrete_model};
 
 /// The window of a model in tokens.
 const WINDOW_TOKENS: u64 = 1_048_576;
@@ -145,7 +145,7 @@ impl AgentRun<'_> {
             _ => contents.push(instruction),
         }
         let request = ModelRequest {
-            model: &self.request.model,
+            model: concrete_model(&self.request.model),
             system_instruction: Some(SUMMARISER),
             contents: &contents,
             tools: &[],

@@ -16,7 +16,9 @@ use super::AgentRun;
 use super::activity::ErrorContext;
 use super::signatures::signed;
 use super::turn_end::TurnEnd;
-use crate::model::{Content, ModelAnswer, ModelPart, ModelRequest, PartKind, TokenUsage};
+use crate::model::{
+    Content, ModelAnswer, ModelPart, ModelRequest, PartKind, TokenUsage, concrete_model,
+};
 use crate::tool::BoxFuture;
 
 /// Runs the hooks of a model's moments. The client that leads an agent has them.
@@ -49,7 +51,7 @@ pub(super) struct RequestDraft<'a> {
 impl<'a> RequestDraft<'a> {
     pub(super) fn new(run: &'a AgentRun<'_>) -> Self {
         Self {
-            model: Cow::Borrowed(&run.request.model),
+            model: Cow::Borrowed(concrete_model(&run.request.model)),
             contents: signed(&run.history),
             generation: Cow::Borrowed(&run.generation),
             tool_config: None,
@@ -96,7 +98,7 @@ impl<'a> RequestDraft<'a> {
             return;
         };
         if let Some(model) = changed.get("model").and_then(Value::as_str) {
-            self.model = Cow::Owned(model.to_owned());
+            self.model = Cow::Owned(concrete_model(model).to_owned());
         }
         if let Some(Value::Object(config)) = changed.get("config") {
             self.generation.to_mut().extend(config.clone());

@@ -64,6 +64,20 @@ impl ToolSet {
         }
     }
 
+    /// Adds tools that only this agent has.
+    pub(super) fn add(&mut self, tools: &[Arc<dyn Tool>]) {
+        let complete_task = self.declarations.pop();
+        for tool in tools {
+            let declaration = tool.declaration().clone();
+            let name = declaration.name.clone();
+            if self.tools.insert(name, Arc::clone(tool)).is_none() {
+                self.declarations.push(declaration);
+            }
+        }
+        self.declarations.sort_by(|a, b| a.name.cmp(&b.name));
+        self.declarations.extend(complete_task);
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name)
     }

@@ -1,0 +1,160 @@
+//! MCP servers of one agent: started with it, asked for their tools, ended with it.
+//!
+//! A server is a process that speaks JSON-RPC, one message a line, which is what [`lapidary_rpc`] reads from any agent: nothing that a
+//! server writes can hold us up. Every request has a deadline. Servers behind an address (`url`, `http_url`, `tcp`) are not connected
+//! yet, and the agent is told so.
+
+mod client;
+#[cfg(unix)]
+mod process;
+mod tool;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lapidary_gemini::agents::McpServer;
+use lapidary_process::Supervisor;
+
+use crate::tool::Tool;
+use client::McpClient;
+use tool::{McpTool, McpToolLimits};
+
+/// The longest that a server may take to start and to name its tools.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a call may take, unless the definition says otherwise.
+const CALL_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// The means to start servers.
+#[derive(Debug, Clone)]
+pub struct McpSettings {
+    /// Ends a server with everything that it started.
+    pub supervisor: Supervisor,
+    /// The variables of servers, before their own.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The directory in which servers start.
+    pub directory: PathBuf,
+}
+
+/// Why a server cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// It is reached over the network.
+    #[error("only servers with a `command` are supported")]
+    NoCommand,
+    /// It cannot be started.
+    #[error("it cannot be started: {reason}")]
+    Start {
+        /// What the system says.
+        reason: String,
+    },
+    /// It refused a request, or is gone.
+    #[error("`{method}` failed: {reason}")]
+    Request {
+        /// The request.
+        method: &'static str,
+        /// What it says, or how it went.
+        reason: String,
+    },
+    /// It took too long.
+    #[error("it did not answer within {} s", waited.as_secs())]
+    Silent {
+        /// How long was waited.
+        waited: Duration,
+    },
+}
+
+/// The servers of one agent.
+#[derive(Debug, Default)]
+pub(crate) struct McpServers {
+    clients: Vec<Arc<McpClient>>,
+    /// Their tools, by the names that the model calls.
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    /// A sentence for each server that cannot be used.
+    pub(crate) notices: Vec<String>,
+}
+
+impl McpServers {
+    /// Starts servers, one after the other. One that cannot be used is noted, and the others count.
+    pub(crate) async fn start(
+        settings: Option<&McpSettings>,
+        definitions: &[(String, McpServer)],
+    ) -> Self {
+        let mut servers = Self::default();
+        for (name, definition) in definitions {
+            match servers.add(settings, name, definition).await {
+                Ok(()) => {}
+                Err(error) => {
+                    let notice = format!("the MCP server `{name}` is not available: {error}");
+                    servers.notices.push(notice);
+                }
+            }
+        }
+        servers
+    }
+
+    async fn add(
+        &mut self,
+        settings: Option<&McpSettings>,
+        name: &str,
+        definition: &McpServer,
+    ) -> Result<(), McpError> {
+        let limits = McpToolLimits {
+            timeout: call_timeout(definition),
+            is_trusted: definition.trust == Some(true),
+        };
+        let waited = START_TIMEOUT.min(limits.timeout);
+        let starting = start_client(settings, definition, waited);
+        let started = tokio::time::timeout(waited, starting).await;
+        let (client, listed) = started.map_err(|_| McpError::Silent { waited })??;
+        let client = Arc::new(client);
+        let wanted = listed
+            .into_iter()
+            .filter(|tool| is_wanted(definition, &tool.name));
+        let tools = wanted.map(|tool| -> Arc<dyn Tool> {
+            Arc::new(McpTool::new(Arc::clone(&client), name, tool, limits))
+        });
+        self.tools.extend(tools);
+        self.clients.push(client);
+        Ok(())
+    }
+
+    /// Ends the servers. Dropping them ends them, too, without a moment for themselves.
+    pub(crate) async fn end(self) {
+        for client in self.clients {
+            client.end().await;
+        }
+    }
+}
+
+async fn start_client(
+    settings: Option<&McpSettings>,
+    definition: &McpServer,
+    waited: Duration,
+) -> Result<(McpClient, Vec<client::ListedTool>), McpError> {
+    let (Some(settings), Some(command)) = (settings, &definition.command) else {
+        return Err(McpError::NoCommand);
+    };
+    let client = McpClient::start(settings, command, definition).await?;
+    client.initialize(waited).await?;
+    let tools = client.list_tools(waited).await?;
+    Ok((client, tools))
+}
+
+fn call_timeout(definition: &McpServer) -> Duration {
+    let given = definition.timeout.map(|millis| millis / 1000.0);
+    let given = given.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    given.filter(|time| !time.is_zero()).unwrap_or(CALL_TIMEOUT)
+}
+
+/// `include_tools` names the only tools that count, `exclude_tools` takes tools away.
+fn is_wanted(definition: &McpServer, tool: &str) -> bool {
+    let names = |list: &Option<Vec<String>>| {
+        let list = list.as_ref();
+        list.map(|names| names.iter().any(|name| name == tool))
+    };
+    names(&definition.include_tools) != Some(false)
+        && names(&definition.exclude_tools) != Some(true)
+}
