@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::executor::{AgentExecutor, AgentRequest};
 use crate::ids::random_uuid;
-use crate::tool::PermissionGate;
+use crate::tool::{AskScope, PermissionGate};
 use answers::{answer_of, initialized};
 use gate::AcpGate;
 use hooks::{AcpHooks, events_in};
@@ -115,6 +115,7 @@ struct OpenSession {
     session: AcpSession,
     /// The events for which the client has hooks.
     hooks: Vec<HookEvent>,
+    ask_scope: AskScope,
     /// Cancels the prompt that is being worked on; none while there is none.
     prompt: Option<CancellationToken>,
 }
@@ -152,6 +153,7 @@ impl AcpAgent {
         let open = OpenSession {
             session,
             hooks: events_in(params),
+            ask_scope: ask_scope_in(params),
             prompt: None,
         };
         self.sessions().insert(id.clone(), open);
@@ -207,6 +209,7 @@ impl AcpAgent {
         let prepared = self.task.prepare(session, prompt, gate);
         let refuse = |message: String| RpcError::new(RpcError::BAD_PARAMS, message);
         let (mut executor, request) = prepared.map_err(refuse)?;
+        executor.ask_scope = open.ask_scope;
         if !open.hooks.is_empty() {
             executor.hooks = Some(Arc::new(self.hooks_of(open)));
         }
@@ -253,6 +256,15 @@ impl AcpAgent {
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, OpenSession>> {
         // Each change is whole, even if a task panicked.
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A client with rules wants to judge every call.
+fn ask_scope_in(params: &Value) -> AskScope {
+    if params["_meta"]["lapidary"]["judgesEveryCall"] == true {
+        AskScope::EveryCall
+    } else {
+        AskScope::NeedsPermission
     }
 }
 

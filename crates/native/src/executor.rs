@@ -35,7 +35,7 @@ use crate::chat_log::{ChatEntry, ChatLog, ChatRecorder};
 use crate::mcp::{McpServers, McpSettings};
 use crate::model::{Content, ModelClient};
 use crate::schema;
-use crate::tool::{BoxFuture, PermissionGate, Tool};
+use crate::tool::{AskScope, BoxFuture, PermissionGate, Tool};
 pub use activity::{ActivityKind, AgentActivity, CallEnd, CallStart, ErrorContext, ErrorType};
 use clock::AgentClock;
 use compression::CompressionState;
@@ -61,6 +61,8 @@ pub struct AgentExecutor {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Decides about calls that need permission.
     pub gate: Arc<dyn PermissionGate>,
+    /// The calls that the gate is asked about.
+    pub ask_scope: AskScope,
     /// The agents that an agent can call; without it, none.
     pub directory: Option<Arc<dyn AgentDirectory>>,
     /// How many agents may be below each other: with 1 an agent calls no other.
@@ -173,6 +175,7 @@ impl AgentExecutor {
             model,
             tools: Vec::new(),
             gate,
+            ask_scope: AskScope::default(),
             directory: None,
             max_depth: 1,
             context: Arc::default(),

@@ -2,7 +2,7 @@
 //!
 //! A server is a process that speaks JSON-RPC, one message a line, which is what [`lapidary_rpc`] reads from any agent: nothing that a
 //! server writes can hold us up. Every request has a deadline. Servers behind an address (`url`, `http_url`, `tcp`) are not connected
-//! yet, and the agent is told so.
+//! yet, and a notice says so. `trust` does not count: the gate is asked about every call, so that a rule holds for each.
 
 mod client;
 #[cfg(unix)]
@@ -19,7 +19,7 @@ use lapidary_process::Supervisor;
 
 use crate::tool::Tool;
 use client::McpClient;
-use tool::{McpTool, McpToolLimits};
+use tool::McpTool;
 
 /// The longest that a server may take to start and to name its tools.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -101,11 +101,8 @@ impl McpServers {
         name: &str,
         definition: &McpServer,
     ) -> Result<(), McpError> {
-        let limits = McpToolLimits {
-            timeout: call_timeout(definition),
-            is_trusted: definition.trust == Some(true),
-        };
-        let waited = START_TIMEOUT.min(limits.timeout);
+        let timeout = call_timeout(definition);
+        let waited = START_TIMEOUT.min(timeout);
         let starting = start_client(settings, definition, waited);
         let started = tokio::time::timeout(waited, starting).await;
         let (client, listed) = started.map_err(|_| McpError::Silent { waited })??;
@@ -114,7 +111,7 @@ impl McpServers {
             .into_iter()
             .filter(|tool| is_wanted(definition, &tool.name));
         let tools = wanted.map(|tool| -> Arc<dyn Tool> {
-            Arc::new(McpTool::new(Arc::clone(&client), name, tool, limits))
+            Arc::new(McpTool::new(Arc::clone(&client), name, tool, timeout))
         });
         self.tools.extend(tools);
         self.clients.push(client);

@@ -132,6 +132,16 @@ pub trait PermissionGate: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, GateAnswer>;
 }
 
+/// The calls that a [`PermissionGate`] is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AskScope {
+    /// Those that need permission by themselves.
+    #[default]
+    NeedsPermission,
+    /// Every call: a rule behind the gate may deny what needs no permission otherwise.
+    EveryCall,
+}
+
 /// The answer to a permission request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateAnswer {

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use lapidary_gemini::hooks::{HookEvent, HookPlan, HookRegistry};
 use lapidary_sessions::SessionStore;
 use lapidary_vocab::event::{DiagnosticKind, HookRun};
-use lapidary_vocab::{Body, Json, Number, Text};
+use lapidary_vocab::{Body, Number, Text};
 use lapidary_wire::gemini::hooks::{EventDetails, HookOutput};
 use tokio::sync::Semaphore;
 
@@ -47,15 +47,14 @@ pub struct ConversationHooks {
 }
 
 impl ConversationHooks {
-    /// What an agent of this process is told when a session is opened: the events for which there are hooks.
-    pub(crate) fn session_meta(&self) -> Json {
+    /// The events for which there are hooks.
+    pub(crate) fn events(&self) -> Vec<&'static str> {
         let is_enabled = |event: &HookEvent| {
             let mut enabled = self.registry.hooks.iter().filter(|entry| entry.enabled);
             enabled.any(|entry| entry.hook.event == *event)
         };
         let events = HookEvent::ALL.into_iter().filter(is_enabled);
-        let events: Vec<_> = events.map(HookEvent::as_str).collect();
-        Json::from_value(&serde_json::json!({"lapidary": {"hooks": events}}))
+        events.map(HookEvent::as_str).collect()
     }
 }
 

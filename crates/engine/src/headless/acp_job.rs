@@ -21,6 +21,17 @@ use crate::process::Command;
 use crate::prompt_files;
 use crate::run::GEMINI_STREAM;
 
+/// What an agent of this process is told when a session is opened: the events for which there are hooks, and whether rules judge calls that
+/// need no permission otherwise.
+fn local_meta(policy: &Policy, hooks: Option<&ConversationHooks>) -> Json {
+    let events = hooks.map(ConversationHooks::events).unwrap_or_default();
+    let mut rules = policy.rules().iter();
+    let judges = rules.any(|rule| rule.then != PermissionEffect::Allow);
+    Json::from_value(&serde_json::json!({
+        "lapidary": {"hooks": events, "judgesEveryCall": judges},
+    }))
+}
+
 /// The longest prompt that is said in one message.
 const LONGEST_PROMPT: u64 = 32 << 20;
 
@@ -240,15 +251,14 @@ impl Job {
             JobAgent::InProcess(agent) => Some(agent.agent.clone()),
             JobAgent::Gemini | JobAgent::Standin { .. } | JobAgent::Acp(_) => None,
         };
-        let own_hooks = hooks.as_ref().filter(|_| local.is_some());
-        let session_meta = own_hooks.map(ConversationHooks::session_meta);
+        let local_meta = local.as_ref().map(|_| local_meta(&policy, hooks.as_ref()));
         Ok(ConversationRequest {
             run,
             provider: started.provider,
             environment: self.environment.vars.clone().into_iter().collect(),
             local,
             mcp_servers: self.speaking.mcp_servers.clone(),
-            session_meta: session_meta.or(own.session_meta),
+            session_meta: local_meta.or(own.session_meta),
             policy,
             roots,
             attendant: self.speaking.attendant.clone(),

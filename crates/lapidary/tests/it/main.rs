@@ -5,6 +5,7 @@
 )]
 
 mod agent_hooks;
+mod agent_rules;
 mod agent_sessions;
 mod agents;
 mod sessions;

@@ -17,7 +17,9 @@ use super::tool_set::INVOKE_AGENT;
 use super::turn_end::{Interruption, TurnEnd};
 use crate::chat_log::FinishedCall;
 use crate::model::FunctionCall;
-use crate::tool::{BoxFuture, CallPreview, GateAnswer, PreparedCall, Tool, ToolError, ToolOutput};
+use crate::tool::{
+    AskScope, BoxFuture, CallPreview, GateAnswer, PreparedCall, Tool, ToolError, ToolOutput,
+};
 
 /// How long a cancelled tool may take to end. Afterwards it is dropped.
 const TOOL_GRACE: Duration = Duration::from_secs(5);
@@ -237,7 +239,8 @@ impl AgentRun<'_> {
 
     /// The preview as the gate sees it. `BeforeTool` hooks judge every call, so the gate is asked about every call where there are some.
     fn judged_preview(&self, preview: &CallPreview) -> CallPreview {
-        let is_judged = self.has_hooks(HookEvent::BeforeTool);
+        let scope = self.executor.ask_scope;
+        let is_judged = scope == AskScope::EveryCall || self.has_hooks(HookEvent::BeforeTool);
         CallPreview {
             needs_permission: preview.needs_permission || is_judged,
             ..preview.clone()

@@ -17,15 +17,6 @@ const NAME_CHARS: usize = 63;
 /// How many characters of a result the model is told.
 const RESULT_CHARS: usize = 40_000;
 
-/// The limits of a server's tools.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct McpToolLimits {
-    /// How long a call may take.
-    pub(super) timeout: Duration,
-    /// Whether calls need no permission.
-    pub(super) is_trusted: bool,
-}
-
 /// A tool of a server.
 #[derive(Debug)]
 pub(super) struct McpTool {
@@ -33,7 +24,8 @@ pub(super) struct McpTool {
     /// The server's name for it.
     name: String,
     server: String,
-    limits: McpToolLimits,
+    /// How long a call may take.
+    timeout: Duration,
     declaration: ToolDeclaration,
 }
 
@@ -42,7 +34,7 @@ impl McpTool {
         client: Arc<McpClient>,
         server: &str,
         tool: ListedTool,
-        limits: McpToolLimits,
+        timeout: Duration,
     ) -> Self {
         Self {
             client,
@@ -53,7 +45,7 @@ impl McpTool {
             },
             name: tool.name,
             server: server.to_owned(),
-            limits,
+            timeout,
         }
     }
 }
@@ -82,14 +74,14 @@ impl Tool for McpTool {
             client: Arc::clone(&self.client),
             tool: self.name.clone(),
             arguments: Value::Object(arguments.clone()),
-            timeout: self.limits.timeout,
+            timeout: self.timeout,
             preview: CallPreview {
                 title: format!("{} ({} MCP Server)", self.name, self.server),
                 kind: CallKind::Other,
                 paths: Vec::new(),
                 change: None,
                 command: None,
-                needs_permission: !self.limits.is_trusted,
+                needs_permission: true,
             },
         }))
     }
