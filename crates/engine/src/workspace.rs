@@ -25,7 +25,6 @@
 //! # Ok(()) }
 //! ```
 
-mod disk;
 mod files;
 mod launch;
 #[cfg(unix)]
@@ -46,11 +45,10 @@ use lapidary_vocab::Json;
 use tokio::task::spawn_blocking;
 
 use crate::acp::RpcError;
-use crate::policy::ToolAction;
+use crate::policy::{ToolAction, WorkspaceRoots};
 use files::{ReadFile, WriteFile};
 use launch::TerminalLaunch;
 use params::{RequestParams, TerminalId, bad};
-use roots::WorkspaceRoots;
 pub use setup::{MissingFile, ServiceLimits, ServicesSetup};
 use terminals::TerminalTable;
 
@@ -97,7 +95,7 @@ impl ClientServices {
     /// A workspace with these roots. Links on the way to a root are followed now, and not again.
     pub fn new(setup: ServicesSetup) -> Self {
         Self(Arc::new(ServicesInner {
-            roots: WorkspaceRoots::open(&setup.roots),
+            roots: WorkspaceRoots::new(&setup.roots),
             missing: setup.missing,
             limits: setup.limits,
             environment: setup.environment,
@@ -192,7 +190,7 @@ impl ServicesInner {
         let said = self.homes().get(session_id).cloned();
         let first = || self.roots.all().first().cloned();
         match said {
-            Some(said) => Ok(self.roots.place(&said)?.path),
+            Some(said) => Ok(roots::place(&self.roots, &said)?.path),
             None => first().ok_or_else(|| bad("there is no workspace to work in")),
         }
     }

@@ -47,7 +47,7 @@ pub enum McpError {
     /// It cannot be started.
     #[error("it cannot be started: {reason}")]
     Start {
-        /// What the system says.
+        /// The error of the system.
         reason: String,
     },
     /// It refused a request, or is gone.
@@ -55,7 +55,7 @@ pub enum McpError {
     Request {
         /// The request.
         method: &'static str,
-        /// What it says, or how it went.
+        /// Its refusal, or how it ended.
         reason: String,
     },
     /// It took too long.

@@ -1,10 +1,9 @@
 //! The directories that an agent works in, and the only way for its tools to touch files.
 //!
 //! A path is followed by hand to where it leads, so that a file that does not exist yet has a place too. The place is opened later
-//! without following any link (`disk`): a link that is swapped in between is an error, never a way out. Every sentence that a model
+//! without following any link ([`disk`]): a link that is swapped in between is an error, never a way out. Every sentence that a model
 //! gets about a path is Gemini CLI's.
 
-mod disk;
 mod ignored;
 mod place;
 mod walk;
@@ -13,8 +12,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub use disk::{DirectoryEntry, EntryKind, FileStat};
+use lapidary_policy::confined_files as disk;
+
 pub use ignored::{IgnoreFiles, IgnoreRules};
+pub use lapidary_policy::confined_files::{DirectoryEntry, EntryKind, FileStat};
 pub(crate) use place::{lexical, real};
 pub(crate) use walk::{Visitor, WalkedEntry, walk};
 
@@ -229,7 +230,7 @@ impl WorkspacePlace {
     }
 
     /// The names in a directory, at most so many.
-    pub fn list(&self, most: usize) -> io::Result<Vec<disk::DirectoryEntry>> {
+    pub fn list(&self, most: usize) -> io::Result<Vec<DirectoryEntry>> {
         disk::list(&self.path, most)
     }
 

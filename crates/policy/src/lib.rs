@@ -3,10 +3,13 @@
 //! An agent that wants to do something asks. What it wants is a [`ToolAction`]; a [`Policy`] says what becomes of it: first the
 //! [`Rules`], of which the first that matches decides, then the permission mode. Everything is judged by what the agent says
 //! about it. `docs/permissions.md` is this for people who write rules.
+//!
+//! [`WorkspaceRoots`] and [`confined_files`] keep files that are opened for an agent inside its directories.
 
 mod argument_names;
 mod argument_roles;
 mod command;
+pub mod confined_files;
 mod coverage;
 mod glob;
 mod host;
@@ -19,6 +22,7 @@ mod patch;
 mod paths;
 mod permission_mode;
 mod resolved_path;
+mod roots;
 mod rule;
 mod rule_flag;
 mod rule_remarks;
@@ -43,6 +47,7 @@ pub use mode::SENSITIVE_NAMES;
 pub use options::{OptionChoice, choose, only_always};
 pub use permission_mode::PermissionMode;
 pub use resolved_path::{lexical, resolved};
+pub use roots::{LostPath, PlaceError, RootedPlace, WorkspaceRoots, follow};
 pub use rule::{Rule, RuleOrigin, RuleSubject, Rules};
 pub use rule_flag::FlagError;
 pub use rule_remarks::RuleRemark;

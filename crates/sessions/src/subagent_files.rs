@@ -38,7 +38,7 @@ impl SubagentLogs for SubagentFiles {
     }
 }
 
-/// Ids stand in files that anyone may have written: only a plain name is one of a file here.
+/// Ids come from files that other programs wrote: only a plain name is the name of a file here.
 pub(crate) fn is_plain_name(id: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.#".contains(letter);
     !id.is_empty() && !id.starts_with('.') && id.chars().all(is_plain)

@@ -21,8 +21,8 @@ use crate::process::Command;
 use crate::prompt_files;
 use crate::run::GEMINI_STREAM;
 
-/// What an agent of this process is told when a session is opened: the events for which there are hooks, and whether rules judge calls that
-/// need no permission otherwise.
+/// The `_meta` for an agent of this process when a session is opened: the events for which there are hooks, and whether rules judge calls
+/// that need no permission otherwise.
 fn local_meta(policy: &Policy, hooks: Option<&ConversationHooks>) -> Json {
     let events = hooks.map(ConversationHooks::events).unwrap_or_default();
     let mut rules = policy.rules().iter();

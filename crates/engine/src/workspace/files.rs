@@ -7,14 +7,14 @@ use lapidary_vocab::Json;
 use lapidary_vocab::event::ToolKind;
 
 use super::params::{RequestParams, bad};
-use super::roots::ResolvedPath;
-use super::{MissingFile, NOT_FOUND, READ, ServicesInner, WRITE, disk};
+use super::roots::place_in;
+use super::{MissingFile, NOT_FOUND, READ, ServicesInner, WRITE};
 use crate::acp::RpcError;
-use crate::policy::ToolAction;
+use crate::policy::{RootedPlace, ToolAction, confined_files};
 
 /// A file to read.
 pub(super) struct ReadFile {
-    place: ResolvedPath,
+    place: RootedPlace,
     /// The first line that is wanted, from 1.
     line: u64,
     /// How many lines are wanted.
@@ -42,7 +42,7 @@ impl ReadFile {
     }
 
     pub(super) fn act(self) -> Result<Json, RpcError> {
-        let content = match disk::open(&self.place) {
+        let content = match confined_files::open(&self.place.path) {
             Ok(file) => self.text_of(file)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.of_nothing()?,
             Err(error) => return Err(failed("read", &self.place, &error)),
@@ -109,7 +109,7 @@ fn excerpt(file: File, line: u64, limit: Option<u64>, max: usize) -> io::Result<
 
 /// A file to write.
 pub(super) struct WriteFile {
-    place: ResolvedPath,
+    place: RootedPlace,
     content: String,
 }
 
@@ -133,14 +133,15 @@ impl WriteFile {
     }
 
     pub(super) fn act(self) -> Result<Json, RpcError> {
-        let written = disk::replace(&self.place, self.content.as_bytes());
+        let RootedPlace { path, root_parts } = &self.place;
+        let written = confined_files::replace(path, *root_parts, self.content.as_bytes());
         written.map_err(|error| failed("write", &self.place, &error))?;
         Ok(Json::empty_object())
     }
 }
 
-fn file_in(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<ResolvedPath, RpcError> {
-    let place = inner.roots.place_in(params, "path")?;
+fn file_in(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<RootedPlace, RpcError> {
+    let place = place_in(&inner.roots, params, "path")?;
     if params.required("path")?.ends_with('/') {
         let path = place.path.display();
         return Err(bad(format!("`{path}/` names a directory, not a file")));
@@ -148,7 +149,7 @@ fn file_in(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<Resolved
     Ok(place)
 }
 
-fn action(kind: ToolKind, tool: &str, place: &ResolvedPath) -> ToolAction {
+fn action(kind: ToolKind, tool: &str, place: &RootedPlace) -> ToolAction {
     ToolAction {
         tool: Some(tool.to_owned()),
         paths: vec![place.path.clone()],
@@ -156,7 +157,7 @@ fn action(kind: ToolKind, tool: &str, place: &ResolvedPath) -> ToolAction {
     }
 }
 
-fn failed(verb: &str, place: &ResolvedPath, error: &io::Error) -> RpcError {
+fn failed(verb: &str, place: &RootedPlace, error: &io::Error) -> RpcError {
     let words = format!("cannot {verb} `{}`: {error}", place.path.display());
     RpcError::new(RpcError::INTERNAL, words)
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use lapidary_vocab::event::ToolKind;
 
 use super::params::{RequestParams, bad, without_nul};
+use super::roots::place_in;
 use super::{CREATE, ServicesInner};
 use crate::acp::RpcError;
 use crate::policy::{ToolAction, command_line, quoted};
@@ -82,7 +83,7 @@ impl TerminalLaunch {
 /// Where it runs: where its session works, unless the agent says otherwise.
 fn directory_of(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<PathBuf, RpcError> {
     let path = match params.get("cwd") {
-        Some(_) => inner.roots.place_in(params, "cwd")?.path,
+        Some(_) => place_in(&inner.roots, params, "cwd")?.path,
         None => inner.home(&params.session()?)?,
     };
     if !path.is_dir() {

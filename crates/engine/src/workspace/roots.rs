@@ -1,172 +1,31 @@
-//! Which paths are inside.
-//!
-//! A path is followed here by hand, link by link, to where it leads, so that also what does not exist yet has a place, and a link to
-//! nothing is known by where it points. The place is opened later without following any link (see `disk`): whoever swaps one in
-//! between gets an error.
+//! Which paths of parameters are inside.
 
-use std::fs;
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use super::params::{RequestParams, bad, without_nul};
 use crate::acp::RpcError;
-use crate::policy::lexical;
-
-/// As many links as Linux follows.
-const LINKS: usize = 40;
+use crate::policy::{PlaceError, RootedPlace, WorkspaceRoots};
 
 /// As long as a path can be on Linux. Longer ones are not even looked at.
 const LONGEST: usize = 4096;
 
-/// The directories that everything has to stay in, without links on the way.
-#[derive(Debug)]
-pub(super) struct WorkspaceRoots(Vec<PathBuf>);
-
-/// Where a path leads: inside the roots, and without links on the way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ResolvedPath {
-    pub(super) path: PathBuf,
-    /// How many names of it, from the first, are those of a root.
-    pub(super) root_names: usize,
+/// Where the path leads that stands in the parameters.
+pub(super) fn place_in(
+    roots: &WorkspaceRoots,
+    params: &RequestParams<'_>,
+    key: &str,
+) -> Result<RootedPlace, RpcError> {
+    let asked = without_nul(key, params.required(key)?)?;
+    if asked.len() > LONGEST {
+        return Err(bad(format!("`{key}` is too long for a path")));
+    }
+    place(roots, Path::new(&asked))
 }
 
-impl WorkspaceRoots {
-    pub(super) fn open(roots: &[PathBuf]) -> Self {
-        // One that cannot be followed is a place where nothing will be found.
-        let followed = |root: &PathBuf| follow(root).unwrap_or_else(|_| lexical(root));
-        let absolute = roots.iter().filter(|root| root.is_absolute());
-        Self(absolute.map(followed).collect())
-    }
-
-    pub(super) fn all(&self) -> &[PathBuf] {
-        &self.0
-    }
-
-    /// Where the path leads that stands in the parameters.
-    pub(super) fn place_in(
-        &self,
-        params: &RequestParams<'_>,
-        key: &str,
-    ) -> Result<ResolvedPath, RpcError> {
-        let asked = without_nul(key, params.required(key)?)?;
-        if asked.len() > LONGEST {
-            return Err(bad(format!("`{key}` is too long for a path")));
-        }
-        self.place(Path::new(&asked))
-    }
-
-    /// Where a path leads. `..` behind a link is read in two ways: a shell leaves the directory that the link leads to, most programs
-    /// take the link's name away. A path that leads to two places is refused, so that nobody is asked about one and gets the other.
-    pub(super) fn place(&self, asked: &Path) -> Result<ResolvedPath, RpcError> {
-        if !asked.is_absolute() {
-            return Err(bad(format!(
-                "`{}` is not an absolute path",
-                asked.display()
-            )));
-        }
-        let place = self.inside(asked, follow(asked))?;
-        let plain = self.inside(asked, follow(&lexical(asked)))?;
-        if place != plain {
-            let words = "leads to two places: there is a link before its `..`";
-            return Err(bad(format!("`{}` {words}", asked.display())));
-        }
-        Ok(place)
-    }
-
-    /// The place, if it is inside. Of what is outside nothing is said, not even whether it is there.
-    fn inside(
-        &self,
-        asked: &Path,
-        followed: Result<PathBuf, LostPath>,
-    ) -> Result<ResolvedPath, RpcError> {
-        let at = match &followed {
-            Ok(path) => path,
-            Err(lost) => &lost.at,
-        };
-        let root = self.0.iter().filter(|root| at.starts_with(root));
-        let Some(root_names) = root.map(|root| names(root)).min() else {
-            let words = format!("`{}` is outside the workspace", asked.display());
-            return Err(RpcError::new(RpcError::DENIED, words));
-        };
-        match followed {
-            Ok(path) => Ok(ResolvedPath { path, root_names }),
-            Err(lost) => Err(bad(format!(
-                "cannot follow `{}`: {}",
-                asked.display(),
-                lost.error
-            ))),
-        }
-    }
-}
-
-fn names(path: &Path) -> usize {
-    let is_name = |component: &Component<'_>| matches!(component, Component::Normal(_));
-    path.components().filter(is_name).count()
-}
-
-/// Where following a path ended before its end.
-struct LostPath {
-    at: PathBuf,
-    error: io::Error,
-}
-
-/// Where a path leads, as the system would find it. What does not exist leads to itself.
-fn follow(path: &Path) -> Result<PathBuf, LostPath> {
-    let mut at = PathBuf::new();
-    let mut ahead = reversed(path);
-    let mut links = 0;
-    while let Some(part) = ahead.pop() {
-        match part.components().next() {
-            Some(Component::ParentDir) => {
-                at.pop();
-            }
-            Some(Component::Normal(name)) => {
-                at.push(name);
-                let link = match link_at(&at) {
-                    Ok(link) => link,
-                    Err(error) => return Err(LostPath { at, error }),
-                };
-                let Some(target) = link else { continue };
-                links += 1;
-                if links > LINKS {
-                    let error = io::Error::other("too many links");
-                    return Err(LostPath { at, error });
-                }
-                at.pop();
-                ahead.extend(reversed(&target));
-            }
-            // What is absolute takes the place of everything before it.
-            Some(Component::Prefix(_) | Component::RootDir) => at.push(part),
-            Some(Component::CurDir) | None => {}
-        }
-    }
-    Ok(at)
-}
-
-/// The parts of a path, the first one last.
-fn reversed(path: &Path) -> Vec<PathBuf> {
-    let parts = path
-        .components()
-        .map(|part| PathBuf::from(part.as_os_str()));
-    let mut parts: Vec<_> = parts.collect();
-    parts.reverse();
-    parts
-}
-
-/// Where the link leads that is there, if one is.
-fn link_at(path: &Path) -> io::Result<Option<PathBuf>> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_symlink() => fs::read_link(path).map(Some),
-        Ok(_) => Ok(None),
-        Err(error) if is_absence(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Whether an error says that nothing is there. Below a file there is nothing either.
-fn is_absence(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+/// Where a path leads.
+pub(super) fn place(roots: &WorkspaceRoots, asked: &Path) -> Result<RootedPlace, RpcError> {
+    roots.place(asked).map_err(|error| match error {
+        PlaceError::Outside { .. } => RpcError::new(RpcError::DENIED, error.to_string()),
+        other => bad(other.to_string()),
+    })
 }

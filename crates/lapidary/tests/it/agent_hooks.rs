@@ -90,7 +90,7 @@ fn definition() -> LocalAgentDefinition {
     }
 }
 
-/// A hook that answers with this, whatever it is told.
+/// A hook that always gives this answer.
 fn answers(output: &Value) -> Value {
     let command = format!("cat > /dev/null; printf '%s' '{output}'");
     json!([{"hooks": [{"type": "command", "name": "h", "command": command}]}])

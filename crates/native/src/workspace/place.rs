@@ -1,11 +1,10 @@
 //! Where a path leads, and which paths are never reachable.
 
-use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-/// As many links as Linux follows.
-const MOST_LINKS: usize = 40;
+use lapidary_policy::follow;
+pub(crate) use lapidary_policy::lexical;
 
 /// The longest path and the longest name that are looked at.
 const LONGEST_PATH: usize = 4096;
@@ -87,72 +86,9 @@ fn is_short_name(name: &str) -> bool {
     }
 }
 
-/// A path without `.`, `..` and doubled slashes, as Node's `path.resolve` has it.
-pub(crate) fn lexical(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
-        }
-    }
-    plain
-}
-
 /// Where a path leads, as the system would find it. A path to nothing leads to itself.
 pub(crate) fn real(path: &Path) -> io::Result<PathBuf> {
-    let mut at = PathBuf::new();
-    let mut ahead = reversed(path);
-    let mut links = 0;
-    while let Some(part) = ahead.pop() {
-        match part.components().next() {
-            Some(Component::ParentDir) => {
-                at.pop();
-            }
-            Some(Component::Normal(name)) => {
-                at.push(name);
-                let Some(target) = link_at(&at)? else {
-                    continue;
-                };
-                links += 1;
-                if links > MOST_LINKS {
-                    return Err(io::Error::other("too many links"));
-                }
-                at.pop();
-                ahead.extend(reversed(&target));
-            }
-            Some(Component::Prefix(_) | Component::RootDir) => at.push(part),
-            Some(Component::CurDir) | None => {}
-        }
-    }
-    Ok(at)
-}
-
-/// The parts of a path, the first one last.
-fn reversed(path: &Path) -> Vec<PathBuf> {
-    let parts = path
-        .components()
-        .map(|part| PathBuf::from(part.as_os_str()));
-    let mut parts: Vec<_> = parts.collect();
-    parts.reverse();
-    parts
-}
-
-/// Where the link leads that is there, if one is.
-fn link_at(path: &Path) -> io::Result<Option<PathBuf>> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_symlink() => fs::read_link(path).map(Some),
-        Ok(_) => Ok(None),
-        Err(error) => match error.kind() {
-            io::ErrorKind::NotFound
-            | io::ErrorKind::NotADirectory
-            | io::ErrorKind::InvalidFilename => Ok(None),
-            _ => Err(error),
-        },
-    }
+    follow(path).map_err(|lost| lost.error)
 }
 
 #[cfg(test)]

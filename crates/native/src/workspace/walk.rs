@@ -11,7 +11,7 @@ use std::thread;
 
 use tokio_util::sync::CancellationToken;
 
-use super::disk::{Directory, EntryKind, FileStat};
+use super::disk::{EntryKind, FileStat, OpenDirectory};
 
 /// More threads do not help: the walk waits for the kernel, not for us.
 const MOST_THREADS: usize = 8;
@@ -21,7 +21,7 @@ const MOST_ENTRIES: usize = 1_000_000;
 /// An entry that a walk came by.
 #[derive(Debug)]
 pub(crate) struct WalkedEntry<'a> {
-    top: &'a Directory,
+    top: &'a OpenDirectory,
     /// The path below the directory where the walk began.
     pub(crate) relative: PathBuf,
     /// The last part of it.
@@ -65,7 +65,7 @@ pub(crate) fn walk<V: Visitor>(
     first: V::State,
     cancelled: &CancellationToken,
 ) -> io::Result<()> {
-    let top = Directory::open(root)?;
+    let top = OpenDirectory::open(root)?;
     let queue = Mutex::new(Queue {
         waiting: VecDeque::from([(PathBuf::new(), first)]),
         busy: 0,
@@ -118,7 +118,7 @@ fn lock<S>(queue: &Mutex<Queue<S>>) -> MutexGuard<'_, Queue<S>> {
 
 /// Shows the entries of one directory to the visitor, and returns the directories in it. One that cannot be read has none.
 fn visit<V: Visitor>(
-    top: &Directory,
+    top: &OpenDirectory,
     relative: &Path,
     state: &V::State,
     visitor: &V,

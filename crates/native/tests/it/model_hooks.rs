@@ -140,11 +140,7 @@ async fn a_hook_that_blocks_the_model_ends_the_task_with_its_reason() {
         assert_eq!(hooked.scene.requests.len(), requests);
         let is_told = |it: &AgentActivity| matches!(&it.kind, ActivityKind::Error { context, .. } if *context == ErrorContext::Hook);
         assert!(hooked.scene.activities.iter().any(is_told));
-        assert_eq!(
-            texts(&hooked.scene),
-            [""; 0],
-            "the answer is told to no one"
-        );
+        assert_eq!(texts(&hooked.scene), [""; 0], "the answer is not told");
     }
 }
 

@@ -19,7 +19,7 @@ fn certificate(name: &str) -> PathBuf {
     PathBuf::from(directory).join(name)
 }
 
-/// Something that listens until it is dropped.
+/// A server or a proxy that listens until it is dropped.
 struct Listener {
     port: u16,
     task: JoinHandle<()>,

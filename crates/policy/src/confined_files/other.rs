@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{DirectoryEntry, EntryKind, FileStat, draft_name, not_regular};
 
 /// Opens a regular file to read it.
-pub(in super::super) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(not_regular());
     }
@@ -15,12 +15,12 @@ pub(in super::super) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// What is at a place.
-pub(in super::super) fn stat(path: &Path) -> io::Result<FileStat> {
+pub fn stat(path: &Path) -> io::Result<FileStat> {
     fs::symlink_metadata(path).map(|found| FileStat::from_metadata(&found))
 }
 
 /// The names in a directory, at most so many.
-pub(in super::super) fn list(path: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
+pub fn list(path: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(path)?.take(most) {
         let entry = entry?;
@@ -37,32 +37,32 @@ pub(in super::super) fn list(path: &Path, most: usize) -> io::Result<Vec<Directo
 
 /// A directory, and a way to what is below it.
 #[derive(Debug)]
-pub(in super::super) struct Directory(PathBuf);
+pub struct OpenDirectory(PathBuf);
 
-impl Directory {
-    pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
+impl OpenDirectory {
+    /// Opens a directory.
+    pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(path.to_owned()))
     }
 
-    pub(in super::super) fn list(
-        &self,
-        relative: &Path,
-        most: usize,
-    ) -> io::Result<Vec<DirectoryEntry>> {
+    /// The names in a directory below, at most so many.
+    pub fn list(&self, relative: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
         list(&self.0.join(relative), most)
     }
 
-    pub(in super::super) fn open_file(&self, relative: &Path) -> io::Result<File> {
+    /// Opens a regular file below.
+    pub fn open_file(&self, relative: &Path) -> io::Result<File> {
         open(&self.0.join(relative))
     }
 
-    pub(in super::super) fn stat(&self, relative: &Path) -> io::Result<FileStat> {
+    /// The kind, size and time of a place below.
+    pub fn stat(&self, relative: &Path) -> io::Result<FileStat> {
         stat(&self.0.join(relative))
     }
 }
 
 /// Puts a file with this content in its place, at once and whole.
-pub(in super::super) fn replace(path: &Path, _kept: usize, content: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, _kept: usize, content: &[u8]) -> io::Result<()> {
     let directory = path.parent().ok_or_else(not_regular)?;
     if fs::symlink_metadata(path).is_ok_and(|old| !old.is_file()) {
         return Err(not_regular());

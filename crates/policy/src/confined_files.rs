@@ -1,10 +1,12 @@
 //! Reading, listing and replacing files at a place, without following a link.
+//!
+//! Every path here is free of links, as [`crate::WorkspaceRoots`] finds it: a link on the way is an error.
 
 #[cfg(not(unix))]
-#[path = "disk/other.rs"]
+#[path = "confined_files/other.rs"]
 mod system;
 #[cfg(unix)]
-#[path = "disk/unix.rs"]
+#[path = "confined_files/unix.rs"]
 mod system;
 
 use std::ffi::OsString;
@@ -13,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub(super) use system::{Directory, list, open, replace, stat};
+pub use system::{OpenDirectory, list, open, replace, stat};
 
 /// The kind of a directory's entry, as far as tools care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,12 +85,12 @@ fn since_1970(time: SystemTime) -> i128 {
 }
 
 /// What is at the end of a path, links followed. For questions whose answer is checked again before a file is opened.
-pub(super) fn stat_following(path: &Path) -> io::Result<FileStat> {
+pub fn stat_following(path: &Path) -> io::Result<FileStat> {
     std::fs::metadata(path).map(|found| FileStat::from_metadata(&found))
 }
 
 /// The bytes of a regular file, refused if there are more than `most`.
-pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
@@ -98,7 +100,7 @@ pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The first bytes of a regular file.
-pub(super) fn read_start(path: &Path, count: usize) -> io::Result<Vec<u8>> {
+pub fn read_start(path: &Path, count: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(count as u64).read_to_end(&mut bytes)?;
     Ok(bytes)

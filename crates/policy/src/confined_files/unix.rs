@@ -36,8 +36,10 @@ const TO_READ: OFlags = OFlags::NOFOLLOW
 const ATTEMPTS: u32 = 100;
 
 /// Opens a regular file to read it. A pipe would make us wait, and a device may do harm: neither is opened.
-pub(in super::super) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     let (directory, name) = parent(path)?;
+    regular(&statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
+    // It may be another file by now: so it must not wait, and is looked at again.
     open_regular(directory.as_fd(), Path::new(name))
 }
 
@@ -49,7 +51,7 @@ fn open_regular(directory: BorrowedFd<'_>, relative: &Path) -> io::Result<File> 
 }
 
 /// What is at a place; a link at its end is told, one on the way is an error.
-pub(in super::super) fn stat(path: &Path) -> io::Result<FileStat> {
+pub fn stat(path: &Path) -> io::Result<FileStat> {
     if path == Path::new("/") {
         return Ok(from_stat(&fstat(&top()?)?));
     }
@@ -62,26 +64,23 @@ pub(in super::super) fn stat(path: &Path) -> io::Result<FileStat> {
 }
 
 /// The names in a directory, at most so many.
-pub(in super::super) fn list(path: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
-    Directory::open(path)?.list(Path::new(""), most)
+pub fn list(path: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
+    OpenDirectory::open(path)?.list(Path::new(""), most)
 }
 
 /// An open directory, and a way to what is below it.
 #[derive(Debug)]
-pub(in super::super) struct Directory(OwnedFd);
+pub struct OpenDirectory(OwnedFd);
 
-impl Directory {
-    pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
+impl OpenDirectory {
+    /// Opens a directory.
+    pub fn open(path: &Path) -> io::Result<Self> {
         let relative = path.strip_prefix("/").unwrap_or(path);
         open_below(top()?.as_fd(), relative, ON_THE_WAY).map(Self)
     }
 
     /// The names in a directory below, at most so many. The order is the system's.
-    pub(in super::super) fn list(
-        &self,
-        relative: &Path,
-        most: usize,
-    ) -> io::Result<Vec<DirectoryEntry>> {
+    pub fn list(&self, relative: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let directory = open_below(self.0.as_fd(), relative, flags)?;
         let mut entries = Vec::new();
@@ -106,11 +105,13 @@ impl Directory {
         Ok(entries)
     }
 
-    pub(in super::super) fn open_file(&self, relative: &Path) -> io::Result<File> {
+    /// Opens a regular file below.
+    pub fn open_file(&self, relative: &Path) -> io::Result<File> {
         open_regular(self.0.as_fd(), relative)
     }
 
-    pub(in super::super) fn stat(&self, relative: &Path) -> io::Result<FileStat> {
+    /// The kind, size and time of a place below; a link is an error.
+    pub fn stat(&self, relative: &Path) -> io::Result<FileStat> {
         #[cfg(target_os = "linux")]
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         #[cfg(not(target_os = "linux"))]
@@ -122,7 +123,7 @@ impl Directory {
 
 /// Puts a file with this content in its place, at once and whole. A file that was there keeps its mode. Directories are made where
 /// more than `kept` parts of the path exist already.
-pub(in super::super) fn replace(path: &Path, kept: usize, content: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, kept: usize, content: &[u8]) -> io::Result<()> {
     let (directory, name) = parent_made(path, kept)?;
     let mode = match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) => Some(mode_of(&directory, name, &old)?),
@@ -273,7 +274,7 @@ impl<'a> Draft<'a> {
         if let Some(mode) = self.mode {
             fchmod(&self.file, mode)?;
         }
-        Ok(())
+        self.file.sync_all() // a name that outlives a crash must not stand for nothing
     }
 
     fn rename(mut self, name: &OsStr) -> rustix::io::Result<()> {
