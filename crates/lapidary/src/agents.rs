@@ -140,7 +140,7 @@ impl AgentTask {
         self
     }
 
-    /// Tells it and its sub-agents of the workspace: skills, memory, directories.
+    /// Tells it and its sub-agents of the workspace: memory and directories. By default, only the directory is told.
     #[must_use]
     pub fn context(
         mut self,
@@ -178,10 +178,7 @@ impl AgentTask {
         let context = self.context.as_ref();
         let context = context.map(|context| context(directory));
         context.unwrap_or_else(|| WorkspaceContext {
-            environment: Some(format!(
-                "The workspace directory is `{}`.",
-                directory.display()
-            )),
+            environment: Some(directory_context(directory)),
             ..WorkspaceContext::default()
         })
     }

@@ -86,8 +86,6 @@ impl fmt::Debug for AgentExecutor {
 /// The context of a workspace, which every agent in it is told. Empty texts are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WorkspaceContext {
-    /// The list of skills, for agents that can activate them.
-    pub skills: String,
     /// The user's own memory, for the system instruction.
     pub global_memory: String,
     /// The memory of extensions and of the project, before the first message.
@@ -232,8 +230,10 @@ impl<'a> AgentRun<'a> {
             definition.output_config.as_ref(),
             can_invoke_agents,
         );
-        let can_activate_skills = tools.get(ACTIVATE_SKILL).is_some();
-        let opening = prompt::opening(request, &executor.context, can_activate_skills)?;
+        let skills = tools
+            .get(ACTIVATE_SKILL)
+            .and_then(|tool| tool.instruction());
+        let opening = prompt::opening(request, &executor.context, skills.as_ref())?;
         Ok(Self {
             executor,
             request,

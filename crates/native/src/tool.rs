@@ -21,6 +21,11 @@ pub trait Tool: fmt::Debug + Send + Sync {
     /// What the model is told of it.
     fn declaration(&self) -> &ToolDeclaration;
 
+    /// Text that belongs to the system instruction of an agent with this tool, such as a list of skills; none for most tools.
+    fn instruction(&self) -> Option<String> {
+        None
+    }
+
     /// Checks a call and works out its effect without causing it.
     ///
     /// # Errors

@@ -1,22 +1,18 @@
-//! The context of a workspace for agents: skills, memory, directories.
+//! The context of a workspace for agents: memory and directories.
 
 use std::path::Path;
 
 use lapidary_gemini::memory::MemoryText;
 use lapidary_gemini::setup::Setup;
-use lapidary_gemini::skills::{SkillManager, folder_tree};
+use lapidary_gemini::skills::folder_tree;
 
 use super::WorkspaceContext;
 
-/// The context that agents in a directory are told: the skills of a manager, the memory of a setup, and the tree of the directory.
-pub fn workspace_context(
-    setup: &Setup,
-    skills: &SkillManager,
-    directory: &Path,
-) -> WorkspaceContext {
+/// The context that agents in a directory are told: the memory of a setup, and the tree of the directory. Skills come with the tool that
+/// activates them.
+pub fn workspace_context(setup: &Setup, directory: &Path) -> WorkspaceContext {
     let memory = MemoryText::read(setup);
     WorkspaceContext {
-        skills: skills.available_skills(),
         session_memory: memory.session_memory(),
         global_memory: memory.global,
         environment: Some(directory_context(directory)),

@@ -34,7 +34,7 @@ pub(super) struct Opening {
 pub(super) fn opening(
     request: &AgentRequest,
     context: &WorkspaceContext,
-    can_activate_skills: bool,
+    skills: Option<&String>,
 ) -> Result<Opening, AgentError> {
     let prompt = &request.definition.prompt_config;
     if prompt.system_prompt.is_none() && prompt.initial_messages.is_empty() {
@@ -45,7 +45,6 @@ pub(super) fn opening(
     let history = history.map(|message| filled(message, &inputs));
     let history: Vec<_> = history.collect::<Result<_, _>>()?;
     let system = prompt.system_prompt.as_deref();
-    let skills = Some(&context.skills).filter(|_| can_activate_skills);
     let system = system.map(|text| {
         let instruction = fill_template(text, &inputs)?;
         Ok::<_, AgentError>(system_instruction(instruction, request, context, skills))

@@ -64,6 +64,10 @@ impl Tool for ActivateSkillTool {
         &self.declaration
     }
 
+    fn instruction(&self) -> Option<String> {
+        Some(lock(&self.skills).available_skills())
+    }
+
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;
         let name = arguments.text("name").to_owned();

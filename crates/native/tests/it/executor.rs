@@ -326,7 +326,6 @@ async fn an_agent_is_told_skills_memory_environment_and_the_limits_of_planning_i
         stage.add_tool("activate_skill");
         stage.definition.tool_config = Some(tools(&[tool]));
         stage.executor.context = Arc::new(WorkspaceContext {
-            skills: "<available_skills>x</available_skills>".to_owned(),
             global_memory: "Be brief.".to_owned(),
             session_memory: "\n<loaded_context>Use tabs.</loaded_context>".to_owned(),
             environment: Some("not used: the request has its own".to_owned()),

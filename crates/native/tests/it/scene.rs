@@ -243,6 +243,11 @@ impl Tool for ToyTool {
         &self.declaration
     }
 
+    fn instruction(&self) -> Option<String> {
+        let is_skills = self.declaration.name == "activate_skill";
+        is_skills.then(|| "<available_skills>x</available_skills>".to_owned())
+    }
+
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         if arguments.contains_key("bad") {
             return Err(ToolError::new(
