@@ -27,6 +27,10 @@ pub fn age(then_ms: Option<i64>, now: SystemTime) -> String {
 }
 
 fn ago(count: i64, unit: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {unit}{plural} ago")
+    // Not by `format!`: a list of tens of thousands asks for each.
+    let mut text = count.to_string();
+    for part in [" ", unit, if count == 1 { "" } else { "s" }, " ago"] {
+        text.push_str(part);
+    }
+    text
 }

@@ -1,6 +1,7 @@
 //! The files among which a project's sessions are.
 
 mod entries;
+mod names;
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
@@ -15,6 +16,8 @@ use lapidary_vocab::session::HiddenReason;
 use super::projects::{SessionProject, directories_in};
 use super::scan::FileScanner;
 use entries::{DirectoryEntry, FileFacts};
+pub(crate) use names::NoMemory;
+pub use names::{DirectoryMemory, DirectoryNames, DirectoryState};
 
 /// How many bytes of its session's id Gemini CLI puts into the name of a file.
 const SHORT_ID: usize = 8;
@@ -59,7 +62,7 @@ impl CandidateName {
     /// The name of the file at this path.
     pub(super) fn in_path<'n>(&'n self, path: &'n Path) -> &'n str {
         // Only names that are Unicode are taken.
-        std::str::from_utf8(self.bytes_in(path)).unwrap_or_default()
+        simdutf8::basic::from_utf8(self.bytes_in(path)).unwrap_or_default()
     }
 
     /// The same as bytes.
@@ -76,7 +79,7 @@ impl CandidateName {
 
 /// The files that are called like sessions, directory by directory, by name. What could not be looked into is said in a sentence each.
 pub fn candidates(projects: &[SessionProject]) -> (Vec<SessionCandidate>, Vec<String>) {
-    let (seen, warnings) = sightings(projects);
+    let (seen, warnings) = sightings(projects, &mut NoMemory);
     (in_order(seen), warnings)
 }
 
@@ -88,13 +91,16 @@ pub(super) fn in_order(seen: Vec<FileSightings>) -> Vec<SessionCandidate> {
 }
 
 /// The files that are called like sessions, directory by directory, and what could not be looked into.
-pub(super) fn sightings(projects: &[SessionProject]) -> (Vec<FileSightings>, Vec<String>) {
+pub(super) fn sightings(
+    projects: &[SessionProject],
+    memory: &mut dyn DirectoryMemory,
+) -> (Vec<FileSightings>, Vec<String>) {
     let mut found = Vec::new();
     let mut warnings = Vec::new();
     for (place, project) in projects.iter().enumerate() {
         warnings.extend(project.warnings.iter().cloned());
         for directory in project.chats() {
-            match FileSightings::read(&directory, place, is_called_like_a_session) {
+            match FileSightings::read(&directory, place, is_called_like_a_session, memory) {
                 Ok(seen) => found.push(seen),
                 Err(error) if is_absent(&error) => {}
                 Err(error) => warnings.push(format!(
@@ -132,7 +138,8 @@ pub(super) fn subagents(projects: &[SessionProject]) -> Vec<SessionCandidate> {
             let chats = directory.join("chats");
             for parent in directories_in(&chats) {
                 let parent = chats.join(parent);
-                if let Ok(seen) = FileSightings::read(&parent, place, has_its_ending) {
+                if let Ok(seen) = FileSightings::read(&parent, place, has_its_ending, &mut NoMemory)
+                {
                     found.extend(seen.into_candidates());
                 }
             }
@@ -166,7 +173,12 @@ pub(super) struct FileSighting {
 }
 
 impl FileSightings {
-    fn read(directory: &Path, project: usize, is_like: fn(&str) -> bool) -> io::Result<Self> {
+    fn read(
+        directory: &Path,
+        project: usize,
+        is_like: fn(&str) -> bool,
+        memory: &mut dyn DirectoryMemory,
+    ) -> io::Result<Self> {
         let mut seen = Self {
             directory: directory.to_owned(),
             prefix: directory.join("").into_os_string(),
@@ -175,7 +187,8 @@ impl FileSightings {
             plain: Vec::new(),
             odd: Vec::new(),
         };
-        entries::each(directory, is_like, |name, entry| seen.add(name, entry))?;
+        let add = |name: &str, entry| seen.add(name, entry);
+        entries::each(directory, is_like, memory, add)?;
         Ok(seen)
     }
 

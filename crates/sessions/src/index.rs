@@ -7,6 +7,7 @@
 //! `SQLite` keeps it, in WAL mode: many read while one writes. Who writes holds a lock file, and who does not get it reads what
 //! the index does not know from the files.
 
+mod directory_names;
 mod lookup;
 mod packed;
 mod rows;
@@ -46,6 +47,8 @@ pub struct SessionIndex {
     in_use: Option<File>,
     /// Which file that is, in case somebody else replaces it.
     identity: Option<u64>,
+    /// Names of directories that are to be kept.
+    noted: Vec<directory_names::NotedNames>,
     /// What was odd, a sentence each.
     pub warnings: Vec<String>,
 }
@@ -148,6 +151,7 @@ impl SessionIndex {
             connection: None,
             in_use: None,
             identity: identity(path),
+            noted: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -278,6 +282,7 @@ impl SummarySource for SessionIndex {
                 *gap = row;
             }
         }
+        self.keep_noted_names();
         let unknown = missing(files, &known);
         let mut read = FromFiles.read_all(&unknown).into_iter();
         let summaries = known.into_iter().map(|row| match row {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use super::candidates::SessionCandidate;
+use super::candidates::{DirectoryMemory, SessionCandidate};
 use super::listing::{FromFiles, SessionListing, SummarySource};
 use super::projects::SessionProject;
 use super::scan::{CompactSummary, UnreadableFile};
@@ -103,6 +103,8 @@ impl SessionInventory {
 struct NotingSource {
     files: Vec<InventoriedFile>,
 }
+
+impl DirectoryMemory for NotingSource {}
 
 impl SummarySource for NotingSource {
     fn read_all(

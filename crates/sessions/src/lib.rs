@@ -39,12 +39,15 @@ mod select;
 mod stats;
 mod subagent_chats;
 mod subagent_files;
+mod times;
 pub mod vault;
 
 pub use adopt::adopt;
 pub use age::age;
 pub use artefacts::{ArtefactKind, ArtefactList, SessionArtefact};
-pub use candidates::{SessionCandidate, candidates, session_file};
+pub use candidates::{
+    DirectoryMemory, DirectoryNames, DirectoryState, SessionCandidate, candidates, session_file,
+};
 pub use delete::{DeleteError, KeepBefore, SessionDeletion};
 #[cfg(feature = "index")]
 pub use index::{IndexError, SessionIndex, UpdateProgress, UpdateResult};

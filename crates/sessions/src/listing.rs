@@ -10,14 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::SystemTime;
 
-use jiff::Timestamp;
-use jiff::civil::Date;
 use lapidary_vocab::session::{HiddenFile, HiddenReason};
 
-use super::candidates::{SessionCandidate, candidates};
+use super::candidates::{DirectoryMemory, SessionCandidate, in_order, sightings};
 use super::projects::SessionProject;
 use super::scan::{AsIs, CompactSummary, FileScanner, UnreadableFile};
 use crate::names;
+use crate::times::now_text;
 use listed::SharedByProject;
 
 pub use listed::ListedSession;
@@ -33,8 +32,8 @@ pub struct SessionListing {
     pub warnings: Vec<String>,
 }
 
-/// Where summaries of files come from: the files, or somewhere that remembers them.
-pub trait SummarySource {
+/// Where summaries of files come from: the files, or somewhere that remembers them, and perhaps their names.
+pub trait SummarySource: DirectoryMemory {
     /// A summary of each file, in their order.
     fn read_all(
         &mut self,
@@ -45,6 +44,8 @@ pub trait SummarySource {
 /// Summaries from the files themselves, several at a time.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct FromFiles;
+
+impl DirectoryMemory for FromFiles {}
 
 impl SummarySource for FromFiles {
     fn read_all(
@@ -69,8 +70,8 @@ impl SessionListing {
         now: SystemTime,
         summaries: &mut dyn SummarySource,
     ) -> Self {
-        let (files, warnings) = candidates(projects);
-        let mut listing = Self::of_files(files, projects, now, summaries);
+        let (seen, warnings) = sightings(projects, summaries);
+        let mut listing = Self::of_files(in_order(seen), projects, now, summaries);
         listing.warnings = warnings;
         listing
     }
@@ -300,70 +301,6 @@ fn duplicate(
     }
 }
 
-/// A time as the CLI writes them.
-pub(super) fn now_text(now: SystemTime) -> String {
-    Timestamp::try_from(now).map_or_else(|_| String::new(), |now| format!("{now:.3}"))
-}
-
-/// A time in milliseconds since 1970. A date alone is its midnight, as in JavaScript.
-pub(super) fn epoch_ms(time: &str) -> Option<i64> {
-    if let Some(time) = usual_epoch_ms(time.as_bytes()) {
-        return Some(time);
-    }
-    let parsed = time.parse::<Timestamp>().map(Timestamp::as_millisecond);
-    let midnight = || {
-        let date: Date = time.parse().ok()?;
-        let midnight = date.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-        Some(midnight.timestamp().as_millisecond())
-    };
-    parsed.ok().or_else(midnight)
-}
-
-/// The same of a time as the CLI writes it, `2026-11-01T08:00:00.000Z`: lists read two of each session, and most of the time that a
-/// full parser takes is for what is not there. None for anything else.
-fn usual_epoch_ms(time: &[u8]) -> Option<i64> {
-    let time: &[u8; 24] = time.try_into().ok()?;
-    let signs = [
-        (4, b'-'),
-        (7, b'-'),
-        (10, b'T'),
-        (13, b':'),
-        (16, b':'),
-        (19, b'.'),
-        (23, b'Z'),
-    ];
-    if signs.iter().any(|&(at, sign)| time[at] != sign) {
-        return None;
-    }
-    let number = |from: usize, to: usize| {
-        time[from..to].iter().try_fold(0_i64, |number, digit| {
-            digit
-                .is_ascii_digit()
-                .then(|| number * 10 + i64::from(digit - b'0'))
-        })
-    };
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    let is_plain = (1970..=9999).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=28).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second < 60;
-    if !is_plain {
-        return None;
-    }
-    // Days since 1970, with years that begin in March.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
-    let seconds = ((days - 719_469) * 24 + hour) * 3600 + minute * 60 + second;
-    Some(seconds * 1000 + number(20, 23)?)
-}
-
 /// Does something with each file, several at a time, each thread with something of its own, and returns what came of it in their order.
 pub(super) fn each_file<'f, File: Sync, Own, Out: Send>(
     files: &[&'f File],
@@ -406,32 +343,4 @@ pub(super) fn each_file<'f, File: Sync, Own, Out: Send>(
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     done.sort_unstable_by_key(|(from, _)| *from);
     done.into_iter().flat_map(|(_, results)| results).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    proptest::proptest! {
-        #[test]
-        fn a_time_as_the_cli_writes_it_is_what_a_full_parser_reads(ms in 0_i64..4_102_444_800_000) {
-            let text = format!("{:.3}", Timestamp::from_millisecond(ms).unwrap());
-            let is_late = text[8..10].parse::<u32>().unwrap() > 28;
-            proptest::prop_assert_eq!(usual_epoch_ms(text.as_bytes()), (!is_late).then_some(ms));
-            proptest::prop_assert_eq!(epoch_ms(&text), Some(ms));
-        }
-    }
-
-    #[test]
-    fn other_times_are_left_to_the_full_parser() {
-        for other in [
-            "2026-11-01T08:00:00Z",
-            "2026-11-01T08:00:00.000+",
-            "2026-13-01T08:00:00.000Z",
-            "2026-11-01T24:00:00.000Z",
-            "2026-11-0xT08:00:00.000Z",
-        ] {
-            assert_eq!(usual_epoch_ms(other.as_bytes()), None, "{other}");
-        }
-    }
 }

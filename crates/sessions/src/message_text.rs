@@ -54,6 +54,9 @@ fn beginning(content: Token<'_>) -> String {
     trim(&text).to_owned()
 }
 
+/// Stands for the first message of a session in which the user said nothing.
+pub(super) const NOTHING_SAID: &str = "Empty conversation";
+
 /// What stands for a part that is no text.
 const NO_TEXT: &str = "[part]";
 
@@ -242,20 +245,15 @@ pub fn headline(first_message: Option<&str>) -> (String, String) {
     (name, first)
 }
 
-/// What a list calls a session by its first message.
-pub(super) fn name(first_message: Option<&str>) -> String {
-    own_letters(first_message).unwrap_or_else(|| opening(first_message))
-}
-
-/// A first message with letters that the CLI leaves out, on one line.
-fn own_letters(first_message: Option<&str>) -> Option<String> {
+/// A first message with letters that the CLI leaves out, on one line. None if it has no such letters.
+pub(super) fn own_letters(first_message: Option<&str>) -> Option<String> {
     let message = first_message.filter(|message| !message.is_ascii());
     message.map(one_line)
 }
 
 /// The first message of a session as the CLI shows it.
-pub(super) fn opening(first_message: Option<&str>) -> String {
-    first_message.map_or_else(|| "Empty conversation".to_owned(), title)
+fn opening(first_message: Option<&str>) -> String {
+    first_message.map_or_else(|| NOTHING_SAID.to_owned(), title)
 }
 
 /// A message on one line, in its own letters: white space runs as one blank, and nothing that a terminal would obey.

@@ -30,7 +30,7 @@ pub use filters::SearchFilters;
 pub use query::{QueryError, SearchQuery};
 
 use self::filters::SearchScore;
-use super::candidates::{FileSightings, SessionCandidate, in_order, sightings};
+use super::candidates::{FileSightings, NoMemory, SessionCandidate, in_order, sightings};
 use super::listing::{ListedSession, SessionListing};
 use super::projects::SessionProject;
 use super::scan::FileScanner;
@@ -84,7 +84,7 @@ type MatchedSession = (ListedSession, FileFit);
 impl SessionSearch {
     /// Looks through the files of these projects.
     pub fn run(&self, projects: &[SessionProject], now: SystemTime) -> SearchHits {
-        let (seen, warnings) = sightings(projects);
+        let (seen, warnings) = sightings(projects, &mut NoMemory);
         let bytes = bytes_of(&seen);
         let matched = self.in_files(seen, projects, now, &|_, _| true);
         self.best(matched.unwrap_or_default(), bytes, warnings)
@@ -110,7 +110,7 @@ impl SessionSearch {
         projects: &[SessionProject],
         now: SystemTime,
     ) -> SearchHits {
-        let (seen, mut warnings) = sightings(projects);
+        let (seen, mut warnings) = sightings(projects, index);
         let bytes = bytes_of(&seen);
         let matched = self.in_index(index, seen, projects, now, &|_, _| true);
         warnings.append(&mut index.warnings);
@@ -127,7 +127,7 @@ impl SessionSearch {
         now: SystemTime,
         watch: &SearchProgress<'_>,
     ) -> Option<SearchHits> {
-        let (seen, mut warnings) = sightings(projects);
+        let (seen, mut warnings) = sightings(projects, index);
         let searched_bytes = bytes_of(&seen);
         let count = seen.iter().map(FileSightings::len).sum();
         let matched = self.in_index(index, seen, projects, now, watch)?;
@@ -261,6 +261,9 @@ fn bytes_of(seen: &[FileSightings]) -> u64 {
 /// Summaries that are there already.
 #[cfg(feature = "index")]
 struct GivenSummaries(Vec<Result<super::scan::CompactSummary, super::scan::UnreadableFile>>);
+
+#[cfg(feature = "index")]
+impl super::candidates::DirectoryMemory for GivenSummaries {}
 
 #[cfg(feature = "index")]
 impl super::listing::SummarySource for GivenSummaries {

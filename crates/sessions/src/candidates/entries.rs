@@ -10,6 +10,8 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
+use super::names::DirectoryMemory;
+
 /// What the system says of a plain file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileFacts {
@@ -27,20 +29,20 @@ pub(super) enum DirectoryEntry {
     Odd(io::Result<Metadata>),
 }
 
-/// Calls `take` with each entry whose name is as wished. A name that is not Unicode is none that the CLI gives.
+/// Calls `take` with each entry whose name is as wished. A name that is not Unicode is none that the CLI gives. Names that the memory
+/// has of this state of the directory are not read again.
 #[cfg(target_os = "linux")]
 pub(super) fn each(
     directory: &Path,
     is_like: fn(&str) -> bool,
+    memory: &mut dyn DirectoryMemory,
     mut take: impl FnMut(&str, DirectoryEntry),
 ) -> io::Result<()> {
     use rustix::fs::{AtFlags, Mode, OFlags};
 
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(directory, flags, Mode::empty())?;
-    let mut names = String::new();
-    for (_, from, to) in linux::names(&opened, is_like, &mut names)? {
-        let name = &names[from..to];
+    for (_, name) in linux::names(&opened, directory, is_like, memory)?.iter() {
         // Through the open directory: the kernel does not walk the whole path again.
         let about = rustix::fs::statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW);
         let plain = about.ok().and_then(|about| linux::plain(&about));
@@ -55,6 +57,7 @@ pub(super) fn each(
 pub(super) fn each(
     directory: &Path,
     is_like: fn(&str) -> bool,
+    _: &mut dyn DirectoryMemory,
     mut take: impl FnMut(&str, DirectoryEntry),
 ) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
@@ -83,36 +86,81 @@ mod linux {
     use std::io;
     use std::mem::MaybeUninit;
     use std::os::fd::AsFd;
+    use std::path::Path;
     use std::time::{Duration, SystemTime};
 
     use rustix::fs::{FileType, RawDir, Stat};
 
+    use super::super::names::{DirectoryMemory, DirectoryNames, DirectoryState};
     use super::FileFacts;
 
     /// So much of a directory is read at once.
     const PIECE: usize = 64 * 1024;
 
-    /// Where each name stands among the names, in the order of the files' numbers.
+    /// File systems of this machine that set a directory's times with each change of its entries: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs
+    /// and overlays. Of others, such as those of a network, a directory's times are no proof.
+    const WITH_TIMES: [i64; 6] = [
+        0xef53,
+        0x5846_5342,
+        0x9123_683e,
+        0xf2f5_2010,
+        0x0102_1994,
+        0x794c_7630,
+    ];
+
+    /// The names that are as wished, in the order of the files' numbers.
     pub(super) fn names(
-        directory: impl AsFd,
+        directory: impl AsFd + Copy,
+        path: &Path,
         is_like: fn(&str) -> bool,
-        names: &mut String,
-    ) -> io::Result<Vec<(u64, usize, usize)>> {
+        memory: &mut dyn DirectoryMemory,
+    ) -> io::Result<DirectoryNames> {
+        // Before the names: an entry that is added meanwhile changes the state.
+        let state = state(directory);
+        if let Some(names) = state.and_then(|state| memory.recall(path, state)) {
+            return Ok(names);
+        }
+        let names = read(directory, is_like)?;
+        if let Some(state) = state {
+            memory.note(path, state, &names);
+        }
+        Ok(names)
+    }
+
+    fn read(directory: impl AsFd, is_like: fn(&str) -> bool) -> io::Result<DirectoryNames> {
         let mut buffer = vec![MaybeUninit::uninit(); PIECE];
         let mut entries = RawDir::new(directory, &mut buffer);
-        let mut places = Vec::new();
+        let mut names = DirectoryNames::default();
         while let Some(entry) = entries.next() {
             let entry = entry?;
             if let Ok(name) = entry.file_name().to_str()
                 && is_like(name)
             {
-                let from = names.len();
-                names.push_str(name);
-                places.push((entry.ino(), from, names.len()));
+                names.push(entry.ino(), name);
             }
         }
-        places.sort_unstable();
-        Ok(places)
+        names.sort();
+        Ok(names)
+    }
+
+    /// The state of a directory, where its times tell of every change.
+    fn state(directory: impl AsFd + Copy) -> Option<DirectoryState> {
+        let system = rustix::fs::fstatfs(directory).ok()?;
+        let about = has_times(system.f_type).then(|| rustix::fs::fstat(directory).ok())??;
+        let nanoseconds = |seconds: i64, more: u64| {
+            let more = i64::try_from(more).ok()?;
+            seconds.checked_mul(1_000_000_000)?.checked_add(more)
+        };
+        Some(DirectoryState {
+            inode: about.st_ino,
+            modified: nanoseconds(about.st_mtime, about.st_mtime_nsec)?,
+            changed: nanoseconds(about.st_ctime, about.st_ctime_nsec)?,
+        })
+    }
+
+    /// True for a file system of the table. Its number has another type on some machines.
+    fn has_times(system: impl TryInto<i64>) -> bool {
+        system.try_into().is_ok_and(|it| WITH_TIMES.contains(&it))
     }
 
     /// None for what is no plain file.
@@ -142,6 +190,7 @@ mod linux {
 
 #[cfg(test)]
 mod tests {
+    use super::super::names::NoMemory;
     use super::*;
 
     #[test]
@@ -161,6 +210,7 @@ mod tests {
         each(
             folder.path(),
             |name| name.starts_with("s-"),
+            &mut NoMemory,
             |name, entry| {
                 let about = folder.path().join(name).symlink_metadata().unwrap();
                 match entry {
@@ -178,7 +228,12 @@ mod tests {
         .unwrap();
         seen.sort();
         assert_eq!(seen, ["s-a", "s-b", "s-d"]);
-        let absent = each(&folder.path().join("no"), |_| true, |_, _| {});
+        let absent = each(
+            &folder.path().join("no"),
+            |_| true,
+            &mut NoMemory,
+            |_, _| {},
+        );
         assert_eq!(absent.unwrap_err().kind(), io::ErrorKind::NotADirectory);
     }
 }

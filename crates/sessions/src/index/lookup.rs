@@ -54,6 +54,7 @@ impl SessionIndex {
             return None;
         }
         let mut answer = self.ask(seen, query, filters, &HashSet::new())?;
+        self.keep_noted_names();
         if !answer.changed.is_empty() {
             let changed = candidates_of(seen, &answer.changed);
             self.update_on_the_way(&changed.iter().collect::<Vec<_>>());

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{IndexError, PATIENCE};
 
 /// Changes whenever the tables do, or what is put into them: what a word is, what a summary says.
-pub(super) const VERSION: i64 = 5;
+pub(super) const VERSION: i64 = 6;
 
 /// A list reads tens of megabytes of rows from their first to their last: with larger pages the system is asked less often.
 const PAGE_BYTES: i64 = 16 * 1024;
@@ -18,7 +18,7 @@ const APPLICATION: i64 = 0x6c61_7069;
 /// How texts are numbered: the file's number, then the text's within it.
 pub(super) const TEXTS_PER_FILE: i64 = 1 << 24;
 
-/// `files` has what lists say of a file, `directories` which state of it that was (see `states`). `words` holds the tokens of a text and their order, and nothing else of it. We made the tokens: all that is left to the tokenizer is to part them at
+/// `files` has what lists say of a file, `directories` which state of it that was (see `states`), `names` the names in a directory (see `directory_names`). `words` holds the tokens of a text and their order, and nothing else of it. We made the tokens: all that is left to the tokenizer is to part them at
 /// blanks.
 const TABLES: &str = "
     CREATE TABLE files (
@@ -29,6 +29,7 @@ const TABLES: &str = "
     ) STRICT;
     CREATE INDEX sessions ON files (session);
     CREATE TABLE directories (path BLOB NOT NULL UNIQUE, files BLOB NOT NULL) STRICT;
+    CREATE TABLE names (path BLOB NOT NULL UNIQUE, state BLOB NOT NULL, list BLOB NOT NULL) STRICT;
     CREATE TABLE texts (file INTEGER PRIMARY KEY, count INTEGER NOT NULL, list TEXT NOT NULL) STRICT;
     CREATE VIRTUAL TABLE words USING fts5 (
         folded, exact, content = '', contentless_delete = 1, tokenize = 'ascii'
@@ -100,7 +101,7 @@ pub(super) fn clear(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     transaction.execute_batch(
-        "DROP TABLE files; DROP TABLE directories; DROP TABLE texts; DROP TABLE words;",
+        "DROP TABLE files; DROP TABLE directories; DROP TABLE names; DROP TABLE texts; DROP TABLE words;",
     )?;
     transaction.execute_batch(TABLES)?;
     transaction.commit()

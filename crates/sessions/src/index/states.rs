@@ -3,6 +3,7 @@
 //! Every list and every search asks that of every file. So what is known is kept directory by directory, in one piece each that is read
 //! at once: a table with a row for each file takes ten times as long to go through as asking the system about the files does.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -48,10 +49,11 @@ struct IndexedEntry<'n, T> {
     value: T,
 }
 
-impl<'n, T> IndexedEntry<'n, T> {
+impl<T> IndexedEntry<'_, T> {
     /// In which order they are kept: by numbers, which are compared faster than names, and by names where there are no numbers.
-    fn order(&self) -> (u64, &'n [u8]) {
-        (self.state.inode, self.name)
+    fn order<U>(&self, other: &IndexedEntry<'_, U>) -> Ordering {
+        let inodes = self.state.inode.cmp(&other.state.inode);
+        inodes.then_with(|| self.name.cmp(other.name))
     }
 }
 
@@ -108,21 +110,33 @@ fn read(connection: &Connection, directory: &Path) -> rusqlite::Result<Vec<u8>> 
 }
 
 /// Calls `known` with the value and the number of each of these files that is known as it is.
-fn recognise<T: Copy>(
-    bytes: &[u8],
-    files: &mut [IndexedEntry<'_, T>],
-    mut known: impl FnMut(T, i64),
-) {
-    files.sort_unstable_by(|one, other| one.order().cmp(&other.order()));
-    let mut rest = entries(bytes).peekable();
-    for file in files {
-        while rest.next_if(|entry| entry.order() < file.order()).is_some() {}
-        if let Some(entry) = rest.next_if(|entry| entry.order() == file.order())
-            && entry.state == file.state
-        {
-            known(file.value, entry.value);
+fn recognise<T: Copy>(bytes: &[u8], files: &[IndexedEntry<'_, T>], mut known: impl FnMut(T, i64)) {
+    let mut rest = entries(bytes);
+    let mut next = rest.next();
+    for place in in_order(files) {
+        let file = &files[place];
+        while let Some(entry) = next {
+            let order = entry.order(file);
+            if order == Ordering::Greater {
+                break;
+            }
+            if order == Ordering::Equal && entry.state == file.state {
+                known(file.value, entry.value);
+            }
+            next = rest.next();
         }
     }
+}
+
+/// The places of files in the order in which they are kept. Only numbers are moved: entries are large.
+fn in_order<T>(files: &[IndexedEntry<'_, T>]) -> impl Iterator<Item = usize> {
+    let inodes = files.iter().map(|file| file.state.inode);
+    let mut order: Vec<(u64, usize)> = inodes.zip(0..).collect();
+    order.sort_unstable_by(|(inode, place), (other_inode, other)| {
+        let names = || files[*place].name.cmp(files[*other].name);
+        inode.cmp(other_inode).then_with(names)
+    });
+    order.into_iter().map(|(_, place)| place)
 }
 
 /// The numbers of these files, where they are known as they are.
@@ -141,8 +155,8 @@ pub(super) fn ids(
         });
         let directory = files[0].path.parent().unwrap_or(Path::new(""));
         let bytes = read(connection, directory)?;
-        let mut entries: Vec<_> = entries.collect();
-        recognise(&bytes, &mut entries, |place, id| ids[place] = Some(id));
+        let entries: Vec<_> = entries.collect();
+        recognise(&bytes, &entries, |place, id| ids[place] = Some(id));
         from += files.len();
     }
     Ok(ids)
@@ -173,7 +187,7 @@ pub(super) fn recognise_all(
 ) -> rusqlite::Result<RecognisedFiles> {
     let mut all = RecognisedFiles::default();
     for (directory, files) in seen.iter().enumerate() {
-        let mut entries: Vec<_> = files
+        let entries: Vec<_> = files
             .plain()
             .enumerate()
             .map(|(place, (name, file))| IndexedEntry {
@@ -191,7 +205,7 @@ pub(super) fn recognise_all(
         }
         let bytes = read(connection, &files.directory)?;
         let from = all.known.len();
-        recognise(&bytes, &mut entries, |place, id| {
+        recognise(&bytes, &entries, |place, id| {
             all.known.push((id, (directory, place)));
         });
         if all.known.len() - from < entries.len() {
@@ -235,7 +249,7 @@ pub(super) fn change(connection: &Connection, changes: &[IndexChange]) -> rusqli
             Some(IndexedEntry { name, state, value })
         });
         let mut files: Vec<_> = kept.chain(new).collect();
-        files.sort_unstable_by(|one, other| one.order().cmp(&other.order()));
+        files.sort_unstable_by(IndexedEntry::order);
         connection
             .prepare_cached("INSERT OR REPLACE INTO directories (path, files) VALUES (?1, ?2)")?
             .execute(params![key(directory), write(&files)])?;
@@ -266,9 +280,9 @@ mod tests {
             entry("b", 5, 10, 102),
             entry("d", 9, 10, 103),
         ];
-        written.sort_unstable_by(|one, other| one.order().cmp(&other.order()));
+        written.sort_unstable_by(IndexedEntry::order);
         let bytes = write(&written);
-        let mut asked = vec![
+        let asked = [
             entry("d", 9, 11, 0),
             entry("b", 5, 10, 1),
             entry("x", 7, 10, 2),
@@ -276,12 +290,12 @@ mod tests {
             entry("a", 6, 10, 4),
         ];
         let mut known = Vec::new();
-        recognise(&bytes, &mut asked, |place, id| known.push((place, id)));
+        recognise(&bytes, &asked, |place, id| known.push((place, id)));
         known.sort_unstable();
         assert_eq!(known, [(1, 102), (3, 100)]);
         // Half of one is none, and no reason to panic.
         let mut known = 0;
-        recognise(&bytes[..bytes.len() - 1], &mut asked, |_, _| known += 1);
+        recognise(&bytes[..bytes.len() - 1], &asked, |_, _| known += 1);
         assert_eq!(known, 2);
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::directory_names;
 use super::rows::{self, key};
 use super::schema::TEXTS_PER_FILE;
 use super::states::{self, IndexChange, IndexedState, nanoseconds};
@@ -267,6 +268,9 @@ pub(super) fn forget_all(
     if count > 0 {
         let files: Vec<_> = files.iter().cloned().map(forgotten).collect();
         states::change(&transaction, &files)?;
+        for directory in files.iter().filter_map(|file| file.path.parent()) {
+            directory_names::forget(&transaction, directory)?;
+        }
         // Deleted words are only marked until their lists are merged.
         transaction.execute("INSERT INTO words (words) VALUES ('optimize')", [])?;
     }

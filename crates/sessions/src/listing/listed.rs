@@ -10,12 +10,11 @@ use lapidary_vocab::event::Provider;
 use lapidary_vocab::line::SessionRow;
 use lapidary_vocab::session::{SessionInfo, UnlistedPlace};
 
-use super::epoch_ms;
 use crate::age::age;
 use crate::candidates::{CandidateName, SessionCandidate};
-use crate::message_text;
 use crate::projects::SessionProject;
 use crate::scan::CompactSummary;
+use crate::times::epoch_ms;
 
 /// A session in the list.
 #[derive(Debug, Clone)]
@@ -59,6 +58,8 @@ struct SummarisedFile {
 pub(super) struct SharedByProject {
     /// The time of the list.
     now: String,
+    /// The same in milliseconds since 1970.
+    now_ms: Option<i64>,
     root: Option<String>,
     id: String,
     /// The directory that the CLI uses, if there is an older one beside it. What is in the older one the CLI copies only when it
@@ -72,6 +73,7 @@ impl SharedByProject {
         let has_older = project.directories.len() > 1 && project.directories.contains(used);
         Arc::new(Self {
             now: now.to_owned(),
+            now_ms: epoch_ms(now),
             root: project
                 .root
                 .as_deref()
@@ -107,10 +109,10 @@ impl ListedSession {
         summary: CompactSummary,
         project: &Arc<SharedByProject>,
     ) -> Self {
-        let (start, last) = times(&summary, &project.now);
+        let (started_ms, updated_ms) = times_ms(&summary, project.now_ms);
         Self {
-            started_ms: epoch_ms(start),
-            updated_ms: epoch_ms(last),
+            started_ms,
+            updated_ms,
             project: file.project,
             modified: file.modified,
             source: InfoSource::File(Box::new(SummarisedFile {
@@ -230,10 +232,10 @@ impl ListedSession {
     }
 
     /// What to call it: the summary, or else the first message on one line, in its own letters.
-    pub fn display_name(&self) -> Cow<'_, str> {
+    pub fn display_name(&self) -> &str {
         match &self.source {
-            InfoSource::Info(info) => Cow::Borrowed(&info.display_name),
-            InfoSource::File(file) => Cow::Owned(file.display_name()),
+            InfoSource::Info(info) => &info.display_name,
+            InfoSource::File(file) => file.summary.display_name(),
         }
     }
 
@@ -270,20 +272,8 @@ impl ListedSession {
 }
 
 impl SummarisedFile {
-    fn display_name(&self) -> String {
-        match self.summary.summary() {
-            Some(summary) => message_text::harmless(summary),
-            None => message_text::name(self.summary.first_user_message()),
-        }
-    }
-
     fn row<'s>(&'s self, path: &'s Path) -> SessionRow<'s> {
         let summary = &self.summary;
-        let said = summary.first_user_message();
-        let (display_name, first_user_message) = match summary.summary() {
-            Some(summary) => (message_text::harmless(summary), message_text::opening(said)),
-            None => message_text::headline(said),
-        };
         let file_name = self.name.in_path(path);
         let (start_time, last_updated) = times(summary, &self.project.now);
         SessionRow {
@@ -295,8 +285,8 @@ impl SummarisedFile {
             last_updated,
             message_count: summary.message_count(),
             user_message_count: summary.facts.user_message_count,
-            display_name: Cow::Owned(display_name),
-            first_user_message: Cow::Owned(first_user_message),
+            display_name: summary.display_name(),
+            first_user_message: summary.first_user_message(),
             is_current_session: false,
             index: self.index,
             unlisted: self.is_older.then_some(&UnlistedPlace::OlderDirectory),
@@ -319,14 +309,29 @@ fn stem(file_name: &str) -> &str {
 
 /// A path as text. Nearly every path is text, which is found out faster than it is read lossily.
 fn path_text(path: &Path) -> Cow<'_, str> {
-    let text = path.to_str().map(Cow::Borrowed);
-    text.unwrap_or_else(|| path.to_string_lossy())
+    let text = simdutf8::basic::from_utf8(path.as_os_str().as_encoded_bytes());
+    text.map_or_else(|_| path.to_string_lossy(), Cow::Borrowed)
 }
 
 /// When a session began and when something was last added. Older files have one of both, and no hash of their project; what has
 /// neither began now.
 fn times<'s>(summary: &'s CompactSummary, now: &'s str) -> (&'s str, &'s str) {
-    let (start, last) = (summary.start_time(), summary.last_updated());
+    either_time(summary, summary.start_time(), summary.last_updated(), now)
+}
+
+/// The same in milliseconds since 1970, of times that can be read.
+fn times_ms(summary: &CompactSummary, now: Option<i64>) -> (Option<i64>, Option<i64>) {
+    let start = summary.start_time().map(|_| summary.facts.started_ms);
+    let last = summary.last_updated().map(|_| summary.facts.updated_ms);
+    either_time(summary, start, last, now)
+}
+
+fn either_time<T: Copy>(
+    summary: &CompactSummary,
+    start: Option<T>,
+    last: Option<T>,
+    now: T,
+) -> (T, T) {
     if summary.facts.has_project_hash {
         return (start.unwrap_or(now), last.unwrap_or(now));
     }
@@ -351,6 +356,7 @@ mod tests {
         };
         let project = Arc::new(SharedByProject {
             now: "now".to_owned(),
+            now_ms: None,
             root: Some("/work".to_owned()),
             id: "p".to_owned(),
             used_beside_older: Some("/tmp/other".into()),

@@ -2,21 +2,25 @@
 //! for memory, and a text of its own for each field takes twice as much.
 
 use super::FileSummary;
+use crate::message_text;
+use crate::times::epoch_ms;
 
 /// Stands for the length of a text that is not there.
 const ABSENT: u32 = u32::MAX;
 
 /// How many texts a summary has.
-pub(crate) const TEXTS: usize = 5;
+pub(crate) const TEXTS: usize = 6;
 
 /// Places of the texts.
 const ID: usize = 0;
 const START_TIME: usize = 1;
 const LAST_UPDATED: usize = 2;
 const SUMMARY: usize = 3;
-const FIRST_USER_MESSAGE: usize = 4;
+const OPENING: usize = 4;
+const NAME: usize = 5;
 
-/// A [`FileSummary`] whose texts stand one behind the other.
+/// A [`FileSummary`] whose texts stand one behind the other, as a list prints them: an index keeps them so, and a list of tens of thousands
+/// makes none of them again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompactSummary {
     texts: Box<str>,
@@ -30,6 +34,10 @@ pub(crate) struct SummaryFacts {
     pub(crate) message_count: u64,
     pub(crate) user_message_count: u64,
     pub(crate) unreadable_lines: u64,
+    /// When it began, in milliseconds since 1970, if that can be read.
+    pub(crate) started_ms: Option<i64>,
+    /// When something was last added, likewise.
+    pub(crate) updated_ms: Option<i64>,
     pub(crate) has_project_hash: bool,
     pub(crate) is_subagent: bool,
     pub(crate) is_resumable: bool,
@@ -80,9 +88,15 @@ impl CompactSummary {
         self.text(SUMMARY)
     }
 
-    /// The first message of the user's that says something, as it stands.
-    pub fn first_user_message(&self) -> Option<&str> {
-        self.text(FIRST_USER_MESSAGE)
+    /// The first message of the user's that says something, as the CLI shows it.
+    pub fn first_user_message(&self) -> &str {
+        self.text(OPENING).unwrap_or(message_text::NOTHING_SAID)
+    }
+
+    /// The session's name in a list: the summary, or else the first message on one line, in its own letters.
+    pub fn display_name(&self) -> &str {
+        let name = self.text(NAME).or(self.summary());
+        name.unwrap_or_else(|| self.first_user_message())
     }
 
     /// How many records of messages there are since the last checkpoint.
@@ -102,7 +116,7 @@ impl CompactSummary {
 
     /// As [`FileSummary::hides_content`].
     pub fn hides_content(&self) -> bool {
-        let was_said = self.first_user_message().is_some() || self.facts.unreadable_lines > 0;
+        let was_said = self.lengths[OPENING] != ABSENT || self.facts.unreadable_lines > 0;
         !self.facts.is_resumable && was_said
     }
 
@@ -125,12 +139,20 @@ fn present(length: u32) -> usize {
 
 impl From<&FileSummary> for CompactSummary {
     fn from(summary: &FileSummary) -> Self {
+        let said = summary.first_user_message.as_deref();
+        let opening = said.map(message_text::title);
+        // A name that is no different is not kept twice.
+        let name = match summary.summary.as_deref() {
+            Some(summary) => Some(message_text::harmless(summary)).filter(|name| name != summary),
+            None => message_text::own_letters(said),
+        };
         let texts = [
             Some(summary.id.as_str()),
             summary.start_time.as_deref(),
             summary.last_updated.as_deref(),
             summary.summary.as_deref(),
-            summary.first_user_message.as_deref(),
+            opening.as_deref(),
+            name.as_deref(),
         ];
         // A record has at most 1 GiB, and so has each of its texts: none is left out here.
         let length = |text: &str| u32::try_from(text.len()).ok();
@@ -138,14 +160,22 @@ impl From<&FileSummary> for CompactSummary {
         Self {
             lengths: texts.map(|text| text.and_then(length).unwrap_or(ABSENT)),
             texts: texts.into_iter().flatten().collect::<String>().into(),
-            facts: SummaryFacts {
-                message_count: summary.message_count,
-                user_message_count: summary.user_message_count,
-                unreadable_lines: summary.unreadable_lines,
-                has_project_hash: summary.has_project_hash,
-                is_subagent: summary.is_subagent,
-                is_resumable: summary.is_resumable,
-            },
+            facts: SummaryFacts::from(summary),
+        }
+    }
+}
+
+impl From<&FileSummary> for SummaryFacts {
+    fn from(summary: &FileSummary) -> Self {
+        Self {
+            message_count: summary.message_count,
+            user_message_count: summary.user_message_count,
+            unreadable_lines: summary.unreadable_lines,
+            started_ms: summary.start_time.as_deref().and_then(epoch_ms),
+            updated_ms: summary.last_updated.as_deref().and_then(epoch_ms),
+            has_project_hash: summary.has_project_hash,
+            is_subagent: summary.is_subagent,
+            is_resumable: summary.is_resumable,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::prefilter::{Prefilter, SweepResult};
 use super::query::SearchQuery;
 use super::snippet;
 use super::{MatchedSession, SearchProgress};
-use crate::candidates::SessionCandidate;
+use crate::candidates::{DirectoryMemory, SessionCandidate};
 use crate::listing::{SessionListing, SummarySource, each_file};
 use crate::projects::SessionProject;
 use crate::scan::{self, CompactSummary, FileScanner, FileSummary, UnreadableFile};
@@ -149,6 +149,8 @@ fn ids_of_hits(files: &[&SessionCandidate], looks: &[FileLook]) -> HashSet<(usiz
 
 /// Summaries that are there already, and others from the files.
 struct PreloadedSummaries(Vec<Option<FileSummary>>);
+
+impl DirectoryMemory for PreloadedSummaries {}
 
 impl SummarySource for PreloadedSummaries {
     fn read_all(

@@ -11,9 +11,9 @@ use lapidary_json::{Token, TokenKind, scan_object};
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::stats::TokenCounts;
 
-use super::super::listing::epoch_ms;
 use super::super::message_text;
 use super::super::scan::open;
+use crate::times::epoch_ms;
 
 /// No record and no document may be longer.
 const LONGEST: u64 = 1 << 30;

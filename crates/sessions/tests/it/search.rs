@@ -1,6 +1,8 @@
 //! Searching sessions: what is found, and that nothing depends on how it is looked for.
 
 mod corpus;
+#[cfg(all(feature = "index", target_os = "linux"))]
+mod directory_names;
 #[cfg(feature = "index")]
 mod index;
 mod languages;

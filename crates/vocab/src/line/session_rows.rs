@@ -21,8 +21,8 @@ pub struct SessionRow<'s> {
     pub last_updated: &'s str,
     pub message_count: u64,
     pub user_message_count: u64,
-    pub display_name: Cow<'s, str>,
-    pub first_user_message: Cow<'s, str>,
+    pub display_name: &'s str,
+    pub first_user_message: &'s str,
     pub is_current_session: bool,
     pub index: u64,
     pub unlisted: Option<&'s UnlistedPlace>,
@@ -46,8 +46,8 @@ impl<'s> From<&'s SessionInfo> for SessionRow<'s> {
             last_updated: &info.last_updated,
             message_count: info.message_count,
             user_message_count: info.user_message_count,
-            display_name: Cow::Borrowed(&info.display_name),
-            first_user_message: Cow::Borrowed(&info.first_user_message),
+            display_name: &info.display_name,
+            first_user_message: &info.first_user_message,
             is_current_session: info.is_current_session,
             index: info.index,
             unlisted: info.unlisted.as_ref(),
@@ -74,8 +74,8 @@ impl SessionRow<'_> {
             last_updated: self.last_updated.to_owned(),
             message_count: self.message_count,
             user_message_count: self.user_message_count,
-            display_name: self.display_name.into_owned(),
-            first_user_message: self.first_user_message.into_owned(),
+            display_name: self.display_name.to_owned(),
+            first_user_message: self.first_user_message.to_owned(),
             is_current_session: self.is_current_session,
             index: self.index,
             unlisted: self.unlisted.cloned(),
@@ -105,9 +105,10 @@ pub fn write_sessions<'s>(
     out.write_all(b"{\"schema\":")?;
     string(out, schema)?;
     out.write_all(b",\"sessions\":[")?;
+    let mut project = ProjectMembers::default();
     for (place, session) in sessions.enumerate() {
         out.write_all(if place == 0 { b"" } else { b"," })?;
-        write_session(out, &session)?;
+        write_session(out, &session, &mut project)?;
     }
     write!(out, "],\"hiddenCount\":{hidden_count}")?;
     if !hidden.is_empty() {
@@ -121,7 +122,37 @@ pub fn write_sessions<'s>(
     out.write_all(b"}\n")
 }
 
-fn write_session(out: &mut impl Write, session: &SessionRow<'_>) -> io::Result<()> {
+/// The members of a row that neighbours in a list share, as they were last written.
+#[derive(Debug, Default)]
+struct ProjectMembers {
+    project: Option<String>,
+    project_id: String,
+    json: Vec<u8>,
+}
+
+impl ProjectMembers {
+    /// The members of this project.
+    fn of(&mut self, project: Option<&str>, project_id: &str) -> io::Result<&[u8]> {
+        let is_written = !self.json.is_empty();
+        if is_written && self.project.as_deref() == project && self.project_id == project_id {
+            return Ok(&self.json);
+        }
+        self.json.clear();
+        if let Some(project) = project {
+            member(&mut self.json, b",\"project\":", project)?;
+        }
+        member(&mut self.json, b",\"projectId\":", project_id)?;
+        self.project = project.map(str::to_owned);
+        project_id.clone_into(&mut self.project_id);
+        Ok(&self.json)
+    }
+}
+
+fn write_session(
+    out: &mut impl Write,
+    session: &SessionRow<'_>,
+    members: &mut ProjectMembers,
+) -> io::Result<()> {
     let SessionRow {
         id,
         provider,
@@ -149,15 +180,12 @@ fn write_session(out: &mut impl Write, session: &SessionRow<'_>) -> io::Result<(
     if let Some(run) = run {
         member(out, b",\"run\":", run)?;
     }
-    member(out, b",\"file\":", file)?;
-    member(out, b",\"fileName\":", file_name)?;
-    member(out, b",\"path\":", path)?;
+    file_members(out, file, file_name, path)?;
     member(out, b",\"startTime\":", start_time)?;
     member(out, b",\"lastUpdated\":", last_updated)?;
     count(out, b",\"messageCount\":", *message_count)?;
     count(out, b",\"userMessageCount\":", *user_message_count)?;
-    member(out, b",\"displayName\":", display_name)?;
-    member(out, b",\"firstUserMessage\":", first_user_message)?;
+    title_members(out, display_name, first_user_message)?;
     out.write_all(if *is_current_session {
         b",\"isCurrentSession\":true"
     } else {
@@ -170,10 +198,7 @@ fn write_session(out: &mut impl Write, session: &SessionRow<'_>) -> io::Result<(
     if let Some(summary) = summary {
         member(out, b",\"summary\":", summary)?;
     }
-    if let Some(project) = project {
-        member(out, b",\"project\":", project)?;
-    }
-    member(out, b",\"projectId\":", project_id)?;
+    out.write_all(members.of(*project, project_id)?)?;
     count(out, b",\"size\":", *size)?;
     if let Some(endangered_by) = endangered_by {
         member(out, b",\"endangeredBy\":", endangered_by)?;
@@ -184,6 +209,43 @@ fn write_session(out: &mut impl Write, session: &SessionRow<'_>) -> io::Result<(
 fn member(out: &mut impl Write, key: &[u8], text: &str) -> io::Result<()> {
     out.write_all(key)?;
     string(out, text)
+}
+
+/// A name mostly stands in its path, and needs no escape if the path needs none.
+fn file_members(out: &mut impl Write, file: &str, file_name: &str, path: &str) -> io::Result<()> {
+    let is_in_path = path.ends_with(file_name) && file_name.starts_with(file);
+    if !is_in_path || lapidary_json::needs_escape(path) {
+        member(out, b",\"file\":", file)?;
+        member(out, b",\"fileName\":", file_name)?;
+        return member(out, b",\"path\":", path);
+    }
+    plain_member(out, b",\"file\":\"", file)?;
+    plain_member(out, b",\"fileName\":\"", file_name)?;
+    plain_member(out, b",\"path\":\"", path)
+}
+
+/// Both titles are mostly the same text, which is escaped once.
+fn title_members(out: &mut impl Write, name: &str, first_message: &str) -> io::Result<()> {
+    if name != first_message {
+        member(out, b",\"displayName\":", name)?;
+        return member(out, b",\"firstUserMessage\":", first_message);
+    }
+    if !lapidary_json::needs_escape(name) {
+        plain_member(out, b",\"displayName\":\"", name)?;
+        return plain_member(out, b",\"firstUserMessage\":\"", name);
+    }
+    let json = serde_json::to_vec(name)?;
+    out.write_all(b",\"displayName\":")?;
+    out.write_all(&json)?;
+    out.write_all(b",\"firstUserMessage\":")?;
+    out.write_all(&json)
+}
+
+/// A text that needs no escape, behind its key and a quote.
+fn plain_member(out: &mut impl Write, key_and_quote: &[u8], text: &str) -> io::Result<()> {
+    out.write_all(key_and_quote)?;
+    out.write_all(text.as_bytes())?;
+    out.write_all(b"\"")
 }
 
 /// A number. Not by `write!`, which takes as long for one as for three texts.

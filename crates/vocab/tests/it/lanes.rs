@@ -201,7 +201,8 @@ fn session() -> impl Strategy<Value = SessionInfo> {
         any::<u64>(),
         any::<bool>(),
     );
-    (texts, named, odd, counts).prop_map(|(texts, named, odd, counts)| SessionInfo {
+    let alike = (any::<bool>(), any::<bool>(), any::<bool>());
+    let info = (texts, named, odd, counts).prop_map(|(texts, named, odd, counts)| SessionInfo {
         id: texts.0,
         provider: Provider::from(texts.1.as_str()),
         run: odd.2.clone(),
@@ -222,6 +223,20 @@ fn session() -> impl Strategy<Value = SessionInfo> {
         index: counts.2,
         size: counts.3,
         is_current_session: counts.4,
+    });
+    (info, alike).prop_map(|(mut info, (is_named, is_titled, is_placed))| {
+        if is_named {
+            info.file_name = format!("{}.jsonl", info.file);
+            info.path = format!("/chats/{}", info.file_name);
+        }
+        if is_titled {
+            info.first_user_message.clone_from(&info.display_name);
+        }
+        if is_placed {
+            info.project = Some("/\"work\"".to_owned());
+            "work".clone_into(&mut info.project_id);
+        }
+        info
     })
 }
 

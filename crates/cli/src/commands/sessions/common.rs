@@ -107,10 +107,19 @@ impl SessionsContext {
 
     /// The sessions of those projects.
     pub(super) fn listing(&self, scope: &ProjectScope) -> Result<SessionListing, Failure> {
+        Ok(self.listing_of(scope, &self.projects(scope)?))
+    }
+
+    /// The same of projects that were found already.
+    pub(super) fn listing_of(
+        &self,
+        scope: &ProjectScope,
+        projects: &[SessionProject],
+    ) -> SessionListing {
         let mut index = self.index(scope);
-        let mut listing = SessionListing::with(&self.projects(scope)?, self.now, &mut index);
+        let mut listing = SessionListing::with(projects, self.now, &mut index);
         listing.warnings.append(&mut index.warnings);
-        Ok(listing)
+        listing
     }
 
     /// The sessions of those projects of which only the vault has a copy. A vault that cannot be found has none.

@@ -62,11 +62,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open()?;
-    let mut listing = place.listing(&args.scope)?;
+    let projects = place.projects(&args.scope)?;
+    let mut listing = place.listing_of(&args.scope, &projects);
     if let Some(current) = place.environment.vars.get(SESSION.as_ref() as &OsStr) {
         listing.mark_current(&current.to_string_lossy());
     }
-    let projects = place.projects(&args.scope)?;
     add_vault_only(&mut listing, &projects, &place);
     listing.add_others(place.others(&args.scope, &projects).into_listing());
     let period = ListPeriod {
@@ -134,21 +134,29 @@ fn keep_newest(sessions: &mut Vec<ListedSession>, last: usize) {
 
 /// Those of a project stay together; the project with the newest session comes first.
 fn newest_first(sessions: &mut [ListedSession]) {
+    let ranks = project_ranks(sessions);
+    sessions.sort_by_cached_key(|session| {
+        let newest_first = (Reverse(session.updated_ms), Reverse(session.index()));
+        (ranks[session.project], newest_first)
+    });
+}
+
+/// The rank of each project: 0 for the one with the newest session.
+fn project_ranks(sessions: &[ListedSession]) -> Vec<usize> {
     let mut newest = Vec::new();
-    for session in &*sessions {
+    for session in sessions {
         if newest.len() <= session.project {
             newest.resize(session.project + 1, None);
         }
         newest[session.project] = session.updated_ms.max(newest[session.project]);
     }
-    sessions.sort_by_cached_key(|session| {
-        (
-            Reverse(newest[session.project]),
-            session.project,
-            Reverse(session.updated_ms),
-            Reverse(session.index()),
-        )
-    });
+    let mut order: Vec<usize> = (0..newest.len()).collect();
+    order.sort_by_key(|&project| Reverse(newest[project]));
+    let mut ranks = vec![0; order.len()];
+    for (rank, project) in order.into_iter().enumerate() {
+        ranks[project] = rank;
+    }
+    ranks
 }
 
 fn json(args: &Args, listing: &mut SessionListing, out: &mut Printer) -> io::Result<()> {

@@ -1,9 +1,11 @@
 //! Where sessions come from: the projects, and an index of them if there is one.
 
+use std::path::Path;
+
 use lapidary::sessions::search::{SearchFilters, SearchProgress, SearchQuery, SessionSearch};
 use lapidary::sessions::{
-    CompactSummary, FromFiles, SessionCandidate, SessionIndex, SessionListing, SessionProject,
-    SummarySource, UnreadableFile,
+    CompactSummary, DirectoryMemory, DirectoryNames, DirectoryState, FromFiles, SessionCandidate,
+    SessionIndex, SessionListing, SessionProject, SummarySource, UnreadableFile,
 };
 
 use super::super::common::{ProjectScope, SessionsContext};
@@ -64,6 +66,16 @@ pub(super) use lapidary::sessions::search::SessionHit;
 struct CountingSource<'t> {
     index: SessionIndex,
     told: &'t dyn Fn(usize, usize),
+}
+
+impl DirectoryMemory for CountingSource<'_> {
+    fn recall(&mut self, directory: &Path, state: DirectoryState) -> Option<DirectoryNames> {
+        self.index.recall(directory, state)
+    }
+
+    fn note(&mut self, directory: &Path, state: DirectoryState, names: &DirectoryNames) {
+        self.index.note(directory, state, names);
+    }
 }
 
 impl SummarySource for CountingSource<'_> {
