@@ -78,6 +78,42 @@ impl RecordedHome {
         self.chat(&file_name(id, start), &log(id, start, says))
     }
 
+    /// Records a run of an agent in the project: a user who looks for a lighthouse is told of a lightship.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    pub fn recorded_run(&self, run: &str, agent: &str, session: &str) {
+        const START: &str = "2026-01-02T10:00:00.000Z";
+        let folder = self.home().join(".local/state/lapidary/runs").join(run);
+        fs::create_dir_all(&folder).expect("the folder can be made");
+        let stream = [
+            json!({"type": "init", "timestamp": START, "session_id": session, "model": "m"}),
+            json!({"type": "message", "timestamp": START, "role": "user", "content": "find the lighthouse"}),
+            json!({"type": "message", "timestamp": START, "role": "assistant", "content": "A light", "delta": true}),
+            json!({"type": "message", "timestamp": START, "role": "assistant", "content": "ship.", "delta": true}),
+            json!({"type": "result", "timestamp": START, "status": "success", "stats": {"total_tokens": 120, "input_tokens": 100, "output_tokens": 20}}),
+        ];
+        let stream = stream.map(|line| line.to_string()).join("\n");
+        let manifest = json!({
+            "schema": "lapidary.recording/1", "writer": "lapidary 0.1.0", "run": run, "agent": agent,
+            "transport": "stream-json", "argv": [agent], "environment": [], "directory": self.project(),
+            "startedAt": "2026-01-03T10:00:00.000Z",
+            "end": {"durationMs": 2000, "exitCode": 0, "agentExitCode": 0, "outcome": "completed", "cause": "end_turn",
+                "sessionId": session, "model": "m", "prompt": "find the lighthouse"},
+        });
+        let (stream, manifest) = (stream.as_str(), manifest.to_string());
+        let files = [
+            ("stdout", stream),
+            ("run.json", &manifest),
+            ("timing", ""),
+            ("stdin", ""),
+            ("stderr", ""),
+        ];
+        for (name, text) in files {
+            fs::write(folder.join(name), text).expect("the file can be written");
+        }
+    }
+
     /// Every file, folder and link below `.gemini`, with what is in it or what it leads to.
     pub fn tree(&self) -> BTreeMap<String, String> {
         tree(&self.home().join(".gemini"))

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::path::Path;
 
 use lapidary_vocab::Event;
 use lapidary_vocab::session::HiddenFile;
@@ -85,6 +86,11 @@ impl OtherSessions {
                 provider: &*group.provider,
             })
         })
+    }
+
+    /// The session in this file or directory.
+    pub fn in_path(&self, path: &Path) -> Option<OtherSession<'_>> {
+        self.iter().find(|session| session.listed.path == path)
     }
 
     /// True if there are none.

@@ -175,6 +175,32 @@ impl SessionsContext {
     }
 }
 
+#[cfg(test)]
+impl SessionsContext {
+    /// A home of a test, seen from its project.
+    pub(super) fn of_test(home: &lapidary_testkit::recorded::RecordedHome) -> Self {
+        let vars = [("HOME".into(), home.home().into())];
+        let environment = SearchEnvironment::from_vars(vars, home.project());
+        Self {
+            store: SessionStore::new(GeminiHome::at(home.home())),
+            environment,
+            now: SystemTime::now(),
+        }
+    }
+}
+
+#[cfg(test)]
+impl ProjectScope {
+    /// The project of a test's home.
+    pub(super) fn of_test(home: &lapidary_testkit::recorded::RecordedHome) -> Self {
+        Self {
+            project: Some(home.project()),
+            all: false,
+            no_index: true,
+        }
+    }
+}
+
 /// A session that only another provider has: by the id of its newest run, by its own id, or the only one whose id begins so.
 pub(super) fn other_named<'o>(
     named: &str,

@@ -20,7 +20,7 @@ use lapidary::render::outline::Outline;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::redact::{RedactionReport, Redactor, SessionOwner};
 use lapidary::sessions::{
-    ListedSession, OtherSessions, SelectError, SelectionMode, SessionListing, select,
+    ListedSession, OtherSession, OtherSessions, SelectError, SelectionMode, SessionListing, select,
 };
 use lapidary::wire::gemini::session::ReplayedLog;
 
@@ -237,6 +237,18 @@ pub(super) fn markdown(from: &Path, to: &Path) -> Result<(), Failure> {
     file::write(to, manner, |out| {
         let mut renderer = MarkdownRenderer::knowing(outline(&log));
         Ok(render(&log, &mut renderer, out)?)
+    })
+}
+
+/// The same of a session of another provider.
+pub(super) fn other_markdown(session: OtherSession<'_>, to: &Path) -> Result<(), Failure> {
+    let lines = ExportSource::Other(session).read(ExportFormat::Markdown)?;
+    let manner = file::ExportManner {
+        is_private: true,
+        replaces: false,
+    };
+    file::write(to, manner, |out| {
+        source::transcript(&lines, ExportFormat::Markdown, out)
     })
 }
 

@@ -108,3 +108,44 @@ fn finish_killed(job: &mut Job, projects: &[SessionProject]) {
     let done = Guard::finish_killed(&Vault::open(vault), &chats, SystemTime::now());
     job.notices.extend(summary(&done));
 }
+
+#[cfg(test)]
+mod tests {
+    use lapidary_testkit::recorded::RecordedHome;
+
+    use super::*;
+
+    const OWN: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+    const RECORDED: &str = "cccccccc-0000-4000-8000-000000000002";
+
+    /// The refusal to continue a session of another provider, with its hint.
+    fn refusal(named: &str) -> Option<String> {
+        let home = RecordedHome::new();
+        home.session(OWN, "2026-01-02T10:00:00.000Z", &["a question of old"]);
+        home.recorded_run("20260103T100000-aa", "gemini", OWN);
+        home.recorded_run("20260103T110000-bb", "qwen", RECORDED);
+        let (place, scope) = (
+            SessionsContext::of_test(&home),
+            ProjectScope::of_test(&home),
+        );
+        let listing = place.listing(&scope).ok()?;
+        let failure = of_another_provider(named, &place, &scope, &listing)?;
+        Some(format!("{}; {}", failure.error, failure.hint?))
+    }
+
+    #[test]
+    fn a_session_that_is_only_recorded_is_not_resumed_and_the_hint_shows_it() {
+        let expected = format!(
+            "session `{RECORDED}` is in a recording only; `lapidary sessions show {RECORDED}` shows it"
+        );
+        for named in [RECORDED, "cccccccc", "20260103T110000-bb"] {
+            assert_eq!(refusal(named).as_ref(), Some(&expected), "{named}");
+        }
+    }
+
+    #[test]
+    fn a_recorded_run_whose_session_file_is_there_refuses_nothing() {
+        assert_eq!(refusal("20260103T100000-aa"), None);
+        assert_eq!(refusal("dddddddd"), None);
+    }
+}

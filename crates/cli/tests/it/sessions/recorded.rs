@@ -1,7 +1,5 @@
 //! Sessions of agents other than Gemini CLI, known from recordings.
 
-use std::fs;
-
 use lapidary_testkit::recorded::RecordedHome;
 use serde_json::json;
 
@@ -15,34 +13,8 @@ const START: &str = "2026-01-02T10:00:00.000Z";
 fn both() -> RecordedHome {
     let home = RecordedHome::new();
     home.session(ONE, START, &["a question of old"]);
-    record(&home, "20260103T100000-aa", "qwen", OTHER);
+    home.recorded_run("20260103T100000-aa", "qwen", OTHER);
     home
-}
-
-fn record(home: &RecordedHome, run: &str, agent: &str, session: &str) {
-    let folder = home.home().join(".local/state/lapidary/runs").join(run);
-    fs::create_dir_all(&folder).unwrap();
-    let stream = [
-        json!({"type": "init", "timestamp": START, "session_id": session, "model": "m"}),
-        json!({"type": "message", "timestamp": START, "role": "user", "content": "find the lighthouse"}),
-        json!({"type": "message", "timestamp": START, "role": "assistant", "content": "A light", "delta": true}),
-        json!({"type": "message", "timestamp": START, "role": "assistant", "content": "ship.", "delta": true}),
-        json!({"type": "result", "timestamp": START, "status": "success", "stats": {"total_tokens": 120, "input_tokens": 100, "output_tokens": 20}}),
-    ];
-    let stream = stream.map(|line| line.to_string()).join("\n");
-    let manifest = json!({
-        "schema": "lapidary.recording/1", "writer": "lapidary 0.1.0", "run": run, "agent": agent,
-        "transport": "stream-json", "argv": [agent], "environment": [], "directory": home.project(),
-        "startedAt": "2026-01-03T10:00:00.000Z",
-        "end": {"durationMs": 2000, "exitCode": 0, "agentExitCode": 0, "outcome": "completed", "cause": "end_turn",
-            "sessionId": session, "model": "m", "prompt": "find the lighthouse"},
-    });
-    for (name, text) in [("stdout", stream), ("run.json", manifest.to_string())] {
-        fs::write(folder.join(name), text).unwrap();
-    }
-    for name in ["timing", "stdin", "stderr"] {
-        fs::write(folder.join(name), "").unwrap();
-    }
 }
 
 #[test]
@@ -67,7 +39,7 @@ fn a_session_that_is_only_recorded_is_listed_after_those_of_gemini_cli() {
 fn the_agent_is_not_named_where_every_session_is_of_the_same() {
     let home = RecordedHome::new();
     home.session(ONE, START, &["a question of old"]);
-    record(&home, "20260103T100000-aa", "gemini", ONE);
+    home.recorded_run("20260103T100000-aa", "gemini", ONE);
     let text = sessions(&home, &["list", "--format", "text"]).stdout;
     assert!(
         text.ends_with(&format!("{ONE}  a question of old\n")),
@@ -109,7 +81,7 @@ fn a_search_finds_recorded_sessions_once() {
     assert_eq!(found["hits"][0]["id"], OTHER);
     assert_eq!(found["hits"][0]["provider"], "qwen");
     assert_eq!(found["hits"][0]["unlisted"], "recording");
-    record(&home, "20260103T110000-bb", "gemini", ONE);
+    home.recorded_run("20260103T110000-bb", "gemini", ONE);
     let found = object(&sessions(&home, &["search", "lightship"]), "search");
     assert_eq!(found["total"], 1, "the file of {ONE} has no such word");
     let text = sessions(&home, &["search", "lightship", "--format", "text"]).stdout;

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use lapidary::render::live::MarkSet;
-use lapidary::sessions::{HiddenFile, ListedSession, SessionListing};
+use lapidary::sessions::{
+    HiddenFile, ListedSession, OtherSession, OtherSessions, SessionAbility, SessionListing,
+};
 
 use super::text::one_line;
 use super::title_terms::{TitleTerm, TitleText};
@@ -15,8 +17,10 @@ const LONGEST: usize = 2048;
 /// What the list knows about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BrowseEntry {
-    /// Its number, if it can be resumed.
+    /// Its number, if it is a session of Gemini CLI.
     pub(super) number: Option<u64>,
+    /// The operations that the provider of the session refuses, if that is not Gemini CLI.
+    pub(super) refusals: Option<Refusals>,
     /// The session's id, if it has one.
     pub(super) id: String,
     /// What to call it: harmless, one line.
@@ -35,12 +39,47 @@ pub(super) struct BrowseEntry {
     words: TitleText,
 }
 
+/// Why operations on a session are refused, a sentence each: harmless, one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusals {
+    pub(super) resume: Option<String>,
+    pub(super) delete: Option<String>,
+}
+
+impl Refusals {
+    fn of(session: &OtherSession<'_>, marks: MarkSet) -> Self {
+        let why = |ability: SessionAbility| {
+            let refused = ability.check(session.listed).err()?;
+            let sentence = format!("it {}: {}", refused.reason, refused.hint);
+            Some(one_line(&sentence, marks))
+        };
+        let capabilities = session.capabilities();
+        Self {
+            resume: why(capabilities.resume),
+            delete: why(capabilities.delete),
+        }
+    }
+}
+
 impl BrowseEntry {
-    /// All that a listing has: first what can be resumed, then what cannot.
-    pub(super) fn all(listing: &SessionListing, marks: MarkSet) -> Vec<Self> {
+    /// All that a listing has: first the sessions, those of other providers last, then the files that are none.
+    pub(super) fn all(
+        listing: &SessionListing,
+        others: &OtherSessions,
+        marks: MarkSet,
+    ) -> Vec<Self> {
         let sessions = listing.sessions.iter().map(|one| Self::session(one, marks));
+        let others = others.iter().map(|one| Self::other(&one, marks));
         let hidden = listing.hidden.iter().map(|one| Self::hidden(one, marks));
-        sessions.chain(hidden).collect()
+        sessions.chain(others).chain(hidden).collect()
+    }
+
+    fn other(session: &OtherSession<'_>, marks: MarkSet) -> Self {
+        Self {
+            number: None,
+            refusals: Some(Refusals::of(session, marks)),
+            ..Self::session(session.listed, marks)
+        }
     }
 
     fn session(listed: &ListedSession, marks: MarkSet) -> Self {
@@ -52,6 +91,7 @@ impl BrowseEntry {
         let words = TitleText::new(&[&title, start_of(&info.id), first, &project]);
         Self {
             number: Some(info.index),
+            refusals: None,
             id: info.id.clone(),
             title,
             messages: info.message_count,
@@ -75,6 +115,7 @@ impl BrowseEntry {
         let project = project_name(None, &file.project_id, marks);
         Self {
             number: None,
+            refusals: None,
             id: file.session_id.clone().unwrap_or_default(),
             words: TitleText::new(&[&title, &project]),
             title,
@@ -88,9 +129,9 @@ impl BrowseEntry {
         }
     }
 
-    /// Whether it can be resumed.
+    /// True for a session. The files that are none are hidden.
     pub(super) fn is_session(&self) -> bool {
-        self.number.is_some()
+        self.number.is_some() || self.refusals.is_some()
     }
 
     /// Whether each of these terms is in what a list says about it.
@@ -140,6 +181,7 @@ impl BrowseEntry {
         let id = format!("{number:08x}-0000-4000-8000-000000000000");
         Self {
             number: Some(number),
+            refusals: None,
             words: TitleText::new(&[title, &id, "project"]),
             title: one_line(title, MarkSet::Unicode),
             messages,
@@ -150,6 +192,19 @@ impl BrowseEntry {
             project: "project".to_owned(),
             endangered_by: None,
             id,
+        }
+    }
+
+    /// A session of another provider, which neither resumes nor deletes it.
+    pub(super) fn sample_other(title: &str, updated_ms: i64) -> Self {
+        let refused = |hint: &str| Some(format!("it is in a recording only: {hint}"));
+        Self {
+            number: None,
+            refusals: Some(Refusals {
+                resume: refused("show it"),
+                delete: refused("delete the run"),
+            }),
+            ..Self::sample(9, title, 0, updated_ms)
         }
     }
 

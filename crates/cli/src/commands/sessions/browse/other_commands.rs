@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::Parser as _;
+use lapidary::sessions::OtherSession;
 
 use super::super::{export, resume};
 use super::confirm::SessionResumption;
@@ -12,8 +13,16 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// Writes a transcript in Markdown. A file that is there stays as it is.
-pub(super) fn export(path: &Path, to: &Path) -> anyhow::Result<()> {
-    export::markdown(path, to).map_err(|failure| failure.error)
+pub(super) fn export(
+    path: &Path,
+    other: Option<OtherSession<'_>>,
+    to: &Path,
+) -> anyhow::Result<()> {
+    let written = match other {
+        Some(session) => export::other_markdown(session, to),
+        None => export::markdown(path, to),
+    };
+    written.map_err(|failure| failure.error)
 }
 
 /// Goes on with a session, as `sessions resume` does: without a prompt in Gemini CLI.

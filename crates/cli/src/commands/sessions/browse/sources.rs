@@ -1,11 +1,12 @@
 //! Where sessions come from: the projects, and an index of them if there is one.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapidary::sessions::search::{SearchFilters, SearchProgress, SearchQuery, SessionSearch};
 use lapidary::sessions::{
-    CompactSummary, DirectoryMemory, DirectoryNames, DirectoryState, FromFiles, SessionCandidate,
-    SessionIndex, SessionListing, SessionProject, SummarySource, UnreadableFile,
+    CompactSummary, DirectoryMemory, DirectoryNames, DirectoryState, FromFiles, OtherSessions,
+    SessionCandidate, SessionIndex, SessionListing, SessionProject, SummarySource, UnreadableFile,
 };
 
 use super::super::common::{ProjectScope, SessionsContext};
@@ -22,12 +23,15 @@ pub(super) struct BrowsedProjects {
     place: SessionsContext,
     scope: ProjectScope,
     pub(super) projects: Vec<SessionProject>,
+    /// The sessions of other providers, as they were last listed.
+    others: Mutex<Arc<OtherSessions>>,
 }
 
 impl BrowsedProjects {
     pub(super) fn new(place: SessionsContext, scope: ProjectScope) -> Result<Self, Failure> {
         Ok(Self {
             projects: place.projects(&scope)?,
+            others: Mutex::default(),
             place,
             scope,
         })
@@ -39,7 +43,20 @@ impl BrowsedProjects {
         let mut counting = CountingSource { index, told };
         let mut listing = SessionListing::with(&self.projects, self.place.now, &mut counting);
         listing.warnings.append(&mut counting.index.warnings);
+        let mut others = self.place.others(&self.scope, &self.projects);
+        others.remove_listed(&listing);
+        listing.warnings.append(&mut others.warnings);
+        *self.lock_others() = Arc::new(others);
         listing
+    }
+
+    /// The sessions of other providers, as they were last listed.
+    pub(super) fn others(&self) -> Arc<OtherSessions> {
+        self.lock_others().clone()
+    }
+
+    fn lock_others(&self) -> MutexGuard<'_, Arc<OtherSessions>> {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What `sessions search` finds. None if it was given up, or there is no word to look for.
@@ -55,7 +72,8 @@ impl BrowsedProjects {
         };
         // Not kept open: who wants to delete it would have to wait for us.
         let mut index = self.place.index(&self.scope);
-        let found = search.watched(&mut index, &self.projects, self.place.now, watch)?;
+        let mut found = search.watched(&mut index, &self.projects, self.place.now, watch)?;
+        found.hits.extend(search.of_others(&self.others()).hits);
         Some(found.hits)
     }
 }
@@ -94,5 +112,94 @@ impl SummarySource for CountingSource<'_> {
             read.extend(FromFiles.read_all(batch));
         }
         read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapidary::render::live::MarkSet;
+    use lapidary_testkit::recorded::RecordedHome;
+
+    use super::super::entry::BrowseEntry;
+    use super::super::state::TranscriptExtent;
+    use super::super::{other_commands, transcript};
+    use super::*;
+
+    const OWN: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+    const RECORDED: &str = "cccccccc-0000-4000-8000-000000000002";
+    const MARKS: MarkSet = MarkSet::Unicode;
+
+    /// A session of Gemini CLI, a run of it, and a recorded session of another agent.
+    fn home() -> RecordedHome {
+        let home = RecordedHome::new();
+        home.session(OWN, "2026-01-02T10:00:00.000Z", &["a question of old"]);
+        home.recorded_run("20260103T100000-aa", "gemini", OWN);
+        home.recorded_run("20260103T110000-bb", "qwen", RECORDED);
+        home
+    }
+
+    fn sources(home: &RecordedHome) -> BrowsedProjects {
+        BrowsedProjects::new(SessionsContext::of_test(home), ProjectScope::of_test(home))
+            .unwrap_or_else(|_| panic!("a home"))
+    }
+
+    #[test]
+    fn a_session_that_is_only_recorded_is_browsed_after_those_of_gemini_cli() {
+        let home = home();
+        let sources = sources(&home);
+        let listing = sources.listing(&|_, _| {});
+        let entries = BrowseEntry::all(&listing, &sources.others(), MARKS);
+        let rows: Vec<_> = entries
+            .iter()
+            .map(|it| (it.number, it.id.as_str()))
+            .collect();
+        assert_eq!(rows, [(Some(1), OWN), (None, RECORDED)]);
+        assert!(entries[1].is_session());
+        assert_eq!(entries[1].title, "find the lighthouse");
+        let refusals = entries[1].refusals.as_ref().unwrap();
+        let delete = refusals.delete.as_deref();
+        let expected = "it is in a recording only: use `lapidary runs delete 20260103T110000-bb`";
+        assert_eq!(delete, Some(expected));
+    }
+
+    #[test]
+    fn a_recorded_session_is_read_searched_and_exported_by_its_provider() {
+        let home = home();
+        let sources = sources(&home);
+        let listing = sources.listing(&|_, _| {});
+        let others = sources.others();
+        let path = others.iter().next().unwrap().listed.path.clone();
+        let session = others.in_path(&path).unwrap();
+        assert!(others.in_path(&listing.sessions[0].path).is_none());
+        for extent in [TranscriptExtent::Preview, TranscriptExtent::Whole] {
+            let lines = transcript::replay(&session, extent, MARKS, &|| true).unwrap();
+            assert!(lines.concat().contains("A lightship."), "{lines:?}");
+        }
+        let hits = sources.search("lightship", &|_, _| true).unwrap();
+        let hits: Vec<_> = hits.iter().map(|hit| hit.session.path.clone()).collect();
+        assert_eq!(hits.as_slice(), std::slice::from_ref(&path));
+        let to = home.root().join("exported.md");
+        other_commands::export(&path, Some(session), &to).unwrap();
+        assert!(
+            std::fs::read_to_string(&to)
+                .unwrap()
+                .contains("A lightship.")
+        );
+        assert!(
+            other_commands::export(&path, Some(session), &to).is_err(),
+            "a file stays"
+        );
+    }
+
+    #[test]
+    fn a_recording_that_is_gone_says_so_instead_of_a_transcript() {
+        let home = home();
+        let sources = sources(&home);
+        sources.listing(&|_, _| {});
+        let others = sources.others();
+        let session = others.iter().next().unwrap();
+        std::fs::remove_dir_all(&session.listed.path).unwrap();
+        let read = transcript::replay(&session, TranscriptExtent::Whole, MARKS, &|| true);
+        assert!(read.unwrap_err().contains("20260103T110000-bb"));
     }
 }

@@ -350,6 +350,9 @@ impl BrowserState {
         if !entry.is_session() {
             return self.tell("only sessions are deleted from here".to_owned());
         }
+        if let Some(why) = entry.refusals.as_ref().and_then(|it| it.delete.clone()) {
+            return self.tell(why);
+        }
         let (path, size) = (entry.path.clone(), entry.size);
         self.planning = Some(path.clone());
         self.note = Some("looking what belongs to it".to_owned());
@@ -377,6 +380,9 @@ impl BrowserState {
         };
         if !entry.is_session() {
             return self.tell("there is nothing in it to resume".to_owned());
+        }
+        if let Some(why) = entry.refusals.as_ref().and_then(|it| it.resume.clone()) {
+            return self.tell(why);
         }
         // An agent works where it is started: better nowhere than in a directory that has nothing to do with it.
         if entry.root.is_none() {

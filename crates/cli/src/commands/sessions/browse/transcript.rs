@@ -10,6 +10,8 @@ use lapidary::normalize::{NormalizeOptions, RecordOrder};
 use lapidary::render::Renderer;
 use lapidary::render::live::MarkSet;
 use lapidary::render::text::{self, TextRenderer};
+use lapidary::sessions::OtherSession;
+use lapidary::vocab::Event;
 use lapidary::wire::gemini::session::ReplayedLog;
 
 use super::state::TranscriptExtent;
@@ -36,6 +38,15 @@ const WHOLE: TranscriptLimits = TranscriptLimits {
     text: 2 << 20,
 };
 
+impl TranscriptExtent {
+    fn limits(self) -> TranscriptLimits {
+        match self {
+            Self::Preview => PREVIEW,
+            Self::Whole => WHOLE,
+        }
+    }
+}
+
 /// The lines of a session, harmless; or why there are none. Gives up when it is not wanted any more.
 pub(super) fn read(
     path: &Path,
@@ -43,10 +54,7 @@ pub(super) fn read(
     marks: MarkSet,
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<Vec<String>, String> {
-    let limits = match extent {
-        TranscriptExtent::Preview => PREVIEW,
-        TranscriptExtent::Whole => WHOLE,
-    };
+    let limits = extent.limits();
     let (bytes, left_out) =
         bounded(path, &limits).map_err(|error| format!("it cannot be read: {error}"))?;
     if !is_wanted() {
@@ -60,7 +68,9 @@ pub(super) fn read(
         ));
     }
     let mut out = TextEnds::new(limits.text);
-    render(&log, &mut out, is_wanted).map_err(|error| error.to_string())?;
+    let options = options();
+    let events = |take: &mut dyn FnMut(Event)| session_events::events(&log, &options, take);
+    render(events, &mut out, is_wanted).map_err(|error| error.to_string())?;
     let mut shown = Vec::new();
     if left_out > 0 {
         let whole = size(bytes.len() as u64 + left_out);
@@ -69,14 +79,24 @@ pub(super) fn read(
         );
         shown.extend([note, String::new()]);
     }
-    let lines = out.lines(marks).into_iter();
-    // A preview stands under the id already.
-    let is_known = |at: usize, line: &str| {
-        extent == TranscriptExtent::Preview && at == 0 && line.starts_with("session  ")
-    };
-    let lines = lines.enumerate().filter(|(at, line)| !is_known(*at, line));
-    shown.extend(lines.map(|(_, line)| line));
+    shown.extend(out.lines(extent, marks));
     Ok(shown)
+}
+
+/// The same of a session of another provider.
+pub(super) fn replay(
+    session: &OtherSession<'_>,
+    extent: TranscriptExtent,
+    marks: MarkSet,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<Vec<String>, String> {
+    let mut out = TextEnds::new(extent.limits().text);
+    let mut replayed = Ok(());
+    let events = |take: &mut dyn FnMut(Event)| replayed = session.replay(take);
+    let written = render(events, &mut out, is_wanted);
+    replayed.map_err(|error| format!("{error}: {}", error.source))?;
+    written.map_err(|error| error.to_string())?;
+    Ok(out.lines(extent, marks))
 }
 
 /// A file, or its beginning and its end; and how much is missing between them.
@@ -104,17 +124,21 @@ fn bounded(path: &Path, limits: &TranscriptLimits) -> io::Result<(Vec<u8>, u64)>
     Ok((bytes, left_out))
 }
 
-fn render(
-    log: &ReplayedLog<'_>,
-    out: &mut TextEnds,
-    is_wanted: &dyn Fn() -> bool,
-) -> io::Result<()> {
+fn options() -> NormalizeOptions {
     let mut options = NormalizeOptions::new("browse");
     options.keep_raw = false;
     options.record_order = RecordOrder::Reading;
+    options
+}
+
+fn render(
+    events: impl FnOnce(&mut dyn FnMut(Event)),
+    out: &mut TextEnds,
+    is_wanted: &dyn Fn() -> bool,
+) -> io::Result<()> {
     let mut renderer = TextRenderer::new(text::TextOptions { colour: false });
     let mut written = Ok(());
-    session_events::events(log, &options, |event| {
+    events(&mut |event| {
         if written.is_ok() && is_wanted() {
             written = renderer.event(&event, out);
         }
@@ -141,14 +165,20 @@ impl TextEnds {
         }
     }
 
-    fn lines(mut self, marks: MarkSet) -> Vec<String> {
+    fn lines(mut self, extent: TranscriptExtent, marks: MarkSet) -> Vec<String> {
         let mut all = std::mem::take(&mut self.start);
         if self.left_out > 0 {
             let note = format!("\n\n… {} skipped here …\n\n", size(self.left_out));
             all.extend_from_slice(note.as_bytes());
         }
         all.extend(self.end);
-        lines(&String::from_utf8_lossy(&all), marks)
+        let mut lines = lines(&String::from_utf8_lossy(&all), marks);
+        // A preview stands under the id already.
+        let is_known = |line: &String| line.starts_with("session  ");
+        if extent == TranscriptExtent::Preview && lines.first().is_some_and(is_known) {
+            lines.remove(0);
+        }
+        lines
     }
 }
 

@@ -52,12 +52,16 @@ impl BrowserWorkers {
         inputs: Sender<BrowserInput>,
     ) -> Self {
         let sources = Arc::new(sources);
-        let told = inputs.clone();
+        let (told, where_from) = (inputs.clone(), sources.clone());
         let reads = NewestWorker::start(
             "read",
             Duration::ZERO,
             move |ticket, (path, extent): (PathBuf, TranscriptExtent), is_wanted| {
-                let read = guarded(|| transcript::read(&path, extent, marks, is_wanted));
+                let others = where_from.others();
+                let read = guarded(|| match others.in_path(&path) {
+                    Some(session) => transcript::replay(&session, extent, marks, is_wanted),
+                    None => transcript::read(&path, extent, marks, is_wanted),
+                });
                 let read = read.unwrap_or_else(|| Err("it cannot be shown".to_owned()));
                 let _ = told.send(BrowserInput::Read(ticket, read)); // nobody listens any more
             },
@@ -104,7 +108,10 @@ impl BrowserWorkers {
                 [one] => Some(one.clone()),
                 [one, more @ ..] => Some(format!("{one} (and {} more)", more.len())),
             };
-            BrowserInput::Listed(BrowseEntry::all(&listing, marks), warning)
+            BrowserInput::Listed(
+                BrowseEntry::all(&listing, &sources.others(), marks),
+                warning,
+            )
         });
     }
 
@@ -117,12 +124,16 @@ impl BrowserWorkers {
     }
 
     pub(super) fn export(&self, path: PathBuf, to: PathBuf) {
+        let others = self.sources.others();
         self.write("export", move || {
-            BrowserInput::Told(match guarded(|| other_commands::export(&path, &to)) {
-                Some(Ok(())) => format!("written: {}", to.display()),
-                Some(Err(error)) => format!("not written: {error:#}"),
-                None => "not written".to_owned(),
-            })
+            let session = others.in_path(&path);
+            BrowserInput::Told(
+                match guarded(|| other_commands::export(&path, session, &to)) {
+                    Some(Ok(())) => format!("written: {}", to.display()),
+                    Some(Err(error)) => format!("not written: {error:#}"),
+                    None => "not written".to_owned(),
+                },
+            )
         });
     }
 

@@ -108,3 +108,60 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         .with_context(|| format!("cannot read `{}`", path.display()))
         .map_err(Failure::bad_input)
 }
+
+#[cfg(test)]
+mod tests {
+    use lapidary_testkit::recorded::RecordedHome;
+
+    use super::super::super::common::{ProjectScope, SessionsContext, other_named};
+    use super::*;
+
+    const RECORDED: &str = "cccccccc-0000-4000-8000-000000000002";
+
+    fn check(to: ExportFormat, expected: Result<&str, &str>) {
+        let home = RecordedHome::new();
+        home.recorded_run("20260103T100000-aa", "qwen", RECORDED);
+        let (place, scope) = (
+            SessionsContext::of_test(&home),
+            ProjectScope::of_test(&home),
+        );
+        let projects = place
+            .projects(&scope)
+            .unwrap_or_else(|_| panic!("a project"));
+        let others = place.others(&scope, &projects);
+        let session = other_named("cccccccc", &others).unwrap_or_else(|_| panic!("a name"));
+        let source = ExportSource::Other(session.expect("it is recorded"));
+        let written = source.read(to).and_then(|lines| {
+            let mut out = Vec::new();
+            transcript(&lines, to, &mut out).map(|()| out)
+        });
+        match (written, expected) {
+            (Ok(out), Ok(text)) => {
+                let out = String::from_utf8(out).unwrap();
+                assert!(out.contains(text) && out.contains("A lightship."), "{out}");
+            }
+            (Err(failure), Err(hint)) => {
+                let error = failure.error.to_string();
+                assert_eq!(
+                    error,
+                    format!("session `{RECORDED}` is in a recording only")
+                );
+                assert!(failure.hint.is_some_and(|it| it.contains(hint)), "{hint}");
+            }
+            (written, expected) => panic!("{expected:?}, but written: {}", written.is_ok()),
+        }
+    }
+
+    #[test]
+    fn a_recorded_session_is_exported_as_a_transcript() {
+        check(ExportFormat::Markdown, Ok("find the lighthouse"));
+        check(ExportFormat::Html, Ok("<html"));
+    }
+
+    #[test]
+    fn a_recorded_session_has_no_records_to_export_and_the_hint_names_the_events() {
+        let hint = "`lapidary runs export 20260103T100000-aa --to events`";
+        check(ExportFormat::Json, Err(hint));
+        check(ExportFormat::Session, Err(hint));
+    }
+}

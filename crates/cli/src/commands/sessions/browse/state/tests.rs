@@ -263,6 +263,32 @@ fn what_is_resumed_is_what_is_under_the_cursor_if_it_can_be() {
 }
 
 #[test]
+fn a_session_of_another_provider_is_in_the_list_and_says_why_it_is_not_resumed_or_deleted() {
+    let mut state = BrowserState::new(setup());
+    let other = BrowseEntry::sample_other("recorded", 900);
+    let entries = [entries(), vec![other.clone()]].concat();
+    let asked = state.update(BrowserInput::Listed(entries, None));
+    let preview = BrowserEffect::Read(1, other.path.clone(), TranscriptExtent::Preview);
+    assert_eq!(asked, [preview], "it is the newest");
+    for (key, why) in [
+        (BrowseKey::Ctrl('r'), "it is in a recording only: show it"),
+        (
+            BrowseKey::Delete,
+            "it is in a recording only: delete the run",
+        ),
+    ] {
+        assert_eq!(press(&mut state, key), []);
+        assert!(is_browsing(&state));
+        assert_eq!(state.note.as_deref(), Some(why));
+    }
+    press(&mut state, BrowseKey::Ctrl('e'));
+    assert!(matches!(
+        state.mode,
+        InputMode::Asking(FooterQuestion::Export { .. })
+    ));
+}
+
+#[test]
 fn a_session_whose_project_is_unknown_is_not_resumed_somewhere_else() {
     let mut entries = entries();
     entries[1].root = None;

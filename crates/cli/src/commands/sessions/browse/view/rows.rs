@@ -104,11 +104,14 @@ fn line(
         .number
         .map_or_else(|| "-".to_owned(), |number| number.to_string());
     let messages = entry.messages.to_string();
-    let messages = if entry.is_session() { &messages } else { "" };
+    // The messages of other providers' sessions are not counted for a list.
+    let messages = entry.number.map_or("", |_| &messages);
     let start = columns.start(&number, &entry.age(state.setup.now), messages);
     brush.put_at(area, 2, &start, BrowserInk::DIM);
     if entry.endangered_by.is_some() {
         brush.put_at(area, 1, "!", BrowserInk::STRONG);
+    } else if entry.refusals.is_some() {
+        brush.put_at(area, 1, "r", BrowserInk::DIM);
     }
     if columns.project > 0 {
         let name = shortened(&entry.project, columns.project, brush.marks);
