@@ -42,6 +42,9 @@ const FLOOR: &str = "reading the files only (floor)";
 /// What takes a tenth of a second is measured so many times as often: its least takes longer to settle.
 const MORE: u32 = 3;
 
+/// Commands that take seconds are measured in so many rounds.
+const SELDOM: u32 = 3;
+
 const SEED: u64 = 20_261_115;
 
 /// Many sessions that are small, all of one project, so that the CLI can list them too. None can be smaller than one turn, which
@@ -154,22 +157,29 @@ pub(super) fn report(
         lapidary,
         rounds,
     };
-    let contests = [
-        bench.small()?,
-        bench.large(SessionFormat::Jsonl, 3.0)?,
-        bench.large(SessionFormat::Json, 6.0)?,
-        bench.search()?,
-        bench.varied()?,
-        bench.many()?,
-        bench.huge(SessionFormat::Jsonl)?,
-        bench.huge(SessionFormat::Json)?,
-    ];
-    let doubts: Vec<_> = contests.iter().flat_map(|all| all.doubts(NOISE)).collect();
-    let rows: Vec<_> = contests.iter().flat_map(SessionsContest::rows).collect();
-    println!("\n{}", SessionsTable(&rows));
-    print_doubts(&doubts);
-    let misses = rows.iter().flat_map(SessionsRow::misses).collect();
-    Ok(SessionsVerdict { doubts, misses })
+    let mut verdict = SessionsVerdict::default();
+    // The most sessions first: an interrupted bench has printed them.
+    verdict.take(&bench.many()?);
+    verdict.take(&bench.small()?);
+    verdict.take(&bench.search()?);
+    verdict.take(&bench.varied()?);
+    verdict.take(&bench.large(SessionFormat::Jsonl, 3.0)?);
+    verdict.take(&bench.large(SessionFormat::Json, 6.0)?);
+    verdict.take(&bench.huge(SessionFormat::Jsonl)?);
+    verdict.take(&bench.huge(SessionFormat::Json)?);
+    print_doubts(&verdict.doubts);
+    Ok(verdict)
+}
+
+impl SessionsVerdict {
+    /// Prints a contest that is over, and judges it.
+    fn take(&mut self, contest: &SessionsContest) {
+        self.doubts.extend(contest.doubts(NOISE));
+        let rows = contest.rows();
+        println!("\n{}", SessionsTable(&rows));
+        self.misses
+            .extend(rows.iter().flat_map(SessionsRow::misses));
+    }
 }
 
 struct SessionsBench<'a> {
@@ -218,7 +228,7 @@ impl SessionsBench<'_> {
         let ours = stage.search(SEARCH, FOUND, &["--no-index"]);
         contest.add(ours.clone());
         contest.add(control(ours));
-        contest.add(stage.index(INDEX, INDEXED));
+        contest.add(measured_seldom(stage.index(INDEX, INDEXED)));
         contest.add(indexed(stage.search(SEARCH_INDEXED, FOUND_INDEXED, &[])));
         contest.add(stage.floor()?);
         self.peers.add_ripgrep(&mut contest, &stage);
@@ -238,7 +248,7 @@ impl SessionsBench<'_> {
         let over = title("1,000 in 20 projects, varied", VARIED.format, &stage)?;
         let mut contest = SessionsContest::new(over);
         contest.add(stage.search(SEARCH, FOUND, &["--no-index"]));
-        contest.add(stage.index(INDEX, INDEXED));
+        contest.add(measured_seldom(stage.index(INDEX, INDEXED)));
         contest.add(indexed(stage.search(SEARCH_INDEXED, FOUND_INDEXED, &[])));
         contest.add(stage.floor()?);
         contest.hold(self.rounds);
@@ -250,9 +260,13 @@ impl SessionsBench<'_> {
         let stage = self.stage("many", MANY)?;
         let mut contest =
             SessionsContest::new(title("50,000 of 7 KB in 20 projects", MANY.format, &stage)?);
-        contest.add(stage.list(LIST, CommandLimits::default(), &["--no-index"]));
+        contest.add(measured_seldom(stage.list(
+            LIST,
+            CommandLimits::default(),
+            &["--no-index"],
+        )));
         contest.add(SessionsContestant {
-            once: true,
+            most_rounds: Some(1),
             ..stage.index(INDEX, CommandLimits::default())
         });
         contest.add(indexed(stage.list(LIST_INDEXED, MANY_LISTED, &[])));
@@ -289,7 +303,7 @@ fn add_listing(
     contest.add(ours.clone());
     contest.add(control(ours));
     contest.add(SessionsContestant {
-        once: true,
+        most_rounds: Some(1),
         ..stage.index(INDEX, CommandLimits::default())
     });
     contest.add(indexed(stage.list(LIST_INDEXED, LISTED_INDEXED, &[])));
@@ -301,6 +315,14 @@ fn add_listing(
 fn indexed(contestant: SessionsContestant) -> SessionsContestant {
     SessionsContestant {
         needs_previous: true,
+        ..contestant
+    }
+}
+
+/// A contestant that takes seconds: its least is settled after a few rounds.
+fn measured_seldom(contestant: SessionsContestant) -> SessionsContestant {
+    SessionsContestant {
+        most_rounds: Some(SELDOM),
         ..contestant
     }
 }

@@ -47,7 +47,7 @@ impl Agentsview {
     /// Reads all sessions into its database, in one process.
     pub(super) fn add_sync(&self, contest: &mut SessionsContest) {
         contest.add(SessionsContestant {
-            once: true,
+            most_rounds: Some(1),
             ..self.contestant(SYNC, &["sync"])
         });
     }

@@ -14,6 +14,13 @@ use super::super::measure::{ProcessCost, measure_with};
 use super::table::{CommandLimits, SessionsRow};
 use super::{CONTROL, FLOOR};
 
+/// No contest has fewer rounds, unless it was asked for fewer.
+const LEAST_ROUNDS: u32 = 3;
+
+/// A contest ends before its last round if in so many rounds the least of no contestant fell by more than [`SETTLED`].
+const QUIET_ROUNDS: u32 = 2;
+const SETTLED: f64 = 0.01;
+
 /// A program in the comparison.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SessionsContestant {
@@ -23,8 +30,8 @@ pub(super) struct SessionsContestant {
     pub(super) limits: CommandLimits,
     /// Removed before each run.
     pub(super) fresh: Option<PathBuf>,
-    /// Measured in the first round only: it takes long, or can be done once.
-    pub(super) once: bool,
+    /// Measured in so many rounds at most: it takes long, or can be done once.
+    pub(super) most_rounds: Option<u32>,
     /// Without the contestant before it, it would measure another case: the index is made there.
     pub(super) needs_previous: bool,
     /// The sessions that it must name, no more and no less.
@@ -61,20 +68,35 @@ impl SessionsContest {
         self.entries.push((contestant, Some(Err(why))));
     }
 
-    /// Measures the contestants that were added since the last time. One that fails once is out; the others go on.
+    /// Measures the contestants that were added since the last time, in at most so many rounds: fewer once none of them gets cheaper.
+    /// A contestant that fails once is out; the others go on.
     pub(super) fn hold(&mut self, rounds: u32) {
         let measured = std::mem::replace(&mut self.measured, self.entries.len());
+        let mut quiet = 0;
         for round in 1..=rounds {
             eprintln!("bench: {}, round {round} of {rounds}", self.over);
-            let mut previous_failed = false;
-            for (contestant, outcome) in &mut self.entries[measured..] {
-                if contestant.needs_previous && previous_failed {
-                    *outcome = Some(Err("failed: there is no index".to_owned()));
-                }
-                contestant.take_turn(round, outcome);
-                previous_failed = matches!(outcome, Some(Err(_)));
+            let is_quiet = self.take_turns(measured, round);
+            quiet = if is_quiet { quiet + 1 } else { 0 };
+            if round >= LEAST_ROUNDS && quiet >= QUIET_ROUNDS {
+                break;
             }
         }
+    }
+
+    /// One round of the contestants from a place on. True if none of them got cheaper.
+    fn take_turns(&mut self, from: usize, round: u32) -> bool {
+        let mut is_quiet = true;
+        let mut previous_failed = false;
+        for (contestant, outcome) in &mut self.entries[from..] {
+            if contestant.needs_previous && previous_failed {
+                *outcome = Some(Err("failed: there is no index".to_owned()));
+            }
+            let before = outcome.clone();
+            contestant.take_turn(round, outcome);
+            is_quiet &= !is_cheaper(before.as_ref(), outcome.as_ref());
+            previous_failed = matches!(outcome, Some(Err(_)));
+        }
+        is_quiet
     }
 
     /// Why the numbers cannot be trusted, if so: a contestant and the control after it are too far apart.
@@ -118,13 +140,26 @@ impl SessionsContest {
     }
 }
 
+/// True if the least cost fell, or is the first one.
+fn is_cheaper(
+    before: Option<&Result<ProcessCost, String>>,
+    now: Option<&Result<ProcessCost, String>>,
+) -> bool {
+    let Some(Ok(now)) = now else { return false };
+    let Some(Ok(before)) = before else {
+        return true;
+    };
+    now.cpu.as_secs_f64() < before.cpu.as_secs_f64() * (1.0 - SETTLED)
+}
+
 fn cpu(row: &SessionsRow) -> Option<Duration> {
     row.outcome.as_ref().ok().map(|cost| cost.cpu)
 }
 
 impl SessionsContestant {
     fn take_turn(&self, round: u32, outcome: &mut Option<Result<ProcessCost, String>>) {
-        if matches!(outcome, Some(Err(_))) || (self.once && outcome.is_some()) {
+        let is_done = self.most_rounds.is_some_and(|most| round > most);
+        if matches!(outcome, Some(Err(_))) || (is_done && outcome.is_some()) {
             return;
         }
         let cost = self.run(round).map_err(|error| shorten(&error));
@@ -249,6 +284,38 @@ mod tests {
         contest.hold(1);
         let failed = Err("failed: there is no index".to_owned());
         assert_eq!(contest.rows()[1].outcome, failed);
+    }
+
+    #[test]
+    fn a_contestant_is_cheaper_only_if_its_least_fell_by_more_than_one_percent() {
+        let cost = |ms| {
+            Ok(ProcessCost {
+                cpu: Duration::from_millis(ms),
+                ..ProcessCost::default()
+            })
+        };
+        let check = |before: Option<u64>, now: u64, expected: bool| {
+            let before = before.map(cost);
+            assert_eq!(is_cheaper(before.as_ref(), Some(&cost(now))), expected);
+        };
+        check(None, 1000, true);
+        check(Some(1000), 995, false);
+        check(Some(1000), 980, true);
+        assert!(!is_cheaper(None, Some(&Err("failed".to_owned()))));
+    }
+
+    #[test]
+    fn a_contest_ends_once_nothing_gets_cheaper() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut contest = SessionsContest::new("files".to_owned());
+        // It fails each time, which never makes it cheaper, and leaves no more to be measured.
+        contest.add(named("none", &["/nonexistent/program"]));
+        contest.add(SessionsContestant {
+            fresh: Some(folder.path().join("fresh")),
+            ..named("none either", &["/nonexistent/program"])
+        });
+        contest.hold(1000);
+        assert!(contest.rows().iter().all(|row| row.outcome.is_err()));
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl PeerPrograms {
                 ("GEMINI_CLI_NO_RELAUNCH", "true".into()),
                 ("GEMINI_CLI_TRUST_WORKSPACE", "true".into()),
             ],
-            once: true,
+            most_rounds: Some(1),
             ..SessionsContestant::default()
         });
         Ok(())
