@@ -20,7 +20,7 @@ use self::document::document;
 use self::log::LogReading;
 pub use compact::CompactSummary;
 #[cfg(feature = "index")]
-pub(super) use compact::{SummaryFacts, TEXTS};
+pub(super) use compact::{SummaryFacts, SummaryTime, TEXTS};
 pub(super) use glance::{RecordGlance, time_of_touch};
 pub(super) use log::AsIs;
 

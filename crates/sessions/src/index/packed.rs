@@ -1,6 +1,6 @@
 //! What was read of a file, as one value: a column for each of its fields takes three times as long to read.
 
-use crate::scan::{CompactSummary, FileSummary, SummaryFacts, TEXTS, UnreadableFile};
+use crate::scan::{CompactSummary, FileSummary, SummaryFacts, SummaryTime, TEXTS, UnreadableFile};
 
 /// Of what kind it is.
 const SESSION: u8 = 0;
@@ -10,9 +10,6 @@ const NO_SESSION: u8 = 3;
 
 /// How many numbers a session has.
 const NUMBERS: usize = 5;
-
-/// Stands for a time that is not there.
-const NO_TIME: i64 = i64::MIN;
 
 /// What was read of a file: its kind, for a session its flags, numbers and the lengths of its texts, and the texts in one piece, so that
 /// one look tells that all of them are UTF-8. None if that may be different in a moment.
@@ -28,8 +25,8 @@ pub(super) fn write(read: Result<&FileSummary, &UnreadableFile>) -> Option<Vec<u
         message_count,
         user_message_count,
         unreadable_lines,
-        started_ms,
-        updated_ms,
+        started,
+        updated,
         has_project_hash,
         is_subagent,
         is_resumable,
@@ -43,8 +40,8 @@ pub(super) fn write(read: Result<&FileSummary, &UnreadableFile>) -> Option<Vec<u
     for number in [message_count, user_message_count, unreadable_lines] {
         bytes.extend(number.to_le_bytes());
     }
-    for time in [started_ms, updated_ms] {
-        bytes.extend(time.unwrap_or(NO_TIME).to_le_bytes());
+    for time in [started, updated] {
+        bytes.extend(time.to_le_bytes());
     }
     let (lengths, texts) = summary.parts();
     bytes.extend(lengths.iter().flat_map(|length| length.to_le_bytes()));
@@ -70,7 +67,6 @@ fn summary(bytes: &[u8]) -> Option<CompactSummary> {
     let (lengths, rest) = rest.split_first_chunk::<{ 4 * TEXTS }>()?;
     let (numbers, _) = numbers.as_chunks();
     let (lengths, _) = lengths.as_chunks();
-    let time = |bytes| Some(i64::from_le_bytes(bytes)).filter(|time| *time != NO_TIME);
     let facts = SummaryFacts {
         is_resumable: flags & 1 != 0,
         has_project_hash: flags & 2 != 0,
@@ -78,8 +74,8 @@ fn summary(bytes: &[u8]) -> Option<CompactSummary> {
         message_count: u64::from_le_bytes(numbers[0]),
         user_message_count: u64::from_le_bytes(numbers[1]),
         unreadable_lines: u64::from_le_bytes(numbers[2]),
-        started_ms: time(numbers[3]),
-        updated_ms: time(numbers[4]),
+        started: SummaryTime::from_le_bytes(numbers[3]),
+        updated: SummaryTime::from_le_bytes(numbers[4]),
     };
     let texts = simdutf8::basic::from_utf8(rest).ok()?;
     let lengths = std::array::from_fn(|place| u32::from_le_bytes(lengths[place]));

@@ -34,7 +34,8 @@ pub(super) fn known(
         .filter_map(|(place, id)| Some(((*id)?, place)))
         .collect();
     if known.len() < MANY {
-        let mut statement = connection.prepare_cached("SELECT about FROM files WHERE id = ?1")?;
+        let mut statement =
+            connection.prepare_cached("SELECT about FROM summaries WHERE file = ?1")?;
         for (id, place) in known {
             let mut found = statement.query(params![id])?;
             if let Some(row) = found.next()? {
@@ -45,7 +46,8 @@ pub(super) fn known(
     }
     known.sort_unstable();
     let mut known = known.into_iter().peekable();
-    let mut statement = connection.prepare_cached("SELECT id, about FROM files ORDER BY id")?;
+    let mut statement =
+        connection.prepare_cached("SELECT file, about FROM summaries ORDER BY file")?;
     let mut found = statement.query([])?;
     while let Some(row) = found.next()? {
         let id: i64 = row.get(0)?;
@@ -64,8 +66,9 @@ pub(super) fn sessions(
 ) -> rusqlite::Result<Vec<(i64, KnownRow)>> {
     let mut rows = Vec::new();
     if sessions.len() < MANY {
-        let mut statement =
-            connection.prepare_cached("SELECT id, about FROM files WHERE session = ?1")?;
+        let mut statement = connection.prepare_cached(
+            "SELECT id, about FROM files JOIN summaries ON file = id WHERE session = ?1",
+        )?;
         for session in sessions {
             let mut found = statement.query(params![session])?;
             while let Some(row) = found.next()? {
@@ -74,7 +77,8 @@ pub(super) fn sessions(
         }
         return Ok(rows);
     }
-    let mut statement = connection.prepare_cached("SELECT id, session, about FROM files")?;
+    let mut statement = connection
+        .prepare_cached("SELECT id, session, about FROM files JOIN summaries ON file = id")?;
     let mut found = statement.query([])?;
     while let Some(row) = found.next()? {
         if sessions.contains(row.get_ref(1)?.as_str()?) {
@@ -123,8 +127,11 @@ pub(super) fn insert(
         return Ok(None);
     };
     let session = summary.map_or("", |summary| &summary.id);
-    let mut statement = connection
-        .prepare_cached("INSERT INTO files (path, session, about) VALUES (?1, ?2, ?3)")?;
-    let id = statement.insert(params![key(&file.path), session, about])?;
+    let mut statement =
+        connection.prepare_cached("INSERT INTO files (path, session) VALUES (?1, ?2)")?;
+    let id = statement.insert(params![key(&file.path), session])?;
+    connection
+        .prepare_cached("INSERT INTO summaries (file, about) VALUES (?1, ?2)")?
+        .execute(params![id, about])?;
     Ok(Some(id))
 }

@@ -18,16 +18,16 @@ const APPLICATION: i64 = 0x6c61_7069;
 /// How texts are numbered: the file's number, then the text's within it.
 pub(super) const TEXTS_PER_FILE: i64 = 1 << 24;
 
-/// `files` has what lists say of a file, `directories` which state of it that was (see `states`), `names` the names in a directory (see `directory_names`). `words` holds the tokens of a text and their order, and nothing else of it. We made the tokens: all that is left to the tokenizer is to part them at
+/// `files` has the number of each file, and its session; `summaries` what lists say of it, alone, because a list reads all of them; `directories` which state of it that was (see `states`), `names` the names in a directory (see `directory_names`). `words` holds the tokens of a text and their order, and nothing else of it. We made the tokens: all that is left to the tokenizer is to part them at
 /// blanks.
 const TABLES: &str = "
     CREATE TABLE files (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         path BLOB NOT NULL UNIQUE,
-        session TEXT NOT NULL,
-        about BLOB NOT NULL
+        session TEXT NOT NULL
     ) STRICT;
     CREATE INDEX sessions ON files (session);
+    CREATE TABLE summaries (file INTEGER PRIMARY KEY, about BLOB NOT NULL) STRICT;
     CREATE TABLE directories (path BLOB NOT NULL UNIQUE, files BLOB NOT NULL) STRICT;
     CREATE TABLE names (path BLOB NOT NULL UNIQUE, state BLOB NOT NULL, list BLOB NOT NULL) STRICT;
     CREATE TABLE texts (file INTEGER PRIMARY KEY, count INTEGER NOT NULL, list TEXT NOT NULL) STRICT;
@@ -101,7 +101,7 @@ pub(super) fn clear(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     transaction.execute_batch(
-        "DROP TABLE files; DROP TABLE directories; DROP TABLE names; DROP TABLE texts; DROP TABLE words;",
+        "DROP TABLE files; DROP TABLE summaries; DROP TABLE directories; DROP TABLE names; DROP TABLE texts; DROP TABLE words;",
     )?;
     transaction.execute_batch(TABLES)?;
     transaction.commit()

@@ -287,6 +287,9 @@ fn forget(connection: &Connection, path: &[u8]) -> rusqlite::Result<()> {
         .query_row(params![path], |row| row.get(0))
         .optional()?;
     let Some(id) = id else { return Ok(()) };
+    connection
+        .prepare_cached("DELETE FROM summaries WHERE file = ?1")?
+        .execute(params![id])?;
     let count: Option<i64> = connection
         .prepare_cached("DELETE FROM texts WHERE file = ?1 RETURNING count")?
         .query_row(params![id], |row| row.get(0))

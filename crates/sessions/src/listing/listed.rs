@@ -303,8 +303,12 @@ impl SummarisedFile {
 
 /// A file's name without what its format adds.
 fn stem(file_name: &str) -> &str {
-    let log = file_name.strip_suffix(".jsonl");
-    log.unwrap_or(file_name).trim_end_matches(".json")
+    let mut stem = file_name.strip_suffix(".jsonl").unwrap_or(file_name);
+    // Not by `trim_end_matches`, which prepares for texts of any length.
+    while let Some(shorter) = stem.strip_suffix(".json") {
+        stem = shorter;
+    }
+    stem
 }
 
 /// A path as text. Nearly every path is text, which is found out faster than it is read lossily.
@@ -321,8 +325,8 @@ fn times<'s>(summary: &'s CompactSummary, now: &'s str) -> (&'s str, &'s str) {
 
 /// The same in milliseconds since 1970, of times that can be read.
 fn times_ms(summary: &CompactSummary, now: Option<i64>) -> (Option<i64>, Option<i64>) {
-    let start = summary.start_time().map(|_| summary.facts.started_ms);
-    let last = summary.last_updated().map(|_| summary.facts.updated_ms);
+    let start = summary.start_time().map(|_| summary.facts.started.ms());
+    let last = summary.last_updated().map(|_| summary.facts.updated.ms());
     either_time(summary, start, last, now)
 }
 

@@ -29,18 +29,44 @@ pub struct CompactSummary {
 }
 
 /// What a [`FileSummary`] says beside its texts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SummaryFacts {
     pub(crate) message_count: u64,
     pub(crate) user_message_count: u64,
     pub(crate) unreadable_lines: u64,
-    /// When it began, in milliseconds since 1970, if that can be read.
-    pub(crate) started_ms: Option<i64>,
-    /// When something was last added, likewise.
-    pub(crate) updated_ms: Option<i64>,
+    /// When it began, and when something was last added.
+    pub(crate) started: SummaryTime,
+    pub(crate) updated: SummaryTime,
     pub(crate) has_project_hash: bool,
     pub(crate) is_subagent: bool,
     pub(crate) is_resumable: bool,
+}
+
+/// A time in milliseconds since 1970, or none that can be read. An `Option` takes twice the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SummaryTime(i64);
+
+impl SummaryTime {
+    const UNREADABLE: Self = Self(i64::MIN);
+
+    fn parse(time: Option<&str>) -> Self {
+        time.and_then(epoch_ms).map_or(Self::UNREADABLE, Self)
+    }
+
+    #[cfg(feature = "index")]
+    pub(crate) fn from_le_bytes(bytes: [u8; 8]) -> Self {
+        Self(i64::from_le_bytes(bytes))
+    }
+
+    #[cfg(feature = "index")]
+    pub(crate) fn to_le_bytes(self) -> [u8; 8] {
+        self.0.to_le_bytes()
+    }
+
+    /// The time, if it can be read.
+    pub(crate) fn ms(self) -> Option<i64> {
+        (self != Self::UNREADABLE).then_some(self.0)
+    }
 }
 
 impl CompactSummary {
@@ -171,8 +197,8 @@ impl From<&FileSummary> for SummaryFacts {
             message_count: summary.message_count,
             user_message_count: summary.user_message_count,
             unreadable_lines: summary.unreadable_lines,
-            started_ms: summary.start_time.as_deref().and_then(epoch_ms),
-            updated_ms: summary.last_updated.as_deref().and_then(epoch_ms),
+            started: SummaryTime::parse(summary.start_time.as_deref()),
+            updated: SummaryTime::parse(summary.last_updated.as_deref()),
             has_project_hash: summary.has_project_hash,
             is_subagent: summary.is_subagent,
             is_resumable: summary.is_resumable,
