@@ -85,9 +85,12 @@ pub fn candidates(projects: &[SessionProject]) -> (Vec<SessionCandidate>, Vec<St
 
 /// The same as candidates.
 pub(super) fn in_order(seen: Vec<FileSightings>) -> Vec<SessionCandidate> {
-    seen.into_iter()
-        .flat_map(FileSightings::into_candidates)
-        .collect()
+    // With room for all: a list for each directory would be memory that is handed out and taken back.
+    let mut all = Vec::with_capacity(seen.iter().map(FileSightings::len).sum());
+    for directory in seen {
+        directory.add_to(&mut all);
+    }
+    all
 }
 
 /// The files that are called like sessions, directory by directory, and what could not be looked into.
@@ -140,7 +143,7 @@ pub(super) fn subagents(projects: &[SessionProject]) -> Vec<SessionCandidate> {
                 let parent = chats.join(parent);
                 if let Ok(seen) = FileSightings::read(&parent, place, has_its_ending, &mut NoMemory)
                 {
-                    found.extend(seen.into_candidates());
+                    seen.add_to(&mut found);
                 }
             }
         }
@@ -262,7 +265,6 @@ impl FileSightings {
     }
 
     /// How many files there are.
-    #[cfg(feature = "index")]
     pub(super) fn len(&self) -> usize {
         self.plain.len() + self.odd.len()
     }
@@ -281,16 +283,15 @@ impl FileSightings {
         order.into_iter().map(|(_, file)| file)
     }
 
-    /// All of them, by name.
-    fn into_candidates(mut self) -> Vec<SessionCandidate> {
+    /// Adds all of them, by name.
+    fn add_to(mut self, all: &mut Vec<SessionCandidate>) {
         let odd = std::mem::take(&mut self.odd);
-        let by_name = self.by_name();
-        let mut all: Vec<_> = by_name.map(|file| self.candidate(file)).collect();
+        let from = all.len();
+        all.extend(self.by_name().map(|file| self.candidate(file)));
         if !odd.is_empty() {
             all.extend(odd);
-            all.sort_by(|one, other| one.file_name().cmp(other.file_name()));
+            all[from..].sort_by(|one, other| one.file_name().cmp(other.file_name()));
         }
-        all
     }
 }
 

@@ -240,7 +240,7 @@ fn has_two_blanks(text: &str) -> bool {
 /// What a list calls a session by its first message, and that message as the CLI shows it. The CLI leaves out what is not ASCII: all of
 /// a Japanese title.
 pub fn headline(first_message: Option<&str>) -> (String, String) {
-    let first = opening(first_message);
+    let first = first_message.map_or_else(|| NOTHING_SAID.to_owned(), title);
     let name = own_letters(first_message).unwrap_or_else(|| first.clone());
     (name, first)
 }
@@ -249,11 +249,6 @@ pub fn headline(first_message: Option<&str>) -> (String, String) {
 pub(super) fn own_letters(first_message: Option<&str>) -> Option<String> {
     let message = first_message.filter(|message| !message.is_ascii());
     message.map(one_line)
-}
-
-/// The first message of a session as the CLI shows it.
-fn opening(first_message: Option<&str>) -> String {
-    first_message.map_or_else(|| NOTHING_SAID.to_owned(), title)
 }
 
 /// A message on one line, in its own letters: white space runs as one blank, and nothing that a terminal would obey.
