@@ -87,8 +87,8 @@ fn claude_runs_a_command_by_a_rule_and_not_against_one() {
 
 #[test]
 #[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
+    not(feature = "full"),
+    ignore = "takes long, `rule_matrix` has opencode, and Claude takes the same way: run `cargo xtask test --full`"
 )]
 fn opencode_runs_a_command_by_a_rule_and_not_against_one() {
     check(Peer::Opencode, "opencode", &["--allow", "execute:touch *"]);

@@ -159,8 +159,8 @@ fn claude_works_confined() {
 
 #[test]
 #[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
+    not(feature = "full"),
+    ignore = "takes long, and `rule_matrix` runs opencode confined: run `cargo xtask test --full`"
 )]
 fn opencode_works_confined() {
     check(Peer::Opencode, "opencode", ".local/share/opencode");

@@ -80,8 +80,8 @@ fn claude_by_its_command_asks_before_a_shell_command_that_writes() {
 
 #[test]
 #[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
+    not(feature = "full"),
+    ignore = "takes long, and `rule_matrix` and Claude have each part of it: run `cargo xtask test --full`"
 )]
 fn opencode_asks_before_a_shell_command_once_it_is_told_to() {
     let (seen, card) = visit(Peer::Opencode);
