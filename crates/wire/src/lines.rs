@@ -229,7 +229,10 @@ impl LineBuffer {
         }
         // By a quarter, not by doubling: a line of 60 MB shall not cost 120.
         let grown = self.end + wanted.max(self.end / 4);
-        if self.buffer.len() < self.end + wanted {
+        if self.buffer.is_empty() {
+            // Zeroed by the system, page by page as they are read into: a stream of three lines shall not cost a chunk.
+            self.buffer = vec![0; grown];
+        } else if self.buffer.len() < self.end + wanted {
             self.buffer.reserve_exact(grown - self.buffer.len());
             self.buffer.resize(grown, 0);
         }
