@@ -1,6 +1,5 @@
 //! What an agent can do, and whether it is here: one object an agent.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
@@ -11,7 +10,8 @@ pub const SCHEMA: &str = "lapidary.capabilities/1";
 
 /// What an agent can do on this machine. Where no version is known, what a current one can. An agent that is known only by the protocol
 /// that it speaks says the rest when it is started: until then that counts as no.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Capabilities {
     /// The vocabulary and its version, `lapidary.capabilities/1`. Derived.
@@ -65,7 +65,8 @@ pub struct Capabilities {
 }
 
 /// How rules and permission modes are kept with an agent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RuleSupport {
     /// Over ACP. Absent if it does not speak it. Derived.
@@ -83,7 +84,8 @@ pub struct RuleSupport {
 }
 
 /// Which layer holds a rule that denies a whole kind of action.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DenialLayers {
     /// Reading files. Derived.
@@ -155,7 +157,8 @@ open_enum! {
 }
 
 /// What the kernel lets an agent write.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentConfinement {
     /// What `confine` is in an unattended run if it is not configured: `workspace` or `off`. Derived.
@@ -179,7 +182,8 @@ open_enum! {
 }
 
 /// A place that was looked at in vain.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct TriedPlace {
     /// The path. Derived.
     pub path: String,
@@ -190,7 +194,8 @@ pub struct TriedPlace {
 }
 
 /// A model to choose.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct Model {
     /// What the agent calls it. Upstream.
     pub id: String,
@@ -199,7 +204,8 @@ pub struct Model {
 }
 
 /// What a workflow engine wants to know about a provider before it configures one. Keys in `snake_case`, as such engines have them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct ProviderMetadata {
     /// The provider's name. Derived.
     pub name: String,

@@ -1,14 +1,14 @@
 //! What a front end sends in; `command` is the discriminator.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::tagged::read_by_tag;
 use crate::{Json, Text};
 
 /// A line that a front end sends in: a command, and an id for its result.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Command")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "generate", schemars(rename = "Command"))]
 pub struct CommandLine {
     /// Identifies the command's `command_result`, which has it as its `commandId`. Upstream: the front end's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -19,7 +19,8 @@ pub struct CommandLine {
 }
 
 /// One command.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(tag = "command", rename_all = "snake_case")]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each variant's struct says what it is")]
@@ -43,7 +44,7 @@ pub enum Command {
     Authenticate(Authenticate),
     /// A command this version does not know, kept whole.
     #[serde(untagged)]
-    #[schemars(skip)]
+    #[cfg_attr(feature = "generate", schemars(skip))]
     Unknown(Json),
 }
 
@@ -68,7 +69,8 @@ read_by_tag!(Command, "command", {
 }, else Unknown);
 
 /// Gives the agent a prompt.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SendMessage {
     /// The session it is for. Upstream.
@@ -82,7 +84,8 @@ pub struct SendMessage {
 }
 
 /// Answers a `permission_request`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionResponse {
     /// The request's id. Upstream.
@@ -107,7 +110,8 @@ pub struct PermissionResponse {
 }
 
 /// Answers an `elicitation_request`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ElicitationResponse {
     /// The request's id. Upstream.
@@ -120,7 +124,8 @@ pub struct ElicitationResponse {
 }
 
 /// Stops the turn.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Interrupt {
     /// The session it is for. Upstream.
@@ -129,7 +134,8 @@ pub struct Interrupt {
 }
 
 /// Stops the agent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Kill {
     /// The session it is for. Upstream.
@@ -138,7 +144,8 @@ pub struct Kill {
 }
 
 /// Chooses a model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SetModel {
     /// The session it is for. Upstream.
@@ -149,7 +156,8 @@ pub struct SetModel {
 }
 
 /// Chooses a permission mode.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SetPermissionMode {
     /// The session it is for. Upstream.
@@ -160,7 +168,8 @@ pub struct SetPermissionMode {
 }
 
 /// Sets an option of the session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SetConfigOption {
     /// The session it is for. Upstream.
@@ -173,7 +182,8 @@ pub struct SetConfigOption {
 }
 
 /// Says how hard to think.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SetReasoningEffort {
     /// The session it is for. Upstream.
@@ -184,7 +194,8 @@ pub struct SetReasoningEffort {
 }
 
 /// Starts a session.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CreateSession {
     /// The working directory. Upstream.
@@ -198,7 +209,8 @@ pub struct CreateSession {
 }
 
 /// Opens an earlier session, and has its history said again.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LoadSession {
     /// Which. Upstream: the agent's id.
@@ -209,7 +221,8 @@ pub struct LoadSession {
 }
 
 /// Opens an earlier session, without its history.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ResumeSession {
     /// Which. Upstream: the agent's id.
@@ -220,7 +233,8 @@ pub struct ResumeSession {
 }
 
 /// Asks for the agent's sessions. They come in the command's result, a page at a time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ListSessions {
     /// Only those of this directory. Upstream.
@@ -232,7 +246,8 @@ pub struct ListSessions {
 }
 
 /// Ends a session, which the agent keeps.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CloseSession {
     /// Which. Upstream: the agent's id.
@@ -240,7 +255,8 @@ pub struct CloseSession {
 }
 
 /// Has the agent delete a session.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteSession {
     /// Which. Upstream: the agent's id.
@@ -248,7 +264,8 @@ pub struct DeleteSession {
 }
 
 /// Puts a session into one of the agent's own modes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SetMode {
     /// The session it is for. Upstream.
@@ -259,7 +276,8 @@ pub struct SetMode {
 }
 
 /// Logs in by one of the methods that the agent has listed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Authenticate {
     /// The method's id. Upstream.

@@ -1,6 +1,5 @@
 //! What `lapidary config show` and `lapidary config check` print.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Json;
@@ -13,7 +12,8 @@ pub const SHOW_SCHEMA: &str = "lapidary.config/1";
 pub const CHECK_SCHEMA: &str = "lapidary.config-check/1";
 
 /// The configuration that a run here would have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigShown {
     /// The vocabulary and its version, `lapidary.config/1`. Derived.
@@ -34,7 +34,8 @@ pub struct ConfigShown {
 }
 
 /// A configuration file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigFile {
     /// Whose it is. Derived.
@@ -58,7 +59,8 @@ open_enum! {
 }
 
 /// A key, its value and where that comes from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigSetting {
     /// The key. Derived.
@@ -77,7 +79,8 @@ pub struct ConfigSetting {
 }
 
 /// A permission rule.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigRule {
     /// Where it stands. Derived.
@@ -87,7 +90,8 @@ pub struct ConfigRule {
 }
 
 /// What is wrong with the configuration files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigCheck {
     /// The vocabulary and its version, `lapidary.config-check/1`. Derived.
@@ -103,7 +107,8 @@ pub struct ConfigCheck {
 }
 
 /// Something that is wrong with a configuration file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigFinding {
     /// How bad it is. Derived.

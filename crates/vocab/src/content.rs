@@ -1,13 +1,13 @@
 //! Content blocks: the parts that tool results and prompts are made of.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::tagged::read_by_tag;
 use crate::{Json, Number, Text};
 
 /// One part of a tool's content; `type` is the discriminator.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ContentBlock {
@@ -33,7 +33,7 @@ pub enum ContentBlock {
     Terminal(TerminalBlock),
     /// A block of a kind this version does not know, kept whole.
     #[serde(untagged)]
-    #[schemars(skip)]
+    #[cfg_attr(feature = "generate", schemars(skip))]
     Unknown(Json),
 }
 
@@ -51,14 +51,16 @@ read_by_tag!(ContentBlock, "type", {
 }, else Unknown);
 
 /// Plain text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct TextBlock {
     /// The text. Upstream.
     pub text: Text,
 }
 
 /// The model's reasoning.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct ThinkingBlock {
     /// What it thought. Upstream.
     pub thinking: Text,
@@ -68,7 +70,8 @@ pub struct ThinkingBlock {
 }
 
 /// A call of a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct ToolUseBlock {
     /// The call's id. Upstream.
     pub id: Text,
@@ -79,7 +82,8 @@ pub struct ToolUseBlock {
 }
 
 /// The result of a call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct ToolResultBlock {
     /// The id of the call this answers. Upstream.
     pub tool_use_id: Text,
@@ -96,7 +100,8 @@ pub struct ToolResultBlock {
 }
 
 /// A picture.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ImageBlock {
     /// Anthropic's form: `type`, `media_type` and `data` or `url`. Upstream.
@@ -114,7 +119,8 @@ pub struct ImageBlock {
 }
 
 /// Sound.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AudioBlock {
     /// The sound in Base64. Upstream.
@@ -129,7 +135,8 @@ pub struct AudioBlock {
 }
 
 /// An embedded resource, in ACP's nested or the flat form, whichever it came in.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct ResourceBlock {
     /// ACP's form: `uri` with `text` or `blob`. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,7 +159,8 @@ pub struct ResourceBlock {
 }
 
 /// A pointer to a resource.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceLinkBlock {
     /// Where it lies. Upstream.
@@ -166,7 +174,8 @@ pub struct ResourceLinkBlock {
 }
 
 /// A change of one file.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DiffBlock {
     /// The file. Upstream.
@@ -184,7 +193,8 @@ pub struct DiffBlock {
 }
 
 /// A terminal and what it showed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalBlock {
     /// The terminal's id. Upstream.

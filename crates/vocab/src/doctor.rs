@@ -3,7 +3,6 @@
 mod card;
 mod denial;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
@@ -18,7 +17,8 @@ pub use denial::{DenialHolder, ProvenDenial};
 pub const SCHEMA: &str = "lapidary.doctor/1";
 
 /// Everything that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Checkup {
     /// The vocabulary and its version, `lapidary.doctor/1`. Derived.
@@ -56,7 +56,8 @@ impl Checkup {
 }
 
 /// One thing that has to be right.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
     /// What was looked at. There may be several of a name, such as one for each settings file. Derived.

@@ -8,7 +8,6 @@ mod body;
 use std::collections::{BTreeMap, BTreeSet};
 
 use lapidary_json::{Token, TokenKind};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::open_enum::open_enum;
@@ -30,13 +29,14 @@ pub const RECORDING: &str = "lapidary.recording";
 /// let event = Event::from_json(line).unwrap();
 /// assert_eq!(event.to_json(), line);
 /// ```
-#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct Event {
     /// What happened.
-    #[schemars(flatten)]
+    #[cfg_attr(feature = "generate", schemars(flatten))]
     pub body: Body,
     /// Where it stands.
-    #[schemars(flatten)]
+    #[cfg_attr(feature = "generate", schemars(flatten))]
     pub base: Base,
 }
 
@@ -64,7 +64,8 @@ pub(crate) struct Flat<'a, Body, Base> {
 }
 
 /// What every event carries.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Base {
     /// The vocabulary and its version, `lapidary.events/1`, on the first event of a stream. Derived.
@@ -100,7 +101,7 @@ pub struct Base {
     pub raw: Option<Json>,
     /// Fields of a newer version, kept when an event is read and written again.
     #[serde(flatten, skip_deserializing)]
-    #[schemars(skip)]
+    #[cfg_attr(feature = "generate", schemars(skip))]
     pub other: BTreeMap<String, Json>,
 }
 
@@ -181,33 +182,4 @@ impl Event {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 pub(crate) fn is_false(value: &bool) -> bool {
     !value
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_words_and_events_of_a_newer_version_survive() {
-        for line in [
-            r#"{"event":"text","text":"\ud83d","kind":"poem","id":"r-0","seq":0,"provider":"newcomer","raw":{"n":9007199254740993},"later":[1.10]}"#,
-            r#"{"event":"invented_later","id":"r-1","seq":1,"provider":"gemini","x":1e400}"#,
-            r#"{"event":"tool_completion","callId":"c","status":"completed","output":null,"id":"r-1","seq":1,"provider":"gemini","raw":null}"#,
-            r#"{"event":"tool_completion","callId":"c","status":"postponed","content":[{"type":"hologram","z":1}],"id":"r-2","seq":2,"provider":"acp"}"#,
-        ] {
-            assert_eq!(Event::from_json(line).unwrap().to_json(), line);
-        }
-    }
-
-    #[test]
-    fn a_wrong_type_is_an_error_not_a_guess() {
-        for line in [
-            "",
-            "[]",
-            r#"{"event":"text","text":5,"kind":"text","id":"r-0","seq":0,"provider":"gemini"}"#,
-            r#"{"event":"text","text":"x","kind":"text","seq":0}"#,
-        ] {
-            assert!(Event::from_json(line).is_err(), "{line}");
-        }
-    }
 }

@@ -1,6 +1,5 @@
 //! What `lapidary hooks test` found: which hooks ran, what each was told and said, and what that comes to.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Json;
@@ -10,7 +9,8 @@ use crate::open_enum::open_enum;
 pub const SCHEMA: &str = "lapidary.hooks-test/1";
 
 /// The hooks of an event, tried out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookTest {
     /// The vocabulary and its version, `lapidary.hooks-test/1`. Derived.
@@ -31,7 +31,8 @@ pub struct HookTest {
 }
 
 /// A moment at which hooks run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookMoment {
     /// What matchers were compared with: a tool's name, or the word of a session's event. Upstream.
@@ -57,7 +58,8 @@ pub struct HookMoment {
 }
 
 /// A hook of the event that did not run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookNotRun {
     /// Its name, or else its command. Upstream.
@@ -69,7 +71,8 @@ pub struct HookNotRun {
 }
 
 /// A hook that was tried out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookTrial {
     /// Its name, or else its command. Upstream.
@@ -119,7 +122,8 @@ pub struct HookTrial {
 }
 
 /// Something that is to be done about what hooks said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookEffect {
     /// What. Derived.

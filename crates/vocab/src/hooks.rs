@@ -1,6 +1,5 @@
 //! What `lapidary hooks` prints: which hooks there are, what is wrong with them, and what was changed.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::open_enum::open_enum;
@@ -13,7 +12,8 @@ pub const CHECK_SCHEMA: &str = "lapidary.hooks-check/1";
 pub const CHANGE_SCHEMA: &str = "lapidary.hooks-change/1";
 
 /// The hooks of a workspace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookList {
     /// The vocabulary and its version, `lapidary.hooks/1`. Derived.
@@ -38,7 +38,8 @@ pub struct HookList {
 }
 
 /// A hook that could run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookInfo {
     /// The event it is for. Upstream.
@@ -83,7 +84,8 @@ pub struct HookInfo {
 }
 
 /// Something that is written where hooks are but does not count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOutHook {
     /// What it is: a hook, an event, a file. Upstream.
@@ -111,7 +113,8 @@ open_enum! {
 }
 
 /// What is wrong with hooks as they are written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookCheck {
     /// The vocabulary and its version, `lapidary.hooks-check/1`. Derived.
@@ -127,7 +130,8 @@ pub struct HookCheck {
 }
 
 /// A finding about a hook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookFinding {
     /// How bad it is. Derived.
@@ -164,7 +168,8 @@ open_enum! {
 }
 
 /// What `hooks enable`, `hooks disable` and `hooks migrate` changed, or would change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookChange {
     /// The vocabulary and its version, `lapidary.hooks-change/1`. Derived.
@@ -202,7 +207,8 @@ open_enum! {
 }
 
 /// A hook that was added to settings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AddedHook {
     /// The event it is for. Derived.

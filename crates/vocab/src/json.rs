@@ -8,7 +8,6 @@ use std::fmt;
 use std::io::{self, Write};
 
 use lapidary_json::{JoinedString, SharedToken, Token, TokenKind};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
@@ -447,93 +446,26 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
+#[cfg(feature = "generate")]
 macro_rules! inline_schema {
     ($type:ty, $name:literal, $schema:tt) => {
-        impl JsonSchema for $type {
+        impl schemars::JsonSchema for $type {
             fn inline_schema() -> bool {
                 true
             }
             fn schema_name() -> Cow<'static, str> {
                 $name.into()
             }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!($schema)
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!($schema)
             }
         }
     };
 }
 
+#[cfg(feature = "generate")]
 inline_schema!(Json, "Json", {});
+#[cfg(feature = "generate")]
 inline_schema!(Text, "Text", { "type": "string" });
+#[cfg(feature = "generate")]
 inline_schema!(Number, "Number", { "type": "number" });
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shared(text: &str) -> SharedToken {
-        SharedToken::parse(text).unwrap()
-    }
-
-    #[test]
-    fn a_text_is_blank_if_it_holds_white_space_only_escaped_or_not() {
-        let token = |text: &str| Text::from_token(SharedToken::parse(text).unwrap());
-        for blank in [r#""""#, r#"" ""#, r#""\n\u0020 ""#] {
-            assert!(token(blank).is_blank(), "{blank}");
-        }
-        for said in [r#""a""#, r#"" \"""#, r#""\n\u0061""#, r#""\\""#] {
-            assert!(!token(said).is_blank(), "{said}");
-        }
-        assert!(Text::from(" \n").is_blank() && Text::default().is_blank());
-        assert!(!Text::from("\"").is_blank() && !Text::from(" \\").is_blank());
-    }
-
-    #[test]
-    fn a_token_is_written_as_it_stands() {
-        let token = shared(r#""caf\u00e9 \ud83d \/""#);
-        let text = Text::from_token(token.clone());
-        assert_eq!(serde_json::to_string(&text).unwrap(), token.as_str());
-        assert_eq!(text.to_str(), "café \u{FFFD} /");
-        let number = Json::from(shared("9007199254740993.10"));
-        assert_eq!(
-            serde_json::to_string(&[number]).unwrap(),
-            "[9007199254740993.10]"
-        );
-    }
-
-    #[test]
-    fn texts_join_without_being_decoded() {
-        let halves = [r#""a\ud83d""#, r#""\ude00b""#].map(|half| Text::from_token(shared(half)));
-        assert_eq!(
-            serde_json::to_string(&Text::concat(&halves)).unwrap(),
-            r#""a\ud83d\ude00b""#
-        );
-        assert_eq!(Text::concat(&halves).to_str(), "a😀b");
-        let mixed = Text::concat(&[
-            Text::from("say \"hi\"\n"),
-            Text::from_token(shared(r#""\u0041""#)),
-        ]);
-        assert_eq!(mixed.to_str(), "say \"hi\"\nA");
-        assert!(Text::concat(&[]).is_empty());
-    }
-
-    #[test]
-    fn objects_and_arrays_are_built_from_values() {
-        let object = Json::object([
-            ("a \"b\"", Json::from_value(&1)),
-            (
-                "c",
-                Json::array([Json::empty_object(), Json::from_value(&"x")]),
-            ),
-        ]);
-        assert_eq!(object.as_str(), r#"{"a \"b\"":1,"c":[{},"x"]}"#);
-    }
-
-    #[test]
-    fn numbers_keep_their_digits() {
-        let number: Number = serde_json::from_str("9007199254740993").unwrap();
-        assert_eq!(number.u64(), Some(9_007_199_254_740_993));
-        assert_eq!(serde_json::to_string(&number).unwrap(), "9007199254740993");
-        assert!(serde_json::from_str::<Number>("\"1\"").is_err());
-    }
-}

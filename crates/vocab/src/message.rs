@@ -1,6 +1,5 @@
 //! Claude-shaped messages: the vocabulary of `specs/0`, so that a front end needs to know one format only.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::content::{TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock};
@@ -9,7 +8,8 @@ use crate::tagged::read_by_tag;
 use crate::{Json, Number, Text};
 
 /// One message of a conversation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct Message {
     /// The record's id in a session file; `<run>-m<n>` from a stream. Upstream or derived.
     pub id: Text,
@@ -46,7 +46,8 @@ open_enum! {
 }
 
 /// What a message says.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Content {
     /// Nothing that makes a block: the original text, usually empty.
@@ -69,7 +70,8 @@ impl<'de> Deserialize<'de> for Content {
 }
 
 /// One block of a message; `type` is the discriminator.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MessageBlock {
@@ -87,7 +89,7 @@ pub enum MessageBlock {
     Image(MessageImage),
     /// A block this version does not know, kept whole.
     #[serde(untagged)]
-    #[schemars(skip)]
+    #[cfg_attr(feature = "generate", schemars(skip))]
     Unknown(Json),
 }
 
@@ -101,7 +103,8 @@ read_by_tag!(MessageBlock, "type", {
 }, else Unknown);
 
 /// A slash command the user gave.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct SlashCommandBlock {
     /// The command's name. Upstream.
     pub command: Text,
@@ -114,14 +117,16 @@ pub struct SlashCommandBlock {
 }
 
 /// A picture.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct MessageImage {
     /// Where the picture's bytes are. Upstream.
     pub source: ImageSource,
 }
 
 /// The bytes of a picture.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct ImageSource {
     /// Always `base64` here. Derived.
     pub r#type: Text,
@@ -132,7 +137,8 @@ pub struct ImageSource {
 }
 
 /// Tokens spent on a message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct MessageUsage {
     /// Tokens of the whole prompt. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -52,6 +52,7 @@ macro_rules! open_enum {
             }
         }
 
+        #[cfg(feature = "generate")]
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).into()

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capabilities::RuleKeeping;
@@ -14,7 +13,8 @@ use crate::{Json, Text};
 pub const SCHEMA: &str = "lapidary.policy/1";
 
 /// What would have become of every call of a tool, and what the rules were good for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyReport {
     /// The vocabulary and its version, `lapidary.policy/1`. Derived.
@@ -28,7 +28,8 @@ pub struct PolicyReport {
 }
 
 /// A call of a past run, and what would have become of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JudgedCall {
     /// The recording that it stands in. Derived.
@@ -72,7 +73,8 @@ pub struct JudgedCall {
 }
 
 /// What was decided about a call of a past run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedAnswer {
     /// What was decided. Derived.
@@ -92,7 +94,8 @@ pub struct RecordedAnswer {
 }
 
 /// What an agent would be told by its own configuration: `lapidary policy compile`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CompiledPolicy {
     /// The vocabulary and its version, `lapidary.compiled-policy/1`. Derived.
@@ -136,7 +139,8 @@ open_enum! {
 }
 
 /// A rule, and what it was good for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RuleUse {
     /// Where it stands. Derived.

@@ -1,6 +1,5 @@
 //! The manifest of a recorded run: what was started, and how it ended. The bytes lie beside it, as they were written.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{PermissionViolation, Provider};
@@ -11,7 +10,8 @@ use crate::{Cause, Outcome};
 pub const SCHEMA: &str = "lapidary.recording/1";
 
 /// `run.json` of a recording.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Recording {
     /// The format and its version, `lapidary.recording/1`. Derived.
@@ -79,7 +79,8 @@ impl Recording {
 }
 
 /// What the kernel let a recorded agent do, and everything that it started.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedConfinement {
     /// The word of `--confine`: `workspace` or `read-only`. Derived.
@@ -92,7 +93,8 @@ pub struct RecordedConfinement {
 }
 
 /// How a recorded process ended.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedEnd {
     /// How long it ran, in milliseconds. Derived.

@@ -1,6 +1,5 @@
 //! What `lapidary sessions delete` and `lapidary sessions prune` print: what goes, or would go, and why.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::open_enum::open_enum;
@@ -9,7 +8,8 @@ use crate::open_enum::open_enum;
 pub const REMOVAL_SCHEMA: &str = "lapidary.removal/1";
 
 /// Sessions that were removed, or would be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Removal {
     /// The vocabulary and its version, `lapidary.removal/1`. Derived.
@@ -31,7 +31,8 @@ pub struct Removal {
 }
 
 /// A session that goes, with all that belongs to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RemovedSession {
     /// The session's id, whole; absent for a file that names none. Upstream.

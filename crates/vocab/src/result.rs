@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -14,7 +13,8 @@ use crate::{Cause, Json, Number, Outcome, Text};
 pub const SCHEMA: &str = "lapidary.result/1";
 
 /// What came of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunResult {
     /// The vocabulary and its version, `lapidary.result/1`. Derived.
@@ -81,7 +81,8 @@ pub struct RunResult {
 }
 
 /// The beginning of a line that could not be translated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct LineSample {
     /// What sort of diagnostic it was, as in `diagnostics`. Derived.
     pub kind: String,
@@ -92,7 +93,8 @@ pub struct LineSample {
 }
 
 /// What went wrong in a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct ResultError {
     /// In words. Upstream, else the cause in words.
     pub message: Text,
@@ -123,7 +125,8 @@ impl<'de> Deserialize<'de> for Files {
     }
 }
 
-impl JsonSchema for Files {
+#[cfg(feature = "generate")]
+impl schemars::JsonSchema for Files {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Files".into()
     }

@@ -1,6 +1,5 @@
 //! What `lapidary runs` prints: recorded runs, and those that go.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::open_enum::open_enum;
@@ -14,7 +13,8 @@ pub const RUNS_SCHEMA: &str = "lapidary.runs/1";
 pub const RUNS_REMOVAL_SCHEMA: &str = "lapidary.runs-removal/1";
 
 /// Recorded runs, newest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunList {
     /// The vocabulary and its version, `lapidary.runs/1`. Derived.
@@ -32,7 +32,8 @@ pub struct RunList {
 }
 
 /// A recorded run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunInfo {
     /// The run's id, which is the name of its recording. Derived.
@@ -107,7 +108,8 @@ open_enum! {
 }
 
 /// Recordings that were removed, or would be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunRemoval {
     /// The vocabulary and its version, `lapidary.runs-removal/1`. Derived.
@@ -129,7 +131,8 @@ pub struct RunRemoval {
 }
 
 /// How long and up to which size recordings are kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunRetention {
     /// For how many seconds; absent if for ever. Derived.
@@ -141,7 +144,8 @@ pub struct RunRetention {
 }
 
 /// A recording that goes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RemovedRun {
     /// The run's id. Derived.

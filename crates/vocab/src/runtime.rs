@@ -3,7 +3,6 @@
 //! Only what the agent really said becomes an event. The prompt and the session's start are not repeated: their ids are on
 //! every event.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Flat, Provider, ReadEventError, is_false};
@@ -16,13 +15,14 @@ use crate::{Json, Number, Text};
 pub const SCHEMA: &str = "lapidary.runtime/1";
 
 /// One ticket-mode event.
-#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct RuntimeEvent {
     /// What happened.
-    #[schemars(flatten)]
+    #[cfg_attr(feature = "generate", schemars(flatten))]
     pub body: RuntimeBody,
     /// Where it stands.
-    #[schemars(flatten)]
+    #[cfg_attr(feature = "generate", schemars(flatten))]
     pub base: RuntimeBase,
 }
 
@@ -50,7 +50,8 @@ impl RuntimeEvent {
 }
 
 /// What every runtime event carries.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeBase {
     /// The vocabulary and its version, `lapidary.runtime/1`, on the first event. Derived.
@@ -84,7 +85,8 @@ pub struct RuntimeBase {
 }
 
 /// What happened; `event` is the discriminator.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each variant's struct says what it is")]
@@ -98,7 +100,7 @@ pub enum RuntimeBody {
     TaskStatus(TaskStatus),
     /// An event this version does not know, kept whole.
     #[serde(untagged)]
-    #[schemars(skip)]
+    #[cfg_attr(feature = "generate", schemars(skip))]
     Unknown(Json),
 }
 
@@ -113,7 +115,8 @@ read_by_tag!(RuntimeBody, "event", {
 }, else Unknown);
 
 /// The agent, or one of its tools, produced output.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OutputProduced {
     /// Whose output. Derived from the tool's category.
@@ -146,7 +149,8 @@ pub struct OutputProduced {
 }
 
 /// The agent calls a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCallRequested {
     /// The call's id. Upstream.
@@ -161,7 +165,8 @@ pub struct ToolCallRequested {
 }
 
 /// A unified diff was found in a tool's output.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnDiffUpdated {
     /// The unified diff. Upstream or derived from the files before and after, where the agent reports them; else derived: cut from the output of a tool.
@@ -174,7 +179,8 @@ pub struct TurnDiffUpdated {
 }
 
 /// Tokens spent so far.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsageUpdated {
     /// Tokens of the prompt, cached ones included. Upstream.
@@ -198,7 +204,8 @@ pub struct TokenUsageUpdated {
 }
 
 /// The turn came to its end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnCompleted {
     /// Always `completed`. Derived.
@@ -209,7 +216,8 @@ pub struct TurnCompleted {
 }
 
 /// The turn failed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnFailed {
     /// Always `failed`. Derived.
@@ -221,7 +229,8 @@ pub struct TurnFailed {
 }
 
 /// What went wrong in a turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnError {
     /// In words. Upstream, else the cause in words.
@@ -232,7 +241,8 @@ pub struct TurnError {
 }
 
 /// The agent reported a status, a warning or an error.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TaskStatus {
     /// `warning`, `error`, or another word of the agent's. Upstream.

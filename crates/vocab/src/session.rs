@@ -1,6 +1,5 @@
 //! Recorded sessions: what `lapidary sessions` prints.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Provider;
@@ -10,7 +9,8 @@ use crate::open_enum::open_enum;
 pub const LIST_SCHEMA: &str = "lapidary.sessions/1";
 
 /// What `lapidary sessions list` prints.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SessionList {
     /// The vocabulary and its version, `lapidary.sessions/1`. Derived.
@@ -28,7 +28,8 @@ pub struct SessionList {
 }
 
 /// A session that could be resumed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SessionInfo {
     /// The session's id, whole. Upstream; of a recorded run whose agent named no session, the id of the run.
@@ -102,7 +103,8 @@ fn gemini() -> Provider {
 pub const SEARCH_SCHEMA: &str = "lapidary.search/1";
 
 /// What `lapidary sessions search` prints.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SearchResult {
     /// The vocabulary and its version, `lapidary.search/1`. Derived.
@@ -117,7 +119,8 @@ pub struct SearchResult {
 }
 
 /// A session in which everything was found that was looked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SearchHit {
     /// The session's id, whole. Upstream; of a recorded run whose agent named no session, the id of the run.
@@ -157,7 +160,8 @@ pub struct SearchHit {
 }
 
 /// A place where a search found something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TextMatch {
     /// What stands before the match. Upstream.
@@ -178,7 +182,8 @@ pub struct TextMatch {
 }
 
 /// A file among the sessions that is not in the list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HiddenFile {
     /// Where it is. Derived.

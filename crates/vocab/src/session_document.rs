@@ -1,6 +1,5 @@
 //! A whole session in one document: what `lapidary sessions export --to json` writes.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Json, Message, Text};
@@ -9,7 +8,8 @@ use crate::{Json, Message, Text};
 pub const SCHEMA: &str = "lapidary.session/1";
 
 /// A session, whole.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDocument {
     /// The vocabulary and its version, `lapidary.session/1`. Derived.
@@ -25,7 +25,8 @@ pub struct SessionDocument {
 }
 
 /// What is known of a session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentInfo {
     /// The session's id. Upstream.

@@ -1,6 +1,5 @@
 //! Skills: what `lapidary skills` prints.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::open_enum::open_enum;
@@ -15,7 +14,8 @@ pub const CHECK_SCHEMA: &str = "lapidary.skills-check/1";
 pub const CHANGE_SCHEMA: &str = "lapidary.skills-change/1";
 
 /// What `lapidary skills list` prints.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SkillList {
     /// The vocabulary and its version, `lapidary.skills/1`. Derived.
@@ -31,7 +31,8 @@ pub struct SkillList {
 }
 
 /// A skill that counts, or would if it were not disabled.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SkillInfo {
     /// Its name, with a dash for what no file name may hold. Upstream.
@@ -70,7 +71,8 @@ open_enum! {
 }
 
 /// What `lapidary skills check` prints.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SkillCheck {
     /// The vocabulary and its version, `lapidary.skills-check/1`. Derived.
@@ -93,7 +95,8 @@ pub struct SkillCheck {
 }
 
 /// A file that is a skill, or could be one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SkillCandidate {
     /// The file, or the directory that has none. Derived.
@@ -163,7 +166,8 @@ open_enum! {
 }
 
 /// What `lapidary skills enable`, `disable`, `install`, `link` and `uninstall` changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SkillChange {
     /// The vocabulary and its version, `lapidary.skills-change/1`. Derived.
@@ -219,7 +223,8 @@ open_enum! {
 }
 
 /// A skill that came or went.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct MovedSkill {
     /// Its name. Upstream.

@@ -1,6 +1,5 @@
 //! What `lapidary sessions stats` prints: how much was said and done, and what it cost.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Provider;
@@ -9,7 +8,8 @@ use crate::event::Provider;
 pub const STATS_SCHEMA: &str = "lapidary.stats/1";
 
 /// How much was said and done.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// The vocabulary and its version, `lapidary.stats/1`. Derived.
@@ -56,7 +56,8 @@ pub struct Stats {
 }
 
 /// How many tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TokenCounts {
     /// Read, the cached ones included. Upstream.
@@ -74,7 +75,8 @@ pub struct TokenCounts {
 }
 
 /// What one model did.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ModelStats {
     /// The model; absent for answers that do not name theirs. Upstream.
@@ -90,7 +92,8 @@ pub struct ModelStats {
 }
 
 /// What one agent did.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderStats {
     /// The agent's family, such as `gemini` or `claude`. Derived.
@@ -107,7 +110,8 @@ pub struct ProviderStats {
 }
 
 /// What happened on a day.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DayStats {
     /// The day (UTC). Derived.
@@ -124,7 +128,8 @@ pub struct DayStats {
 }
 
 /// What one tool was used for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolStats {
     /// The tool's name. Upstream.

@@ -1,12 +1,12 @@
 //! Token counts.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Number;
 
 /// Tokens spent, as the agent counts them. What it does not report is absent, never zero.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsage {
     /// Tokens of the prompt, cached ones included. Upstream, or derived as the sum over models.
@@ -27,7 +27,8 @@ pub struct TokenUsage {
 }
 
 /// Tokens spent on one model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ModelTokenUsage {
     /// Tokens of the prompt, cached ones included. Upstream.

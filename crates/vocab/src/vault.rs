@@ -1,6 +1,5 @@
 //! The vault, and what can be recovered: what `lapidary sessions vault` and `lapidary sessions recover` print.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::open_enum::open_enum;
@@ -12,7 +11,8 @@ pub const VAULT_SCHEMA: &str = "lapidary.vault/1";
 pub const RECOVER_SCHEMA: &str = "lapidary.recover/1";
 
 /// What each command of `lapidary sessions vault` prints.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VaultReport {
     /// The vocabulary and its version, `lapidary.vault/1`. Derived.
@@ -44,7 +44,8 @@ pub struct VaultReport {
 }
 
 /// A session that is in the vault only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VaultSession {
     /// Its whole id. Upstream.
@@ -58,7 +59,8 @@ pub struct VaultSession {
 }
 
 /// Session files of one project at one time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VaultSnapshot {
     /// What it is called. Derived.
@@ -74,7 +76,8 @@ pub struct VaultSnapshot {
 }
 
 /// A file in a snapshot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VaultFile {
     /// Where it lay, from the project's directory on. Derived.
@@ -93,7 +96,8 @@ pub struct VaultFile {
 }
 
 /// A file that was brought back, or would be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RestoredFile {
     /// Where it is now. Derived.
@@ -117,7 +121,8 @@ open_enum! {
 }
 
 /// Whether the vault holds what it says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Soundness {
     /// True if everything that a snapshot names can be brought back. Derived.
@@ -137,7 +142,8 @@ pub struct Soundness {
 }
 
 /// A content that cannot be brought back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DamagedContent {
     /// Its SHA-256. Derived.
@@ -151,7 +157,8 @@ pub struct DamagedContent {
 }
 
 /// What went from the vault, or would go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PrunedContents {
     /// Contents that a newer one of the same session begins with: they can still be brought back. Derived.
@@ -169,7 +176,8 @@ pub struct PrunedContents {
 }
 
 /// What `lapidary sessions recover` prints.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RecoverReport {
     /// The vocabulary and its version, `lapidary.recover/1`. Derived.
@@ -195,7 +203,8 @@ pub struct RecoverReport {
 }
 
 /// A session of which something comes back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RecoveredSession {
     /// Its whole id, or the one that it gets if nothing in it says one. Upstream.
@@ -220,7 +229,8 @@ pub struct RecoveredSession {
 }
 
 /// A message that comes back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FoundMessage {
     /// `user`, `gemini` and so on. Upstream.

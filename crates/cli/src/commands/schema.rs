@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use lapidary::vocab::schema::{self, typescript};
+use lapidary::vocab::schema;
 use serde_json::{Map, Value};
 
 use crate::exit::CommandExit;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     if args.typescript {
-        write!(out, "{}", typescript::declarations())?;
+        out.write_all(schema::TYPESCRIPT.as_bytes())?;
         return Ok(CommandExit::Success);
     }
     match &args.name {
@@ -46,7 +46,7 @@ fn one(name: &str, out: &mut Printer) -> Result<(), Failure> {
         return Err(Failure::usage(anyhow::anyhow!("unknown schema `{name}`"))
             .with_hint(format!("there are {}", known.join(", "))));
     };
-    writeln!(out, "{:#}", published.schema())?;
+    out.write_all(published.text.as_bytes())?;
     Ok(())
 }
 

@@ -1,6 +1,5 @@
 //! What happens in an agent's run, as Gemini CLI tells it: one event for each step, or a summary of the last ones.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -36,7 +35,8 @@ pub mod error_context {
 /// - `TOOL_CALL_END`: `name`, `id`, `output`, `data`
 /// - `THOUGHT_CHUNK`: `text`
 /// - `ERROR`: `error`, `errorType`, `context?`, `name?`, `callId?`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentActivityEvent {
     /// Always true: tells these events from others. Derived.
@@ -89,7 +89,8 @@ open_enum! {
 }
 
 /// How far an agent's run is: its last steps and its state.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentProgress {
     /// Always true: tells this object from others. Derived.
@@ -110,7 +111,8 @@ pub struct SubagentProgress {
 }
 
 /// A step in a summary.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ActivityItem {
     /// Tells it from the other steps. Derived.

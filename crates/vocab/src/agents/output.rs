@@ -1,6 +1,5 @@
 //! How an agent's run ended, and what it gave back.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::open_enum::open_enum;
@@ -24,7 +23,8 @@ open_enum! {
 }
 
 /// What an agent's run gives back to its caller.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct OutputObject {
     /// The text for the caller. Upstream.
     pub result: String,

@@ -1,6 +1,5 @@
 //! What `lapidary agents` prints about programs and definitions.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,7 +15,8 @@ pub const CHECK_SCHEMA: &str = "lapidary.agents-check/1";
 pub const CHANGE_SCHEMA: &str = "lapidary.agents-change/1";
 
 /// What `lapidary agents list` prints.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentList {
     /// The vocabulary and its version, `lapidary.agents/1`. Derived.
@@ -34,7 +34,8 @@ pub struct AgentList {
 }
 
 /// A program that `--agent` starts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentProgram {
     /// The name that `--agent` takes. Derived.
@@ -50,7 +51,8 @@ pub struct AgentProgram {
 }
 
 /// A definition of an agent that a model can call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentInfo {
     /// Its name. Upstream.
@@ -138,7 +140,8 @@ open_enum! {
 }
 
 /// What `lapidary agents show` prints: a definition after its overrides.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentShown {
     /// The vocabulary and its version, `lapidary.agent/1`. Derived.
@@ -180,7 +183,8 @@ pub struct AgentShown {
 }
 
 /// What `lapidary agents check` prints.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentCheckReport {
     /// The vocabulary and its version, `lapidary.agents-check/1`. Derived.
@@ -196,7 +200,8 @@ pub struct AgentCheckReport {
 }
 
 /// Something that is wrong with an agent file, or worth a word.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentFinding {
     /// How bad it is. Derived.
@@ -232,7 +237,8 @@ open_enum! {
 }
 
 /// What `lapidary agents enable`, `disable`, `ack` and `import` changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentChange {
     /// The vocabulary and its version, `lapidary.agents-change/1`. Derived.
@@ -266,7 +272,8 @@ open_enum! {
 }
 
 /// An agent that a change was about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedAgent {
     /// Its name. Upstream.

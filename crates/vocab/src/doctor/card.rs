@@ -1,13 +1,13 @@
 //! What an agent that speaks ACP was seen to offer and to do, for programs that choose among agents.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capabilities::RuleKeeping;
 use crate::open_enum::open_enum;
 
 /// An agent's card. What is missing was not seen: the check of that name says why.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Card {
     /// The program that was started, and its arguments. Derived.
@@ -53,7 +53,8 @@ pub struct Card {
 }
 
 /// What an agent says it can do beyond what all can.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[expect(
     clippy::struct_excessive_bools,
@@ -83,7 +84,8 @@ pub struct CardAbilities {
 }
 
 /// What came of opening a session without an account.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CardSession {
     /// True if there was one. Derived.
@@ -106,7 +108,8 @@ pub struct CardSession {
 }
 
 /// What came of a prompt, with a model that is played.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CardTurn {
     /// Why it ended, in the agent's word. Upstream.
@@ -127,7 +130,8 @@ pub struct CardTurn {
 }
 
 /// What came of cancelling a turn.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CardCancel {
     /// The time from `session/cancel` to the answer, in milliseconds. Derived.
@@ -138,7 +142,8 @@ pub struct CardCancel {
 }
 
 /// The agent's answer to an unknown method.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CardUnknownMethod {
     /// True if there was an answer. Derived.
@@ -151,7 +156,8 @@ pub struct CardUnknownMethod {
 }
 
 /// How an agent ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CardShutdown {
     /// What it took. Derived.

@@ -1,13 +1,13 @@
 //! What a proof of denials found: each attempt that a rule denies, and what held it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::ToolKind;
 use crate::open_enum::open_enum;
 
 /// An attempt that a rule denied.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ProvenDenial {
     /// The kind of action that the rule denies. Derived.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::is_false;
@@ -14,7 +13,8 @@ use crate::usage::{ModelTokenUsage, TokenUsage};
 use crate::{Json, Number, Text};
 
 /// What happened; `event` is the discriminator.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each variant's struct says what it is")]
@@ -45,7 +45,7 @@ pub enum Body {
     ElicitationResult(Box<ElicitationResult>),
     /// An event this version does not know, kept whole.
     #[serde(untagged)]
-    #[schemars(skip)]
+    #[cfg_attr(feature = "generate", schemars(skip))]
     Unknown(Json),
 }
 
@@ -77,7 +77,8 @@ read_by_tag!(Body, "event", {
 }, else Unknown);
 
 /// A session has begun, or a recorded one begins here.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SessionInit {
     /// The model that was asked for; `auto` where the agent chooses. Upstream.
@@ -110,7 +111,8 @@ pub struct SessionInit {
 }
 
 /// The options a session can be configured with.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigOptions {
     /// The options, as the agent describes them. Upstream.
@@ -118,7 +120,8 @@ pub struct ConfigOptions {
 }
 
 /// The commands a user can give.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AvailableCommands {
     /// The commands, as the agent describes them. Upstream.
@@ -126,7 +129,8 @@ pub struct AvailableCommands {
 }
 
 /// The mode a session is in.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SessionMode {
     /// The current mode's id. Upstream.
@@ -137,7 +141,8 @@ pub struct SessionMode {
 }
 
 /// Something about the session as a whole: an error, a warning, a change of state.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct SessionStatus {
     /// What is the matter. Derived: every `error` line of Gemini is `error`; its severity is in `extensions["gemini.severity"]`.
     pub status: SessionState,
@@ -147,7 +152,8 @@ pub struct SessionStatus {
 }
 
 /// A whole piece of text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TextEvent {
     /// The text. Upstream; with `--deltas final` or `both` joined from its chunks.
@@ -163,7 +169,8 @@ pub struct TextEvent {
 }
 
 /// What the user said.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct UserInput {
     /// The prompt as the agent took it. Upstream.
@@ -177,7 +184,8 @@ pub struct UserInput {
 }
 
 /// The agent calls a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolInvocation {
     /// The call's id; the completion carries the same. Upstream.
@@ -203,7 +211,8 @@ pub struct ToolInvocation {
 }
 
 /// A call of a tool has ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCompletion {
     /// The id of the call. Upstream.
@@ -241,7 +250,8 @@ pub struct ToolCompletion {
 }
 
 /// A sub-agent starts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentSpawn {
     /// The call that started it. Upstream.
@@ -261,7 +271,8 @@ pub struct SubagentSpawn {
 }
 
 /// A sub-agent is done.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentComplete {
     /// The call that started it. Upstream.
@@ -278,7 +289,8 @@ pub struct SubagentComplete {
 }
 
 /// A prompt has been answered, or has failed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnComplete {
     /// True if the agent reported an error. Derived from its status or stop reason.
@@ -317,7 +329,8 @@ pub struct TurnComplete {
 }
 
 /// The conversation was shortened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ContextCompaction {
     /// What set it off. Upstream.
@@ -331,7 +344,8 @@ pub struct ContextCompaction {
 }
 
 /// The agent asks whether it may.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRequest {
     /// The request's id, for the answer; its `permission_decision` has the same. Upstream.
@@ -370,7 +384,8 @@ pub struct PermissionRequest {
 }
 
 /// An answer that an agent offers to its question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct PermissionOption {
     /// The option's id, for `permission_response`. Upstream.
     pub id: Text,
@@ -381,7 +396,8 @@ pub struct PermissionOption {
 }
 
 /// A call that was denied.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionDenial {
     /// The tool's name, or the method of the protocol, such as `fs/write_text_file`. Upstream.
@@ -409,7 +425,8 @@ pub struct PermissionDenial {
 }
 
 /// A call that the agent made without permission: it did not ask, or went on after a denial. Or a protected file that changed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionViolation {
     /// The tool's name. Upstream; for a changed file `edit` or `delete`, derived.
@@ -436,7 +453,8 @@ pub struct PermissionViolation {
 }
 
 /// A chunk of something longer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct StreamDelta {
     /// A chunk of what. Derived from where it stood.
@@ -459,7 +477,8 @@ pub struct StreamDelta {
 }
 
 /// Tokens spent on one step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct UsageUpdate {
     /// The call of the main agent in which a sub-agent spent them. Upstream.
@@ -473,7 +492,8 @@ pub struct UsageUpdate {
 }
 
 /// How much of a rate limit is used.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimitUpdate {
     /// The main window: `usedPercent`, `windowDurationMins`, `resetsAt`. Upstream.
@@ -491,7 +511,8 @@ pub struct RateLimitUpdate {
 }
 
 /// The run is over: exactly once, last.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunEnd {
     /// How it ended. Derived from the exit status *and* the agent's own word.
@@ -527,7 +548,8 @@ pub struct RunEnd {
 }
 
 /// Something we could not translate, or that someone who integrates the agent should know. It carries its line in `raw`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
     /// What sort of thing. Derived.
@@ -540,7 +562,8 @@ pub struct Diagnostic {
 }
 
 /// A hook was run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookRun {
     /// The event that set it off, such as `BeforeTool`. Upstream.
@@ -575,7 +598,8 @@ pub struct HookRun {
 }
 
 /// Somebody decided whether the agent may: a rule, a mode, a person, a program. Each request of the agent has one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionDecision {
     /// The request's id, as in its `permission_request` if it has one. Upstream.
@@ -625,7 +649,8 @@ pub struct PermissionDecision {
 }
 
 /// The agent asks the user for something: to fill in a form, or to open a page. `elicitation_response` answers it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ElicitationRequest {
     /// The request's id, for the answer. Upstream.
@@ -649,7 +674,8 @@ pub struct ElicitationRequest {
 }
 
 /// An `elicitation_request` was answered. Each has one, unless it was withdrawn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ElicitationResult {
     /// The request's id, as in its `elicitation_request`. Upstream.
@@ -680,7 +706,8 @@ open_enum! {
 }
 
 /// A command of the front end has been carried out, or could not be. Each command has exactly one.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CommandResult {
     /// The `id` that the command had, if it had one. Upstream: the front end's.

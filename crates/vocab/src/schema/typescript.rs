@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{PUBLISHED, tag};
+use super::PUBLISHED;
+use super::generate::tag;
 
 const HEADER: &str = "\
 // What Lapidary prints and reads, as TypeScript types. Made from the JSON Schemas by `cargo xtask schemas`.
@@ -23,7 +24,7 @@ const WIDTH: usize = 100;
 pub fn declarations() -> String {
     let schemas: Vec<_> = PUBLISHED
         .iter()
-        .map(|published| (published.type_name(), published.schema()))
+        .map(|published| (published.type_name(), published.generated()))
         .collect();
     let mut module = Module::default();
     for (name, schema) in &schemas {

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use lapidary_vocab::schema::{self, typescript};
+use lapidary_vocab::schema::{PUBLISHED, TYPESCRIPT, generate, typescript};
 
 #[test]
 fn the_committed_schemas_are_what_the_types_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
-    let expected = schema::files();
+    let expected = generate::files();
     for (name, text) in &expected {
         let committed = fs::read_to_string(folder.join(name)).unwrap_or_default();
         assert!(
@@ -37,4 +37,18 @@ fn the_typescript_module_is_the_same_each_time_and_declares_each_name_once() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), declared);
+}
+
+#[test]
+fn the_program_carries_the_schemas_that_the_types_describe() {
+    for published in PUBLISHED {
+        assert_eq!(
+            published.schema(),
+            published.generated(),
+            "{}",
+            published.name
+        );
+        assert_eq!(published.text, format!("{:#}\n", published.schema()));
+    }
+    assert!(TYPESCRIPT == typescript::declarations());
 }

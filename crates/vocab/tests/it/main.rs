@@ -9,10 +9,13 @@
 )]
 
 mod agent_samples;
+mod events;
 mod files;
 mod lanes;
 mod modules;
+mod outcome;
 mod peers;
 mod round_trip;
 mod samples;
 mod schemas;
+mod values;

@@ -187,3 +187,37 @@ fn documents_are_found_between_any_text() {
 fn document_outline(text: &str) -> &str {
     &text[..12]
 }
+
+/// Each piece with its text.
+fn whole_pieces(text: &str) -> Vec<String> {
+    let described = |piece: &OutputPiece<'_>| match piece {
+        OutputPiece::Document(document) => format!("document {}", document.token.as_str()),
+        OutputPiece::Repetition => "repetition".to_owned(),
+        OutputPiece::Noise(line) => format!("noise {line}"),
+    };
+    pieces(text).iter().map(described).collect()
+}
+
+#[test]
+fn documents_are_found_amid_noise() {
+    let text =
+        "Warning\r\n{\"error\":\n{}}\n[ERROR] {\"error\":\n{}}\n{\"response\":1} behind\n{\"a\":\n";
+    let expected = [
+        "noise Warning",
+        "document {\"error\":\n{}}",
+        "repetition",
+        "document {\"response\":1}",
+        "noise  behind",
+        "noise {\"a\":",
+    ];
+    assert_eq!(whole_pieces(text), expected);
+}
+
+#[test]
+fn objects_that_never_end_do_not_take_forever() {
+    let open = "{\"a\":\n".repeat(50_000);
+    let text = format!("{open}[ERROR] {{\"response\":1}}\nnoise\n");
+    let pieces = whole_pieces(&text);
+    assert_eq!(pieces.len(), 50_002);
+    assert_eq!(pieces[50_000], "document {\"response\":1}");
+}
