@@ -1,4 +1,5 @@
 //! Writes the published schemas, or compares them: `schemas write FOLDER`, `schemas check FOLDER`. `cargo xtask schemas` calls it.
+#![expect(clippy::disallowed_methods, reason = "a program reads its arguments")]
 
 use std::fs;
 use std::io::{self, Error, Write as _};

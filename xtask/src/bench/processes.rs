@@ -43,14 +43,23 @@ pub(super) fn kill_all_of_ours() {
     }
 }
 
-/// The most memory that a process had so far.
+/// The most memory that a process had so far, mapped pages of its program included.
 pub(super) fn peak_bytes(pid: i32) -> Result<u64> {
+    status_bytes(pid, "VmHWM:")
+}
+
+/// The memory that a process shares with no other and no file.
+pub(super) fn anonymous_bytes(pid: i32) -> Result<u64> {
+    status_bytes(pid, "RssAnon:")
+}
+
+fn status_bytes(pid: i32, field: &str) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let peak = status
+    let kib = status
         .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
-    let peak = peak.with_context(|| format!("process {pid} has no peak"))?;
-    Ok(peak.trim().parse::<u64>()? * 1024)
+        .find_map(|line| line.strip_prefix(field)?.strip_suffix("kB"));
+    let kib = kib.with_context(|| format!("process {pid} has no `{field}`"))?;
+    Ok(kib.trim().parse::<u64>()? * 1024)
 }
 
 /// Each process that runs, with its parent.

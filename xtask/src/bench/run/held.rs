@@ -23,6 +23,8 @@ const SHORT_LOOK: Duration = Duration::from_millis(1);
 pub(super) struct HeldRuns {
     /// Bytes, of each: our process and its supervisor.
     peaks: Vec<u64>,
+    /// The part of it that is no page of a file, when they were held.
+    anonymous: Vec<u64>,
     /// How many ended with the outcome they should have.
     pub(super) right: u32,
     /// How many processes were there after all had ended.
@@ -36,8 +38,16 @@ impl HeldRuns {
     }
 
     pub(super) fn mean(&self) -> u64 {
-        self.peaks.iter().sum::<u64>() / self.peaks.len().max(1) as u64
+        mean(&self.peaks)
     }
+
+    pub(super) fn mean_anonymous(&self) -> u64 {
+        mean(&self.anonymous)
+    }
+}
+
+fn mean(bytes: &[u64]) -> u64 {
+    bytes.iter().sum::<u64>() / bytes.len().max(1) as u64
 }
 
 impl Runners {
@@ -52,13 +62,16 @@ impl Runners {
         for run in &mut runs {
             run.wait_for_lines(stage.lines_before)?;
         }
-        let peaks = runs.iter().map(HeldRun::peak).collect::<Result<_>>()?;
+        let of_each = |bytes: fn(i32) -> Result<u64>| runs.iter().map(move |run| run.sum(bytes));
+        let peaks = of_each(processes::peak_bytes).collect::<Result<_>>()?;
+        let anonymous = of_each(processes::anonymous_bytes).collect::<Result<_>>()?;
         let opened = gate.open()?;
         let right = runs.into_iter().map(HeldRun::ended_right);
         let right = right.collect::<Result<Vec<_>>>()?;
         drop(opened);
         Ok(HeldRuns {
             peaks,
+            anonymous,
             right: right.into_iter().map(u32::from).sum(),
             leftover: processes::ours().len(),
             cpu: measure::children_cpu()?.saturating_sub(before),
@@ -112,13 +125,13 @@ impl HeldRun {
     }
 
     /// Our side of it: our process and its child, the supervisor. Processes below that are the agent's.
-    fn peak(&self) -> Result<u64> {
+    fn sum(&self, bytes: fn(i32) -> Result<u64>) -> Result<u64> {
         let supervisors = processes::children(self.pid());
         ensure!(
             supervisors.len() == 1,
             "one supervisor, not {supervisors:?}"
         );
-        let [ours, supervisor] = [self.pid(), supervisors[0]].map(processes::peak_bytes);
+        let [ours, supervisor] = [self.pid(), supervisors[0]].map(bytes);
         Ok(ours? + supervisor?)
     }
 
