@@ -80,19 +80,7 @@ fn a_tool_is_called_and_its_output_comes_back_to_the_model() {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn an_answer_cut_short_for_safety_looks_like_any_other() {
-    for version in [V0_24_0, V0_61_0] {
-        check(
-            version,
-            Script::new().stream(Turn::text("First you").finish("SAFETY")),
-            &[
-                "init gemini-2.5-flash",
-                "user hi",
-                "assistant First you",
-                "result success",
-            ],
-            0,
-        );
-    }
+    check_safety(V0_61_0);
 }
 
 #[test]
@@ -144,6 +132,58 @@ fn an_exhausted_quota_ends_the_run() {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn an_invalid_key_ends_the_run() {
+    check_invalid_key(V0_61_0);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_connection_that_breaks_off_is_an_error() {
+    check_connection(V0_61_0);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_model_that_falls_silent_is_waited_for() {
+    check_silence(V0_61_0);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "full"),
+    ignore = "takes long, and the newer generation is always tried: run `cargo xtask test --full`"
+)]
+fn the_older_generation_says_the_same_of_failures() {
+    for check in [
+        check_safety,
+        check_invalid_key,
+        check_connection,
+        check_silence,
+    ] {
+        check(V0_24_0);
+    }
+}
+
+fn check_safety(version: GeminiVersion) {
+    check(
+        version,
+        Script::new().stream(Turn::text("First you").finish("SAFETY")),
+        &[
+            "init gemini-2.5-flash",
+            "user hi",
+            "assistant First you",
+            "result success",
+        ],
+        0,
+    );
+}
+
+fn check_invalid_key(version: GeminiVersion) {
     let told = json!({ "error": {
         "code": 400,
         "message": "API key not valid. Please pass a valid API key.",
@@ -155,59 +195,43 @@ fn an_invalid_key_ends_the_run() {
         }],
     } });
     let result = format!("result error: [API Error: {told}]");
-    for version in [V0_24_0, V0_61_0] {
-        let script = Script::new()
-            .stream(ApiError::invalid_key())
-            .after(AfterScript::Repeat);
-        check(
-            version,
-            script,
-            &["init gemini-2.5-flash", "user hi", &result],
-            144,
-        );
-    }
+    let script = Script::new()
+        .stream(ApiError::invalid_key())
+        .after(AfterScript::Repeat);
+    check(
+        version,
+        script,
+        &["init gemini-2.5-flash", "user hi", &result],
+        144,
+    );
 }
 
-#[test]
-#[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
-)]
-fn a_connection_that_breaks_off_is_an_error() {
-    for version in [V0_24_0, V0_61_0] {
-        let script = Script::new().stream(Turn::text("I was about to").drop_connection());
-        check(
-            version,
-            script.after(AfterScript::Repeat),
-            &[
-                "init gemini-2.5-flash",
-                "user hi",
-                "assistant I was about to",
-                "result error: [API Error: terminated]",
-            ],
-            1,
-        );
-    }
+fn check_connection(version: GeminiVersion) {
+    let script = Script::new().stream(Turn::text("I was about to").drop_connection());
+    check(
+        version,
+        script.after(AfterScript::Repeat),
+        &[
+            "init gemini-2.5-flash",
+            "user hi",
+            "assistant I was about to",
+            "result error: [API Error: terminated]",
+        ],
+        1,
+    );
 }
 
-#[test]
-#[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
-)]
-fn a_model_that_falls_silent_is_waited_for() {
-    for version in [V0_24_0, V0_61_0] {
-        let api = start(Script::new().stream(Turn::text("Let me think").hang()));
-        let world = GeminiWorld::new();
-        let mut run = Run::start(version, &world, &api);
-        run.wait_for("Let me think");
-        assert_eq!(run.ended(), None, "it is still waiting");
-        run.kill();
-        assert_eq!(
-            run.outline(),
-            ["init gemini-2.5-flash", "user hi", "assistant Let me think"]
-        );
-    }
+fn check_silence(version: GeminiVersion) {
+    let api = start(Script::new().stream(Turn::text("Let me think").hang()));
+    let world = GeminiWorld::new();
+    let mut run = Run::start(version, &world, &api);
+    run.wait_for("Let me think");
+    assert_eq!(run.ended(), None, "it is still waiting");
+    run.kill();
+    assert_eq!(
+        run.outline(),
+        ["init gemini-2.5-flash", "user hi", "assistant Let me think"]
+    );
 }
 
 /// Runs the CLI to its end and compares what it said, and its exit code.
