@@ -20,7 +20,7 @@ pub(super) struct BrowseEntry {
     /// Its number, if it is a session of Gemini CLI.
     pub(super) number: Option<u64>,
     /// The operations that the provider of the session refuses, if that is not Gemini CLI.
-    pub(super) refusals: Option<Refusals>,
+    pub(super) refusals: Option<EntryRefusals>,
     /// The session's id, if it has one.
     pub(super) id: String,
     /// What to call it: harmless, one line.
@@ -41,12 +41,12 @@ pub(super) struct BrowseEntry {
 
 /// Why operations on a session are refused, a sentence each: harmless, one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusals {
+pub(super) struct EntryRefusals {
     pub(super) resume: Option<String>,
     pub(super) delete: Option<String>,
 }
 
-impl Refusals {
+impl EntryRefusals {
     fn of(session: &OtherSession<'_>, marks: MarkSet) -> Self {
         let why = |ability: SessionAbility| {
             let refused = ability.check(session.listed).err()?;
@@ -77,7 +77,7 @@ impl BrowseEntry {
     fn other(session: &OtherSession<'_>, marks: MarkSet) -> Self {
         Self {
             number: None,
-            refusals: Some(Refusals::of(session, marks)),
+            refusals: Some(EntryRefusals::of(session, marks)),
             ..Self::session(session.listed, marks)
         }
     }
@@ -200,7 +200,7 @@ impl BrowseEntry {
         let refused = |hint: &str| Some(format!("it is in a recording only: {hint}"));
         Self {
             number: None,
-            refusals: Some(Refusals {
+            refusals: Some(EntryRefusals {
                 resume: refused("show it"),
                 delete: refused("delete the run"),
             }),
