@@ -25,7 +25,7 @@ impl ConversationState {
     ) -> Infallible {
         let mut rounds = JoinSet::new();
         loop {
-            // Both can be cancelled without losing anything.
+            // Both branches are cancel-safe.
             tokio::select! {
                 Some(done) = finished.recv(), if rounds.len() < AT_ONCE => {
                     let has_hooks = self.hooks.as_ref().is_some_and(|it| it.comes_after(&done));
@@ -86,7 +86,7 @@ impl ConversationState {
         }
     }
 
-    /// Hooks are not wanted any more. Those that run are ended, and those that have not begun are counted.
+    /// Ends the hooks of the run. Ends the running ones, and counts calls whose hooks have not begun.
     pub(super) async fn hooks_are_over(
         &self,
         waiting: Option<mpsc::UnboundedReceiver<FinishedCall>>,

@@ -25,7 +25,7 @@ const LONGEST_MESSAGE: usize = 64 << 10;
 /// The longest form or address of an elicitation, in bytes.
 const LONGEST_FORM: usize = 256 << 10;
 
-/// What waits for the client.
+/// Permission prompts and elicitations that wait for the client.
 #[derive(Debug, Default)]
 pub(super) struct ClientInbox {
     state: Mutex<InboxState>,
@@ -152,7 +152,7 @@ impl ClientInbox {
         sent.map_err(|_| "the agent has withdrawn the elicitation")
     }
 
-    /// No commands come any more: prompts are denied and elicitations declined, those that still come too.
+    /// No commands come any more. Permission prompts are denied and elicitations declined, from now on too.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -206,7 +206,7 @@ impl PromptTarget {
         }
     }
 
-    /// What waits for the client, if a client answers.
+    /// The inbox of the client, if a client answers.
     pub(super) fn inbox(&self) -> Option<&Arc<ClientInbox>> {
         match self {
             Self::Client(inbox) => Some(inbox),

@@ -39,7 +39,7 @@ pub(super) struct ConversationState {
     pub(super) hooks: Option<HookRunner>,
     /// What claims sessions, where sessions are kept safe.
     pub(super) safekeeping: Option<SessionGuard>,
-    /// What has to know of permitted edits, if the agent is confined.
+    /// The confinement of the agent, if any: permitted edits are reported to it.
     pub(super) confined: Option<Arc<ConfinedRun>>,
     pub(super) pending: PendingAnswers,
 }
@@ -65,7 +65,7 @@ impl ConversationState {
         setting: &SessionParams<'_>,
     ) -> Result<OpenedSession, RequestError> {
         self.works_in(id, setting.cwd);
-        self.table().expect(id, setting.cwd); // it may ask something while it loads
+        self.table().expect(id, setting.cwd); // the agent may send requests while it loads
         let opened = self.client.load_session(id, setting).await;
         let opened = opened.inspect_err(|_| self.table().forget(id))?;
         let latest = Instant::now() + LONGEST_HISTORY;
@@ -99,7 +99,7 @@ impl ConversationState {
         self.workspace.open_session(session, cwd);
     }
 
-    /// Asks the agent to end the turn. What waits for an answer in it is given up.
+    /// Asks the agent to end the turn. Permission prompts and hooks of the turn are given up.
     pub(super) fn cancel(&self, session: &str) {
         let _ = self.client.cancel(session); // an agent that is gone is told nothing
         let turn = self.table().turn_of(session);
@@ -136,7 +136,7 @@ impl ConversationState {
         self.pending.answered.notified().await;
     }
 
-    /// What is waited for, in words.
+    /// Describes the hook, request, tool or model that the conversation waits for.
     pub(super) fn waited_for(&self) -> String {
         let (is_at_work, ours) = {
             let table = self.table();

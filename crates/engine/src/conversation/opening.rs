@@ -125,7 +125,7 @@ impl SessionDriver<'_> {
     }
 }
 
-/// What the agent would have to do for these servers, and cannot.
+/// The MCP transport that these servers need and the agent does not offer.
 fn unusable(servers: &[Json], offered: AgentCapabilities) -> Option<&'static str> {
     servers.iter().find_map(|server| {
         let kind = server.token().get("type").and_then(Token::string);

@@ -1,8 +1,9 @@
 //! A request of the agent on its way to our answer: request → hooks → rules → prompt → answer.
 //!
-//! Each request is a task of its own. The connection hands it over with what the line observer knew when its line came
-//! ([`RequestFacts`]). There are two sorts: the agent asks for permission (`session/request_permission`), or it wants a file or a
-//! terminal from us, which is judged in the same way before it is served. Wherever the turn may be cancelled meanwhile, `None` says so.
+//! Each request is a task of its own. The connection hands it over with the [`RequestFacts`] that the line observer attached to
+//! its line. There are two sorts: the agent asks for permission (`session/request_permission`), or it requests a file or a
+//! terminal from us, which is judged in the same way before it is served. Functions during which the turn may be cancelled return
+//! `None` then.
 
 mod answer;
 
@@ -45,7 +46,7 @@ pub(super) fn methods() -> impl Iterator<Item = &'static str> {
 pub(super) async fn answer_requests(mut requests: IncomingRequests, state: Arc<ConversationState>) {
     let mut open = JoinSet::new();
     loop {
-        // Both can be cancelled without losing anything.
+        // Both branches are cancel-safe.
         tokio::select! {
             incoming = requests.next() => match incoming {
                 Some(incoming) => drop(open.spawn(answer(incoming, Arc::clone(&state)))),
@@ -206,8 +207,8 @@ impl AgentRequest<'_> {
         Ok(marked(&answer, &decision))
     }
 
-    /// Decides about a file or a terminal. Hooks are heard even if it was granted before: only now is it certain what is written.
-    /// They are told what is done, and nothing that an agent puts beside it to look harmless.
+    /// Decides about a file or a terminal. Hooks run even if the action was granted before, because only this request has the
+    /// final content. They get the parameters that we act on, and none that the agent adds to look harmless.
     async fn judge_service(
         &self,
         method: &str,
@@ -236,7 +237,7 @@ impl AgentRequest<'_> {
         Some(decision)
     }
 
-    /// Serves exactly what was judged: a link that changed since is not followed.
+    /// Serves exactly the judged action: a link that changed since is not followed.
     async fn serve(&self, method: &str, judged: Option<&ToolAction>) -> Result<Json, RpcError> {
         // Dropping the service gives it up.
         tokio::select! {
@@ -407,7 +408,7 @@ impl AgentRequest<'_> {
         }
     }
 
-    /// The parameters of a file or a terminal that say what is done.
+    /// The parameters of a file or terminal request that determine its effect.
     fn parameters(&self, method: &str) -> Json {
         let params = self.params.token();
         let names = workspace::parameters(method).iter();

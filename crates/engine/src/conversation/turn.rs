@@ -115,7 +115,7 @@ impl ConversationState {
                 stopped,
                 is_urgent: false,
             },
-            None => std::future::pending().await, // something else has cancelled it
+            None => std::future::pending().await, // cancelled, but not by a hook
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::run::events::ProgressPort;
 use crate::run::recorded_events::PastFormat;
 use crate::run::{self, RunSource, RunTimeouts, Subscription, testing};
 
-/// What the agent of a test does when it is prompted.
+/// The reaction of the test agent to a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prompted {
     Answers,

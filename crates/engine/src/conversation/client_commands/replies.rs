@@ -113,8 +113,8 @@ fn named_option(response: &PermissionResponse) -> Result<Option<String>, Command
     named.transpose()
 }
 
-/// An answer for the rest of the run has to say what it allows. One that cannot is an error: the client would wait in vain for later
-/// requests to be allowed.
+/// An answer for the rest of the run has to name the actions it allows. An answer that cannot is an error: the client would wait
+/// in vain for later requests to be allowed.
 fn check_response(
     prompt: &PermissionPrompt,
     response: &PermissionResponse,

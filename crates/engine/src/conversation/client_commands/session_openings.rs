@@ -128,7 +128,7 @@ impl CommandExecutor {
         }
     }
 
-    /// A session that does not take what it has to is not used.
+    /// Sets mode and model of a new session. A session that does not accept the model is forgotten.
     async fn prepare(&self, session: &str) -> Result<(), CommandError> {
         let mode = self.state.table().policy().mode();
         self.set_agent_mode(session, mode).await;

@@ -1,5 +1,5 @@
-//! The order of commands. A session has one turn at a time: a prompt waits for the one before it, and for what was set before it. A
-//! command that names no session waits until those that are being opened are open.
+//! The order of commands. A session has one turn at a time: a prompt waits for the prompt before it, and for settings before it.
+//! A command that names no session waits until all sessions that are being opened are open.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,7 +30,7 @@ pub(super) struct SessionQueues {
 pub(super) struct SessionQueue {
     /// Held for a turn. The first command that waits gets it first.
     turn: Arc<Mutex<()>>,
-    /// Shared by commands that set something.
+    /// Held for reading by commands that change a setting.
     pub(super) settings: RwLock<()>,
     interrupts: watch::Sender<u64>,
     /// Whether the first prompt was given.
@@ -114,7 +114,7 @@ impl SessionQueue {
         }
     }
 
-    /// Waits until what was there before is over. Can be cancelled.
+    /// Waits until earlier turns are over. Can be cancelled.
     pub(super) async fn free(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.turn).lock_owned().await
     }

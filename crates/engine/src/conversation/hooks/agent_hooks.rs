@@ -32,7 +32,7 @@ pub(crate) const OUT_OF_REACH: [HookEvent; 4] = [
 ];
 
 impl HookRunner {
-    /// The agent has said who it is. Says which hooks we do not run for it.
+    /// Takes note of the agent's name and version. Reports which hooks we do not run for it.
     pub(in crate::conversation) fn meets(&self, provider: &Provider, agent: &InitializeAnswer) {
         let own = own_events(provider, agent);
         let _ = self.own.set(own); // an agent says hello once

@@ -1,4 +1,4 @@
-//! The calls of an agent, as far as hooks have to know them: for what is fired once they are done.
+//! The tool calls of an agent, as far as `AfterTool` hooks need them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,10 +19,10 @@ pub(in crate::conversation) const MOST_CALLS: usize = 1024;
 /// So much of what calls have said waits for hooks.
 const MOST_BYTES: usize = 64 << 20;
 
-/// So much of what an agent says in a turn is kept for hooks.
+/// So many bytes of an agent's text in a turn are kept for hooks.
 const MOST_WORDS: usize = 1 << 20;
 
-/// The calls that have not ended, and what the agent says.
+/// The calls that have not ended, and the agent's text.
 #[derive(Debug)]
 pub(in crate::conversation) struct HookCalls {
     open: BTreeMap<String, OpenCall>,
@@ -282,7 +282,7 @@ impl HookCalls {
         self.served.insert(session.to_owned());
     }
 
-    /// The agent says something.
+    /// Adds to the agent's text, up to [`MOST_WORDS`].
     pub(in crate::conversation) fn say(&mut self, session: &str, text: &str) {
         let words = match self.words.get_mut(session) {
             Some(words) => words,
@@ -292,7 +292,7 @@ impl HookCalls {
         words.push_str(&text[..text.floor_char_boundary(room)]);
     }
 
-    /// What the agent has said since this was last asked.
+    /// Takes the agent's text since the last call of this.
     pub(in crate::conversation) fn take_words(&mut self, session: &str) -> String {
         self.words.remove(session).unwrap_or_default()
     }

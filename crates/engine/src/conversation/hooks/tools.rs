@@ -13,7 +13,7 @@ use crate::hooks::{
 };
 use crate::policy::{Decision, PermissionEffect};
 
-/// What stands before a hook's reason.
+/// The prefix of a hook's reason.
 const DENIED: &str = "a hook denied it: ";
 
 /// Hooks that are told of a call at the same time: under one of its names, about one of its files.
@@ -48,7 +48,7 @@ impl HookVerdict {
                 if decision.effect == PermissionEffect::Deny {
                     return decision;
                 }
-                // Where a prompt is needed anyway, it still has to say what the hook minds.
+                // Where a prompt is needed anyway, it still has to show the hook's reason.
                 let reason = message.as_deref().unwrap_or("a hook wants it to be asked");
                 Decision::new(PermissionEffect::Ask, DecidedBy::Hook, reason)
             }
@@ -99,7 +99,7 @@ impl HookRunner {
         (!self.running.is_over()).then_some(verdict)
     }
 
-    /// What a tool has done cannot be undone, but what comes next can be kept from happening. True if everything is to stop.
+    /// Runs `AfterTool` hooks. They cannot undo the tool call, but they can stop the turn: then this is true.
     pub(in crate::conversation) async fn after_tool(&self, done: &FinishedCall) -> bool {
         let place = done.place();
         if !done.is_asked && !done.is_served {
@@ -168,7 +168,7 @@ impl HookRunner {
         });
     }
 
-    /// The hooks that are told of a call: of each side and each file, those that are for any of its names.
+    /// The hooks that match a call: per side and per file, the hooks for any of its names.
     fn rounds<'a>(
         &self,
         event: HookEvent,
@@ -233,7 +233,7 @@ impl HookRunner {
         verdict
     }
 
-    /// What a hook says about a result does not reach the model over ACP.
+    /// Notes that a hook's effect on a result does not reach the model over ACP.
     fn lost_on_results(&self, fired: &HookResults, place: HookPlace<'_>) {
         for effect in fired.effects() {
             let (key, what) = match effect {
@@ -262,7 +262,7 @@ fn both(one: Decision, other: &Decision) -> Decision {
     }
 }
 
-/// Both texts, if there is room for them and the second says something else.
+/// Both texts, if there is room for them and the first does not contain the second.
 fn joined(mut one: String, other: &str) -> String {
     let says = |line: &str| line.strip_prefix(DENIED).unwrap_or(line) == other;
     if !one.lines().any(says) && one.len() + other.len() <= MOST_WORDS {

@@ -13,7 +13,8 @@ const MOST_KNOWN: usize = 256;
 #[derive(Debug)]
 pub(super) struct TranscriptFinder {
     store: Option<SessionStore>,
-    /// What the agent writes to stdout: it is there before the agent is, also if the run is not to be recorded, and as long as it runs.
+    /// The agent's stdout in the recording. The file exists before the agent starts and as long as it runs, even if the run is
+    /// not to be recorded.
     recorded: PathBuf,
     /// The session files that were found.
     known: Mutex<BTreeMap<String, PathBuf>>,

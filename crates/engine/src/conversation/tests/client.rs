@@ -197,7 +197,7 @@ impl TestClient {
         }
     }
 
-    /// What the agent was told, as the recording has it.
+    /// The lines that the agent got, as the recording has them.
     pub(super) fn told(&self) -> Vec<Value> {
         let stdin = self.home.path().join("runs/r/stdin");
         let stdin = std::fs::read_to_string(stdin).unwrap();
