@@ -1,4 +1,4 @@
-//! One run: start an agent, follow what it writes, translate it, end it, and say how it went, exactly once.
+//! One run: start an agent, follow its output, translate it, end the agent, and report the outcome exactly once.
 //!
 //! ```no_run
 //! # async fn demo(request: lapidary_engine::run::RunRequest) {
@@ -11,8 +11,8 @@
 //! # }
 //! ```
 //!
-//! A run has a thread of its own: a slow reader of its events holds up none of its deadlines.
-//! What is not read yet waits in the recording, not in memory.
+//! A run has a thread of its own: a slow reader of its events holds up none of its deadlines. Output that is not read yet waits
+//! in the recording, not in memory.
 
 mod agent_task;
 pub(crate) mod attempt;
@@ -90,7 +90,7 @@ pub struct Run {
     end: Option<RunEnd>,
 }
 
-/// What a run is, for readers of its recording.
+/// The description of a run, for readers of its recording.
 #[derive(Debug, Clone)]
 pub(crate) struct RunSource {
     pub(crate) options: NormalizeOptions,
@@ -246,7 +246,7 @@ impl Run {
         self.stopper.cancel();
     }
 
-    /// What ends the run from elsewhere.
+    /// A handle that ends the run from any thread.
     pub fn stopper(&self) -> StopHandle {
         self.stopper.clone()
     }

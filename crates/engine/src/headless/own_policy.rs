@@ -37,7 +37,7 @@ pub(super) struct GivenPolicy {
 }
 
 impl GivenPolicy {
-    /// Adds what the agent is started with.
+    /// Adds the arguments and variables that carry the policy.
     pub(super) fn tell(&self, command: &mut Command) {
         command.args(self.own.args.clone());
         command.envs(self.own.env.clone());
@@ -96,7 +96,7 @@ impl Job {
         })
     }
 
-    /// Gives Gemini CLI without ACP its policy: it cannot ask, and denies what is not allowed.
+    /// Gives Gemini CLI without ACP its policy: it cannot ask, and denies all calls that no rule allows.
     pub(super) fn deny_by_policy(
         &self,
         request: &mut RunRequest,
@@ -154,7 +154,7 @@ impl Job {
         ))
     }
 
-    /// What the agent has in the variable by which it is told.
+    /// The present value of the variable that carries the agent's configuration.
     fn agent_config(&self, family: &str) -> Option<String> {
         let environment = self.environment_of_agent();
         let value = environment.vars.get(OsStr::new(config_variable(family)?))?;

@@ -1,4 +1,4 @@
-//! The hooks that run right now, for whoever has to say what is waited for.
+//! The hooks that run right now, so that a timeout can name the hook that the run waits for.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Where hooks run: what all of them are told, and what they find in their environment.
+//! The context of hooks: the input that all of them share, and their environment.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -36,9 +36,9 @@ pub struct HookContext {
     pub redaction: VariableRedaction,
     /// Whether the project is trusted. If not, none of its hooks run.
     pub is_trusted: bool,
-    /// Nobody can give a tool other arguments than its own: what a hook would rather have, the next is not told.
+    /// Whether the arguments of a tool cannot be changed. Then a hook does not get the changes of the hook before it.
     pub arguments_are_fixed: bool,
-    /// Those that run right now.
+    /// The hooks that run right now.
     pub running: ActiveHooks,
 }
 
@@ -63,7 +63,7 @@ impl HookContext {
         }
     }
 
-    /// What a hook is told now.
+    /// The input of a hook for an event now.
     pub fn input(&self, details: EventDetails) -> HookInput {
         let base = HookInputBase {
             session_id: self.session_id.clone(),
@@ -79,7 +79,7 @@ impl HookContext {
         let plans = lossy(&self.plans_dir);
         let project = match self.session_cwd {
             Some(_) => lossy(&self.cwd),
-            None => base.cwd.clone(), // whatever somebody has made of it
+            None => base.cwd.clone(), // the caller may have changed it in the input
         };
         let session = spelled(&base.session_id);
         let places = NameTable {
@@ -111,8 +111,8 @@ impl HookContext {
     }
 }
 
-/// A session's id as neither a shell nor a file system nor JSON takes it for anything else: agents choose it, and hooks put it into all
-/// of these. Whatever is no letter, digit or sign within is in hexadecimal, as in addresses.
+/// A session's id in a form that is plain text to shells, file systems and JSON: agents choose it, and hooks put it into all of
+/// these. Each byte that is not a letter, a digit or an inner sign is percent-encoded.
 fn spelled(id: &str) -> String {
     let id = &id[..id.floor_char_boundary(OpenedSession::LONGEST_ID)];
     let letters = id.bytes().enumerate().map(|(place, byte)| match byte {

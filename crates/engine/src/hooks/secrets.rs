@@ -75,7 +75,7 @@ fn is_web_token(value: &str) -> bool {
     })
 }
 
-/// What comes behind each place where `word` stands.
+/// The rest of the value behind each occurrence of `word`.
 fn behind<'a>(value: &'a str, word: &'static str) -> impl Iterator<Item = &'a str> {
     let places = value.match_indices(word);
     places.map(|(at, word)| &value[at + word.len()..])

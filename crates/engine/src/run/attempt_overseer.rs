@@ -1,4 +1,4 @@
-//! Watching over one attempt: how far its files have grown, whether it is late, whether somebody wants it to end.
+//! Watches over one attempt: the growth of its files, its deadlines, and orders to stop it.
 
 use std::fs::File;
 use std::io;
@@ -27,7 +27,7 @@ use crate::violations::AttemptViolations;
 /// A first line is looked for in pieces of this size.
 const PIECE: usize = 16 * 1024;
 
-/// What came of watching.
+/// The end of a watched attempt.
 pub(super) struct WatchResult {
     pub(super) ended: TreeExit,
     pub(super) stopped: Option<StopCause>,
@@ -102,7 +102,7 @@ impl<'a> AttemptOverseer<'a> {
                 let reason = self.conditions.next(activity, exceeded, self.violations);
                 reason.await
             };
-            // All of these can be cancelled without losing anything.
+            // All branches are cancel-safe.
             tokio::select! {
                 biased;
                 ended = self.running.wait() => break ended,
@@ -152,7 +152,8 @@ impl<'a> AttemptOverseer<'a> {
         };
         self.last_sign = Instant::now();
         if has_output {
-            // What came to both since the last look is in no order: it counts as written after the output.
+            // The order of new bytes on stdout and stderr since the last look is unknown: bytes on stderr count as written after
+            // the output.
             self.last_output = (self.last_sign, grown.stderr - complained);
         }
         self.look_for_first_line();

@@ -1,4 +1,4 @@
-//! How a run ended, put together from how its process ended and what we did about it.
+//! The end of a run, derived from the end of its process and our own stop orders.
 
 use std::io;
 use std::path::Path;

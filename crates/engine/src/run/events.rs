@@ -1,7 +1,7 @@
 //! The events of a run: the agent's lines, translated, and the events that Lapidary inserts between them.
 //!
-//! What is inserted is also written to the recording, with its place. So a reader of the recording, now or later, gets the events
-//! that the run had: [`super::subscription`] and [`crate::replay::RecordingReader`].
+//! Inserted events are also written to the recording, with their place. So a reader of the recording, now or later, gets the
+//! events that the run had: [`super::subscription`] and [`crate::replay::RecordingReader`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl RunEvents {
     pub(crate) fn begin_attempt(&mut self, recording: &Path) {
         self.progress.attempt += 1;
         self.progress.lines = 0;
-        let _ = self.inserted.attach(recording); // a full disk is reported elsewhere
+        let _ = self.inserted.attach(recording); // the recorder reports a full disk
     }
 
     /// Translates a line.
@@ -167,10 +167,10 @@ impl RunEvents {
         read_document(&mut *self.normalizer, stdout, stderr, out);
     }
 
-    /// What is inserted is the last event: text that was held back comes before it, and is the agent's.
+    /// Records the last event, which is the inserted one: text that was held back comes before it, and is the agent's.
     fn record_last(&mut self, events: &EventBuffer) {
         if let Some(event) = events.last() {
-            let _ = self.inserted.append(self.progress.lines, event); // a full disk is reported elsewhere
+            let _ = self.inserted.append(self.progress.lines, event); // the recorder reports a full disk
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::recording::{
     Channel, Manifest, PROMPT_ENDING, Recorder, RecordingOptions, STDOUT, UNKNOWN,
 };
 
-/// What is known of a run that cannot be started.
+/// The facts about a run that cannot be started.
 #[derive(Debug, Clone)]
 pub struct RefusedRun {
     /// Where it is recorded, if it is.

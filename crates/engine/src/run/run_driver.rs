@@ -30,7 +30,7 @@ const NO_SILENCE: &str =
 /// What keeps us from trying again.
 const TOO_LATE: &str = "another attempt would have begun after the run has to end";
 
-/// What a run is connected to: orders to stop come in, events go out.
+/// The channels of a run: stop orders come in, events go out.
 #[derive(Debug)]
 pub(crate) struct RunPorts {
     pub(crate) stops: watch::Receiver<StopLevel>,
@@ -112,7 +112,7 @@ pub(crate) async fn lead<E: AttemptRunner>(
     let _ = batches.send(last).await;
 }
 
-/// Tries until it works, and adds what has to be said about the run as a whole.
+/// Makes attempts until one works, and adds the warnings about the run as a whole.
 async fn attempts<E: AttemptRunner>(
     request: &RunRequest,
     effort: &mut E,

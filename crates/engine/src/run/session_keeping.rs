@@ -83,7 +83,7 @@ async fn claim<E: AttemptRunner>(
     }
 }
 
-/// Puts back what the agent has destroyed, and says so. Returns what the outcome should say, too.
+/// Restores sessions that the agent has destroyed, and reports this. Returns the warnings for the outcome.
 pub(super) async fn put_back<E: AttemptRunner>(
     kept: Option<GuardedSessions>,
     effort: &mut E,

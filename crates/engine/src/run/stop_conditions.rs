@@ -12,7 +12,7 @@ use crate::budget::ExceededLimit;
 use crate::process::stop::{StopLevel, wanted};
 use crate::violations::AttemptViolations;
 
-/// What the agent is doing, as far as deadlines are concerned.
+/// The agent's activity, as far as deadlines are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AgentPhase {
     /// It gets ready.
@@ -38,7 +38,8 @@ pub(crate) enum PassedDeadline {
 }
 
 impl PassedDeadline {
-    /// Why the run ends. `unready` says what did not happen in time, `waiting` what the agent was waiting for.
+    /// Why the run ends. `unready` names the step that was not done in time, `waiting` the tool or model that the agent waited
+    /// for.
     pub(crate) fn stopped(self, unready: &str, waiting: &str) -> StopCause {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         let (cause, message, hint) = match self {
@@ -79,7 +80,7 @@ pub(crate) enum StopReason {
     Cancelled(StopLevel),
     /// The agent has used up too much.
     Budget(StopCause),
-    /// The agent did something without permission.
+    /// The agent took an action without permission.
     Violation(StopCause),
     /// A deadline has passed, unless the agent gave a sign of life just now: [`StopConditions::late`] tells.
     Overdue,
@@ -111,7 +112,7 @@ impl StopConditions {
         }
     }
 
-    /// The next reason. Can be cancelled without losing anything.
+    /// The next reason. Cancel-safe.
     pub(crate) async fn next(
         &mut self,
         activity: AgentPhase,

@@ -52,7 +52,7 @@ pub struct Subscription {
     from_seq: u64,
     ready: VecDeque<Event>,
     is_over: bool,
-    /// What is waited for: that the run goes on.
+    /// Completes when the run has new events.
     news: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 

@@ -1,4 +1,4 @@
-//! What tools are called where hooks are concerned: by what they do first, and by what they call themselves then.
+//! The names of tools for hooks: first the names of Gemini CLI's tools with the same effect, then the agent's own name.
 
 use lapidary_normalize::tools;
 use lapidary_vocab::event::ToolKind;
@@ -78,8 +78,8 @@ fn of_kind(kind: &ToolKind, own: Option<&str>) -> Option<Vec<String>> {
     Some(same.iter().map(|name| (*name).to_owned()).collect())
 }
 
-/// What the agent calls the tool, if that is a name. Where it says none, it is the title of the call, which for a command may be the
-/// command.
+/// The agent's name for the tool, if it is a name. An agent that names no tool has the title of the call here, which for a
+/// command may be the command.
 fn own(action: &ToolAction) -> Option<&str> {
     let is_word = |char: char| char.is_ascii_alphanumeric() || "_-.:".contains(char);
     let own = action.tool.as_deref().filter(|name| !name.is_empty())?;

@@ -1,5 +1,5 @@
-//! JSON of agents, as whoever reads it for a hook can read it. What agents write is valid, but more than most readers take: halves of
-//! surrogate pairs, numbers beyond all bounds, lists in lists without end.
+//! JSON of agents, in a form that the JSON parsers of hooks can read. Agents write valid JSON, but more than most parsers take:
+//! halves of surrogate pairs, numbers beyond all bounds, lists in lists without end.
 
 use lapidary_json::Token;
 use serde_json::{Number, Value};
@@ -17,7 +17,7 @@ enum NumberPolicy {
 /// A value of an agent's.
 #[derive(Debug, PartialEq)]
 pub(super) struct ReadableValue {
-    /// A number that a value cannot hold exactly is its digits, as text; what is too deep is its whole text.
+    /// A number that a value cannot hold exactly is its digits, as text; a value that is nested too deep is its whole text.
     pub(super) value: Value,
     /// All numbers are in it as they stand.
     pub(super) is_exact: bool,
@@ -49,7 +49,7 @@ struct ReadableBuilder {
 }
 
 impl ReadableBuilder {
-    /// Reads valid JSON once, from the left to the right: whoever has written it has no say in how long that takes.
+    /// Reads valid JSON once, from left to right, in linear time for any input.
     fn new(json: &str, numbers: NumberPolicy) -> Self {
         let (mut text, mut rest) = (String::with_capacity(json.len()), json);
         let (mut level, mut levels, mut is_exact) = (0_usize, 0, true);
