@@ -39,7 +39,7 @@ impl ConfigBuilder {
         self.set("model", model)
     }
 
-    /// Says what the agent may do without asking.
+    /// Sets the permission mode of the agent.
     pub fn permission_mode(self, mode: PermissionMode) -> Self {
         self.set("permission_mode", mode.as_str())
     }
@@ -81,7 +81,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Adds a rule behind those that are there.
+    /// Adds a rule behind the present ones.
     pub fn rule(mut self, rule: Rule) -> Self {
         self.config.rules.push(rule);
         self

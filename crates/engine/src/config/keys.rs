@@ -58,7 +58,7 @@ pub const KEYS: [&str; 29] = [
     "confine_connect",
 ];
 
-/// The longest time that can be asked for: about thirty years. Clocks overflow somewhere beyond.
+/// The longest time that is accepted, in seconds: about thirty years. Much longer times overflow clocks.
 const LONGEST: f64 = 1e9;
 
 /// The key as the table spells it.
@@ -215,7 +215,7 @@ fn one_of<T>(
     })
 }
 
-/// What a key for a time takes.
+/// The accepted values of a key for a time.
 const TIME: &str = "a number of seconds, or a time such as '5m'";
 
 /// A time: a number of seconds, or a text with units. `true` is no number, although it is one in Python.
@@ -259,7 +259,7 @@ fn limit(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProbl
 /// The word for a limit that is none.
 pub(super) const UNLIMITED: &str = "unlimited";
 
-/// A time after which something is deleted: hours, days, weeks or months.
+/// An age after which recordings are deleted: hours, days, weeks or months.
 fn age(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
     let accepted = "an age such as \"30d\" (h, d, w or m), or \"unlimited\"";
     match value {

@@ -12,7 +12,7 @@ pub enum ApprovalMode {
     Default,
     /// Nothing but plan.
     Plan,
-    /// Anything.
+    /// All actions.
     Yolo,
 }
 

@@ -20,8 +20,8 @@ pub(super) struct PermittedCalls {
 }
 
 impl PermittedCalls {
-    /// Takes in a call before it is done: later a link may lead elsewhere. Only the words of a command count, and not what else the
-    /// agent says about it.
+    /// Notes a call before it runs: later a link may lead to another file. Of a command only its words count, and no other claims
+    /// of the agent about it.
     pub(super) fn note(
         &mut self,
         action: &ToolAction,

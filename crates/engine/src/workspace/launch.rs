@@ -1,4 +1,4 @@
-//! What a terminal is to run.
+//! The command of a terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(super) struct TerminalLaunch {
     pub(super) environment: Vec<(OsString, OsString)>,
     /// How many bytes of its output are kept.
     pub(super) output_bytes: usize,
-    /// The command as somebody would type it.
+    /// The command as a person would type it.
     shown: String,
 }
 
@@ -92,14 +92,14 @@ fn directory_of(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<Pat
     Ok(path)
 }
 
-/// What we give it, what follows from where it runs, and what the agent wants: the last of a name counts.
+/// Our variables, then `TERM` and `PWD`, then the agent's variables: the last of a name counts.
 fn environment_of(
     inner: &ServicesInner,
     directory: &Path,
     variables: &[(String, String)],
 ) -> Vec<(OsString, OsString)> {
     let mut all = inner.environment.clone();
-    // Nobody draws what is written there.
+    // No terminal emulator shows the output.
     all.push(("TERM".into(), "dumb".into()));
     all.push(("PWD".into(), directory.into()));
     let added = variables.iter();
@@ -117,8 +117,8 @@ fn is_program(command: &str, directory: &Path, environment: &[(OsString, OsStrin
     std::env::split_paths(path).any(|place| directory.join(place).join(command).is_file())
 }
 
-/// The variables that are set for a command, as they are typed before it: whoever allows a command has seen that it gets a library of
-/// the agent's preloaded.
+/// The variables that are set for a command, as they are typed before it: the permission prompt shows them, so that a user who
+/// allows the command sees, for example, a preloaded library.
 fn assignments(variables: &[(String, String)]) -> String {
     let typed = |(name, value): &(String, String)| format!("{}={} ", quoted(name), quoted(value));
     variables.iter().map(typed).collect()

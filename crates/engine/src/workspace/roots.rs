@@ -1,8 +1,8 @@
 //! Which paths are inside.
 //!
-//! A path is followed here by hand, link by link, to where it leads, so that also what does not exist yet has a place, and a link to
-//! nothing is known by where it points. The place is opened later without following any link (see `disk`): whoever swaps one in
-//! between gets an error.
+//! This module resolves a path by hand, link by link, so that also a missing file has a resolved path, and a dangling link is
+//! judged by its target. The resolved path is opened later without following any link (see `disk`): a process that swaps in a
+//! link meanwhile gets an error.
 
 use std::fs;
 use std::io;
@@ -55,8 +55,9 @@ impl WorkspaceRoots {
         self.place(Path::new(&asked))
     }
 
-    /// Where a path leads. `..` behind a link is read in two ways: a shell leaves the directory that the link leads to, most programs
-    /// take the link's name away. A path that leads to two places is refused, so that nobody is asked about one and gets the other.
+    /// The resolved path. `..` behind a link is read in two ways: a shell leaves the directory that the link leads to, most
+    /// programs take the link's name away. A path that leads to two places is refused, so that a prompt never names one file
+    /// while the agent gets the other.
     pub(super) fn place(&self, asked: &Path) -> Result<ResolvedPath, RpcError> {
         if !asked.is_absolute() {
             return Err(bad(format!(
@@ -73,7 +74,7 @@ impl WorkspaceRoots {
         Ok(place)
     }
 
-    /// The place, if it is inside. Of what is outside nothing is said, not even whether it is there.
+    /// The resolved path, if it is inside. For a path outside, the error does not reveal whether it exists.
     fn inside(
         &self,
         asked: &Path,
@@ -110,7 +111,7 @@ struct LostPath {
     error: io::Error,
 }
 
-/// Where a path leads, as the system would find it. What does not exist leads to itself.
+/// The target of a path, as the system would find it. A missing file leads to itself.
 fn follow(path: &Path) -> Result<PathBuf, LostPath> {
     let mut at = PathBuf::new();
     let mut ahead = reversed(path);
@@ -135,7 +136,7 @@ fn follow(path: &Path) -> Result<PathBuf, LostPath> {
                 at.pop();
                 ahead.extend(reversed(&target));
             }
-            // What is absolute takes the place of everything before it.
+            // An absolute path replaces all components before it.
             Some(Component::Prefix(_) | Component::RootDir) => at.push(part),
             Some(Component::CurDir) | None => {}
         }

@@ -40,7 +40,7 @@ struct TerminalEntry {
     _slot: Arc<OwnedSemaphorePermit>,
 }
 
-/// Whoever takes a terminal out of the table ends it.
+/// Removing a terminal from the table ends it.
 impl Drop for TerminalEntry {
     fn drop(&mut self) {
         self.terminal.kill();
@@ -71,7 +71,7 @@ impl TerminalTable {
         }
     }
 
-    /// Makes an entry and sets a keeper to start what it is for.
+    /// Makes an entry and spawns a keeper that starts its process.
     fn enter(
         &self,
         launch: TerminalLaunch,
@@ -85,7 +85,7 @@ impl TerminalTable {
         if table.closed {
             return Err(going_down());
         }
-        while table.keepers.try_join_next().is_some() {} // those that are done with
+        while table.keepers.try_join_next().is_some() {} // removes finished keepers
         table
             .keepers
             .spawn(keeper.keep(self.supervisor.clone(), starting));
@@ -177,7 +177,7 @@ impl TerminalTable {
 
 type StartedTerminal = oneshot::Receiver<Result<(), StartError>>;
 
-/// A terminal whose id nobody has heard yet. Dropped, it is no more.
+/// A terminal whose id the agent has not got yet. Dropping it removes the terminal.
 struct UnclaimedTerminal<'a> {
     terminals: &'a TerminalTable,
     id: Option<String>,

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::{draft_name, no_file};
 use crate::workspace::roots::ResolvedPath;
 
-/// What a directory on the way is opened with. It need not be readable, where that can be said.
+/// Flags to open a directory on the way. On Linux it need not be readable.
 #[cfg(target_os = "linux")]
 const DIRECTORY: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
@@ -26,14 +26,15 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// How many names are tried for a file. That one is taken is chance, that all are is somebody's doing.
+/// How many names are tried for a file. A single taken name is chance; that all are taken is an attack.
 const ATTEMPTS: u32 = 100;
 
-/// Opens a file to read it. What is no regular file is not opened: a pipe would make us wait, and a device might do anything.
+/// Opens a regular file to read it. Other files are refused: opening a pipe would make us wait, and opening a device may have
+/// side effects.
 pub(in crate::workspace) fn open(place: &ResolvedPath) -> io::Result<File> {
     let (directory, name) = parent(place, MakeDirs::Nothing)?;
     regular(&statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
-    // It may be something else by now: so it must not wait, and is looked at again.
+    // The file may have been replaced by now: so the open must not wait, and the type is checked again.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = openat(&directory, name, flags, Mode::empty())?;
     regular(&fstat(&file)?)?;
@@ -114,7 +115,7 @@ impl<'a> DraftFile<'a> {
     fn new(directory: &'a OwnedFd, mode: Option<Mode>) -> io::Result<Self> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // A file that is new gets what the user's mask leaves of this, as anybody's does.
+        // The umask applies to a new file, as to any other new file of the user.
         let at_first = Mode::from_raw_mode(if mode.is_some() { 0o600 } else { 0o666 });
         for _ in 0..ATTEMPTS {
             let name = draft_name();
