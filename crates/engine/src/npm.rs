@@ -23,7 +23,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 const LONGEST_SAID: usize = 300;
 const MOST_LINES: usize = 2;
 
-/// What is to be installed, and where.
+/// The request to install an adapter.
 #[derive(Debug)]
 pub struct InstallRequest<'a> {
     /// The adapter.
@@ -55,7 +55,7 @@ pub enum AdapterInstallError {
     Io {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// It took too long.
@@ -88,7 +88,7 @@ pub enum AdapterInstallError {
 }
 
 impl AdapterInstallError {
-    /// What the user can do about it, if we know.
+    /// A step that the user can take, if we know one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoNpm => Some("install Node.js, which has npm: https://nodejs.org"),
@@ -172,7 +172,7 @@ async fn overseen(
     running: &mut Running,
     request: &InstallRequest<'_>,
 ) -> Result<Option<Exit>, AdapterInstallError> {
-    // All can be cancelled without losing anything.
+    // All branches are cancel-safe.
     tokio::select! {
         ended = running.wait() => Ok(ended.exit),
         () = request.cancel.cancelled() => Err(AdapterInstallError::Cancelled),
@@ -225,7 +225,7 @@ fn in_short(said: &str) -> String {
     }
 }
 
-/// What killed installations have left. One that goes on elsewhere fails, and can be tried again.
+/// Removes the remains of killed installations. An installation that another process is running fails, and can be tried again.
 fn remove_unfinished(root: &Path) {
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {

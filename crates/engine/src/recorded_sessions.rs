@@ -144,8 +144,8 @@ impl SessionProvider for RecordingSessions {
     }
 }
 
-/// True for a run in which something was said, as far as its manifest tells. Recorded programs that speak no protocol of an agent
-/// are no sessions, and neither is a run that failed before its agent had one.
+/// True for a run with a conversation, as far as its manifest tells. Recorded programs that speak no protocol of an agent are no
+/// sessions, and neither is a run that failed before its agent had one.
 fn is_conversation(info: &RunInfo) -> bool {
     let is_known = info.transport.as_deref().is_some_and(|it| it != UNKNOWN);
     let has_failed = info.outcome == Some(Outcome::Failed);

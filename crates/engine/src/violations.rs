@@ -1,6 +1,6 @@
 //! Calls that an agent makes without permission, and protected files that it changes.
 //!
-//! Rules and the permission mode decide what the agent may do when it asks. An agent that does not ask is watched: a call that was not
+//! Rules and the permission mode decide the requests of an agent. An agent that does not ask is watched: a call that was not
 //! allowed and ran all the same is a violation, and ends the run or is reported.
 
 mod unasked;
@@ -48,7 +48,7 @@ impl OnViolation {
     }
 }
 
-/// What is known about an agent's own care for permissions, and what becomes of a violation.
+/// The agent's own way of handling permissions, and the reaction to a violation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PermissionWatch {
     /// What becomes of the run.

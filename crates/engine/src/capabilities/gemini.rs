@@ -11,7 +11,7 @@ use crate::config::{DEFAULT_TIMEOUT, PROVIDER_KEYS, PermissionMode};
 use crate::detect::AgentVersion;
 use crate::detect::{FoundProgram, NotFound, RejectedPlace, SearchReason};
 
-/// What it can do as it is installed here, or could if it were.
+/// Its abilities as installed here; the abilities of a current version if it is not installed.
 pub fn capabilities(detected: &Result<FoundProgram, NotFound>) -> Capabilities {
     let found = detected.as_ref().ok();
     let version = found.and_then(|found| found.version.as_ref());

@@ -1,4 +1,4 @@
-//! What the caller knows about the machine. The library asks nobody else.
+//! The caller's description of the machine. The library does not read the environment of the process itself.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

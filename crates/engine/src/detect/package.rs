@@ -17,7 +17,7 @@ const DEPTH: usize = 4;
 /// No `package.json` is longer.
 const LONGEST: u64 = 1024 * 1024;
 
-/// How much of what a program prints is looked at for its version.
+/// How much of a program's output is searched for its version.
 const LOOKED_AT: usize = 64 * 1024;
 
 #[derive(Deserialize)]

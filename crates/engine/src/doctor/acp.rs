@@ -51,7 +51,7 @@ fn installed(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Check {
     check(CheckState::Ok, message).details(configured(patient, agent))
 }
 
-/// What our configuration says about it.
+/// The settings of our configuration about it.
 fn configured(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Vec<String> {
     let Ok(loaded) = patient.config else {
         return Vec::new();

@@ -8,7 +8,7 @@ use crate::system;
 
 const GIB: u64 = 1 << 30;
 
-/// What a single run may write, unless configured otherwise.
+/// The output limit of a single run, unless configured otherwise.
 const ENOUGH: u64 = GIB;
 
 /// Whether recordings can be written, found out without writing one.

@@ -1,10 +1,10 @@
-//! What the user's own arguments already say.
+//! The flags among the user's own arguments.
 
 use std::ffi::OsString;
 
 use super::problem::LaunchError;
 
-/// Flags that decide what the run is, which is ours to decide: a second one would break it.
+/// Flags that Lapidary sets itself: a second one would break the run.
 const RESERVED: &[(&str, &[&str], &str)] = &[
     (
         "-o",

@@ -1,4 +1,4 @@
-//! A recording that is read instead of played: what was said, and how it ended.
+//! Reads a recording without replaying it: its lines, its events, and its end.
 
 mod events;
 
@@ -57,7 +57,7 @@ impl RecordingReader {
         })
     }
 
-    /// What was started, and how it ended.
+    /// The manifest: command, agent and end of the run.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -84,7 +84,8 @@ impl RecordingReader {
         self.manifest.argv.is_empty() && end.is_some_and(|end| end.outcome.is_some())
     }
 
-    /// The agent's family, as recorded; else by its name. An agent without one that means anything was started by its command.
+    /// The agent's family, as recorded; else by its name. An agent whose name is only its program's name was started by its
+    /// command.
     pub fn provider(&self) -> Provider {
         if let Some(provider) = &self.manifest.provider {
             return provider.clone();
@@ -130,17 +131,17 @@ impl RecordingReader {
         self.size
     }
 
-    /// The file that holds what the agent wrote.
+    /// The file of the agent's stdout.
     pub fn stdout(&self) -> PathBuf {
         self.directory.join(STDOUT)
     }
 
-    /// The file that holds what the agent complained about.
+    /// The file of the agent's stderr.
     pub fn stderr(&self) -> PathBuf {
         self.directory.join(STDERR)
     }
 
-    /// What was said, from the first line on. Of a line that is longer than `limit`, only the beginning is kept.
+    /// The lines of both sides, from the first on. Of a line that is longer than `limit`, only the beginning is kept.
     pub fn lines(&self, limit: usize) -> Result<RecordedLines, ReplayError> {
         let mut lines = RecordedLines::open(&self.directory, self.line_reading(limit))?;
         lines.complete();

@@ -24,7 +24,7 @@ pub enum ReplaySource {
 }
 
 impl ReplaySource {
-    /// Opens a recording by its directory. All of it is checked before anything is played.
+    /// Opens a recording by its directory. All of it is checked before the replay starts.
     pub fn open(recording: &Path, rate: ReplayRate) -> Result<Self, ReplayError> {
         if !RecordingReader::open(recording)?.is_dialogue() {
             return RecordedOutput::open(recording, rate.pace).map(Self::Written);

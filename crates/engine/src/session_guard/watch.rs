@@ -83,7 +83,7 @@ impl HoldingWatcher {
         }
     }
 
-    /// Waits for something to happen, and sees to it.
+    /// Waits for a change of the session files, and handles it.
     #[cfg(target_os = "linux")]
     fn step(&mut self, stopped: &StopReceiver) {
         let is_complete = self.watch();
@@ -95,7 +95,7 @@ impl HoldingWatcher {
         self.take_in();
     }
 
-    /// Sees to what has happened so far.
+    /// Handles the changes so far.
     #[cfg(target_os = "linux")]
     fn take_in(&mut self) {
         let seen = self.events.as_mut().map(inotify::ChatEvents::read);
@@ -276,7 +276,7 @@ mod inotify {
         is_below: bool,
     }
 
-    /// What has happened.
+    /// The changes that were read.
     #[derive(Default)]
     pub(super) struct SeenChanges {
         /// Files that were made, renamed or appended to.

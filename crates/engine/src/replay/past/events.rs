@@ -1,4 +1,4 @@
-//! The events of a recording: those that the run had, those that Lapidary inserted included.
+//! The events of a recording: all events of the run, including the ones that Lapidary inserted.
 
 use lapidary_normalize::{NormalizeOptions, Normalizer, ProcessEnd};
 use lapidary_vocab::Event;
@@ -30,7 +30,7 @@ pub struct PastReading {
 pub enum PastAttempts {
     /// The one that the recording is of.
     One,
-    /// Those that followed it, too: the whole run, if it is the first.
+    /// The attempts that followed it, too: the whole run, if it is the first.
     AllThatFollow,
 }
 
