@@ -17,7 +17,7 @@ pub use meter::{BudgetMeter, ExceededLimit, step_cost, turn_cost};
 /// The limits of a run. An absent limit is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Budget {
-    /// Tokens, those of prompts and of answers.
+    /// Tokens, of prompts and of answers.
     pub tokens: Option<u64>,
     /// US dollars.
     pub cost: Option<f64>,
@@ -29,7 +29,7 @@ pub struct Budget {
     pub max_turns: Option<u64>,
 }
 
-/// What becomes of a run whose use cannot be told.
+/// The reaction to a run whose use is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum BudgetUnknown {
     /// It fails: a limit that cannot be checked is none.
@@ -70,7 +70,7 @@ impl BudgetUnknown {
         }
     }
 
-    /// What `word` stands for.
+    /// The value with this name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
@@ -233,7 +233,7 @@ fn count(limit: &'static str, number: &str, least: u64) -> Result<u64, BudgetErr
     })
 }
 
-/// `$1.50` is what people write.
+/// An amount of dollars; `$1.50` is accepted, too.
 fn dollars(limit: &'static str, number: &str) -> Result<f64, BudgetError> {
     let digits = number.strip_prefix('$').unwrap_or(number);
     let read: Option<f64> = digits.parse().ok();

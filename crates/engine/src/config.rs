@@ -86,22 +86,22 @@ pub struct Config {
     pub runs_max_size: Option<u64>,
     /// Whether the workspace counts as trusted for this run.
     pub trust_workspace: Option<bool>,
-    /// How the agent is spoken to.
+    /// The transport to the agent.
     pub transport: Option<TransportChoice>,
     /// How much the run may use.
     pub budget: Option<Budget>,
     /// How many answers of the model the run may have: the count of [`Budget::turns`], with the cause `max_turns`.
     pub max_turns: Option<u64>,
-    /// What becomes of the run if the agent does not say how much it uses; it fails if absent.
+    /// The reaction to an agent that does not report its use; the run fails if absent.
     pub budget_unknown: Option<BudgetUnknown>,
     /// The effect of a denied call on a run that the agent reports as a success; see [`OnDenied`].
     pub on_denied: Option<OnDenied>,
-    /// What becomes of a run whose agent makes a call without permission; see [`OnViolation`].
+    /// The reaction to a call without permission; see [`OnViolation`].
     pub on_violation: Option<OnViolation>,
     /// The directories that the kernel lets the agent write; [`Workspace`](ConfineMode::Workspace) if absent for an unattended
     /// run of an agent that is known to work so.
     pub confine: Option<ConfineMode>,
-    /// What becomes of a run that the kernel cannot confine.
+    /// The reaction to a run that the kernel cannot confine.
     pub confinement: Option<ConfinementNeed>,
     /// More files and directories that a confined agent can write.
     pub confine_write: Option<Vec<PathBuf>>,
@@ -109,7 +109,7 @@ pub struct Config {
     pub confine_connect: Option<Vec<u16>>,
     /// The rules for the agent's actions. `[[rule]]` in a file.
     pub rules: Rules,
-    /// What tokens cost, for a budget of an agent that reports no cost: `[prices."model"]` in the user's file.
+    /// Prices of tokens, for a budget of an agent that reports no cost: `[prices."model"]` in the user's file.
     pub prices: Option<PriceTable>,
     /// Agents of the user's own, under their names. A project's file has none: they decide which program is started.
     pub agents: BTreeMap<String, AcpAgent>,
@@ -179,7 +179,7 @@ impl Config {
         }
     }
 
-    /// Where the agent runs: the configured directory, else the one the caller is in, against which a relative one counts.
+    /// The directory of the agent: the configured one, which may be relative to the caller's, else the caller's.
     pub fn working_dir_in(&self, caller: &Path) -> PathBuf {
         match &self.working_dir {
             Some(dir) => caller.join(dir),

@@ -52,7 +52,7 @@ impl ConfineMode {
     }
 }
 
-/// What becomes of a run that the kernel cannot confine.
+/// The reaction to a run that the kernel cannot confine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConfinementNeed {
     /// It runs, with a warning.

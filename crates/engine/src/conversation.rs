@@ -51,7 +51,7 @@ use self::session_driver::ConversationWork;
 use crate::run::recorded_events::PastFormat;
 use crate::run::{Run, RunSource};
 
-/// Runs an errand: one session, one prompt, and how it went. The last event is the one `run_end`.
+/// Runs one prompt in one session. The last event is the only `run_end`.
 pub fn run(request: ConversationRequest, errand: PromptJob) -> Run {
     let options = request.run.options.clone();
     let provider = request.provider.clone();

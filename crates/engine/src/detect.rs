@@ -144,7 +144,7 @@ pub fn gemini(environment: &SearchEnvironment) -> Result<FoundProgram, NotFound>
     Err(NotFound { tried })
 }
 
-/// Every other Gemini CLI that would be found if the one that was found were not there.
+/// All other installations of Gemini CLI, in the order in which they would be found without `found`.
 pub fn others(environment: &SearchEnvironment, found: &FoundProgram) -> Vec<FoundProgram> {
     let usable = candidates(environment)
         .into_iter()

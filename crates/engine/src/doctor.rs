@@ -48,11 +48,11 @@ pub struct DoctorTarget<'a> {
     pub config_files: &'a [PathBuf],
     /// How long the agent may take to say its version.
     pub patience: Duration,
-    /// A directory for what started programs print. It is the caller's to remove.
+    /// A directory for the output of started programs. The caller removes it.
     pub scratch: &'a Path,
 }
 
-/// Looks at everything. Each check is told as soon as it is made.
+/// Makes all checks. Each check is passed to `tell` as soon as it is made.
 pub async fn examine(patient: &DoctorTarget<'_>, mut tell: impl FnMut(Check)) {
     let detected = detect::gemini(patient.environment);
     tell(agent::installed(patient.environment, &detected));

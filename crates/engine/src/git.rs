@@ -20,7 +20,7 @@ pub use secrets::shown;
 
 /// How often the size of the clone is checked.
 const LOOK: Duration = Duration::from_millis(250);
-/// How much of what git says is kept.
+/// How many bytes of git's output are kept.
 const MOST_SAID: usize = 4096;
 /// When git has ended, its last words are there in this time.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ pub struct CloneRequest<'a> {
     pub url: &'a str,
     /// An empty directory for it.
     pub into: &'a Path,
-    /// What git gets of the surroundings.
+    /// The environment of git.
     pub environment: &'a SearchEnvironment,
     /// Runs git, so that no process outlives the clone.
     pub supervisor: &'a Supervisor,
@@ -76,10 +76,10 @@ pub enum CloneError {
     /// Git cannot be started.
     #[error("cannot start git")]
     Start(#[from] StartError),
-    /// What git says cannot be heard.
+    /// No pipe for git's output.
     #[error("cannot make a pipe for the output of git")]
     Io(#[from] io::Error),
-    /// What git keeps for itself cannot be removed.
+    /// The `.git` directory cannot be removed.
     #[error("cannot remove the `.git` directory of the clone")]
     Left(#[source] io::Error),
     /// It took too long.
@@ -106,7 +106,7 @@ pub enum CloneError {
     Failed {
         /// The address.
         url: String,
-        /// What git said last.
+        /// The end of git's output.
         said: String,
     },
 }
@@ -223,7 +223,7 @@ fn command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> Command
         ("SSH_ASKPASS", ""),
         ("SSH_ASKPASS_REQUIRE", "never"),
         ("GIT_ALLOW_PROTOCOL", protocols),
-        // What git says is read by people, but also by tests.
+        // People read git's messages, but tests do, too.
         ("LC_ALL", "C"),
     ]);
     command

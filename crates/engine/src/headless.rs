@@ -81,16 +81,16 @@ pub struct Job {
     pub with_bytes: bool,
     /// The longest line that is translated whole.
     pub max_line: usize,
-    /// What only an agent that is spoken to can do with.
+    /// Options that only an agent over ACP supports.
     pub speaking: AcpOptions,
     /// Where sessions are kept safe while the agent runs. None to leave them to it.
     pub vault: Option<PathBuf>,
 }
 
-/// What only an agent that is spoken to, over ACP, can do with.
+/// Options that only an agent over ACP supports.
 #[derive(Debug, Clone, Default)]
 pub struct AcpOptions {
-    /// Rules that come before those of the configuration.
+    /// Rules that come before the rules of the configuration.
     pub rules: Rules,
     /// Content blocks that belong to the prompt, as the protocol's schema has them.
     pub attachments: Vec<Json>,
@@ -109,7 +109,7 @@ pub struct AcpOptions {
 pub enum JobAgent {
     /// Gemini CLI, wherever it is found.
     Gemini,
-    /// A program that writes what Gemini CLI writes, such as a replayed recording. It gets no arguments of ours.
+    /// A program with the output format of Gemini CLI, such as a replayed recording. It gets no arguments of ours.
     Standin {
         /// The name of the agent.
         name: String,
@@ -155,7 +155,7 @@ impl JobAgent {
         }
     }
 
-    /// Its family, as events name it. A stand-in plays what Gemini CLI wrote.
+    /// Its family, as events name it. A stand-in replays Gemini CLI.
     pub fn provider(&self) -> Provider {
         match self {
             Self::Gemini | Self::Standin { .. } => Provider::Gemini,

@@ -19,7 +19,7 @@ const UNFINISHED: &str = ".unfinished-";
 /// When npm has ended, its last words are there in this time.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// How much of what npm printed a message repeats.
+/// How many characters of npm's output a message repeats.
 const LONGEST_SAID: usize = 300;
 const MOST_LINES: usize = 2;
 
@@ -30,9 +30,9 @@ pub struct InstallRequest<'a> {
     pub adapter: &'a AcpAdapter,
     /// The directory of all adapters. It is made if it is not there.
     pub root: &'a Path,
-    /// What npm gets of the surroundings.
+    /// The environment of npm.
     pub environment: &'a SearchEnvironment,
-    /// What npm runs under, so that nothing outlives it.
+    /// Runs npm, so that no process outlives the installation.
     pub supervisor: &'a Supervisor,
     /// How long it may take.
     pub deadline: Duration,
@@ -74,7 +74,7 @@ pub enum AdapterInstallError {
     Failed {
         /// The package.
         package: &'static str,
-        /// What npm printed last.
+        /// The end of npm's output.
         said: String,
     },
     /// npm says that it succeeded, and there is no program.
@@ -200,7 +200,7 @@ fn command(npm: PathBuf, desk: &Path, request: &InstallRequest<'_>) -> Command {
     command
 }
 
-/// The first lines that say what went wrong, without the stack and where the log is.
+/// The first lines with the error itself, without the stack and the path of the log.
 fn in_short(said: &str) -> String {
     let lines = said
         .lines()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use lapidary_vocab::Json;
 use serde_json::json;
 
-/// What ends a path, unless it is escaped or quoted.
+/// Characters that end a path, unless it is escaped or quoted.
 const ENDS: &[char] = &[
     ' ', '\t', '\n', '\r', ',', ';', '!', '?', '(', ')', '[', ']', '{', '}',
 ];

@@ -23,7 +23,7 @@ use crate::agents::{KNOWN, family};
 use crate::recording::{ListedRun, ListingMode, STDOUT, UNKNOWN, list_runs};
 use crate::replay::{PastAttempts, PastReading, RecordingReader, ReplayError};
 
-/// Why a session of ours is not what Gemini CLI's are.
+/// How a session in a recording differs from a session of Gemini CLI.
 const RECORDED: &str = "is in a recording only";
 
 /// The sessions of recorded runs below a directory.

@@ -27,7 +27,7 @@ pub struct SessionGuard {
     pub vault: PathBuf,
     /// The projects whose sessions the agent may touch.
     pub projects: Vec<SessionProject>,
-    /// What will be continued.
+    /// The session that the run continues.
     pub resume: ResumeTarget,
     /// The user's rules by which the agent deletes sessions.
     pub retention: Option<RetentionSettings>,
@@ -57,7 +57,7 @@ pub enum ResumeTarget {
     /// None.
     #[default]
     Nothing,
-    /// The one with this whole id.
+    /// The session with this whole id.
     One(String),
     /// Any session that a client asks it to load, at any time.
     Any,
@@ -284,7 +284,7 @@ fn taken_message(chats: &[PathBuf], session: &str) -> String {
     format!("another run{process} is continuing the session `{session}`")
 }
 
-/// An error with what caused it.
+/// An error with its causes.
 fn told(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes

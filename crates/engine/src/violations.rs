@@ -20,7 +20,7 @@ const MOST_KEPT: usize = 256;
 
 const REPORT: &str = "`--on-violation report` lets such a run go on";
 
-/// What becomes of a run whose agent makes a call without permission.
+/// The reaction to a call that an agent makes without permission.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum OnViolation {
     /// The run is ended: `refused`, `permission_denied`.
@@ -42,7 +42,7 @@ impl OnViolation {
         }
     }
 
-    /// What `word` stands for.
+    /// The value with this name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
@@ -51,7 +51,7 @@ impl OnViolation {
 /// The agent's own way of handling permissions, and the reaction to a violation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PermissionWatch {
-    /// What becomes of the run.
+    /// The reaction of the run.
     pub on_violation: OnViolation,
     /// The agent is Gemini CLI: it announces a command as running only once it runs, and one that ran is never called failed. Others
     /// announce a command before they ask, and call it failed by its exit code.

@@ -78,7 +78,8 @@ pub(crate) fn parameters(method: &str) -> &'static [&'static str] {
 /// The code of an answer that a file is missing.
 const NOT_FOUND: i64 = -32002;
 
-/// Files and terminals for one connection. Clones share them; when the last one is dropped, what still runs in a terminal is ended.
+/// Files and terminals for one connection. Clones share them; when the last clone is dropped, processes in its terminals are
+/// ended.
 #[derive(Debug, Clone)]
 pub struct ClientServices(Arc<ServicesInner>);
 

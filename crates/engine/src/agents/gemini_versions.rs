@@ -1,4 +1,4 @@
-//! Gemini CLI: its name, how people get it, and which version brought what.
+//! Gemini CLI: its name, its installation command, and the version of each feature.
 
 use crate::detect::AgentVersion;
 pub use crate::detect::INSTALL_URL;

@@ -48,11 +48,11 @@ pub struct PolicyInput<'a> {
 pub enum AskAbility {
     /// It can, over ACP.
     Possible,
-    /// It cannot: what would be asked is denied.
+    /// It cannot: requests that would be asked are denied.
     Impossible,
 }
 
-/// How an agent is told, for one run only.
+/// The carriers of an agent's own policy, for one run only.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OwnPolicy {
     /// Arguments.
@@ -65,7 +65,7 @@ pub struct OwnPolicy {
     pub session_meta: Option<Json>,
     /// Notices for the user.
     pub notices: Vec<String>,
-    /// What becomes of a call that is not allowed.
+    /// The reaction of the agent to a call that is not allowed.
     pub denial: AgentDenial,
     /// Why the agent may take actions without asking that a rule denies.
     pub unkept: Option<String>,
@@ -110,7 +110,7 @@ pub fn own_policy(agent: &str, input: &PolicyInput<'_>) -> Option<OwnPolicy> {
     }
 }
 
-/// A tool of an agent, and what sort of tool it is.
+/// A tool of an agent, and its kind.
 type ToolRow = (&'static str, ToolKind);
 
 impl PolicyInput<'_> {

@@ -273,7 +273,7 @@ impl BudgetMeter {
         }
     }
 
-    /// A call is told of several times. Only as many are remembered as are needed to see that there are too many.
+    /// Several events report the same call. Only as many calls are remembered as are needed to see that there are too many.
     fn called(&mut self, event: &Event, call: &Text) {
         let most = self.budget.tool_calls.unwrap_or(0);
         if self.budget.tool_calls.is_some() && self.tool_calls.len() as u64 <= most {
@@ -418,7 +418,7 @@ fn tokens_of_step(counts: Token<'_>) -> Option<u64> {
     )
 }
 
-/// The total, else what there is of its parts. None if there is nothing.
+/// The total, else the sum of the reported parts. None if there are none.
 fn sum(total: Option<u64>, parts: [Option<u64>; 3]) -> Option<u64> {
     let add = |sum: u64, part: u64| sum.saturating_add(part);
     total.or_else(|| parts.into_iter().flatten().reduce(add))

@@ -1,4 +1,4 @@
-//! What Gemini CLI can do, for programs.
+//! The abilities of Gemini CLI, for programs.
 
 use lapidary_vocab::capabilities::{
     Capabilities, DenialLayers, FoundBy, Model, ProviderMetadata, RuleKeeping, RuleSupport, SCHEMA,
@@ -59,8 +59,8 @@ pub fn metadata() -> ProviderMetadata {
     }
 }
 
-/// Without ACP it cannot ask, and denies by itself. A run does not start the program to learn its version, so one whose package does
-/// not name it is told nothing.
+/// Without ACP it cannot ask, and denies by itself. A run does not start the program to learn its version, so an installation
+/// whose package does not name the version gets no policy.
 fn rules(found: Option<&FoundProgram>) -> RuleSupport {
     let version = found.and_then(|found| found.version.as_ref());
     let acp = match found {

@@ -142,7 +142,7 @@ fn value_of(config: &Config, key: &str) -> Option<Value> {
     }
 }
 
-/// What holds where no file has the key.
+/// The default of a key that no file has.
 fn default_of(key: &str) -> Option<Value> {
     Some(match key {
         "agent" => json!("gemini"),

@@ -71,7 +71,7 @@ pub fn find_project_file(dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
     None
 }
 
-/// A user who only lets agents plan is not overruled by the project.
+/// Drops a permission mode of the project that is wider than the user's.
 fn keep_narrow(project: &mut Config, user: &Config, origin: &Path) -> Option<ConfigWarning> {
     let user = user.permission_mode?;
     let asked = project.permission_mode.take_if(|mode| *mode > user)?;

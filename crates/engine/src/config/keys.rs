@@ -1,4 +1,4 @@
-//! The table of keys: what each takes, and where it goes.
+//! The table of keys: the accepted values of each, and its field.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub const PROVIDER_KEYS: [&str; 7] = [
     "timeout",
 ];
 
-/// Every key: those of the specification, then ours.
+/// Every key: the keys of the specification, then ours.
 pub const KEYS: [&str; 29] = [
     "model",
     "sandbox",
@@ -233,7 +233,7 @@ fn seconds(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigPro
     if number.is_nan() || number > LONGEST {
         return Err(unfit(key, "at most 1000000000 seconds", value));
     }
-    // Below nothing there is no time, and what rounds to nothing is none.
+    // A negative number is no time, and neither is a number that rounds to zero.
     match Duration::try_from_secs_f64(number) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err(ConfigProblem::NotPositive {
@@ -243,7 +243,7 @@ fn seconds(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigPro
     }
 }
 
-/// A time that can be without limit, which 0 says. What rounds to 0 does not.
+/// A time that can be without limit, which is written as 0. A number that only rounds to 0 is an error.
 fn limit(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
     match (value, seconds(key, value)) {
         (ConfigValue::Int(0), _) => Ok(Duration::ZERO),

@@ -7,7 +7,7 @@ use lapidary_policy::PermissionMode;
 pub enum ApprovalMode {
     /// Edit files.
     AutoEdit,
-    /// What changes nothing.
+    /// Actions that change nothing.
     #[default]
     Default,
     /// Nothing but plan.
@@ -58,7 +58,7 @@ impl From<ApprovalMode> for PermissionMode {
     }
 }
 
-/// How an agent is to be spoken to.
+/// The choice of the transport to an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum TransportChoice {
     /// The best that the agent's version knows.

@@ -96,7 +96,7 @@ pub enum ConfigProblem {
         /// The value.
         got: String,
     },
-    /// A word that is none of those the key takes.
+    /// A word that the key does not accept.
     #[error("{key} must be one of {}, got: {got}", listed(accepted))]
     NotOneOf {
         /// The key.
@@ -161,7 +161,7 @@ pub enum ConfigProblem {
 }
 
 impl ConfigProblem {
-    /// What would be accepted.
+    /// The values that would be accepted.
     pub fn hint(&self) -> String {
         match self {
             Self::NotPositive { key, got } => {
@@ -226,7 +226,7 @@ pub enum ConfigWarning {
         /// The value in the user's file.
         user: &'static str,
     },
-    /// What looks like a project's file belongs neither to the user nor to root. It was ignored.
+    /// A file with the name of a project's file belongs neither to the user nor to root. It was ignored.
     NotOurs {
         /// The file.
         origin: PathBuf,

@@ -74,7 +74,7 @@ impl ParsedConfig {
         let outside = |dir: &PathBuf| !lies_inside(dir, project);
         let too_long = |time: &Duration| *time > LONGEST_TIME;
         let beyond = |mode: &PermissionMode| *mode > PermissionMode::Default;
-        // The mode has two names, and only the one that was written will be found below.
+        // The mode has two keys, and a warning is made only for the key in the file.
         let mode = took(&mut config.permission_mode, beyond);
         let refused = [
             ("agent", took(&mut config.agent, |_| true)),
@@ -152,7 +152,7 @@ impl ParsedConfig {
         self.config.rules.become_projects();
     }
 
-    /// One by one: those inside the project stay.
+    /// Drops directories outside the project, and keeps the others.
     fn refuse_directories(&mut self, outside: impl Fn(&PathBuf) -> bool) {
         let Some(dirs) = &mut self.config.include_directories else {
             return;

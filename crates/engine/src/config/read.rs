@@ -62,7 +62,7 @@ pub(super) struct WrittenValue {
     pub(super) shown: String,
 }
 
-/// What tokens cost.
+/// The key of the prices of tokens.
 const PRICES: &str = "prices";
 
 impl ParsedConfig {

@@ -1,4 +1,4 @@
-//! A write that the confinement denied, found in what programs print about it. The kernel reports it to the program alone.
+//! Finds a write that the confinement denied in the output of programs. The kernel reports it to the program alone.
 
 use std::path::{Path, PathBuf};
 
@@ -101,7 +101,7 @@ fn words_of(line: &str) -> Vec<&str> {
         let word = quoted.map_or(bare, |(word, _)| word);
         let skipped = quoted.map_or(0, |_| letter.len_utf8());
         rest = &rest[skipped + word.len()..];
-        // What ended the word.
+        // Skip the character that ended the word.
         rest = rest
             .chars()
             .next()

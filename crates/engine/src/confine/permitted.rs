@@ -10,7 +10,7 @@ use crate::policy::{ToolAction, may_configure_git, resolved};
 /// More files than that are not remembered.
 const MOST_FILES: usize = 10_000;
 
-/// What permitted calls are about, as far as it is protected.
+/// The protected files that permitted calls name.
 #[derive(Debug, Default)]
 pub(super) struct PermittedCalls {
     /// Files that an edit or a command names, and directories.

@@ -37,13 +37,14 @@ const GIT: &str = ".git";
 /// The programs that git runs, and the settings that name them. The rest of `.git` changes with every commit.
 const IN_GIT: [&str; 3] = ["hooks", "config", "config.worktree"];
 
-/// What `git config` and the like write in there.
+/// The files that `git config` and the like write in there.
 const GIT_SETTINGS: [&str; 2] = ["config", "config.worktree"];
 
 /// Settings that agents write anew as they like, Gemini CLI (0.61) at every start: only their powerful part is compared.
 const SETTINGS: &str = "settings.json";
 
-/// What agents read from their state directory to know what to run or allow: settings, hooks, and what adds tools and prompts.
+/// Files in an agent's state directory that decide about commands and permissions: settings, hooks, and additional tools and
+/// prompts.
 const IN_STATE: [&str; 16] = [
     SETTINGS,
     "settings.local.json",

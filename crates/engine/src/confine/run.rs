@@ -147,7 +147,7 @@ impl ConfinedRun {
         told.chain(more).chain(self.explanation()).collect()
     }
 
-    /// What to do about a write that was denied.
+    /// A hint about a denied write.
     fn explanation(&self) -> Option<String> {
         let seen = self.seen();
         let (path, directory) = seen.denied.as_ref()?;

@@ -1,4 +1,4 @@
-//! Hooks after tool calls: they run beside the conversation, and a turn waits for those of its own calls.
+//! Hooks after tool calls: they run beside the conversation, and a turn waits for the hooks of its own calls.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -137,7 +137,7 @@ impl SessionDriver<'_> {
         if done.as_ref().err().is_none_or(SessionError::is_impatient) {
             state.observer.calls(|calls| calls.cut_off_all());
         }
-        // Together: the hooks of tools might leave no time for those of a session.
+        // Together: the hooks of tools might leave no time for the hooks of a session.
         let ends = async { tokio::join!(state.tools_are_done(None), ends) };
         let time = self.halts.grace.share();
         tokio::select! {

@@ -53,7 +53,7 @@ pub(super) async fn run(request: ConversationRequest, script: ConversationWork, 
     Box::pin(led).await;
 }
 
-/// An agent that is spoken to.
+/// An attempt with an agent over ACP.
 struct AcpAttempt<'a> {
     request: &'a ConversationRequest,
     script: ConversationWork,

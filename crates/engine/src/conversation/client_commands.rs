@@ -1,6 +1,6 @@
-//! Commands of a client, carried out at the same time: prompts take long, and permissions have to be given meanwhile.
+//! Commands of a client, carried out at the same time: prompts take long, and permission prompts have to be answered meanwhile.
 //!
-//! The command loop takes commands and tells what became of each, exactly once; its executor carries them out.
+//! The command loop takes commands and reports the result of each, exactly once; its executor carries them out.
 
 mod executor;
 mod replies;
@@ -42,10 +42,10 @@ const MOST_INTERRUPTS: usize = 16;
 /// How long commands under way have to notice that the agent is gone.
 const NOTICE: Duration = Duration::from_secs(1);
 
-/// What becomes of orders that the agent's end finds under way.
+/// The error of commands that are under way when the agent ends.
 const TOO_LATE: &str = "the agent was ended before this was done";
 
-/// Takes commands, and tells what became of them.
+/// Takes commands, and reports their results.
 struct CommandLoop {
     executor: CommandExecutor,
     under_way: JoinSet<CommandOutcome>,

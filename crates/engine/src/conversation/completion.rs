@@ -144,7 +144,7 @@ impl AcpCompletion {
     /// Records an entry that is used.
     fn keep(&mut self, entry: String) -> AddedEvent {
         if let Some(record) = &mut self.record {
-            let _ = record.write_all(format!("{entry}\n").as_bytes()); // the recorder reports a full disk
+            let _ = record.write_all(format!("{entry}\n").as_bytes()); // the run reports a full disk
         }
         AddedEvent::Entry(entry)
     }

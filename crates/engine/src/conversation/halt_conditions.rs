@@ -1,4 +1,4 @@
-//! What ends a conversation before its time, and how much time is left for that.
+//! The conditions that end a conversation early, and the grace period for its end.
 
 use std::time::Duration;
 

@@ -106,7 +106,7 @@ impl HookRunner {
         }
     }
 
-    /// Fires the hooks of an event. Dropping this ends them; what became of them is told all the same.
+    /// Runs the hooks of an event. Dropping this future ends them; their results are reported all the same.
     async fn fire(&self, details: EventDetails, place: HookPlace<'_>) -> HookResults {
         self.fire_around(self.around(place.session), details, place)
             .await
@@ -133,7 +133,7 @@ impl HookRunner {
         first.or_else(|| running.describe(|event| !is_at_work && !holds_up(event)))
     }
 
-    /// Ends all that run, and waits until what became of them is told. From now on none is started.
+    /// Ends all running hooks, and waits until their results are reported. From now on no hook is started.
     pub(super) async fn end(&self) {
         self.running.end().await;
     }
@@ -168,7 +168,7 @@ impl HookRunner {
         }
     }
 
-    /// Tells what became of hooks.
+    /// Reports the results of hooks.
     fn told(&self, place: HookPlace<'_>) -> impl FnOnce(&HookResults) + Send + 'static {
         let (say, after) = (self.say.clone(), place.after);
         let session = place.session.to_owned();

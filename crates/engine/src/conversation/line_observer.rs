@@ -69,7 +69,7 @@ pub(super) struct LineObserver {
 #[derive(Debug)]
 struct ObserverState {
     normalizer: AcpNormalizer,
-    /// What hooks have to know of calls, if there are hooks.
+    /// The calls and the text of the agent for hooks, if there are hooks.
     calls: Option<HookCalls>,
     last_sign: Instant,
     has_spoken: bool,
@@ -224,7 +224,7 @@ impl LineObserver {
         confined.map_or_else(Vec::new, |it| it.violations(Some(self.table().policy())))
     }
 
-    /// What hooks have to know, if there are any.
+    /// Access to the calls for hooks, if there are hooks.
     pub(super) fn calls<T>(&self, with: impl FnOnce(&mut HookCalls) -> T) -> Option<T> {
         self.state().calls.as_mut().map(with)
     }

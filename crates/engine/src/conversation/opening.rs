@@ -22,7 +22,7 @@ use crate::config::PermissionMode;
 const MOST_PAGES: usize = 50;
 
 impl SessionDriver<'_> {
-    /// Says hello. An agent that speaks another version of the protocol is not spoken to any further.
+    /// Sends `initialize`. An agent with another version of the protocol is an error.
     pub(super) async fn initialize(&mut self) -> Result<InitializeAnswer, SessionError> {
         let client = self.state.client.clone();
         let has_user = self.state.prompts.inbox().is_some();
@@ -143,7 +143,7 @@ pub(super) enum SessionTarget<'a> {
     New,
     Load(&'a str),
     Resume(&'a str),
-    /// The one that the agent says was used last, as an agent that offers this can open it.
+    /// The session that the agent lists as used last, opened in a way that the agent offers.
     Latest(AgentCapabilities),
 }
 
@@ -283,7 +283,7 @@ impl ConversationState {
         newest.map(|(_, id)| id).ok_or(OpenError::NoSession)
     }
 
-    /// Says what becomes of directories that the agent does not take.
+    /// Notes that the agent can use further directories only through us, if it does not take them itself.
     pub(super) fn note_directories(
         &self,
         request: &ConversationRequest,
@@ -298,7 +298,7 @@ impl ConversationState {
     }
 }
 
-/// Where a session works, and with what.
+/// The parameters of a session: its directory, and its MCP servers.
 pub(super) fn setting<'a>(
     request: &'a ConversationRequest,
     offered: AgentCapabilities,
@@ -355,7 +355,7 @@ fn newest_of(listed: &Json) -> Option<DatedSession> {
     dated.max_by(|one, other| one.0.cmp(&other.0))
 }
 
-/// The later one; of two at the same time, the one that was listed first.
+/// The later session; of two at the same time, the first in the list.
 fn later(one: Option<DatedSession>, other: Option<DatedSession>) -> Option<DatedSession> {
     match (one, other) {
         (Some(one), Some(other)) if other.0 > one.0 => Some(other),

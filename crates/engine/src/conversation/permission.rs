@@ -106,7 +106,7 @@ struct AgentRequest<'a> {
 }
 
 impl AgentRequest<'_> {
-    /// The agent asks for permission. What becomes of the call is noted in the session table.
+    /// The agent asks for permission. The session table notes the decision about the call.
     async fn permission(&self, facts: Option<PermissionFacts>) -> Result<Json, RpcError> {
         let wrong = |message| RpcError::new(RpcError::BAD_PARAMS, message);
         let facts = facts.ok_or_else(|| wrong("what is asked for cannot be read"))?;
@@ -246,7 +246,7 @@ impl AgentRequest<'_> {
         }
     }
 
-    /// What hooks say.
+    /// The verdict of the hooks.
     async fn hear_hooks(&self, action: &ToolAction, input: &Json) -> Option<HookVerdict> {
         let Some(hooks) = &self.state.hooks else {
             return Some(HookVerdict::Silent);

@@ -46,7 +46,7 @@ pub struct PermissionAnswer {
     pub is_for_run: bool,
     /// Why, in words for the agent.
     pub reason: Option<String>,
-    /// Who says so.
+    /// The source of the answer.
     pub by: DecidedBy,
 }
 

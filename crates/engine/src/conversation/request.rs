@@ -16,7 +16,7 @@ use crate::run;
 /// An agent to talk to.
 #[derive(Debug, Clone)]
 pub struct ConversationRequest {
-    /// How it is started, recorded and bounded. Its input and its speech are not used: it is spoken to.
+    /// How it is started, recorded and limited. Its `input` and its dialect are not used over ACP.
     pub run: run::RunRequest,
     /// The agent, if it runs in this process. Then the command of `run` is not started: it only describes the agent in the recording.
     pub local: Option<LocalAgent>,
@@ -62,6 +62,6 @@ pub enum SessionChoice {
     New,
     /// An earlier one, by its id: loaded or resumed, as the agent can.
     Again(String),
-    /// The one that the agent says was used last.
+    /// The session that the agent lists as used last.
     Latest,
 }

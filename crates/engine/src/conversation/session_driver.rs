@@ -1,4 +1,4 @@
-//! The course of a conversation: do what there is to do, end the agent, and say how it went.
+//! Drives a conversation: does its work, ends the agent, and reports the outcome.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const NEVER_READY: Duration = Duration::from_millis(500);
 /// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code possible.
 const LAST_BREATH: Duration = Duration::from_millis(50);
 
-/// What there is to do.
+/// The work of a conversation.
 pub(super) enum ConversationWork {
     /// One prompt.
     Errand(PromptJob),
@@ -97,7 +97,7 @@ impl SessionDriver<'_> {
         ending
     }
 
-    /// Notes where the agent is stuck, before it is told to end.
+    /// Notes where the agent is stuck, before we end it.
     pub(super) fn note_stall(&mut self) {
         let observer = &self.state.observer;
         self.stall = Some(StallPoint {
@@ -208,7 +208,7 @@ impl SessionDriver<'_> {
 enum DepartureCause {
     /// It exited without a signal from us, before or after its stdin was closed.
     ByItself,
-    /// It was told to.
+    /// We ended it.
     Ordered,
 }
 

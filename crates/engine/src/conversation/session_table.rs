@@ -139,8 +139,8 @@ impl SessionTable {
         self.sessions.keys().cloned().collect()
     }
 
-    /// Sets the directory of a session. It comes before all other state of the session: from now on requests of the agent in it
-    /// are accepted. Grants of another directory do not apply in this one.
+    /// Sets the directory of a session, before other state of it exists: paths in the agent's calls count from there. Grants that
+    /// were given in another directory are dropped.
     pub(super) fn works_in(&mut self, id: &str, cwd: &Path) {
         if let Some(known) = self.sessions.get_mut(id)
             && known.cwd != cwd
@@ -221,7 +221,7 @@ impl SessionTable {
         self.sessions.values().any(|session| session.prompts > 0)
     }
 
-    /// What ends the waiting of a session's turn. None if there is no such session.
+    /// The token that cancels a session's turn. None if there is no such session.
     pub(super) fn turn_of(&self, id: &str) -> Option<CancellationToken> {
         Some(self.sessions.get(id)?.cancelled.clone())
     }

@@ -100,7 +100,7 @@ impl EventInjector {
         self.lines.fetch_max(number + 1, Ordering::Relaxed);
     }
 
-    /// The number of the latest line: what happens now comes after it.
+    /// The number of the latest line: events of now come after it.
     pub(super) fn latest(&self) -> Option<u64> {
         self.lines.load(Ordering::Relaxed).checked_sub(1)
     }
@@ -386,7 +386,7 @@ impl EventClock {
 async fn send(batch: EventBatch, batches: &mpsc::Sender<EventBatch>) {
     if !batch.is_empty() {
         let _ = batches.send(batch).await;
-        // Everybody else has to get a word in between.
+        // Let the other tasks of the thread run in between.
         tokio::task::yield_now().await;
     }
 }

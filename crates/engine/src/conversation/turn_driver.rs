@@ -1,4 +1,5 @@
-//! Drives a turn: the prompt goes out with what hooks add, the agent works until it answers, and hooks may want it to go on.
+//! Drives a turn: the prompt goes out with the context that hooks add, the agent works until it answers, and hooks may want it to
+//! go on.
 
 use std::sync::Arc;
 

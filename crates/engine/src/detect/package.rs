@@ -50,8 +50,8 @@ fn package_in(dir: &Path) -> Option<NpmPackage> {
     serde_json::from_str(&text).ok()
 }
 
-/// The version in what `gemini --version` prints, among warnings and the like: the last line that is nothing but a version, else
-/// a version on a line that names Gemini.
+/// The version in the output of `gemini --version`, among warnings and the like: the last line that is nothing but a version,
+/// else a version on a line that names Gemini.
 pub fn parse_version_output(stdout: &[u8]) -> Option<AgentVersion> {
     let seen = &stdout[..stdout.len().min(LOOKED_AT)];
     let text = String::from_utf8_lossy(seen);

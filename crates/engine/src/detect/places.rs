@@ -38,7 +38,7 @@ const OF_THE_SYSTEM: &[&str] = &[
 /// No version manager keeps more versions; a directory with more entries is not one of a version manager.
 const MOST_VERSIONS: usize = 1000;
 
-/// The directories to look at, in order. Those with a `*` in their name are there; the others need not be.
+/// The directories to look at, in order. Directories of a pattern with `*` exist; the others need not.
 pub(super) fn dirs(environment: &SearchEnvironment) -> Vec<PathBuf> {
     let (system, home) = match environment.platform {
         SearchPlatform::Unix => (OF_THE_SYSTEM, IN_HOME),

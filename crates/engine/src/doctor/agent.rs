@@ -14,7 +14,7 @@ use crate::process::{Command, Exit};
 
 const UPDATE: &str = "update it with `npm install -g @google/gemini-cli`";
 
-/// Whether it is there, and what else is.
+/// Whether it is installed, and the other installations.
 pub(super) fn installed(
     environment: &SearchEnvironment,
     detected: &Result<FoundProgram, NotFound>,

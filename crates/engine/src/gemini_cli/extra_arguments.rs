@@ -31,7 +31,7 @@ const RESERVED: &[(&str, &[&str], &str)] = &[
     ("", &["--"], "nothing behind it would be an option any more"),
 ];
 
-/// What need not be said again.
+/// The options that the user's own arguments set already.
 #[derive(Debug, Default)]
 pub(super) struct ExtraArguments {
     pub(super) model: bool,

@@ -21,7 +21,7 @@ pub struct GeminiLaunch<'a> {
     pub config: &'a Config,
     /// Where the caller is: relative paths count from here. An absolute path.
     pub dir: &'a Path,
-    /// What to do.
+    /// The prompt.
     pub prompt: PromptText,
     /// The session to continue: `latest`, a number or an id.
     pub resume: Option<&'a str>,
@@ -146,7 +146,7 @@ pub fn prepare(launch: &GeminiLaunch<'_>) -> Result<PromptDelivery, LaunchError>
     }))
 }
 
-/// Prepares an agent that is spoken to: its arguments, without prompt, session and mode, of which it is told.
+/// Prepares an agent over ACP: its arguments, without prompt, session and mode, which it gets by requests.
 pub fn prepare_acp(launch: &GeminiLaunch<'_>) -> Result<AcpInvocation, LaunchError> {
     let extra = ExtraArguments::read(launch.extra_args)?;
     if let Some(version) = launch.version.filter(|version| !version.has(OLD_ACP)) {

@@ -117,7 +117,7 @@ fn unusable(path: &Path, reason: &str) -> LaunchError {
     }
 }
 
-/// The agent's own tool reads the file, and refuses what lies outside its workspace.
+/// The agent's own tool reads the file, and refuses files outside its workspace.
 fn out_of_reach(launch: &GeminiLaunch<'_>, path: &Path) -> Option<String> {
     let workspace = launch.config.working_dir_in(launch.dir);
     let included = launch.config.include_directories.iter().flatten();

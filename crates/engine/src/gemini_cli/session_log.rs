@@ -69,7 +69,7 @@ pub(crate) struct SessionLogs {
     used: usize,
 }
 
-/// What became of a call.
+/// The record of a call in the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CallRecord {
     /// Its entry, for the recording and the normaliser.

@@ -25,8 +25,8 @@ pub fn shown(url: &str) -> String {
     shown
 }
 
-/// What git said, without the secrets of the address it was given, and of any other: its configuration may have put one in the place
-/// of that address.
+/// The output of git, without the secrets of the given address, and of any other: git's configuration may have replaced the
+/// address.
 pub(super) fn cleaned(said: &str, url: &str) -> String {
     let mut said = said.to_owned();
     for secret in secrets(url) {

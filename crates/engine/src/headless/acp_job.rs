@@ -19,7 +19,7 @@ use crate::process::Command;
 use crate::prompt_files;
 use crate::run::GEMINI_STREAM;
 
-/// The longest prompt that is said in one message.
+/// The longest prompt that is sent in one message.
 const LONGEST_PROMPT: u64 = 32 << 20;
 
 const NO_RULES: &str =
@@ -32,7 +32,7 @@ const OWN_HOOKS: &str = "Gemini CLI runs its hooks itself here";
 
 /// The transport of the agent, and a notice about it for the user.
 pub(super) enum ChosenTransport {
-    /// It is spoken to, over ACP.
+    /// Over ACP.
     Spoken(Option<String>),
     /// It gets its prompt once, and writes.
     Headless(Option<String>),
@@ -116,7 +116,7 @@ impl Job {
             || *hooks
     }
 
-    /// What needs ACP is not simply left out.
+    /// Options that need ACP are an error without it, not ignored.
     fn only_headless(&self, reason: Option<String>) -> Result<ChosenTransport, JobError> {
         let speaking = &self.speaking;
         let own = self.rules_for_agent(&self.config.rules);
@@ -141,7 +141,7 @@ impl Job {
         Ok(ChosenTransport::Headless(reasons))
     }
 
-    /// What becomes of the rules of `lapidary.toml` where the agent is not spoken to.
+    /// A notice about the rules of `lapidary.toml` in a run without ACP.
     fn unasked_rules(&self) -> Option<&'static str> {
         let rules = self.rules_for_agent(&self.config.rules);
         let mut rules = rules.iter();
@@ -274,13 +274,13 @@ impl Job {
         Policy::new(rules, config.permission_mode_or_default()).with_roots(roots)
     }
 
-    /// The rules that count with this agent: those of flags, then those of files.
+    /// The rules for this agent: the rules of flags, then the rules of files.
     fn rules(&self) -> Rules {
         let flags = self.rules_for_agent(&self.speaking.rules);
         flags.before(self.rules_for_agent(&self.config.rules))
     }
 
-    /// Those of the rules that count with this agent.
+    /// The rules among these that apply to this agent.
     fn rules_for_agent(&self, rules: &Rules) -> Rules {
         let family = self.agent.provider();
         rules.for_agent(&[self.agent.name(), family.as_str()])
@@ -391,7 +391,7 @@ impl Job {
         })
     }
 
-    /// Where the agent works, and what else belongs to its workspace.
+    /// The directories of the agent's workspace, the working directory first.
     pub(super) fn roots(&self, directory: PathBuf) -> Vec<PathBuf> {
         let included = self.config.include_directories.iter().flatten();
         let included = included.map(|other| self.environment.dir.join(other));

@@ -88,8 +88,8 @@ impl Job {
         }
     }
 
-    /// The mode that was asked for, else the one that is proven for the agent, if no person is there. A confinement that is required is
-    /// one for every agent.
+    /// The configured mode, else the mode that is proven for the agent, if no person attends the run. A required confinement
+    /// applies to every agent.
     fn confine_mode(&self, attendant: &PromptAttendant) -> ConfineMode {
         let is_unattended = matches!(attendant, PromptAttendant::Nobody);
         let known = self.known().filter(|_| is_unattended && self.is_itself());

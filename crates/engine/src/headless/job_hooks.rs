@@ -1,4 +1,4 @@
-//! The hooks of Gemini's settings, for an agent that is spoken to.
+//! The hooks of Gemini's settings, for an agent over ACP.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Job {
         self.speaking.hooks || (self.agent == JobAgent::Gemini && is_auto && self.has_hooks())
     }
 
-    /// Whether Gemini's settings name hooks, of whichever generation.
+    /// Whether Gemini's settings have a list of hooks that is not empty, under any event name.
     pub(super) fn has_hooks(&self) -> bool {
         let vars = Vars::new(&self.environment.vars);
         let Some(home) = GeminiHome::from_vars(vars, self.environment.home.as_deref()) else {

@@ -22,10 +22,10 @@ use crate::run::RunRequest;
 /// Gemini CLI ignores a policy that it is given by an argument if the system has one of its own.
 const SYSTEM_POLICIES: &str = "/etc/gemini-cli/policies";
 
-/// What opencode reads of a project, in its directory and those above, up to the root of the repository.
+/// The files of a project that opencode reads, in its directory and the ones above, up to the root of the repository.
 const OPENCODE_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", ".opencode"];
 
-/// Where Codex finds rules of a project that let commands run without a question, in its directory and those above.
+/// The rules of a project that let Codex run commands without asking, in its directory and the ones above.
 const CODEX_FILES: [&str; 1] = [".codex/rules"];
 
 /// An agent's own policy, whose file is written.
@@ -188,7 +188,7 @@ impl Job {
     }
 }
 
-/// The policy by which an agent is told. A program that gives orders may change the mode later.
+/// The policy that the agent gets. A client program may change the mode later.
 pub(super) fn told_policy(policy: &Policy, mode: ModeFlexibility) -> Policy {
     let mut told = policy.clone();
     let is_open = told.mode() == PermissionMode::BypassPermissions;

@@ -47,7 +47,7 @@ impl Job {
         }
     }
 
-    /// What Gemini CLI may do where it never asks. Arguments of the user's own that choose the mode or allow tools are the user's word:
+    /// The policy for Gemini CLI where it never asks. Arguments of the user's own that choose the mode or allow tools come first:
     /// then only rules count.
     pub(super) fn headless_policy(&self) -> Option<Policy> {
         if self.agent != JobAgent::Gemini {

@@ -1,4 +1,4 @@
-//! Why a job cannot be run, and how that is told as the end of a run.
+//! Why a job cannot be run, and the `run_end` for it.
 
 use std::io;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ pub enum JobError {
         /// Where the product's own program is.
         product: PathBuf,
     },
-    /// The agent can only be spoken to.
+    /// The agent speaks only ACP.
     #[error("`{agent}` speaks only ACP")]
     OnlyAcp {
         /// The name of the agent.
@@ -102,7 +102,7 @@ pub enum JobError {
     /// There is no such directory to work in, or it cannot be entered.
     #[error("cannot work in `{}`: {}", directory.display(), unenterable(.source))]
     Directory {
-        /// The one that was wanted.
+        /// The requested directory.
         directory: PathBuf,
         /// The error of the system.
         source: io::Error,
@@ -112,7 +112,7 @@ pub enum JobError {
     Untrusted {
         /// Where it was to work.
         directory: PathBuf,
-        /// Who says so.
+        /// Why it is not trusted.
         reason: TrustReason,
     },
     /// Hooks are wanted, and a file that may hold some cannot be used: to go on would be to go on without them.
@@ -135,7 +135,7 @@ pub enum JobError {
         directory: PathBuf,
         /// How many hooks would not run.
         hooks: usize,
-        /// Who says so.
+        /// The state of trust, with its source.
         trust: Trust,
     },
     /// Hooks are wanted, and the directory of the settings is unknown.
@@ -287,7 +287,7 @@ fn unenterable(error: &io::Error) -> String {
     }
 }
 
-/// What hooks do, in words.
+/// The subject and verb of a message about hooks.
 fn run(hooks: usize) -> String {
     match hooks {
         1 => "the only one runs".to_owned(),

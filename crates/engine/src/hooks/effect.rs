@@ -16,7 +16,7 @@ pub enum AppliedEffect {
     ReplaceToolInput(JsonObject),
     /// This is added for the model. Nothing in it can leave its frame.
     AddContext(String),
-    /// This tool runs now, and its result takes the place of the one before.
+    /// This tool runs now, and its result replaces the previous one.
     RunAnotherTool(JsonObject),
     /// The agent goes on, with this as its prompt.
     GoOn(String),
@@ -28,7 +28,7 @@ pub enum AppliedEffect {
     ReplaceResponse(Value),
     /// The model may call these tools, as hooks see such a list.
     SelectTools(Value),
-    /// The user is told this.
+    /// The user gets this message.
     Tell(String),
 }
 

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 
 use super::secrets::is_secret;
 
-/// What of the environment is kept from hooks, as `security.environmentVariableRedaction` says.
+/// The variables that hooks do not get, as `security.environmentVariableRedaction` says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VariableRedaction {
     /// Whether variables are redacted. On GitHub Actions redaction is always on, and only allowed names and names known to be

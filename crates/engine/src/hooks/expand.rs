@@ -23,7 +23,7 @@ pub(super) struct NameTable<'a> {
 /// The value of a name, by its origin.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NameValue<'a> {
-    /// The user, who knows what Gemini CLI makes of a blank.
+    /// The user, who knows how Gemini CLI treats a blank.
     Own(&'a str),
     /// The agent or the client.
     Foreign(&'a str),
@@ -36,7 +36,7 @@ impl<'a> NameValue<'a> {
         }
     }
 
-    /// Whether no shell acts on any of it, in whichever quotes it stands.
+    /// Whether no shell acts on any of it, in any quotes.
     fn is_harmless(self) -> bool {
         let is_harmless = |char: char| match char {
             ' ' | '~' => matches!(self, Self::Own(_)),

@@ -29,7 +29,7 @@ static AFTERWARDS: Semaphore = Semaphore::const_new(32);
 pub struct HookResults {
     /// The event.
     pub event: HookEvent,
-    /// What each of them did, in the order of the plan.
+    /// The result of each hook, in the order of the plan.
     pub runs: Vec<HookResult>,
     /// Their merged output. None if no hook has an output.
     pub aggregate: Option<HookOutput>,
@@ -219,7 +219,7 @@ async fn at_once(
     runs.into_iter().map(|(_, ran)| ran).collect()
 }
 
-/// What hooks are told, and the same as they read it.
+/// The input of hooks, and its JSON text.
 #[derive(Debug, Clone)]
 struct HookMessage {
     input: Arc<HookInput>,

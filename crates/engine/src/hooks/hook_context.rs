@@ -22,7 +22,7 @@ use lapidary_gemini::hooks::Hook;
 pub struct HookContext {
     /// The project's directory, in which they run.
     pub cwd: PathBuf,
-    /// Where the session works, if that is not the project's directory: what hooks are told.
+    /// The directory of the session, if that is not the project's directory: the `cwd` of the input.
     pub session_cwd: Option<PathBuf>,
     /// The session.
     pub session_id: String,
@@ -32,7 +32,7 @@ pub struct HookContext {
     pub plans_dir: PathBuf,
     /// The variables that hooks may inherit.
     pub variables: Vec<(OsString, OsString)>,
-    /// What of them is kept back.
+    /// The variables among these that hooks do not get.
     pub redaction: VariableRedaction,
     /// Whether the project is trusted. If not, none of its hooks run.
     pub is_trusted: bool,
@@ -43,7 +43,7 @@ pub struct HookContext {
 }
 
 impl HookContext {
-    /// Those of a session in a workspace.
+    /// The context of a session in a workspace.
     pub fn from_setup(
         setup: &Setup,
         session_id: &str,
@@ -74,7 +74,7 @@ impl HookContext {
         HookInput { base, details }
     }
 
-    /// What runs a hook's command.
+    /// The command that runs a hook.
     pub(super) fn command(&self, hook: &Hook, base: &HookInputBase) -> Command {
         let plans = lossy(&self.plans_dir);
         let project = match self.session_cwd {

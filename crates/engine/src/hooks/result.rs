@@ -20,7 +20,7 @@ pub struct HookAnswer {
     pub output: Option<HookOutput>,
     /// How it said so.
     pub format: Option<AnswerFormat>,
-    /// Whether Gemini CLI (0.61) would have taken it for less than a refusal: it exited with 2 and did not say what to do.
+    /// Whether Gemini CLI (0.61) would not have taken it for a refusal: it exited with 2 without a decision in its output.
     pub is_stricter: bool,
 }
 

@@ -25,7 +25,7 @@ fn found(program: &str, variables: &[(OsString, OsString)]) -> PathBuf {
         .unwrap_or_else(|| PathBuf::from(program))
 }
 
-/// PowerShell does not end with the code of its last command unless it is told to.
+/// PowerShell does not exit with the code of its last command by itself; see [`AFTER`].
 #[cfg(windows)]
 pub(super) fn shell(variables: &[(OsString, OsString)]) -> (PathBuf, Vec<OsString>) {
     let before = ["-NoProfile", "-NonInteractive", "-Command"];
@@ -110,7 +110,7 @@ fn escaped(word: &str, what: &str) -> String {
     escaped
 }
 
-/// What JavaScript takes for a space.
+/// Whether JavaScript treats it as a space.
 pub(super) fn is_space(char: char) -> bool {
     char == '\u{feff}' || (char.is_whitespace() && char != '\u{85}')
 }

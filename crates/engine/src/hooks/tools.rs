@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::policy::ToolAction;
 use readable::MOST_LEVELS;
 
-/// Hooks are told of so many files of a call, one by one.
+/// Hooks get so many files of a call, one by one.
 pub const MOST_FILES: usize = 64;
 
 /// A tool call that an agent wants to make.
@@ -93,7 +93,7 @@ impl<'a> WantedCall<'a> {
         }
     }
 
-    /// What Gemini CLI says when it asks, as far as an agent tells.
+    /// The notification of Gemini CLI when it asks, as far as the agent's request has the details.
     pub fn notice(self) -> EventDetails {
         let action = self.action;
         let title = action.title.as_deref().or(action.tool.as_deref());

@@ -34,7 +34,7 @@ pub struct RecordingReader {
 }
 
 impl RecordingReader {
-    /// Whether a directory is a recording, by what lies in it.
+    /// Whether a directory is a recording: it has a manifest.
     pub fn is_in(directory: &Path) -> bool {
         fs::symlink_metadata(directory.join(MANIFEST)).is_ok()
     }
@@ -190,7 +190,7 @@ fn told(end: &RecordedEnd, cause: &Cause) -> Option<StopCause> {
     })
 }
 
-/// An agent that was asked to end its turn may say that it did. All the same it was we who asked.
+/// An agent that was asked to end its turn may report that it did. The cause is still our cancel.
 fn stopped(recorded: &Cause, judged: &Cause) -> Option<StopCause> {
     if *recorded == Cause::CancelledByClient {
         return Some(cancelled());

@@ -28,7 +28,7 @@ impl RecordedOutput {
     }
 }
 
-/// What writes the output of an attempt.
+/// The writer of an attempt's output.
 pub(super) enum AgentTask {
     Process(Box<Running>),
     /// It has nothing to tidy up, so an order to end is obeyed at once.

@@ -244,7 +244,7 @@ pub(crate) async fn tell_changes(
     }
 }
 
-/// What stays of an attempt.
+/// The remains of an attempt.
 pub(crate) struct KeptAttempt {
     /// Its recording, if that is kept.
     pub(crate) recording: Option<PathBuf>,

@@ -35,7 +35,7 @@ pub(super) struct WatchResult {
     pub(super) stall: Option<StallPoint>,
 }
 
-/// What watches over an attempt.
+/// Watches over an attempt.
 pub(super) struct AttemptOverseer<'a> {
     request: &'a RunRequest,
     waiting: &'a PendingWork,
@@ -253,7 +253,7 @@ impl<'a> AttemptOverseer<'a> {
         }
     }
 
-    /// The first reason is the one that counts.
+    /// The first reason counts.
     fn decide(&mut self, stopped: StopCause) -> bool {
         let is_first = self.stopped.is_none();
         self.stopped.get_or_insert(stopped);

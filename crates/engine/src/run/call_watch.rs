@@ -1,4 +1,4 @@
-//! Watches the calls of an agent that is not spoken to, and never asks: what ran against the rules or the permission mode.
+//! Watches the calls of a headless agent, which never asks: finds calls that ran against the rules or the permission mode.
 
 use lapidary_vocab::event::PermissionViolation;
 use lapidary_vocab::{Body, Event};

@@ -55,7 +55,7 @@ impl StreamCompletion {
             return None; // the stream has most of it
         };
         if let Some(record) = &mut self.record {
-            let _ = record.write_all(format!("{entry}\n").as_bytes()); // the recorder reports a full disk
+            let _ = record.write_all(format!("{entry}\n").as_bytes()); // the run reports a full disk
         }
         Some(entry)
     }

@@ -13,7 +13,7 @@ pub type BoxedNormalizer = Box<dyn Normalizer + Send>;
 /// The output format of a headless agent.
 #[derive(Debug)]
 pub struct StreamDialect {
-    /// What recordings call it (`transport`).
+    /// Its name in recordings (`transport`).
     pub name: &'static str,
     /// The family of agents that write it.
     pub provider: Provider,
@@ -56,7 +56,7 @@ impl StreamDialect {
         DIALECTS.into_iter().find(|dialect| dialect.name == name)
     }
 
-    /// A normaliser for one run. It takes each line, or the one document as if that were a line.
+    /// A normaliser for one run. It takes each line, or the whole document as one line.
     pub fn normalizer(&self, options: &NormalizeOptions) -> BoxedNormalizer {
         (self.normalizer)(options)
     }

@@ -12,7 +12,7 @@ use crate::process::{Exit, StartError, TreeExit};
 use crate::recording::{RecordError, RecordedEnd, Recorder};
 use crate::signals;
 
-/// What helps when the recording cannot be written.
+/// The hint for a recording that cannot be written.
 pub(crate) const FREE_SPACE: &str = "free some space, or record elsewhere (--record-dir)";
 
 /// Why an attempt came to nothing.

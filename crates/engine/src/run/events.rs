@@ -67,7 +67,7 @@ impl RunEvents {
     pub(crate) fn begin_attempt(&mut self, recording: &Path) {
         self.progress.attempt += 1;
         self.progress.lines = 0;
-        let _ = self.inserted.attach(recording); // the recorder reports a full disk
+        let _ = self.inserted.attach(recording); // the run reports a full disk
     }
 
     /// Translates a line.
@@ -156,7 +156,7 @@ impl RunEvents {
         });
     }
 
-    /// Translates the one document of an agent that writes no stream: a line, as far as places are concerned.
+    /// Translates the document of an agent that writes no stream. It counts as one line.
     pub(crate) fn document(
         &mut self,
         stdout: &[u8],
@@ -170,7 +170,7 @@ impl RunEvents {
     /// Records the last event, which is the inserted one: text that was held back comes before it, and is the agent's.
     fn record_last(&mut self, events: &EventBuffer) {
         if let Some(event) = events.last() {
-            let _ = self.inserted.append(self.progress.lines, event); // the recorder reports a full disk
+            let _ = self.inserted.append(self.progress.lines, event); // the run reports a full disk
         }
     }
 }

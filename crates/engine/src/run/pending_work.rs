@@ -58,7 +58,7 @@ impl BudgetWatch {
         }
     }
 
-    /// What becomes of a run that is over.
+    /// Judges the use of the budget when the run is over.
     pub(crate) fn judge(&self, unknown: BudgetUnknown) -> Result<Option<String>, StopCause> {
         let meter = self.meter();
         match meter.exceeded() {

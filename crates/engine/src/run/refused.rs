@@ -42,7 +42,7 @@ impl RefusedRun {
             return None;
         }
         let mut recorder = Recorder::begin(root, run).ok()?;
-        // The one moment that `timing` has: with it, readers of the recording know the time.
+        // The only entry of `timing`: with it, readers of the recording know the time.
         recorder.note(Channel::In, 0).ok()?;
         recorder.channel(STDOUT).ok()?;
         let mut manifest = self.manifest(run, ending, judged, &recorder);

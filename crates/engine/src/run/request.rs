@@ -43,7 +43,7 @@ pub struct RunRequest {
     pub retries: u32,
     /// Its limits on tokens, cost, turns and time.
     pub budget: Budget,
-    /// What tokens cost, by the user's own table; see [`Config::prices`](crate::config::Config::prices).
+    /// Prices of tokens, from the user's own table; see [`Config::prices`](crate::config::Config::prices).
     pub prices: Option<PriceTable>,
     /// The reaction to an agent that does not report its use.
     pub budget_unknown: BudgetUnknown,
@@ -69,7 +69,7 @@ pub struct RunRequest {
     pub session_logs: Option<LogPlace>,
     /// The setup of the agent, for the message about its end.
     pub setup: AgentSetup,
-    /// How calls without permission are found, and what becomes of the run.
+    /// How calls without permission are found, and the reaction to them.
     pub watch: PermissionWatch,
     /// The policy for a headless agent. None leaves its permissions to the agent.
     pub policy: Option<Policy>,

@@ -23,11 +23,11 @@ use super::translate::EventBatch;
 use crate::process::stop::StopLevel;
 use crate::recording;
 
-/// What becomes of an idle timeout where it cannot be kept.
+/// The notice about an idle timeout that cannot apply.
 const NO_SILENCE: &str =
     "the agent writes one document at its end: the idle timeout does not apply";
 
-/// What keeps us from trying again.
+/// The reason against another attempt.
 const TOO_LATE: &str = "another attempt would have begun after the run has to end";
 
 /// The channels of a run: stop orders come in, events go out.
@@ -38,7 +38,7 @@ pub(crate) struct RunPorts {
     pub(crate) progress: ProgressPort,
 }
 
-/// Runs an agent that writes, and is not spoken to.
+/// Runs a headless agent.
 pub(super) async fn run(mut request: RunRequest, ports: RunPorts) {
     if request.dialect.speech == OutputKind::Document && request.timeouts.idle.is_some() {
         request.notices.push(NO_SILENCE.to_owned());
@@ -129,8 +129,8 @@ async fn attempts<E: AttemptRunner>(
     (ending, recording)
 }
 
-/// Tries until it works, or until there is no point in trying again. Sessions are looked after before and after each attempt: what
-/// one leaves behind may make the next one delete a conversation.
+/// Makes attempts until one works, or until another one is pointless. Sessions are checked before and after each attempt: the
+/// files of one attempt may make the next one delete a conversation.
 async fn tries<E: AttemptRunner>(
     request: &RunRequest,
     effort: &mut E,

@@ -21,7 +21,7 @@ const LONGEST_PROMPT: usize = 200;
 pub(crate) struct RunTally {
     /// Prices of the user's own.
     prices: Option<PriceTable>,
-    /// What also wants to see the events.
+    /// The confinement, which gets the events too.
     confined: Option<Arc<ConfinedRun>>,
     counts: Mutex<EventCounts>,
 }

@@ -17,7 +17,7 @@ use super::translate::EventBatch;
 use crate::process::stop::StopLevel;
 use crate::session_guard::{ClaimOutcome, GuardReport, GuardedSessions, SessionGuard};
 
-/// How long it may take before the reader is told what takes so long.
+/// How long work on sessions may take before a notice tells the reader.
 const UNNOTICED: Duration = Duration::from_millis(500);
 
 /// How long another run that continues the same session is waited for, where no start timeout says so.

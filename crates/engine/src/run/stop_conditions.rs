@@ -1,4 +1,5 @@
-//! What ends a run before its agent ends by itself: a cancel, a deadline, a budget, a violation. The same for every source.
+//! The conditions that end a run before its agent exits by itself: a cancel, a deadline, a budget, a violation. The same for
+//! every source.
 
 use std::time::Duration;
 

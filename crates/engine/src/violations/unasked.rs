@@ -28,7 +28,7 @@ pub(crate) struct UnaskedCalls {
     open: BTreeMap<String, UnaskedCall>,
     /// Calls that the agent asked about.
     asked: BTreeSet<String>,
-    /// Those of them that were allowed.
+    /// The allowed calls among them.
     allowed: BTreeSet<String>,
 }
 
@@ -81,7 +81,7 @@ impl UnaskedCalls {
         };
         let is_certain = is_running && self.watch.is_gemini && action.command.is_some();
         if is_certain {
-            self.asked.insert(call.to_owned()); // it is told once
+            self.asked.insert(call.to_owned()); // a call is reported once
             return Some(unasked.violation(id));
         }
         if self.open.len() >= MOST_CALLS {

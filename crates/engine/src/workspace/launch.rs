@@ -10,7 +10,7 @@ use super::{CREATE, ServicesInner};
 use crate::acp::RpcError;
 use crate::policy::{ToolAction, command_line, quoted};
 
-/// What runs a line that is no program.
+/// Runs a command line that is no program.
 const SHELL: &str = "/bin/sh";
 
 /// A command for a terminal.

@@ -1,6 +1,6 @@
 //! The end of a terminal's output.
 
-/// What may be kept beyond the limit, so that not every byte that comes moves all others.
+/// How many bytes may be kept beyond the limit, so that not every new byte moves all others.
 const SLACK: usize = 64 * 1024;
 
 /// The end of a text that grows. It never holds more than twice its limit and a bit.

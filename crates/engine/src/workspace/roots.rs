@@ -26,7 +26,7 @@ pub(super) struct WorkspaceRoots(Vec<PathBuf>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResolvedPath {
     pub(super) path: PathBuf,
-    /// How many names of it, from the first, are those of a root.
+    /// How many of its names, from the first, belong to a root.
     pub(super) root_names: usize,
 }
 

@@ -10,11 +10,11 @@ use crate::process::Supervisor;
 pub struct ServicesSetup {
     /// The directories that files are read and written in, absolute. The first is where terminals start whose session works nowhere else.
     pub roots: Vec<PathBuf>,
-    /// What ends terminals with everything that they start.
+    /// Ends terminals with all processes that they start.
     pub supervisor: Supervisor,
     /// The environment of terminals, before the variables that the agent adds.
     pub environment: Vec<(OsString, OsString)>,
-    /// What reading a file answers that is not there.
+    /// The answer to a read of a missing file.
     pub missing: MissingFile,
     /// How much is read, written and kept.
     pub limits: ServiceLimits,
@@ -36,7 +36,7 @@ impl ServicesSetup {
     }
 }
 
-/// What reading a file answers that is not there.
+/// The answer to a read of a missing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MissingFile {
     /// That it is empty. Gemini CLI (0.61) reads each file before it writes it, and takes any error for a reason not to.

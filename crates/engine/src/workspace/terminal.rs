@@ -18,7 +18,7 @@ use super::output::OutputTail;
 use crate::fresh_run;
 use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
 
-/// A supervisor that was told to end its process and has not done so in this time is given up.
+/// A supervisor that has not ended its process in this time after an order to do so is given up.
 const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// Time to read the rest of the pipe once all processes of the terminal are gone. If the pipe is still open then, a process holds
@@ -57,7 +57,7 @@ fn named(signal: i32) -> String {
 }
 
 impl Terminal {
-    /// A terminal, and what keeps it.
+    /// A terminal, and its keeper.
     pub(super) fn new(
         launch: TerminalLaunch,
         slot: Arc<OwnedSemaphorePermit>,

@@ -27,7 +27,7 @@ pub(super) struct TerminalTable {
 #[derive(Debug, Default)]
 struct TerminalEntries {
     entries: HashMap<String, TerminalEntry>,
-    /// What keeps the terminals. Dropped with the table, and then all of them end.
+    /// The keepers of the terminals. Dropping them with the table ends all terminals.
     keepers: JoinSet<()>,
     /// How many there have been.
     made: u64,
@@ -113,7 +113,7 @@ impl TerminalTable {
         Ok(status.ok_or_else(going_down)?.to_json())
     }
 
-    /// Ends what runs there. The terminal stays.
+    /// Ends the process of a terminal. The terminal stays.
     pub(super) async fn kill(&self, which: &TerminalId) -> Result<Json, RpcError> {
         let terminal = self.find(which)?;
         terminal.kill();
@@ -121,7 +121,7 @@ impl TerminalTable {
         Ok(Json::empty_object())
     }
 
-    /// Ends what runs there, and forgets the terminal.
+    /// Ends the process of a terminal, and forgets the terminal.
     pub(super) async fn release(&self, which: &TerminalId) -> Result<Json, RpcError> {
         let terminal = self.find(which)?;
         self.forget(&which.terminal);
@@ -133,7 +133,7 @@ impl TerminalTable {
         let gone: Vec<_> = {
             let entries = &mut self.table().entries;
             let gone = entries.extract_if(|_, entry| entry.terminal.session == session);
-            // With its entry each is told to end.
+            // Removing its entry ends each terminal.
             gone.map(|(_, entry)| Arc::clone(&entry.terminal)).collect()
         };
         for terminal in gone {

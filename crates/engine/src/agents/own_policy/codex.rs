@@ -17,7 +17,7 @@ const READ_ONLY: &str = "read-only";
 /// A configuration in JSON, which the adapter adds to that of the user and of the project.
 pub(super) const CONFIG: &str = "CODEX_CONFIG";
 
-/// What rules and mode say of the tools of Codex.
+/// The coverage of Codex's tools by rules and mode.
 struct CodexTools {
     shell: ToolCoverage,
     read: ToolCoverage,

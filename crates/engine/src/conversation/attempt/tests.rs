@@ -91,7 +91,7 @@ struct Played {
 }
 
 impl Played {
-    /// Plays a run. `meanwhile` is told as soon as the agent was prompted.
+    /// Runs an agent. `meanwhile` is called as soon as the agent has its prompt.
     async fn new(
         agent: LocalAgent,
         timeouts: RunTimeouts,
@@ -164,7 +164,7 @@ impl Played {
 }
 
 impl Played {
-    /// The events without what differs from run to run: times, and the directory.
+    /// The events without the members that differ from run to run: times, and the directory.
     fn timeless(&self) -> Vec<Value> {
         let home = self.home.path().to_str().unwrap();
         let events = self.events.iter().map(|event| {

@@ -32,7 +32,7 @@ pub(super) struct CommandExecutor {
     pub(super) label: CommandLabel,
 }
 
-/// What sessions are opened with.
+/// The conditions under which sessions are opened.
 #[derive(Debug)]
 pub(super) struct SessionTerms {
     pub(super) agent: InitializeAnswer,

@@ -133,8 +133,8 @@ fn check_response(
     Ok(())
 }
 
-/// An option that is named has to be one of the request's, and says itself whether it allows: one that says the opposite of the answer
-/// it is named in must not be chosen. What one of an unknown kind says is the agent's secret.
+/// A named option has to be one of the request's, and its kind must not contradict the answer that names it. An option of an
+/// unknown kind is refused.
 fn agrees(options: Option<&Json>, named: Option<&str>, allowed: bool) -> Result<(), CommandError> {
     let Some(named) = named else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What became of an order, told exactly once.
+//! The result of a command, reported exactly once.
 
 use std::sync::{Arc, OnceLock};
 

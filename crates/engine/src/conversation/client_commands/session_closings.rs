@@ -35,7 +35,7 @@ impl CommandExecutor {
         timeout(self.grace, queue.free()).await.ok()
     }
 
-    /// Forgets a session. What still waits for it has failed.
+    /// Forgets a session. Commands that still wait for it have failed.
     pub(super) async fn forget(&self, session: &str) {
         if let Some(hooks) = &self.state.hooks {
             hooks.session_ends(session).await;

@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::results::CommandError;
 
-/// What becomes of a prompt whose session is closed.
+/// The error of a prompt whose session is closed.
 pub(super) const CLOSED: &str = "the session was closed before the turn was over";
 
-/// What becomes of a prompt that waits when its session is interrupted.
+/// The error of a prompt that waits when its session is interrupted.
 const INTERRUPTED: &str = "interrupted before the agent was given it";
 
 /// The queues of all sessions.

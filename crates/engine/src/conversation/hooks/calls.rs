@@ -13,10 +13,11 @@ use crate::conversation::session_table::{call_key, session_of_event};
 use crate::hooks::{WantedCall, tool_response};
 use crate::policy::{ToolAction, arguments};
 
-/// So many calls are remembered until they are done, and so many wait for their hooks. Of more, only how many there were is told.
+/// So many calls are remembered until they are done, and so many wait for their hooks. Further calls are only counted, and the
+/// count is reported.
 pub(in crate::conversation) const MOST_CALLS: usize = 1024;
 
-/// So much of what calls have said waits for hooks.
+/// So many bytes of calls' output wait for hooks.
 const MOST_BYTES: usize = 64 << 20;
 
 /// So many bytes of an agent's text in a turn are kept for hooks.
@@ -31,7 +32,7 @@ pub(in crate::conversation) struct HookCalls {
     words: BTreeMap<String, String>,
     done: mpsc::UnboundedSender<FinishedCall>,
     waiting: watch::Sender<WaitingCalls>,
-    /// What ends the hooks after the calls of a session's turn.
+    /// Tokens that end the `AfterTool` hooks of a session's turn.
     ends: BTreeMap<String, CancellationToken>,
     all_end: CancellationToken,
     /// How many calls were too many to keep for their hooks.
@@ -196,7 +197,7 @@ impl HookCalls {
         std::mem::take(&mut self.cut_off)
     }
 
-    /// Takes in what happens. Nothing comes after a call that was held back.
+    /// Notes an event of the agent. No hook comes after a call that was held back.
     pub(in crate::conversation) fn note(
         &mut self,
         number: u64,

@@ -1,4 +1,4 @@
-//! What hooks say, as far as it is told on.
+//! Messages of hooks, as far as they are passed on.
 
 /// So many bytes of a hook's message are passed on, to people and to the agent: a hook may write far more than a person reads.
 pub(super) const MOST_WORDS: usize = 64 << 10;

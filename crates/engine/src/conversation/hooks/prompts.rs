@@ -1,4 +1,4 @@
-//! Prompts and sessions: what hooks add to them, and whether they are given at all.
+//! Prompts and sessions: hooks add context to them, and may block prompts.
 
 use lapidary_gemini::hooks::HookEvent;
 use lapidary_json::Token;
@@ -174,7 +174,7 @@ fn text(text: &str) -> Json {
     ])
 }
 
-/// What of a prompt is text.
+/// The text of a prompt's text blocks.
 fn text_of(prompt: &[Json]) -> String {
     let texts = prompt.iter().filter_map(|block| {
         let block = block.token();

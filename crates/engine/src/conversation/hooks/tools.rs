@@ -1,4 +1,4 @@
-//! Tools: what hooks say about them.
+//! Hooks around tool calls, and their verdicts.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::policy::{Decision, PermissionEffect};
 /// The prefix of a hook's reason.
 const DENIED: &str = "a hook denied it: ";
 
-/// Hooks that are told of a call at the same time: under one of its names, about one of its files.
+/// Hooks that run for a call at the same time: under one of its names, about one of its files.
 #[derive(Debug)]
 struct HookRound<'a> {
     name: String,
@@ -24,7 +24,7 @@ struct HookRound<'a> {
     file: Option<&'a Path>,
 }
 
-/// What hooks say about an action of the agent.
+/// The verdict of hooks about an action of the agent.
 #[derive(Debug, PartialEq)]
 pub(in crate::conversation) enum HookVerdict {
     /// Nothing against it.
@@ -38,7 +38,7 @@ pub(in crate::conversation) enum HookVerdict {
 }
 
 impl HookVerdict {
-    /// What becomes of a decision.
+    /// The decision after this verdict. `decision` supplies the decision of rules and mode.
     pub(in crate::conversation) fn over(self, decision: impl FnOnce() -> Decision) -> Decision {
         match self {
             Self::Denied(denied) | Self::Stopped(denied) => denied,
@@ -55,7 +55,7 @@ impl HookVerdict {
         }
     }
 
-    /// What hooks have said so far, and what others say: the strictest word holds, and reasons add up, as far as there is room.
+    /// Joins two verdicts: the stricter one holds, and reasons add up, as far as there is room.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Stopped(one), Self::Stopped(other)) => Self::Stopped(both(one, &other)),
@@ -154,7 +154,7 @@ impl HookRunner {
         self.fire(wanted.notice(), place).await;
     }
 
-    /// What hooks would have held back, had the agent asked.
+    /// Notes that the agent did not ask about a call that hooks could have held back.
     fn unasked(&self, done: &FinishedCall, place: HookPlace<'_>) {
         let sides = done.wanted().sides();
         let mut names = sides.into_iter().flat_map(|side| side.names);
@@ -190,7 +190,7 @@ impl HookRunner {
         all
     }
 
-    /// Tells the hooks of one round. Their output is dropped once it is told.
+    /// Runs the hooks of one round. Their output is dropped once it is reported.
     async fn fire_round(
         &self,
         round: &HookRound<'_>,
@@ -205,7 +205,7 @@ impl HookRunner {
         fired.await
     }
 
-    /// Whether hooks are not told of all of its files, which is said.
+    /// Whether hooks do not get all files of a call, which is noted.
     fn are_left_out(&self, wanted: WantedCall<'_>, place: HookPlace<'_>) -> bool {
         let count = wanted.files_left_out();
         if count > 0 {

@@ -1,4 +1,4 @@
-//! Which file hooks are told as `transcript_path`.
+//! The file that hooks get as `transcript_path`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lapidary_sessions::{SessionStore, session_file};
 
-/// So many sessions are remembered with their files. Those of more are looked for each time.
+/// So many sessions are remembered with their files. Files of further sessions are looked for each time.
 const MOST_KNOWN: usize = 256;
 
 /// Finds the file that tells a session so far: Gemini CLI's session file as soon as there is one, else the recording.

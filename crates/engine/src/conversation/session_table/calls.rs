@@ -1,4 +1,4 @@
-//! Tool calls: the announced action of each, whether the agent asked about it, and whether it ran against a denial.
+//! Tool calls: the announced action of each, whether the agent asked about it, and whether it ran without permission.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What hooks are told that a tool is called with.
+//! The arguments of a tool call, as hooks get them.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn known(
             known.insert("argv".to_owned(), words.clone());
         }
     }
-    // Of a single file the agent's own word is the one that was found.
+    // If the call has a single file, the agent's own `file_path` is that file.
     let own = given.get("file_path").and_then(Value::as_str);
     let is_said = own.is_some_and(|own| !own.is_empty()) && wanted.action.paths.len() == 1;
     if let Some(file) = file.filter(|_| !is_said) {

@@ -5,7 +5,7 @@ use lapidary_vocab::event::ToolKind;
 
 use crate::policy::ToolAction;
 
-/// What Gemini CLI calls a tool that runs commands.
+/// Gemini CLI's name for a tool that runs commands.
 pub(super) const SHELL: &str = "run_shell_command";
 
 /// Whether it is a command by any sign.
@@ -35,7 +35,7 @@ pub(super) fn tool_names(action: &ToolAction) -> Vec<Vec<String>> {
     let name = name.to_owned();
     match sides.last_mut() {
         _ if is_named => {}
-        // What belongs to a server has the same name for Gemini CLI.
+        // A tool of an MCP server has the same name in Gemini CLI, so it is a side of its own.
         Some(last) if action.mcp_server.is_none() => last.push(name),
         _ => sides.push(vec![name]),
     }
@@ -89,7 +89,7 @@ fn own(action: &ToolAction) -> Option<&str> {
     (own.chars().all(is_word) && !is_command).then_some(own)
 }
 
-/// What there is, where there is no name.
+/// A substitute where there is no name.
 fn shown(action: &ToolAction) -> &str {
     let tool = action.tool.as_deref().filter(|name| !name.is_empty());
     tool.or(action.title.as_deref()).unwrap_or("unknown")

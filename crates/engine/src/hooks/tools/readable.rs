@@ -4,10 +4,10 @@
 use lapidary_json::Token;
 use serde_json::{Number, Value};
 
-/// So many levels of lists and objects are told: readers have their bounds, too.
+/// Hooks get so many levels of lists and objects: JSON parsers have their limits, too.
 pub(super) const MOST_LEVELS: usize = 100;
 
-/// What becomes of numbers that a `serde_json::Value` cannot hold exactly.
+/// The treatment of numbers that a `serde_json::Value` cannot hold exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NumberPolicy {
     AsTheyStand,
@@ -115,7 +115,7 @@ fn number_length(text: &str) -> usize {
     end.unwrap_or(text.len())
 }
 
-/// A string as it stands, but for halves of surrogate pairs: those are U+FFFD.
+/// A string as it stands, but with U+FFFD for halves of surrogate pairs.
 fn push_string(text: &mut String, token: &str) {
     let has_surrogates = token.contains("\\ud") || token.contains("\\uD");
     let read = Token::parse(token).ok().filter(|_| has_surrogates);
@@ -138,7 +138,7 @@ fn is_exact_number(token: &str) -> bool {
     }
 }
 
-/// A number's sign, its digits without zeros around them, and what power of ten their last one counts.
+/// A number's sign, its digits without zeros around them, and the power of ten of the last digit.
 fn decimal(token: &str) -> Option<(bool, String, i64)> {
     let (is_negative, token) = match token.strip_prefix('-') {
         Some(token) => (true, token),

@@ -15,7 +15,7 @@ pub use crate::run::recorded_events::PastFormat;
 /// How a recording is read.
 #[derive(Debug, Clone)]
 pub struct PastReading {
-    /// What events are made of it.
+    /// Options for the events.
     pub options: NormalizeOptions,
     /// Of a longer line only the beginning is kept.
     pub max_line: usize,
@@ -28,7 +28,7 @@ pub struct PastReading {
 /// Which attempts of a run are read. Each has a recording of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PastAttempts {
-    /// The one that the recording is of.
+    /// The attempt of this recording.
     One,
     /// The attempts that followed it, too: the whole run, if it is the first.
     AllThatFollow,
@@ -73,7 +73,7 @@ impl RecordingReader {
         Ok(())
     }
 
-    /// Passes on the events of one attempt. Returns the one that followed it.
+    /// Passes on the events of one attempt. Returns the next attempt.
     fn each_of_attempt<E: From<ReplayError>>(
         &self,
         format: PastFormat,

@@ -1,4 +1,4 @@
-//! Unix: directory by directory, each opened in the one before it.
+//! Unix: directory by directory, each opened in its parent.
 
 use std::ffi::OsStr;
 use std::fs::File;
