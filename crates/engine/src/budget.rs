@@ -23,7 +23,7 @@ pub struct Budget {
     pub cost: Option<f64>,
     /// Calls of tools.
     pub tool_calls: Option<u64>,
-    /// Answers of the model: its first words after a prompt, and each time that it goes on after the results of tools.
+    /// Answers of the model: its first text after a prompt, and each time that it goes on after the results of tools.
     pub turns: Option<u64>,
     /// The same count as `turns`, as `--max-turns` limits it: beyond it the run ends with `max_turns` instead of `budget`.
     pub max_turns: Option<u64>,

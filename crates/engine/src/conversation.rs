@@ -109,7 +109,7 @@ pub struct Conversation {
     pub orders: CommandSender,
 }
 
-/// Gives orders in a conversation.
+/// Sends commands to a conversation.
 #[derive(Debug, Clone)]
 pub struct CommandSender(mpsc::UnboundedSender<ClientCommand>);
 
@@ -119,7 +119,8 @@ impl CommandSender {
         Self(mpsc::unbounded_channel().0)
     }
 
-    /// Gives an order. It has a `command_result` when it is carried out; one that comes too late has none.
+    /// Sends a command. Its `command_result` follows when it is carried out; a command after the end of the conversation has
+    /// none.
     pub fn give(&self, order: ClientCommand) {
         let _ = self.0.send(order);
     }
@@ -169,7 +170,7 @@ impl ClientCommand {
             command,
         }
     }
-    /// An order that cannot be read.
+    /// A command that cannot be parsed.
     pub fn unreadable(message: &str) -> Self {
         Self {
             id: None,

@@ -22,7 +22,7 @@ pub use secrets::shown;
 const LOOK: Duration = Duration::from_millis(250);
 /// How many bytes of git's output are kept.
 const MOST_SAID: usize = 4096;
-/// When git has ended, its last words are there in this time.
+/// How long the end of git's output may take to arrive after git has exited.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How much may come.

@@ -73,7 +73,7 @@ pub struct Job {
     pub supervisor: Supervisor,
     /// Where it is recorded.
     pub records: RecordingOptions,
-    /// How its words are translated; the run's id is among it.
+    /// The options for translating its output, with the run's id.
     pub options: NormalizeOptions,
     /// Notices for the reader, sent before the agent's first event.
     pub notices: Vec<String>,
@@ -187,7 +187,7 @@ impl Job {
         }
     }
 
-    /// Starts it. A job that cannot be run is a run too: one that has ended already, and says why.
+    /// Starts it. A job that cannot be run is a run too: it has ended already, with the reason.
     pub fn start(&self) -> Run {
         let started = match self.way() {
             Ok(ChosenTransport::Spoken(reason)) => self

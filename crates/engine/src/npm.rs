@@ -16,7 +16,7 @@ use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
 /// How the names of unfinished installations begin.
 const UNFINISHED: &str = ".unfinished-";
 
-/// When npm has ended, its last words are there in this time.
+/// How long the end of npm's output may take to arrive after npm has exited.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How many characters of npm's output a message repeats.
@@ -77,7 +77,7 @@ pub enum AdapterInstallError {
         /// The end of npm's output.
         said: String,
     },
-    /// npm says that it succeeded, and there is no program.
+    /// npm reports success, but the program is missing.
     #[error("npm installed `{package}`, but it has no program `{program}`")]
     NoProgram {
         /// The package.

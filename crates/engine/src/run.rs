@@ -76,7 +76,7 @@ const BATCHES: usize = 4;
 
 /// A run that is going on. Dropping it ends the agent.
 ///
-/// It is a stream of its events. The reader of that stream sets the pace at which the agent's words are translated; any number of
+/// It is a stream of its events. The reader of that stream sets the pace at which the agent's output is translated; any number of
 /// others read the recording ([`Self::subscribe`]), each at its own pace.
 #[derive(Debug)]
 pub struct Run {
@@ -229,7 +229,7 @@ impl Run {
         subscription
     }
 
-    /// Reads the run to its end, and says how it went. Subscriptions still have all events.
+    /// Reads the run to its end, and returns the outcome. Subscriptions still have all events.
     pub async fn outcome(&mut self) -> RunEnd {
         while let Some(batch) = self.batches.recv().await {
             self.note_end(&batch.events);

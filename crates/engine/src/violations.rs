@@ -56,8 +56,8 @@ pub struct PermissionWatch {
     /// The agent is Gemini CLI: it announces a command as running only once it runs, and one that ran is never called failed. Others
     /// announce a command before they ask, and call it failed by its exit code.
     pub is_gemini: bool,
-    /// The agent was told to ask: a command that failed and was not asked about was refused before it ran, such as one with arguments
-    /// that the agent does not know.
+    /// The agent has a policy that makes it ask: it refused a failed command without a request before it ran, such as a command
+    /// with arguments that the agent does not know.
     pub is_told: bool,
     /// Directories of the agent's own state, which the permission mode lets it read.
     pub state: Vec<PathBuf>,

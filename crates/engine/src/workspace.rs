@@ -90,7 +90,7 @@ struct ServicesInner {
     limits: ServiceLimits,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     terminals: TerminalTable,
-    /// Where sessions work, if that was said.
+    /// The directories of sessions, where they are known.
     homes: Mutex<BTreeMap<String, PathBuf>>,
 }
 
@@ -144,7 +144,8 @@ impl ClientServices {
         self.grant(wish).await
     }
 
-    /// Says where a session works: its terminals start there, unless the agent says otherwise. Others start in the first root.
+    /// Sets the directory of a session: its terminals start there, unless the request names another. Terminals of other sessions
+    /// start in the first root.
     pub fn open_session(&self, session_id: &str, directory: &Path) {
         self.0
             .homes()

@@ -81,7 +81,7 @@ pub enum AgentDenial {
     Refused,
 }
 
-/// How rules are kept with the agent of this name, over ACP. An older Gemini CLI cannot be told.
+/// How rules are enforced with the agent of this name, over ACP. An older Gemini CLI takes no policy.
 pub fn rule_keeping(agent: &str, version: Option<&AgentVersion>) -> RuleKeeping {
     match agent {
         "gemini" if !gemini_versions::has(version, gemini_versions::OWN_POLICY) => {

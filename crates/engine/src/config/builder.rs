@@ -44,7 +44,7 @@ impl ConfigBuilder {
         self.set("permission_mode", mode.as_str())
     }
 
-    /// Says the same in Gemini's words.
+    /// Sets the permission mode in Gemini's words.
     pub fn approval_mode(self, mode: ApprovalMode) -> Self {
         self.set("approval_mode", mode.as_str())
     }
@@ -54,7 +54,7 @@ impl ConfigBuilder {
         self.set("timeout", time.as_secs_f64())
     }
 
-    /// Says where the agent runs.
+    /// Sets the working directory of the agent.
     pub fn working_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.config.working_dir = Some(dir.into());
         self

@@ -181,7 +181,7 @@ impl ParsedConfig {
     }
 }
 
-/// Takes a setting away if it is to be refused, and says whether it did.
+/// Removes a setting that is to be refused, and returns whether it did.
 fn took<T>(setting: &mut Option<T>, refuse: impl Fn(&T) -> bool) -> bool {
     setting.take_if(|value| refuse(value)).is_some()
 }

@@ -30,7 +30,7 @@ const LONGEST_PATH: usize = 1024;
 /// Only the end of a longer text is looked at: that is where programs say why they failed.
 const LONGEST_TEXT: usize = 64 * 1024;
 
-/// The paths that a text says could not be written. Relative ones count from the directory.
+/// The paths in a text that could not be written. Relative ones count from the directory.
 pub(super) fn paths_in(text: &str, directory: &Path) -> Vec<PathBuf> {
     let text = end_of(text);
     let lines: Vec<_> = text

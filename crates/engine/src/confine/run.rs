@@ -15,7 +15,7 @@ use super::{ConfineMode, denied};
 use crate::policy::{Policy, ToolAction};
 use crate::process::Confinement;
 
-/// Of so many protected files the result says each by itself.
+/// The result lists so many protected files one by one.
 const MOST_TOLD: usize = 10;
 
 /// The state of the confinement while an agent runs.

@@ -33,7 +33,7 @@ use crate::run::ending::cancelled;
 
 pub(super) use self::results::refuse_rest;
 
-/// So many orders may be under way. One more is refused.
+/// So many commands may be under way. One more is refused.
 const MOST: usize = 256;
 
 /// So many interrupts may be under way beside them: a client that has given too many commands wants to end some of them.
@@ -93,7 +93,7 @@ impl SessionDriver<'_> {
         ended
     }
 
-    /// Says hello. Until the agent has answered, commands wait, but for `kill`.
+    /// Initializes the agent. Until it has answered, commands wait, except `kill`.
     async fn get_ready(
         &mut self,
         orders: &mut CommandSource,
@@ -195,7 +195,7 @@ impl SessionDriver<'_> {
         }
     }
 
-    /// All that was ordered is done. If that was nothing, nothing went wrong.
+    /// All commands are done. A conversation without prompts ends with the cause `EndTurn`, which is a success.
     fn finish(&self) -> Result<(), SessionError> {
         let table = self.state.table();
         if let Some(stopped) = &table.last_stop {

@@ -35,7 +35,7 @@ pub(super) struct ClientInbox {
 
 #[derive(Debug, Default)]
 struct InboxState {
-    /// The ids of permission requests whose prompt is not out yet, under the numbers of their lines. Hooks may be heard first, for as
+    /// The ids of permission requests whose prompt is not out yet, under the numbers of their lines. Hooks may run before, for as
     /// long as they take.
     expected: BTreeMap<u64, Text>,
     /// Prompts that wait for an answer.

@@ -104,7 +104,7 @@ pub(super) fn log_in(said: &str, methods: &[AuthMethod]) -> SessionError {
     stopped(Cause::AuthRequired, message, Some(&hint))
 }
 
-/// Ways to log in, in words.
+/// Describes methods to log in.
 pub(super) fn named(methods: &[AuthMethod]) -> String {
     let listed: Vec<_> = methods.iter().map(described).collect();
     listed.join(", ")

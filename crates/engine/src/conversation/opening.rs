@@ -51,7 +51,7 @@ impl SessionDriver<'_> {
         Ok(initialized)
     }
 
-    /// Opens the session of an errand, in the first directory of the workspace.
+    /// Opens the session of a prompt job, in the first directory of the workspace.
     pub(super) async fn open(
         &mut self,
         opening: &SessionChoice,
@@ -188,7 +188,7 @@ pub(super) enum OpenError {
 }
 
 impl OpenError {
-    /// Why the errand ends.
+    /// Why the prompt job ends.
     fn broken(self, opening: &SessionChoice, agent: &InitializeAnswer) -> SessionError {
         let message = self.to_string();
         let cause = match self {
@@ -317,7 +317,7 @@ pub(super) fn setting<'a>(
     })
 }
 
-/// The version that an agent says it speaks, in its words.
+/// The protocol version of the agent's answer, as it stands there.
 fn version_of(agent: &InitializeAnswer) -> Option<String> {
     let version = agent.whole.token().get("protocolVersion")?;
     Some(version.as_str().chars().take(40).collect())

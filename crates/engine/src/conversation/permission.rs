@@ -143,7 +143,7 @@ impl AgentRequest<'_> {
         Ok(settled?.map_or_else(cancelled, |(_, answer)| answer))
     }
 
-    /// Decides about a request for permission, and finds the option of the agent that says so.
+    /// Decides about a request for permission, and finds the agent's option for the decision.
     async fn settle(
         &self,
         request: PermissionRequest,

@@ -40,11 +40,11 @@ pub struct PermissionPrompt {
 pub struct PermissionAnswer {
     /// Whether it may.
     pub allowed: bool,
-    /// Which of the agent's options is meant, if that was said.
+    /// The agent's option, if the answer names one.
     pub option_id: Option<String>,
     /// Whether the answer holds for the rest of the run, where a [`StandingAnswer`] can express its scope.
     pub is_for_run: bool,
-    /// Why, in words for the agent.
+    /// The reason, for the agent.
     pub reason: Option<String>,
     /// The source of the answer.
     pub by: DecidedBy,

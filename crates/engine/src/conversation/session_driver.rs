@@ -25,7 +25,8 @@ use crate::signals;
 /// How long an agent has to exit once its stdin is closed. Some agents never do.
 pub(super) const BY_ITSELF: Duration = Duration::from_secs(2);
 
-/// The same for one that has not even said hello when the run was cancelled or took too long: it may not speak ACP at all.
+/// The same for an agent that has not even answered `initialize` when the run was cancelled or took too long: it may not speak
+/// ACP at all.
 const NEVER_READY: Duration = Duration::from_millis(500);
 
 /// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code possible.
@@ -47,7 +48,7 @@ pub(super) struct SessionDriver<'a> {
     pub(super) halts: HaltConditions,
     /// The agent did not heed a cancel: there is no point in waiting for it to end by itself.
     pub(super) is_deaf: bool,
-    /// The agent has said hello.
+    /// The agent has answered `initialize`.
     pub(super) is_ready: bool,
     pub(super) process: AgentProcess,
     /// The recording.

@@ -68,7 +68,7 @@ impl ConversationState {
         }
     }
 
-    /// Says how hard to think, if there is an option for it.
+    /// Sets the reasoning effort, if the agent has an option for it.
     pub(super) async fn set_effort(
         &self,
         session: &str,

@@ -95,7 +95,7 @@ impl EventInjector {
         (say, said)
     }
 
-    /// A line has come, or was said.
+    /// A line was received or sent.
     pub(super) fn mark_seen(&self, number: u64) {
         self.lines.fetch_max(number + 1, Ordering::Relaxed);
     }

@@ -30,7 +30,7 @@ struct NpmPackage {
 pub fn version_of_package(program: &Path) -> Option<AgentVersion> {
     let real = program.canonicalize().ok()?;
     let packages = real.ancestors().skip(1).take(DEPTH).filter_map(package_in);
-    // Some packages have a nameless one inside that only says how its files are to be read.
+    // Some packages contain another one without a name, which only sets how its files are loaded.
     let mut named = packages.filter(|package| package.name.is_some());
     let nearest = named.next()?;
     if nearest.name.as_deref() != Some(PACKAGE) {

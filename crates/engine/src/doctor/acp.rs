@@ -98,7 +98,7 @@ pub(crate) fn place(known: &AgentSpec, environment: &SearchEnvironment) -> Optio
     known.agent(environment).locate(environment)
 }
 
-/// How one gets it, in words.
+/// Describes the installation.
 fn get(install: &str) -> String {
     match install.strip_prefix("the ") {
         Some(_) => format!("install it by {install}"),

@@ -44,7 +44,7 @@ pub(super) fn installed(
         .details(others.iter().map(also))
 }
 
-/// A place where there is nothing is no news.
+/// An empty place is not worth a detail.
 fn is_news(tried: &RejectedPlace) -> bool {
     tried.refused != PlaceRefusal::Missing
 }

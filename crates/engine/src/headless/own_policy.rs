@@ -114,8 +114,8 @@ impl Job {
         Ok(())
     }
 
-    /// The agent cannot be told. Rules that it could violate are a reason not to start one that never asks about some calls, unless
-    /// violations are only reported.
+    /// The agent takes no policy. If it never asks about some calls, rules that it could violate are a reason not to start it,
+    /// unless violations are only reported.
     fn untold(
         &self,
         policy: &Policy,
@@ -198,7 +198,7 @@ pub(super) fn told_policy(policy: &Policy, mode: ModeFlexibility) -> Policy {
     told
 }
 
-/// Why an agent cannot be told.
+/// Why an agent takes no policy.
 enum PolicyObstacle {
     /// It is known, and has no way.
     Known(String),

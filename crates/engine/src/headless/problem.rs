@@ -82,7 +82,7 @@ pub enum JobError {
     CannotAsk {
         /// The name of the agent.
         agent: String,
-        /// Why it cannot be told.
+        /// Why it cannot be made to ask.
         why: String,
     },
     /// The policy for the agent cannot be written.

@@ -89,7 +89,7 @@ pub enum HookError {
     },
     /// It is a project's, and the project is not trusted.
     #[error("Security: Blocked execution of project hook in untrusted folder")]
-    // the words of Gemini CLI
+    // the message of Gemini CLI
     Untrusted,
     /// It could not be started.
     #[error("it could not be started: {}", in_words(.0))]

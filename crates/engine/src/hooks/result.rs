@@ -152,7 +152,7 @@ fn of_text(text: &str, code: i32) -> HookOutput {
 }
 
 impl HookAnswer {
-    /// Whether it says no, or stop.
+    /// Whether it blocks or stops.
     pub(super) fn refuses(&self) -> bool {
         let refuses = |output: &HookOutput| output.is_blocking() || output.is_stopping();
         self.output.as_ref().is_some_and(refuses)

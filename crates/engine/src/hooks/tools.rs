@@ -35,7 +35,7 @@ pub struct WantedCall<'a> {
 pub struct CallSide<'a> {
     /// The names of the tool. A hook for all tools gets the first: Gemini CLI's name for a tool with the same effect.
     pub names: Vec<String>,
-    /// The files. If it is about none, nothing is the only one.
+    /// The files. A side without files has a single `None`.
     pub files: Vec<Option<&'a Path>>,
 }
 

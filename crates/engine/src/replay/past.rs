@@ -23,7 +23,7 @@ use crate::run::ending::cancelled;
 use crate::run::stderr_tail;
 use crate::violations::stopped_for;
 
-/// A recording that was found to be in order.
+/// A recording that was checked.
 #[derive(Debug)]
 pub struct RecordingReader {
     directory: PathBuf,
@@ -148,8 +148,8 @@ impl RecordingReader {
         Ok(lines)
     }
 
-    /// How it ended. `judge` tells how that would be judged after all that was said. Where the run was judged differently, Lapidary had
-    /// ended it; recordings of earlier builds have only the cause of that, and not the words.
+    /// How it ended. `judge` judges such an end after all lines of the recording. Where the run was judged differently, Lapidary
+    /// had ended it; recordings of earlier builds have only the cause of that, and not the message.
     pub fn ending(&self, judge: impl FnOnce(&ProcessEnd) -> RunEnd) -> ProcessEnd {
         let mut ending = ProcessEnd {
             stderr: stderr_tail(&self.directory),
@@ -181,7 +181,7 @@ impl RecordingReader {
     }
 }
 
-/// Why Lapidary ended the run or did not start it, in the words of then.
+/// Why Lapidary ended the run or did not start it, with the recorded message.
 fn told(end: &RecordedEnd, cause: &Cause) -> Option<StopCause> {
     Some(StopCause {
         cause: cause.clone(),

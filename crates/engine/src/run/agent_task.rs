@@ -31,7 +31,7 @@ impl RecordedOutput {
 /// The writer of an attempt's output.
 pub(super) enum AgentTask {
     Process(Box<Running>),
-    /// It has nothing to tidy up, so an order to end is obeyed at once.
+    /// A replay has no processes to tidy up, so it ends at once.
     Replay(JoinSet<Option<Exit>>),
 }
 

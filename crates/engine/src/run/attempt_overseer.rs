@@ -190,7 +190,7 @@ impl<'a> AttemptOverseer<'a> {
         }
     }
 
-    /// An agent that cannot write often says nothing about it.
+    /// Ends the attempt if the disk is full: an agent that cannot write often reports no error.
     async fn check_disk(&mut self) {
         if is_full(self.recorder.directory()) {
             let stopped = disk_full(self.recorder.directory());

@@ -30,7 +30,7 @@ impl<'a> CallWatch<'a> {
         })
     }
 
-    /// Takes in events, and says which violations are to be told of. Tools of unknown kinds are not: Gemini CLI decides about them.
+    /// Takes in events, and returns the violations to report. Tools of unknown kinds are none: Gemini CLI decides about them.
     pub(super) fn note(&mut self, events: &[Event]) -> Vec<String> {
         let mut remarks = Vec::new();
         for event in events {

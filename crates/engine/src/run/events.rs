@@ -122,7 +122,7 @@ impl RunEvents {
         self.normalizer.judge(ending)
     }
 
-    /// Ends the run. The `run_end` says where the recording is.
+    /// Ends the run. The `run_end` names the recording.
     pub(crate) fn finish(
         &mut self,
         ending: &ProcessEnd,

@@ -106,7 +106,7 @@ impl PendingWork {
         !state.open.is_empty()
     }
 
-    /// In words.
+    /// Describes it.
     pub(crate) fn describe(&self) -> String {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match state.open.as_slice() {

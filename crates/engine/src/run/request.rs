@@ -49,7 +49,7 @@ pub struct RunRequest {
     pub budget_unknown: BudgetUnknown,
     /// Where it is recorded.
     pub records: RecordingOptions,
-    /// How its words are translated.
+    /// The options for translating its output.
     pub options: NormalizeOptions,
     /// Notices for the reader, sent before the agent's first event: each becomes a diagnostic.
     pub notices: Vec<String>,

@@ -1,4 +1,4 @@
-//! The course of a run, from its first attempt to its `run_end`.
+//! Drives a run, from its first attempt to its `run_end`.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};

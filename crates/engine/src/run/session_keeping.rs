@@ -20,7 +20,7 @@ use crate::session_guard::{ClaimOutcome, GuardReport, GuardedSessions, SessionGu
 /// How long work on sessions may take before a notice tells the reader.
 const UNNOTICED: Duration = Duration::from_millis(500);
 
-/// How long another run that continues the same session is waited for, where no start timeout says so.
+/// How long to wait for another run that continues the same session, where there is no start timeout.
 const CLAIM_PATIENCE: Duration = Duration::from_mins(1);
 
 /// How often it is looked whether that run is over.
@@ -102,7 +102,7 @@ pub(super) async fn put_back<E: AttemptRunner>(
     warnings
 }
 
-/// Waits for work on sessions, and says so if that takes long.
+/// Waits for work on sessions, with a notice if it takes long.
 async fn patiently<T, E: AttemptRunner>(
     mut task: JoinHandle<T>,
     safekeeping: &SessionGuard,

@@ -23,7 +23,7 @@ pub(crate) enum AgentPhase {
         /// When that was.
         last_sign: Instant,
     },
-    /// It has nothing to do, waits for a person, or says nothing before its end: only the whole run has a deadline.
+    /// It has no work, waits for a person, or writes no lines before its end: only the whole run has a deadline.
     Waits,
 }
 
@@ -137,7 +137,7 @@ impl StopConditions {
         }
     }
 
-    /// Waits until the caller wants more than was heard so far: the run is ending already. Can be cancelled.
+    /// Waits until the caller asks for a more urgent stop than before: the run is ending already. Can be cancelled.
     pub(crate) async fn more_urgent(&mut self) -> StopLevel {
         self.heard = wanted(&mut self.stops, self.heard).await;
         self.heard

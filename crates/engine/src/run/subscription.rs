@@ -95,7 +95,7 @@ impl Subscription {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Reads until there are events, or nothing more to read now. Says which.
+    /// Reads until there are events, or no more lines for now. Returns which.
     fn read(&mut self) -> Result<ReadState, SubscribeError> {
         let progress = *self.progress.borrow_and_update();
         while self.ready.is_empty() {

@@ -35,7 +35,7 @@ const SHORT_LINE: usize = 64;
 /// Events and bytes since the last batch.
 #[derive(Debug, Default)]
 pub struct EventBatch {
-    /// The agent's words, translated.
+    /// The events of the agent's lines, and inserted events.
     pub events: Vec<Event>,
     /// The bytes that it wrote to stdout, if they were asked for.
     pub stdout: Vec<u8>,

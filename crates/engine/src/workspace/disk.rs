@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) use system::{open, replace};
 
-/// A name for a file that is about to become another. It says whose it is, should it ever be left behind.
+/// A name for a file that is about to replace another. It contains our name and process id, should the file ever be left behind.
 fn draft_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -79,7 +79,7 @@ impl TerminalLaunch {
     }
 }
 
-/// Where it runs: where its session works, unless the agent says otherwise.
+/// The directory of the terminal: the directory of its session, unless the agent names another.
 fn directory_of(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<PathBuf, RpcError> {
     let path = match params.get("cwd") {
         Some(_) => inner.roots.place_in(params, "cwd")?.path,

@@ -164,7 +164,7 @@ fn link_at(path: &Path) -> io::Result<Option<PathBuf>> {
     }
 }
 
-/// Whether an error says that nothing is there. Below a file there is nothing either.
+/// Whether an error means that the file is missing. Below a file all paths are missing, too.
 fn is_absence(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -18,7 +18,7 @@ use super::output::OutputTail;
 use crate::fresh_run;
 use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
 
-/// A supervisor that has not ended its process in this time after an order to do so is given up.
+/// How long a supervisor has to kill its process before it is given up.
 const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// Time to read the rest of the pipe once all processes of the terminal are gone. If the pipe is still open then, a process holds
@@ -100,7 +100,7 @@ impl Terminal {
         Json::object([text, truncated].into_iter().chain(status))
     }
 
-    /// Orders its end.
+    /// Kills its process.
     pub(super) fn kill(&self) {
         self.kill.cancel();
     }

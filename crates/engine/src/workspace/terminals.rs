@@ -148,7 +148,7 @@ impl TerminalTable {
             std::mem::take(&mut table.entries)
         };
         drop(entries);
-        // Keepers hold a slot each until nothing is left of their terminal.
+        // Keepers hold a slot each until all processes of their terminal are gone.
         let _ = self.slots.acquire_many(self.count).await;
     }
 

@@ -1,4 +1,5 @@
-//! Conversations with an agent that runs in the test, on a clock that the test owns: nothing is started, nothing is waited for.
+//! Conversations with an agent that runs in the test, on a clock that the test owns: no process is started, and no real time
+//! passes.
 
 use std::path::Path;
 
@@ -30,7 +31,7 @@ use crate::run::{self, RunSource, RunTimeouts, Subscription, testing};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prompted {
     Answers,
-    /// It says a word every minute, and never ends its turn.
+    /// It writes a word every minute, and never ends its turn.
     Rambles,
     IsSilent,
     Panics,

@@ -28,7 +28,7 @@ pub(super) struct CommandExecutor {
     pub(super) terms: Arc<SessionTerms>,
     pub(super) grace: Duration,
     pub(super) queues: Arc<SessionQueues>,
-    /// The order's.
+    /// The label of the command.
     pub(super) label: CommandLabel,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct SessionTerms {
 }
 
 impl CommandExecutor {
-    /// The same, for this order.
+    /// The executor for the command with this label.
     pub(super) fn about(&self, label: &CommandLabel) -> Self {
         Self {
             label: label.clone(),
@@ -331,7 +331,7 @@ impl CommandExecutor {
         Ok(only)
     }
 
-    /// The order is about this session, whether there is one or not.
+    /// Notes that the command is about this session, known or not.
     pub(super) fn named(&self, id: &Text) -> String {
         let id = id.to_string();
         self.label.set_session(&id);

@@ -102,12 +102,12 @@ impl CommandLabel {
         }
     }
 
-    /// The order is about this session, as turns out.
+    /// Notes the session of the command, once it is known.
     pub(super) fn set_session(&self, session: &str) {
         let _ = self.session.set(Text::from(session.to_owned())); // the first counts
     }
 
-    /// Each order has one result.
+    /// Reports the result of the command. Each command has one.
     pub(super) fn tell(self, state: &ConversationState, outcome: CommandOutcome) {
         let after = match &outcome {
             Ok(done) => done.after,
@@ -132,7 +132,7 @@ impl CommandLabel {
     }
 }
 
-/// The results of orders that came when the agent was gone already, or never was there.
+/// Reports errors for commands that came when the agent was gone already, or was never started.
 pub(in crate::conversation) fn refuse_rest(
     orders: &mut mpsc::UnboundedReceiver<ClientCommand>,
     made: &mut RunEvents,

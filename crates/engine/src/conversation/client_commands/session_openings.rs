@@ -91,7 +91,7 @@ impl CommandExecutor {
         table.get(session).is_some_and(|it| it.cwd != cwd)
     }
 
-    /// A session's first prompt: the words that come before it, as a part of its text.
+    /// A session's first prompt, with the system prompt before it, as a part of its text.
     pub(super) fn introduced(&self, mut blocks: Vec<Json>) -> Vec<Json> {
         let Some(system) = &self.terms.request.system_prompt else {
             return blocks;

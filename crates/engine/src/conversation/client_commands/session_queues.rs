@@ -39,7 +39,7 @@ pub(super) struct SessionQueue {
     pub(super) closed: CancellationToken,
 }
 
-/// How often all sessions were interrupted when an order came.
+/// How often all sessions had been interrupted when a command came.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InterruptEpoch(u64);
 
@@ -72,7 +72,7 @@ impl SessionQueues {
         self.interrupts.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The turn of a session, for an order that came at that moment. Nothing else has it while it is held.
+    /// The turn of a session, for a command of that epoch. No other command has the turn while it is held.
     pub(super) async fn turn(
         &self,
         session: &str,

@@ -36,7 +36,7 @@ impl HookRunner {
     /// Takes note of the agent's name and version. Reports which hooks we do not run for it.
     pub(in crate::conversation) fn meets(&self, provider: &Provider, agent: &InitializeAnswer) {
         let own = own_events(provider, agent);
-        let _ = self.own.set(own); // an agent says hello once
+        let _ = self.own.set(own); // an agent is initialized once
         let names = |events: &[HookEvent]| {
             let events = events.iter().filter(|event| self.is_enabled(**event));
             let names: Vec<_> = events.map(|event| format!("`{event}`")).collect();

@@ -27,7 +27,7 @@ const MOST_WORDS: usize = 1 << 20;
 #[derive(Debug)]
 pub(in crate::conversation) struct HookCalls {
     open: BTreeMap<String, OpenCall>,
-    /// Sessions in which hooks were asked about files or terminals: these belong to some call, but not even the agent says to which.
+    /// Sessions in which hooks judged files or terminals: these belong to some call, but ACP does not name it.
     served: BTreeSet<String>,
     words: BTreeMap<String, String>,
     done: mpsc::UnboundedSender<FinishedCall>,
@@ -64,7 +64,7 @@ struct OpenCall {
 #[derive(Debug)]
 pub(in crate::conversation) struct FinishedCall {
     session: String,
-    /// The number of the line that says so.
+    /// The number of the line that reports it.
     after: u64,
     pub(super) action: ToolAction,
     input: Json,

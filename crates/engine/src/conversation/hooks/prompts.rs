@@ -135,7 +135,7 @@ impl HookRunner {
         next
     }
 
-    /// Says that hooks are not asked any more whether the agent is to go on.
+    /// Notes that `AfterAgent` hooks do not run any more in this turn.
     pub(in crate::conversation) fn gives_up(&self, session: &str, rounds: u32) {
         if self.has(HookEvent::AfterAgent, None) {
             let message = format!(

@@ -70,7 +70,7 @@ impl HookVerdict {
 }
 
 impl HookRunner {
-    /// May it? Hooks for any of the names that its tool goes by are heard. None if they were ended before they could say.
+    /// The verdict of hooks about a call. Hooks for any name of its tool run. None if they were ended before they answered.
     pub(in crate::conversation) async fn before_tool(
         &self,
         wanted: WantedCall<'_>,
@@ -122,7 +122,7 @@ impl HookRunner {
         stops
     }
 
-    /// Says how many calls have been left without the hooks that come after them, if there are any such hooks.
+    /// Notes how many calls had no `AfterTool` hooks, if there are any such hooks.
     pub(in crate::conversation) fn not_after(&self, calls: usize, why: &str) {
         let enabled = self.hooks.registry.hooks.iter().filter(|it| it.enabled);
         let is_any = enabled

@@ -137,7 +137,7 @@ impl TestClient {
         self.until(|event| event["event"] == name)
     }
 
-    /// Waits for some words of the agent.
+    /// Waits for this text of the agent.
     pub(super) fn hears(&mut self, words: &str) -> Value {
         self.until(|event| {
             let text = event["textDelta"].as_str();

@@ -44,7 +44,7 @@ impl RecordingReader {
         match dialect.map(|dialect| (dialect, dialect.speech)) {
             _ if self.is_dialogue => Some(PastFormat::Acp),
             Some((dialect, OutputKind::Stream)) => Some(PastFormat::Written(dialect)),
-            // Nothing was said, so that the agent's family is all that matters.
+            // The recording has no lines, so only the agent's family matters.
             _ if self.was_refused() => Some(PastFormat::Acp),
             dialect => dialect.map(|(dialect, _)| PastFormat::Written(dialect)),
         }
@@ -154,7 +154,7 @@ impl RecordingReader {
         normalizer.end(end, ending.at.as_deref(), events);
     }
 
-    /// How it ended: as recorded, unless the user says otherwise.
+    /// How it ended: as recorded, unless the reading sets another end.
     fn read_ending(
         &self,
         reading: &PastReading,

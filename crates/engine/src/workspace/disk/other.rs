@@ -14,7 +14,7 @@ pub(in crate::workspace) fn open(place: &ResolvedPath) -> io::Result<File> {
     File::open(&place.path)
 }
 
-/// Puts a file with this content in its place, at once and whole. Directories that are missing are made.
+/// Replaces or creates a file with this content, at once and whole. Missing directories are made.
 pub(in crate::workspace) fn replace(place: &ResolvedPath, content: &[u8]) -> io::Result<()> {
     let directory = place.path.parent().ok_or_else(no_file)?;
     if fs::symlink_metadata(&place.path).is_ok_and(|old| !old.is_file()) {

@@ -41,8 +41,8 @@ pub(in crate::workspace) fn open(place: &ResolvedPath) -> io::Result<File> {
     Ok(file.into())
 }
 
-/// Puts a file with this content in its place, at once and whole. One that was there keeps its mode; directories that are missing
-/// below the root are made.
+/// Replaces or creates a file with this content, at once and whole. A replaced file keeps its mode; missing directories below the
+/// root are made.
 pub(in crate::workspace) fn replace(place: &ResolvedPath, content: &[u8]) -> io::Result<()> {
     let (directory, name) = parent(place, MakeDirs::Directories)?;
     let mode = match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -102,7 +102,7 @@ fn made(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     }
 }
 
-/// A file that is not yet in its place. Dropped before it is, it vanishes.
+/// A file that is not yet renamed to its final name. Dropping it before that removes it.
 struct DraftFile<'a> {
     directory: &'a OwnedFd,
     name: String,
