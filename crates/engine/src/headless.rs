@@ -281,8 +281,8 @@ impl Job {
 
     fn marked(&self, request: &mut RunRequest) {
         request.command.envs([("LAPIDARY_RUN", &*self.options.run)]);
-        // Two runs may have the same name, in different directories of recordings. The supervisor finds processes by the mark, so
-        // each run has its own.
+        // Two runs may have the same name, in different directories of recordings. The processes of a run are found by its mark,
+        // so each run has a mark of its own.
         request.command.mark("LAPIDARY_MARK", fresh_run());
     }
 

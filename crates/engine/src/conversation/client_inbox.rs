@@ -79,8 +79,8 @@ impl ClientInbox {
         self.state().expected.values().any(|other| other == id)
     }
 
-    /// Puts out the prompt for the request in this line. A prompt whose id is already in use is denied by being dropped: a yes to
-    /// one prompt is no yes to another. False if no prompts are taken any more.
+    /// Puts out the prompt for the request in this line. A prompt with the id of another prompt, waiting or withdrawn, is denied
+    /// by being dropped: a yes to one prompt is no yes to another. False if no prompts are taken any more.
     pub(super) fn put(&self, number: u64, prompt: PermissionPrompt) -> bool {
         let mut state = self.state();
         if state.has_ended {

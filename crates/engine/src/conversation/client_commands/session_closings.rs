@@ -27,7 +27,7 @@ impl CommandExecutor {
     }
 
     /// Asks the agent to end the turn, and gives it a grace period. No other turn begins while the returned guard is held. `None`
-    /// if the agent did not end its turn in time: its prompt fails when the session is forgotten.
+    /// if the session is unknown, or if the agent did not end its turn in time: its prompt fails when the session is forgotten.
     async fn end_turn(&self, session: &str) -> Option<OwnedMutexGuard<()>> {
         self.state.table().get(session)?;
         self.cancel(session);
