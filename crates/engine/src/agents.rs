@@ -1,4 +1,4 @@
-//! The agents we know: how each is started, and what it can do.
+//! The agents we know: their start commands and their abilities.
 
 mod adapter;
 pub mod gemini_versions;

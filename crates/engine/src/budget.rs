@@ -1,7 +1,7 @@
-//! How much a run may use, and how much it has used.
+//! The budget of a run, and the use of it.
 //!
-//! What an agent does not report is unknown, never zero. Tokens and money are the agent's own figures; calls of tools and turns
-//! are counted here, so they are always known.
+//! A figure that an agent does not report is unknown, never zero. Tokens and money are the agent's own figures; tool calls and
+//! turns are counted here, so they are always known.
 
 mod meter;
 
@@ -14,22 +14,22 @@ use crate::policy::nearest::nearest_of;
 
 pub use meter::{BudgetMeter, ExceededLimit, step_cost, turn_cost};
 
-/// The most that a run may use. What is absent has no limit.
+/// The limits of a run. An absent limit is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Budget {
-    /// Tokens, those of prompts and of answers.
+    /// Tokens, of prompts and of answers.
     pub tokens: Option<u64>,
     /// US dollars.
     pub cost: Option<f64>,
     /// Calls of tools.
     pub tool_calls: Option<u64>,
-    /// Answers of the model: its first words after a prompt, and each time that it goes on after the results of tools.
+    /// Answers of the model: its first text after a prompt, and each time that it goes on after the results of tools.
     pub turns: Option<u64>,
     /// The same count as `turns`, as `--max-turns` limits it: beyond it the run ends with `max_turns` instead of `budget`.
     pub max_turns: Option<u64>,
 }
 
-/// What becomes of a run whose use cannot be told.
+/// The reaction to a run whose use is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum BudgetUnknown {
     /// It fails: a limit that cannot be checked is none.
@@ -51,7 +51,7 @@ impl BudgetUnknown {
         }
     }
 
-    /// What becomes of a run whose agent does not report what is limited: a word about it, or its end.
+    /// The reaction to an agent that does not report a limited figure: a warning, or the end of the run.
     pub(crate) fn judge(self, unknown: &[&str]) -> Result<Option<String>, StopCause> {
         if unknown.is_empty() {
             return Ok(None);
@@ -70,7 +70,7 @@ impl BudgetUnknown {
         }
     }
 
-    /// What `word` stands for.
+    /// The value with this name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
@@ -79,7 +79,7 @@ impl BudgetUnknown {
 /// The limits, as they are spelt.
 const LIMITS: [&str; 4] = ["tokens", "cost", "tool-calls", "turns"];
 
-/// Why something is no budget.
+/// Why a text is no budget.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BudgetError {
@@ -105,9 +105,9 @@ pub enum BudgetError {
     Unfit {
         /// The limit.
         limit: &'static str,
-        /// What it takes.
+        /// The accepted values.
         accepted: &'static str,
-        /// What it got.
+        /// The value.
         got: String,
     },
     /// A limit was given twice.
@@ -158,7 +158,7 @@ impl Budget {
     }
 
     fn limit(&mut self, word: &str, number: Option<&str>) -> Result<(), BudgetError> {
-        // `tool_calls` is a slip that nobody has to be told of.
+        // `tool_calls` is accepted for `tool-calls`, without a warning.
         let spelt = word.replace('_', "-");
         let Some(limit) = LIMITS.into_iter().find(|limit| *limit == spelt) else {
             return Err(BudgetError::NoSuchLimit {
@@ -176,7 +176,7 @@ impl Budget {
         is_new.then_some(()).ok_or(BudgetError::Twice { limit })
     }
 
-    /// Lays this budget over a lower one, which says what this one leaves open.
+    /// Lays this budget over a lower one, which supplies the limits that are absent here.
     #[must_use]
     pub fn over(self, lower: Self) -> Self {
         Self {
@@ -188,7 +188,7 @@ impl Budget {
         }
     }
 
-    /// The smaller of each two limits: nobody can raise what another has set.
+    /// The smaller of each two limits: neither budget can raise a limit of the other.
     #[must_use]
     pub fn narrowed_by(self, other: Self) -> Self {
         fn smaller<T: PartialOrd>(one: Option<T>, other: Option<T>) -> Option<T> {
@@ -233,7 +233,7 @@ fn count(limit: &'static str, number: &str, least: u64) -> Result<u64, BudgetErr
     })
 }
 
-/// `$1.50` is what people write.
+/// An amount of dollars; `$1.50` is accepted, too.
 fn dollars(limit: &'static str, number: &str) -> Result<f64, BudgetError> {
     let digits = number.strip_prefix('$').unwrap_or(number);
     let read: Option<f64> = digits.parse().ok();

@@ -1,4 +1,4 @@
-//! What is known of the agents of the registry without starting them.
+//! The abilities of the agents of the registry, as far as they are known without starting them.
 
 use lapidary_vocab::capabilities::{
     AgentConfinement, Capabilities, FoundBy, ProviderMetadata, RuleSupport, SCHEMA,
@@ -18,7 +18,7 @@ use crate::detect::{self, SearchEnvironment, version_of_package};
 use crate::process::LandlockAbi;
 
 impl AgentSpec {
-    /// Whether it is here, and what it can do. What only the agent itself can tell counts as no.
+    /// Whether it is installed, and its abilities. An ability that only the agent itself could report counts as absent.
     pub fn capabilities(&self, environment: &SearchEnvironment) -> Capabilities {
         let confinement = Some(self.confinement(environment));
         if self.name == gemini_versions::NAME {
@@ -58,7 +58,7 @@ impl AgentSpec {
         }
     }
 
-    /// What the kernel lets it write, on this machine.
+    /// Its confinement on this machine.
     pub fn confinement(&self, environment: &SearchEnvironment) -> AgentConfinement {
         let state = self.state.iter();
         let state = state.filter_map(|place| place.in_environment(environment));
@@ -71,7 +71,7 @@ impl AgentSpec {
         }
     }
 
-    /// What the kernel lets it write in an unattended run, unless configured otherwise.
+    /// The confinement of an unattended run, unless configured otherwise.
     pub fn usual_confine_mode(&self) -> ConfineMode {
         if self.is_confined {
             ConfineMode::Workspace

@@ -47,7 +47,7 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
 /// How long an agent may take to end by itself once it was asked to, unless configured otherwise.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(5);
 
-/// The settings of a run, each of which may be left to somebody else.
+/// The settings of a run. An absent setting is left to a lower configuration or to the default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
     /// Which agent to run.
@@ -56,7 +56,7 @@ pub struct Config {
     pub model: Option<String>,
     /// Whether the agent's own sandbox is switched on.
     pub sandbox: Option<bool>,
-    /// What the agent may do without asking. The key `approval_mode` says the same in Gemini's words.
+    /// The permissions of the agent without asking. The key `approval_mode` is the same setting in Gemini's words.
     pub permission_mode: Option<PermissionMode>,
     /// More directories for the agent's workspace.
     pub include_directories: Option<Vec<PathBuf>>,
@@ -74,7 +74,7 @@ pub struct Config {
     pub grace: Option<Duration>,
     /// How often a run that failed for a passing reason is tried again; never if absent.
     pub retries: Option<u32>,
-    /// What is said to the agent before the prompt.
+    /// Text that is sent to the agent before the prompt.
     pub system_prompt: Option<String>,
     /// How many bytes the agent may write before it is stopped.
     pub max_output: Option<u64>,
@@ -86,30 +86,30 @@ pub struct Config {
     pub runs_max_size: Option<u64>,
     /// Whether the workspace counts as trusted for this run.
     pub trust_workspace: Option<bool>,
-    /// How the agent is spoken to.
+    /// The transport to the agent.
     pub transport: Option<TransportChoice>,
     /// How much the run may use.
     pub budget: Option<Budget>,
     /// How many answers of the model the run may have: the count of [`Budget::turns`], with the cause `max_turns`.
     pub max_turns: Option<u64>,
-    /// What becomes of the run if the agent does not say how much it uses; it fails if absent.
+    /// The reaction to an agent that does not report its use; the run fails if absent.
     pub budget_unknown: Option<BudgetUnknown>,
-    /// What a denied call makes of a run that the agent calls a success; see [`OnDenied`].
+    /// The effect of a denied call on a run that the agent reports as a success; see [`OnDenied`].
     pub on_denied: Option<OnDenied>,
-    /// What becomes of a run whose agent makes a call without permission; see [`OnViolation`].
+    /// The reaction to a call without permission; see [`OnViolation`].
     pub on_violation: Option<OnViolation>,
-    /// What the kernel lets the agent write; [`ClientServices`](ConfineMode::Workspace) if absent for an unattended run of an agent that is
-    /// known to work so.
+    /// The directories that the kernel lets the agent write; [`Workspace`](ConfineMode::Workspace) if absent for an unattended
+    /// run of an agent that is known to work so.
     pub confine: Option<ConfineMode>,
-    /// What becomes of a run that the kernel cannot confine.
+    /// The reaction to a run that the kernel cannot confine.
     pub confinement: Option<ConfinementNeed>,
     /// More files and directories that a confined agent can write.
     pub confine_write: Option<Vec<PathBuf>>,
     /// The TCP ports that a confined agent can connect to; all of them if absent.
     pub confine_connect: Option<Vec<u16>>,
-    /// What the agent may do, rule by rule. `[[rule]]` in a file.
+    /// The rules for the agent's actions. `[[rule]]` in a file.
     pub rules: Rules,
-    /// What tokens cost, for a budget of an agent that reports no cost: `[prices."model"]` in the user's file.
+    /// Prices of tokens, for a budget of an agent that reports no cost: `[prices."model"]` in the user's file.
     pub prices: Option<PriceTable>,
     /// Agents of the user's own, under their names. A project's file has none: they decide which program is started.
     pub agents: BTreeMap<String, AcpAgent>,
@@ -132,7 +132,8 @@ impl Config {
         ConfigBuilder::default()
     }
 
-    /// Lays this configuration over a lower one, which says what this one leaves open. Its rules come before those of the lower.
+    /// Lays this configuration over a lower one, which supplies the settings that are absent here. The rules of this one come
+    /// before the rules of the lower.
     pub fn over(self, lower: Self) -> Self {
         Self {
             agent: self.agent.or(lower.agent),
@@ -178,7 +179,7 @@ impl Config {
         }
     }
 
-    /// Where the agent runs: the configured directory, else the one the caller is in, against which a relative one counts.
+    /// The directory of the agent: the configured one, which may be relative to the caller's, else the caller's.
     pub fn working_dir_in(&self, caller: &Path) -> PathBuf {
         match &self.working_dir {
             Some(dir) => caller.join(dir),
@@ -204,7 +205,7 @@ impl Config {
         }
     }
 
-    /// What the agent may do without asking: nothing, unless configured otherwise.
+    /// The permission mode: [`PermissionMode::Default`], unless configured otherwise.
     pub fn permission_mode_or_default(&self) -> PermissionMode {
         self.permission_mode.unwrap_or_default()
     }

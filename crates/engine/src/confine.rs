@@ -1,9 +1,9 @@
-//! Confinement of an agent by the kernel: which directories it and everything that it starts can write.
+//! Confinement of an agent by the kernel: which directories the agent and its processes can write.
 //!
-//! `place` says where agents and build tools keep what they write, `writable` makes a list of directories for one run of it, and
-//! [`ConfinedRun`] is what has to be looked after while the run lasts: its temporary directory, the files that Landlock cannot
-//! protect because they lie in a directory that can be written, and the writes that were denied. The supervisor does the confining:
-//! see [`Confinement`](crate::process::Confinement). `docs/confinement.md` is this for users.
+//! `state_place` describes the directories of agents and build tools, `writable` makes the list of directories for one run, and
+//! [`ConfinedRun`] holds the state of the confinement during a run: its temporary directory, the files that Landlock cannot
+//! protect because they lie in a writable directory, and the writes that were denied. The supervisor does the confining: see
+//! [`Confinement`](crate::process::Confinement). `docs/confinement.md` is the page for users.
 
 mod caches;
 mod denied;
@@ -22,7 +22,7 @@ pub use run::ConfinedRun;
 pub use state_place::StatePlace;
 pub use writable::ConfineError;
 
-/// What an agent can write, from most to least.
+/// The extent of an agent's writable directories, from most to least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConfineMode {
     /// Everything that the user can.
@@ -52,13 +52,13 @@ impl ConfineMode {
     }
 }
 
-/// What becomes of a run that the kernel cannot confine.
+/// The reaction to a run that the kernel cannot confine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConfinementNeed {
     /// It runs, with a warning.
     #[default]
     Wanted,
-    /// It fails before anything is started.
+    /// The run fails before the agent is started.
     Required,
 }
 

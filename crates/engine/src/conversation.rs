@@ -3,10 +3,11 @@
 //!
 //! Four tasks run at the same time, on a thread of their own, and none waits for another:
 //!
-//! * the *course* opens sessions, gives prompts and ends the agent (`course`, `opening`, `turn`, `orders`); a turn is a `turn_driver`;
-//! * the *permission pipeline* answers the agent's requests: may it, what is in that file, run this (`permission`, `prompt`);
+//! * the *session driver* opens sessions, sends prompts and ends the agent (`session_driver`, `opening`, `turn`,
+//! `client_commands`);
+//! * the *permission pipeline* answers the agent's requests for permissions, files and terminals (`permission`, `prompt`);
 //! * the *line observer* sees each line as it comes and keeps the `session_table` up to date, for the other two;
-//! * the *translation* of what both sides said goes to its reader, at the reader's pace (`translation`).
+//! * the *translation* turns the lines of both sides into events, at the pace of the reader of the events (`translation`).
 
 mod after_tools;
 mod attempt;
@@ -50,7 +51,7 @@ use self::session_driver::ConversationWork;
 use crate::run::recorded_events::PastFormat;
 use crate::run::{Run, RunSource};
 
-/// Runs an errand: one session, one prompt, and how it went. The last event is the one `run_end`.
+/// Runs one prompt in one session. The last event is the only `run_end`.
 pub fn run(request: ConversationRequest, errand: PromptJob) -> Run {
     let options = request.run.options.clone();
     let provider = request.provider.clone();
@@ -104,40 +105,41 @@ fn nowhere(options: &NormalizeOptions, provider: Provider) -> Run {
 pub struct Conversation {
     /// All that happens.
     pub run: Run,
-    /// To say what is to be done. When the last clone is dropped, the conversation ends once nothing is going on any more.
+    /// Sends commands to the conversation. When the last clone is dropped, the conversation ends once all commands are done.
     pub orders: CommandSender,
 }
 
-/// Gives orders in a conversation.
+/// Sends commands to a conversation.
 #[derive(Debug, Clone)]
 pub struct CommandSender(mpsc::UnboundedSender<ClientCommand>);
 
 impl CommandSender {
-    /// Orders that nobody will carry out: there is no agent.
+    /// A sender whose commands are dropped: there is no agent.
     pub fn to_nobody() -> Self {
         Self(mpsc::unbounded_channel().0)
     }
 
-    /// Gives an order. It has a `command_result` when it is carried out; one that comes too late has none.
+    /// Sends a command. Its `command_result` follows when it is carried out; a command after the end of the conversation has
+    /// none.
     pub fn give(&self, order: ClientCommand) {
         let _ = self.0.send(order);
     }
 }
 
-/// Something that is to be done.
+/// A command of the client, as read from its line.
 #[derive(Debug, Clone)]
 pub struct ClientCommand {
-    /// By what its result can be told.
+    /// The id that the client gave the command; its result repeats it.
     pub id: Option<Json>,
-    /// What it is called.
+    /// The name of the command.
     pub name: String,
-    /// What is to be done, or why nobody can tell.
+    /// The command, or the reason why the line is not one.
     pub command: Result<Command, String>,
 }
 
 impl ClientCommand {
-    /// Reads an order from a line of JSON: a command, and beside its own fields an `id` of any kind. A line that is no command is an
-    /// order too, whose result says what is wrong with it.
+    /// Reads a command from a line of JSON: the command's own fields, and an `id` of any kind. A line that is no command becomes
+    /// a `ClientCommand` too, whose result reports the error.
     ///
     /// ```
     /// use lapidary_engine::conversation::ClientCommand;
@@ -168,7 +170,7 @@ impl ClientCommand {
             command,
         }
     }
-    /// An order that cannot be read.
+    /// A command that cannot be parsed.
     pub fn unreadable(message: &str) -> Self {
         Self {
             id: None,

@@ -1,8 +1,8 @@
-//! Finding an agent on this machine, and saying where it was looked for.
+//! Finds an agent on this machine, and reports the searched places.
 //!
-//! If a variable names it, there and nowhere else: another one than the user has named would be a surprise. Otherwise on PATH, then
-//! where installers like to put it. Each place that turns out to be wrong is kept with the reason, because "not found" alone helps
-//! nobody.
+//! If a variable names it, only that place counts: a program other than the named one would be a surprise. Otherwise PATH is
+//! searched, then the usual directories of installers. Each rejected place is kept with the reason, because "not found" alone
+//! does not help the user.
 
 mod environment;
 mod package;
@@ -25,7 +25,7 @@ pub const GEMINI_CLI_PATH: &str = "GEMINI_CLI_PATH";
 /// Where people get Gemini CLI.
 pub const INSTALL_URL: &str = "https://github.com/google-gemini/gemini-cli";
 
-/// What the program is called.
+/// The name of the program.
 const PROGRAM: &str = "gemini";
 
 /// A program that was found.
@@ -65,7 +65,7 @@ impl fmt::Display for NotFound {
 }
 
 impl NotFound {
-    /// What the user can do about it.
+    /// A step that the user can take.
     pub fn hint(&self) -> String {
         match self.named() {
             Some((variable, _)) => {
@@ -93,7 +93,7 @@ pub struct RejectedPlace {
     pub path: PathBuf,
     /// Why it was looked at.
     pub how: SearchReason,
-    /// What is wrong there.
+    /// The reason for the rejection.
     pub refused: PlaceRefusal,
 }
 
@@ -144,7 +144,7 @@ pub fn gemini(environment: &SearchEnvironment) -> Result<FoundProgram, NotFound>
     Err(NotFound { tried })
 }
 
-/// Every other Gemini CLI that would be found if the one that was found were not there.
+/// All other installations of Gemini CLI, in the order in which they would be found without `found`.
 pub fn others(environment: &SearchEnvironment, found: &FoundProgram) -> Vec<FoundProgram> {
     let usable = candidates(environment)
         .into_iter()

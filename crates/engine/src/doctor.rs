@@ -1,7 +1,8 @@
-//! Whether a run would work here, and what to do if not. No model is called, and nothing is written but in a scratch directory.
+//! Whether a run would work here, and the remedies if not. No model is called, and no file is written outside a scratch
+//! directory.
 //!
-//! Each check says what it looked at, what came of it, and the remedy. Two programs are started, `node --version` and the agent's
-//! own `--version`, both supervised and with a deadline.
+//! Each check reports its object, its result, and the remedy. Two programs are started, `node --version` and the agent's own
+//! `--version`, both supervised and with a deadline.
 
 mod acp;
 mod agent;
@@ -30,7 +31,7 @@ use crate::detect::{self, FoundProgram, SearchEnvironment};
 use crate::gemini_cli;
 use crate::process::Supervisor;
 
-/// What is to be looked at.
+/// The agent and the machine to check.
 #[derive(Debug)]
 pub struct DoctorTarget<'a> {
     /// The variables that an agent would inherit.
@@ -41,17 +42,17 @@ pub struct DoctorTarget<'a> {
     pub supervisor: &'a Supervisor,
     /// Where recordings go.
     pub state_directory: &'a Path,
-    /// What our own configuration says.
+    /// Our own configuration.
     pub config: &'a Result<LoadedConfig, ConfigError>,
     /// The files that it is made of, if they are there.
     pub config_files: &'a [PathBuf],
     /// How long the agent may take to say its version.
     pub patience: Duration,
-    /// A directory for what started programs print. It is the caller's to remove.
+    /// A directory for the output of started programs. The caller removes it.
     pub scratch: &'a Path,
 }
 
-/// Looks at everything. Each check is told as soon as it is made.
+/// Makes all checks. Each check is passed to `tell` as soon as it is made.
 pub async fn examine(patient: &DoctorTarget<'_>, mut tell: impl FnMut(Check)) {
     let detected = detect::gemini(patient.environment);
     tell(agent::installed(patient.environment, &detected));
@@ -89,7 +90,7 @@ pub async fn examine(patient: &DoctorTarget<'_>, mut tell: impl FnMut(Check)) {
     }
 }
 
-/// What has to be started to find out. Returns the version.
+/// The checks that start programs. Returns the version.
 async fn programs(
     patient: &DoctorTarget<'_>,
     found: &FoundProgram,
@@ -103,7 +104,7 @@ async fn programs(
     version.cloned()
 }
 
-/// What cannot be asked without an agent.
+/// The checks that are skipped without an agent.
 fn skipped() -> [Check; 3] {
     let names = [CheckName::Node, CheckName::Start, CheckName::Version];
     names.map(|name| Check::new(name, CheckState::Skipped, "there is no agent to ask"))

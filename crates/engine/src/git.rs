@@ -1,4 +1,4 @@
-//! Cloning a repository that somebody else offers: within a time, within a size, and without a say in what runs here.
+//! Clones a repository that is not trusted: within a time limit and a size limit, and without running any code of it.
 
 mod secrets;
 
@@ -18,11 +18,11 @@ use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
 
 pub use secrets::shown;
 
-/// How often the size of what came is looked at.
+/// How often the size of the clone is checked.
 const LOOK: Duration = Duration::from_millis(250);
-/// How much of what git says is kept.
+/// How many bytes of git's output are kept.
 const MOST_SAID: usize = 4096;
-/// When git has ended, its last words are there in this time.
+/// How long the end of git's output may take to arrive after git has exited.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How much may come.
@@ -44,16 +44,16 @@ impl Default for CloneLimits {
     }
 }
 
-/// What is to be cloned.
+/// The request to clone a repository.
 #[derive(Debug)]
 pub struct CloneRequest<'a> {
     /// Where it is: `https://`, `http://`, `ssh://`, `file://`, or `git@host:path`.
     pub url: &'a str,
     /// An empty directory for it.
     pub into: &'a Path,
-    /// What git gets of the surroundings.
+    /// The environment of git.
     pub environment: &'a SearchEnvironment,
-    /// What it runs under, so that nothing outlives it.
+    /// Runs git, so that no process outlives the clone.
     pub supervisor: &'a Supervisor,
     /// How long it may take.
     pub deadline: Duration,
@@ -76,10 +76,10 @@ pub enum CloneError {
     /// Git cannot be started.
     #[error("cannot start git")]
     Start(#[from] StartError),
-    /// What git says cannot be heard.
+    /// No pipe for git's output.
     #[error("cannot make a pipe for the output of git")]
     Io(#[from] io::Error),
-    /// What git keeps for itself cannot be removed.
+    /// The `.git` directory cannot be removed.
     #[error("cannot remove the `.git` directory of the clone")]
     Left(#[source] io::Error),
     /// It took too long.
@@ -95,10 +95,10 @@ pub enum CloneError {
     TooMuch {
         /// The address.
         url: String,
-        /// What it may have.
+        /// The limits.
         limits: CloneLimits,
     },
-    /// Somebody did not want it any more.
+    /// The clone was cancelled.
     #[error("cloning `{0}` was cancelled")]
     Cancelled(String),
     /// Git could not.
@@ -106,7 +106,7 @@ pub enum CloneError {
     Failed {
         /// The address.
         url: String,
-        /// What git said last.
+        /// The end of git's output.
         said: String,
     },
 }
@@ -128,11 +128,11 @@ fn protocols(url: &str) -> Option<&'static str> {
     }
 }
 
-/// Clones the newest state of a repository, and nothing before it: what git keeps for itself is removed. It asks nobody for anything:
-/// what needs a password fails. The directory should be closed to others, since an address may have a password.
+/// Clones the newest state of a repository, without history and without its `.git` directory. Git prompts for no input: a
+/// repository that needs a password fails. The directory should be closed to others, since an address may have a password.
 pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
     let url = shown(request.url);
-    // One that begins with a dash would be an option to somebody.
+    // An address that begins with a dash would be read as an option.
     let protocols = protocols(request.url).ok_or_else(|| CloneError::BadUrl(url.clone()))?;
     let git = detect::on_path("git", request.environment).ok_or(CloneError::NoGit)?;
     let (hear, said) = io::pipe()?;
@@ -156,7 +156,7 @@ pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
         }
     };
     if exit == Some(Exit::Code(0)) {
-        // Its configuration has the address, with whoever signs in.
+        // Its configuration has the address, with the user name and password in it.
         return fs::remove_dir_all(request.into.join(".git")).map_err(CloneError::Left);
     }
     let said = timeout(LAST_WORDS, said).await.ok().and_then(Result::ok);
@@ -192,7 +192,7 @@ async fn overseen(
 
 fn command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> Command {
     let mut command = bounded(git, request.into);
-    // Whatever the user's configuration says: nothing of the repository's is executed, and no other way is taken.
+    // These settings override the user's configuration: no code of the repository is executed, and no other protocol is used.
     let settings = [
         "core.hooksPath=/dev/null",
         "core.fsmonitor=false",
@@ -215,21 +215,21 @@ fn command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> Command
             .iter()
             .filter(|(name, _)| !is_gits_own(name)),
     );
-    // Nobody is asked for anything. Which ssh is used is for the user to say, in the configuration or by a variable, so it gets no option
-    // from us: it has no terminal to ask on, since its session has none, and no program to ask with.
+    // No prompts for input. The user chooses the ssh program, in the configuration or by a variable, so we pass no option to it:
+    // it cannot prompt, because its session has no terminal and it has no askpass program.
     command.envs([
         ("GIT_TERMINAL_PROMPT", "0"),
         ("GIT_ASKPASS", ""),
         ("SSH_ASKPASS", ""),
         ("SSH_ASKPASS_REQUIRE", "never"),
         ("GIT_ALLOW_PROTOCOL", protocols),
-        // What git says is read by people, but also by tests.
+        // People read git's messages, but tests do, too.
         ("LC_ALL", "C"),
     ]);
     command
 }
 
-/// Variables by which git would work elsewhere than it is told to.
+/// Variables that would make git work in other directories than the given ones.
 fn is_gits_own(name: &OsStr) -> bool {
     const OWN: [&str; 8] = [
         "GIT_DIR",
@@ -244,7 +244,7 @@ fn is_gits_own(name: &OsStr) -> bool {
     OWN.iter().any(|own| name == *own)
 }
 
-/// Git, and all that it starts, with 2 GiB of memory: a server can make it remember whatever it says.
+/// Git, and all its processes, with 2 GiB of memory: a server can make git keep all data that it sends.
 #[cfg(unix)]
 fn bounded(git: PathBuf, directory: &Path) -> Command {
     let mut command = Command::new("/bin/sh", directory);
@@ -279,8 +279,8 @@ fn is_beyond(limits: CloneLimits, directory: &Path) -> bool {
     false
 }
 
-/// Hears all that git says, however much that is, and keeps the end of it. A thread, since nobody else is to wait for whoever
-/// inherited the pipe.
+/// Reads all output of git, of any length, and keeps the end of it. A thread of its own, because a process that inherited the
+/// pipe may keep it open.
 pub(crate) fn last_words(from: PipeReader) -> oneshot::Receiver<String> {
     let (tell, told) = oneshot::channel();
     thread::spawn(move || tell.send(tail(from)));

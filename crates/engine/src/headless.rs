@@ -1,4 +1,4 @@
-//! From what somebody wants to a [`RunRequest`]: find the agent, lay out its arguments, hand the prompt over.
+//! Turns a [`Job`] into a [`RunRequest`]: find the agent, lay out its arguments, hand the prompt over.
 
 mod acp_job;
 mod agent_setup;
@@ -52,14 +52,14 @@ pub use permissions::state_directories;
 pub use problem::JobError;
 pub use screen_job::ScreenJob;
 
-/// A run that somebody wants.
+/// A run as the user asks for it.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// Which agent.
     pub agent: JobAgent,
     /// How it is to run.
     pub config: Config,
-    /// What it is to do.
+    /// The prompt.
     pub prompt: PromptText,
     /// The session to continue: `latest`, a number or an id.
     pub resume: Option<String>,
@@ -73,24 +73,24 @@ pub struct Job {
     pub supervisor: Supervisor,
     /// Where it is recorded.
     pub records: RecordingOptions,
-    /// How its words are translated; the run's id is among it.
+    /// The options for translating its output, with the run's id.
     pub options: NormalizeOptions,
-    /// What the reader should know from the start.
+    /// Notices for the reader, sent before the agent's first event.
     pub notices: Vec<String>,
     /// Whether the agent's bytes are handed on too.
     pub with_bytes: bool,
     /// The longest line that is translated whole.
     pub max_line: usize,
-    /// What only an agent that is spoken to can do with.
+    /// Options that only an agent over ACP supports.
     pub speaking: AcpOptions,
     /// Where sessions are kept safe while the agent runs. None to leave them to it.
     pub vault: Option<PathBuf>,
 }
 
-/// What only an agent that is spoken to, over ACP, can do with.
+/// Options that only an agent over ACP supports.
 #[derive(Debug, Clone, Default)]
 pub struct AcpOptions {
-    /// Rules that come before those of the configuration.
+    /// Rules that come before the rules of the configuration.
     pub rules: Rules,
     /// Content blocks that belong to the prompt, as the protocol's schema has them.
     pub attachments: Vec<Json>,
@@ -100,7 +100,7 @@ pub struct AcpOptions {
     pub hooks: bool,
     /// The method by which to log in, should that be needed.
     pub auth_method: Option<String>,
-    /// Who is asked what the policy leaves open.
+    /// The person or client that answers where the policy asks.
     pub attendant: PromptAttendant,
 }
 
@@ -109,9 +109,9 @@ pub struct AcpOptions {
 pub enum JobAgent {
     /// Gemini CLI, wherever it is found.
     Gemini,
-    /// A program that writes what Gemini CLI writes, such as a replayed recording. It gets no arguments of ours.
+    /// A program with the output format of Gemini CLI, such as a replayed recording. It gets no arguments of ours.
     Standin {
-        /// What it is called.
+        /// The name of the agent.
         name: String,
         /// The program.
         program: PathBuf,
@@ -127,13 +127,13 @@ pub enum JobAgent {
 /// An agent that runs in this process.
 #[derive(Debug, Clone)]
 pub struct InProcessAgent {
-    /// What it is called.
+    /// The name of the agent.
     pub name: String,
     /// Its family, as events name it.
     pub provider: Provider,
     /// The agent.
     pub agent: LocalAgent,
-    /// What the reader should know of it from the start.
+    /// Notices about the agent for the reader, sent before its first event.
     pub notices: Vec<String>,
 }
 
@@ -155,7 +155,7 @@ impl JobAgent {
         }
     }
 
-    /// Its family, as events name it. A stand-in plays what Gemini CLI wrote.
+    /// Its family, as events name it. A stand-in replays Gemini CLI.
     pub fn provider(&self) -> Provider {
         match self {
             Self::Gemini | Self::Standin { .. } => Provider::Gemini,
@@ -187,7 +187,7 @@ impl Job {
         }
     }
 
-    /// Starts it. A job that cannot be run is a run too: one that has ended already, and says why.
+    /// Starts it. A job that cannot be run is a run too: it has ended already, with the reason.
     pub fn start(&self) -> Run {
         let started = match self.way() {
             Ok(ChosenTransport::Spoken(reason)) => self
@@ -219,7 +219,7 @@ impl Job {
     /// Starts the agent and keeps it: see [`conversation::connect`].
     pub fn connect(&self) -> Result<Conversation, JobError> {
         let mut request = self.talk_to(ModeFlexibility::Possible)?;
-        // It takes as long as somebody wants it, unless they have said how long.
+        // A connection has no time limit unless the user configures one.
         request.run.timeouts.total = self.config.timeout;
         request.attendant = PromptAttendant::Peer;
         self.confine_talk(&mut request)?;
@@ -229,14 +229,15 @@ impl Job {
         Ok(conversation::connect(request))
     }
 
-    /// What is to be run, if the agent is not spoken to.
+    /// The request for a run without ACP.
     pub fn request(&self) -> Result<RunRequest, JobError> {
         self.headless(None)
     }
 
     fn headless(&self, reason: Option<String>) -> Result<RunRequest, JobError> {
         let directory = self.check()?;
-        // The agent runs them itself and knows whom it trusts, but goes on without those that it cannot read.
+        // The agent runs the hooks itself and knows which folders it trusts, but it goes on without hook files that it cannot
+        // read.
         if self.speaking.hooks {
             self.hook_setup(&directory)?;
         }
@@ -260,8 +261,8 @@ impl Job {
         Ok(request)
     }
 
-    /// What can be said before anything is written: whether the run can be recorded, and where the agent works. Whoever comes between
-    /// is found when the recording begins.
+    /// The checks before any file is written: whether the run can be recorded, and where the agent works. A recording that
+    /// another run creates in between is found when ours begins.
     fn check(&self) -> Result<PathBuf, JobError> {
         let run = &self.options.run;
         if !recording::is_name(run) {
@@ -280,7 +281,8 @@ impl Job {
 
     fn marked(&self, request: &mut RunRequest) {
         request.command.envs([("LAPIDARY_RUN", &*self.options.run)]);
-        // Two runs may have one name, in different places. What is hunted by its mark has to be this one's.
+        // Two runs may have the same name, in different directories of recordings. The processes of a run are found by its mark,
+        // so each run has a mark of its own.
         request.command.mark("LAPIDARY_MARK", fresh_run());
     }
 
@@ -303,7 +305,7 @@ impl Job {
                 version: found.version.as_ref(),
             };
             let prepared = gemini_cli::prepare(&launch).inspect_err(|_| {
-                // Nobody will read it.
+                // No agent will read the prompt file.
                 prompt_directory.iter().for_each(PromptDirectory::discard);
             });
             match prepared? {
@@ -431,7 +433,7 @@ impl Job {
         }
     }
 
-    /// How its words are translated and judged: what the configuration says about denied calls counts.
+    /// The options for translating and judging the agent's output. A configured `on_denied` comes first.
     fn judging(&self) -> NormalizeOptions {
         let config = &self.config;
         NormalizeOptions {
@@ -441,7 +443,7 @@ impl Job {
         }
     }
 
-    /// What the agent may destroy, if it is Gemini CLI: sessions of the project that it works in.
+    /// Guards the sessions of the agent's project, if the agent is Gemini CLI, which may delete them.
     fn safekeeping(&self) -> Option<SessionGuard> {
         let vault = self.vault.clone()?;
         let LogPlace { store, directory } = self.session_logs()?;
@@ -495,7 +497,7 @@ impl Job {
         Some(SessionStore::new(home))
     }
 
-    /// What the agent sees, which may have another home than we have.
+    /// The environment of the agent, whose home may differ from ours.
     fn environment_of_agent(&self) -> SearchEnvironment {
         let mut vars = self.environment.vars.clone();
         if let JobAgent::Acp(agent) = &self.agent {

@@ -1,8 +1,8 @@
-//! Hooks: commands of the user that are run at certain moments, told what is going on, and heard about what is to happen.
+//! Hooks: commands of the user that run at events of the agent, get a description of the event, and may change or block it.
 //!
-//! Which hooks there are and which of them run is in [`lapidary_gemini::hooks`]; this runs them. All of it is as Gemini CLI (0.61) does it
-//! on the same files, but for three things: a hook that exits with 2 blocks even if it is silent, one that takes too long is ended
-//! with everything that it started, and what it writes is kept only up to a bound.
+//! [`lapidary_gemini::hooks`] finds the hooks and selects the ones to run; this module runs them. It does this as Gemini CLI
+//! (0.61) does with the same files, with three differences: a hook that exits with 2 blocks even if it is silent, a hook that
+//! takes too long is killed with all processes that it started, and its output is kept only up to a limit.
 //!
 //! ```no_run
 //! # async fn demo(plan: lapidary_gemini::hooks::HookPlan, around: lapidary_engine::hooks::HookContext) {

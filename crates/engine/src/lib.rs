@@ -1,4 +1,4 @@
-//! Running agents: start one, follow what it writes, end it with everything it started, and say how it went.
+//! Running agents: start an agent, follow its output, end it with all processes it started, and report the outcome.
 
 pub mod agents;
 pub mod budget;

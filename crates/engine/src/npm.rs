@@ -16,23 +16,23 @@ use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
 /// How the names of unfinished installations begin.
 const UNFINISHED: &str = ".unfinished-";
 
-/// When npm has ended, its last words are there in this time.
+/// How long the end of npm's output may take to arrive after npm has exited.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// How much of what npm printed a message repeats.
+/// How many characters of npm's output a message repeats.
 const LONGEST_SAID: usize = 300;
 const MOST_LINES: usize = 2;
 
-/// What is to be installed, and where.
+/// The request to install an adapter.
 #[derive(Debug)]
 pub struct InstallRequest<'a> {
     /// The adapter.
     pub adapter: &'a AcpAdapter,
     /// The directory of all adapters. It is made if it is not there.
     pub root: &'a Path,
-    /// What npm gets of the surroundings.
+    /// The environment of npm.
     pub environment: &'a SearchEnvironment,
-    /// What npm runs under, so that nothing outlives it.
+    /// Runs npm, so that no process outlives the installation.
     pub supervisor: &'a Supervisor,
     /// How long it may take.
     pub deadline: Duration,
@@ -55,7 +55,7 @@ pub enum AdapterInstallError {
     Io {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// It took too long.
@@ -74,10 +74,10 @@ pub enum AdapterInstallError {
     Failed {
         /// The package.
         package: &'static str,
-        /// What npm printed last.
+        /// The end of npm's output.
         said: String,
     },
-    /// npm says that it succeeded, and there is no program.
+    /// npm reports success, but the program is missing.
     #[error("npm installed `{package}`, but it has no program `{program}`")]
     NoProgram {
         /// The package.
@@ -88,7 +88,7 @@ pub enum AdapterInstallError {
 }
 
 impl AdapterInstallError {
-    /// What the user can do about it, if we know.
+    /// A step that the user can take, if we know one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoNpm => Some("install Node.js, which has npm: https://nodejs.org"),
@@ -172,7 +172,7 @@ async fn overseen(
     running: &mut Running,
     request: &InstallRequest<'_>,
 ) -> Result<Option<Exit>, AdapterInstallError> {
-    // All can be cancelled without losing anything.
+    // All branches are cancel-safe.
     tokio::select! {
         ended = running.wait() => Ok(ended.exit),
         () = request.cancel.cancelled() => Err(AdapterInstallError::Cancelled),
@@ -200,7 +200,7 @@ fn command(npm: PathBuf, desk: &Path, request: &InstallRequest<'_>) -> Command {
     command
 }
 
-/// The first lines that say what went wrong, without the stack and where the log is.
+/// The first lines with the error itself, without the stack and the path of the log.
 fn in_short(said: &str) -> String {
     let lines = said
         .lines()
@@ -225,7 +225,7 @@ fn in_short(said: &str) -> String {
     }
 }
 
-/// What killed installations have left. One that goes on elsewhere fails, and can be tried again.
+/// Removes the remains of killed installations. An installation that another process is running fails, and can be tried again.
 fn remove_unfinished(root: &Path) {
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use lapidary_vocab::Json;
 use serde_json::json;
 
-/// What ends a path, unless it is escaped or quoted.
+/// Characters that end a path, unless it is escaped or quoted.
 const ENDS: &[char] = &[
     ' ', '\t', '\n', '\r', ',', ';', '!', '?', '(', ')', '[', ']', '{', '}',
 ];
 
-/// A prompt as content blocks: a link for each file of the workspace that it names, and text around them. Anything else that begins
-/// with `@` stays text, as headless: what is not there, and what is outside the workspace.
+/// A prompt as content blocks: a link for each file of the workspace that it names, and text around them. Any other word that
+/// begins with `@` stays text, as headless: a missing file, and a file outside the workspace.
 pub(crate) fn blocks(prompt: &str, roots: &[PathBuf]) -> Vec<Json> {
     let mut blocks = Vec::new();
     let (mut told, mut at) = (0, 0);
@@ -72,7 +72,7 @@ fn unescaped(path: &str) -> String {
     plain
 }
 
-/// True for something that is there, in one of the roots, links followed.
+/// True for an existing file in one of the roots, links followed.
 fn is_inside(path: &str, roots: &[PathBuf]) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     let Some(first) = roots.first() else {

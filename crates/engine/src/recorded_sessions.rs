@@ -23,7 +23,7 @@ use crate::agents::{KNOWN, family};
 use crate::recording::{ListedRun, ListingMode, STDOUT, UNKNOWN, list_runs};
 use crate::replay::{PastAttempts, PastReading, RecordingReader, ReplayError};
 
-/// Why a session of ours is not what Gemini CLI's are.
+/// How a session in a recording differs from a session of Gemini CLI.
 const RECORDED: &str = "is in a recording only";
 
 /// The sessions of recorded runs below a directory.
@@ -144,8 +144,8 @@ impl SessionProvider for RecordingSessions {
     }
 }
 
-/// True for a run in which something was said, as far as its manifest tells. Recorded programs that speak no protocol of an agent
-/// are no sessions, and neither is a run that failed before its agent had one.
+/// True for a run with a conversation, as far as its manifest tells. Recorded programs that speak no protocol of an agent are no
+/// sessions, and neither is a run that failed before its agent had one.
 fn is_conversation(info: &RunInfo) -> bool {
     let is_known = info.transport.as_deref().is_some_and(|it| it != UNKNOWN);
     let has_failed = info.outcome == Some(Outcome::Failed);

@@ -1,4 +1,4 @@
-//! One run: start an agent, follow what it writes, translate it, end it, and say how it went, exactly once.
+//! One run: start an agent, follow its output, translate it, end the agent, and report the outcome exactly once.
 //!
 //! ```no_run
 //! # async fn demo(request: lapidary_engine::run::RunRequest) {
@@ -11,8 +11,8 @@
 //! # }
 //! ```
 //!
-//! A run has a thread of its own: a slow reader of its events holds up none of its deadlines.
-//! What is not read yet waits in the recording, not in memory.
+//! A run has a thread of its own: a slow reader of its events holds up none of its deadlines. Output that is not read yet waits
+//! in the recording, not in memory.
 
 mod agent_task;
 pub(crate) mod attempt;
@@ -76,7 +76,7 @@ const BATCHES: usize = 4;
 
 /// A run that is going on. Dropping it ends the agent.
 ///
-/// It is a stream of its events. The reader of that stream sets the pace at which the agent's words are translated; any number of
+/// It is a stream of its events. The reader of that stream sets the pace at which the agent's output is translated; any number of
 /// others read the recording ([`Self::subscribe`]), each at its own pace.
 #[derive(Debug)]
 pub struct Run {
@@ -90,7 +90,7 @@ pub struct Run {
     end: Option<RunEnd>,
 }
 
-/// What a run is, for readers of its recording.
+/// The description of a run, for readers of its recording.
 #[derive(Debug, Clone)]
 pub(crate) struct RunSource {
     pub(crate) options: NormalizeOptions,
@@ -229,7 +229,7 @@ impl Run {
         subscription
     }
 
-    /// Reads the run to its end, and says how it went. Subscriptions still have all events.
+    /// Reads the run to its end, and returns the outcome. Subscriptions still have all events.
     pub async fn outcome(&mut self) -> RunEnd {
         while let Some(batch) = self.batches.recv().await {
             self.note_end(&batch.events);
@@ -246,7 +246,7 @@ impl Run {
         self.stopper.cancel();
     }
 
-    /// What ends the run from elsewhere.
+    /// A handle that ends the run from any thread.
     pub fn stopper(&self) -> StopHandle {
         self.stopper.clone()
     }

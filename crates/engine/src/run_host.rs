@@ -1,4 +1,4 @@
-//! What a run needs from whoever asks for it: the library asks nobody else.
+//! The facts that a run needs from its caller: the library does not read the environment of the process itself.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

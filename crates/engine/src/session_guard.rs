@@ -1,8 +1,9 @@
-//! Keeping sessions safe from the agent that records them.
+//! Protects sessions from the agent that records them.
 //!
-//! Gemini CLI 0.61 loses conversations that it resumes (decision 9), and any start of it may finish off what an earlier one endangered. So
-//! whatever starts it looks into the vault before and after, and watches the session files while it runs. Who wants to continue a session that cannot be kept safe is refused;
-//! a new one begins all the same, and the reader is told.
+//! Gemini CLI 0.61 loses conversations that it resumes (decision 9), and any later start of it may delete sessions that an
+//! earlier run damaged. So each run checks the sessions against the vault before and after, and watches the session files
+//! meanwhile. A run that would continue a session that cannot be protected is refused; a new session begins all the same, with a
+//! notice.
 
 mod watch;
 
@@ -19,16 +20,16 @@ use lapidary_sessions::vault::{
 
 use self::watch::GuardThread;
 
-/// What is to be kept safe, and where.
+/// The sessions to protect, and the vault.
 #[derive(Debug, Clone)]
 pub struct SessionGuard {
     /// Where the vault is.
     pub vault: PathBuf,
     /// The projects whose sessions the agent may touch.
     pub projects: Vec<SessionProject>,
-    /// What will be continued.
+    /// The session that the run continues.
     pub resume: ResumeTarget,
-    /// What the user has the agent delete.
+    /// The user's rules by which the agent deletes sessions.
     pub retention: Option<RetentionSettings>,
     /// The sessions that this run has claimed.
     pub claims: SessionClaims,
@@ -56,9 +57,9 @@ pub enum ResumeTarget {
     /// None.
     #[default]
     Nothing,
-    /// The one with this whole id.
+    /// The session with this whole id.
     One(String),
-    /// Whichever somebody asks it to load, at any time.
+    /// Any session that a client asks it to load, at any time.
     Any,
 }
 
@@ -68,22 +69,22 @@ pub struct GuardedSessions {
     guard: Option<Guard>,
     watch: Option<GuardThread>,
     claims: SessionClaims,
-    /// What the reader should know, a sentence each.
+    /// Notices for the reader, a sentence each.
     pub notices: Vec<String>,
-    /// What the outcome should say, too: why sessions are not kept safe.
+    /// Warnings for the outcome, too: why sessions are not protected.
     pub warnings: Vec<String>,
 }
 
-/// What was done after a run, a sentence each.
+/// The report about sessions after a run, a sentence each.
 #[derive(Debug, Default)]
 pub struct GuardReport {
-    /// What the reader should know.
+    /// Notices for the reader.
     pub notices: Vec<String>,
-    /// What the outcome should say, too: why sessions could not be checked.
+    /// Warnings for the outcome, too: why sessions could not be checked.
     pub warnings: Vec<String>,
 }
 
-/// What came of claiming the session that is to be resumed.
+/// The result of claiming the session that is to be resumed.
 #[derive(Debug)]
 pub enum ClaimOutcome {
     /// This run has it; or none is resumed.
@@ -131,7 +132,7 @@ impl SessionGuard {
         })
     }
 
-    /// Copies what is there, and begins to watch it. An error means that the agent must not start.
+    /// Copies the session files, and begins to watch them. An error means that the agent must not start.
     pub fn before(&self) -> Result<GuardedSessions, String> {
         let chats = self.chats();
         if chats.is_empty() {
@@ -218,7 +219,7 @@ impl SessionGuard {
 }
 
 impl GuardedSessions {
-    /// Puts back what is missing, and says what was done.
+    /// Restores missing sessions, and reports the repairs.
     pub fn after(self) -> GuardReport {
         let restored = self.watch.map(GuardThread::finish).unwrap_or_default();
         let restored = restored.into_iter().map(restored_at_once).collect();
@@ -268,7 +269,7 @@ fn restored_at_once(path: PathBuf) -> GuardAction {
     }
 }
 
-/// Without the empty files that each resume leaves of its own session: removing them is what a run is expected to do.
+/// Drops the removal of empty files that each resume leaves of its own session: this repair is expected after each run.
 fn foreign(mut actions: Vec<GuardAction>, claimed: &[String]) -> Vec<GuardAction> {
     let is_claimed = |id: &String| claimed.contains(id);
     actions.retain(|it| {
@@ -283,7 +284,7 @@ fn taken_message(chats: &[PathBuf], session: &str) -> String {
     format!("another run{process} is continuing the session `{session}`")
 }
 
-/// An error with what caused it.
+/// An error with its causes.
 fn told(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes

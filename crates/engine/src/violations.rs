@@ -1,6 +1,6 @@
 //! Calls that an agent makes without permission, and protected files that it changes.
 //!
-//! Rules and the permission mode decide what the agent may do when it asks. An agent that does not ask is watched: a call that was not
+//! Rules and the permission mode decide the requests of an agent. An agent that does not ask is watched: a call that was not
 //! allowed and ran all the same is a violation, and ends the run or is reported.
 
 mod unasked;
@@ -20,7 +20,7 @@ const MOST_KEPT: usize = 256;
 
 const REPORT: &str = "`--on-violation report` lets such a run go on";
 
-/// What becomes of a run whose agent makes a call without permission.
+/// The reaction to a call that an agent makes without permission.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum OnViolation {
     /// The run is ended: `refused`, `permission_denied`.
@@ -42,22 +42,22 @@ impl OnViolation {
         }
     }
 
-    /// What `word` stands for.
+    /// The value with this name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
 }
 
-/// What is known about an agent's own care for permissions, and what becomes of a violation.
+/// The agent's own way of handling permissions, and the reaction to a violation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PermissionWatch {
-    /// What becomes of the run.
+    /// The reaction of the run.
     pub on_violation: OnViolation,
     /// The agent is Gemini CLI: it announces a command as running only once it runs, and one that ran is never called failed. Others
     /// announce a command before they ask, and call it failed by its exit code.
     pub is_gemini: bool,
-    /// The agent was told to ask: a command that failed and was not asked about was refused before it ran, such as one with arguments
-    /// that the agent does not know.
+    /// The agent has a policy that makes it ask: it refused a failed command without a request before it ran, such as a command
+    /// with arguments that the agent does not know.
     pub is_told: bool,
     /// Directories of the agent's own state, which the permission mode lets it read.
     pub state: Vec<PathBuf>,

@@ -1,12 +1,12 @@
-//! What an agent may use of this machine through us: files below the workspace's roots, and terminals.
+//! The services of this machine for an agent: files below the workspace's roots, and terminals.
 //!
-//! An agent asks for them with seven [methods](METHODS) of ACP. What it asks for is a [`ToolAction`] first, for a policy to judge, and only
-//! then done. Whatever a policy says, a file outside the roots is out of reach, through whichever link; a terminal is a process under
-//! supervision like the agent itself, and ends with the workspace. It is not confined to the roots: only the policy keeps a command
-//! from being run.
+//! An agent requests them with seven [methods](METHODS) of ACP. Each request becomes a [`ToolAction`] first, for a policy to
+//! judge, and is served only then. Files outside the roots are out of reach with any policy, through any link. A terminal is a
+//! process under supervision like the agent itself, and ends with the workspace. It is not confined to the roots: only the policy
+//! keeps a command from being run.
 //!
-//! Between the judgement and the action the agent may swap a link. [`ClientServices::serve_as`] therefore does what was judged or nothing, and
-//! files are opened without following any link at all, by the path that they were found at.
+//! Between the judgement and the action the agent may swap a link. [`ClientServices::serve_as`] therefore serves the judged
+//! action or nothing, and files are opened without following any link at all, by the path that they were found at.
 //!
 //! ```no_run
 //! # async fn demo() -> Result<(), lapidary_engine::acp::RpcError> {
@@ -63,7 +63,7 @@ const RELEASE: &str = "terminal/release";
 /// The methods that are served.
 pub const METHODS: [&str; 7] = [READ, WRITE, CREATE, OUTPUT, WAIT, KILL, RELEASE];
 
-/// The parameters of a method that change what is done. Whatever else an agent puts beside them means nothing.
+/// The parameters of a method that change its effect. Any other parameter is ignored.
 pub(crate) fn parameters(method: &str) -> &'static [&'static str] {
     match method {
         READ => &["path", "line", "limit"],
@@ -73,10 +73,11 @@ pub(crate) fn parameters(method: &str) -> &'static [&'static str] {
     }
 }
 
-/// The code of an answer that something is not there.
+/// The code of an answer that a file is missing.
 const NOT_FOUND: i64 = -32002;
 
-/// Files and terminals for one connection. Clones share them; when the last one is dropped, what still runs in a terminal is ended.
+/// Files and terminals for one connection. Clones share them; when the last clone is dropped, processes in its terminals are
+/// ended.
 #[derive(Debug, Clone)]
 pub struct ClientServices(Arc<ServicesInner>);
 
@@ -87,7 +88,7 @@ struct ServicesInner {
     limits: ServiceLimits,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     terminals: TerminalTable,
-    /// Where sessions work, if that was said.
+    /// The directories of sessions, where they are known.
     homes: Mutex<BTreeMap<String, PathBuf>>,
 }
 
@@ -109,23 +110,24 @@ impl ClientServices {
         self.0.roots.all()
     }
 
-    /// What the agent wants to do, for a policy to judge: none if that needs no permission. Its paths have no links in them, and its
-    /// command is spelled as for a shell, behind the variables that the agent wants to set. Refused if the request makes no sense or
-    /// leads out of the roots.
+    /// The action that the agent requests, for a policy to judge: none if it needs no permission. Its paths have no links in
+    /// them, and its command is spelled as for a shell, behind the variables that the agent wants to set. Refused if the request
+    /// makes no sense or leads out of the roots.
     ///
     /// This looks at the disk, for links.
     pub fn action(&self, method: &str, params: &Json) -> Result<Option<ToolAction>, RpcError> {
         Ok(ServiceRequest::parse(&self.0, method, params)?.action())
     }
 
-    /// Does what the agent wants, whoever allowed it. Dropping the future while a terminal is waited for changes nothing, and while one
-    /// is made leaves none. A file that is being written is written all the same.
+    /// Serves the request without asking a policy. Dropping the future while it waits for a terminal changes nothing, and while
+    /// it starts one leaves none. A file that is being written is written all the same.
     pub async fn serve(&self, method: &str, params: &Json) -> Result<Json, RpcError> {
         let wish = self.wish(method, params).await?;
         self.grant(wish).await
     }
 
-    /// Does what was judged: nothing, if the request has come to mean something else since its [action](Self::action) was seen.
+    /// Serves the judged action: refused if the request stands for another action now than when its [action](Self::action) was
+    /// judged.
     pub async fn serve_as(
         &self,
         method: &str,
@@ -140,7 +142,8 @@ impl ClientServices {
         self.grant(wish).await
     }
 
-    /// Says where a session works: its terminals start there, unless the agent says otherwise. Others start in the first root.
+    /// Sets the directory of a session: its terminals start there, unless the request names another. Terminals of other sessions
+    /// start in the first root.
     pub fn open_session(&self, session_id: &str, directory: &Path) {
         self.0
             .homes()
@@ -200,7 +203,7 @@ impl ServicesInner {
     }
 }
 
-/// What an agent wants, understood.
+/// A parsed request of the agent.
 enum ServiceRequest {
     Read(ReadFile),
     Write(WriteFile),
@@ -241,7 +244,7 @@ impl ServiceRequest {
     }
 }
 
-/// Runs what may wait for a disk where waiting harms nobody.
+/// Runs work that may wait for a disk on a thread where waiting blocks no other task.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {

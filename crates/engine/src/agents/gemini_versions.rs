@@ -1,4 +1,4 @@
-//! Gemini CLI: its name, how people get it, and which version brought what.
+//! Gemini CLI: its name, its installation command, and the version of each feature.
 
 use crate::detect::AgentVersion;
 pub use crate::detect::INSTALL_URL;
@@ -25,12 +25,12 @@ pub(crate) const TRUST: (u64, u64) = (0, 40);
 /// The oldest version that is known to take a policy that outweighs every other (`--admin-policy`).
 pub(crate) const OWN_POLICY: (u64, u64) = (0, 61);
 
-/// True if this version speaks ACP well enough for `--transport auto` to use it where something needs ACP.
+/// True if this version speaks ACP well enough for `--transport auto` to use it where an option needs ACP.
 pub fn speaks_acp(version: Option<&AgentVersion>) -> bool {
     has(version, ACP)
 }
 
-/// Whether a version has what came with another; one that is not known counts as current.
+/// Whether a version has a feature of version `since`; an unknown version counts as current.
 pub(crate) fn has(version: Option<&AgentVersion>, since: (u64, u64)) -> bool {
     version.is_none_or(|version| version.has(since))
 }

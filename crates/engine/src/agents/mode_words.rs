@@ -1,7 +1,7 @@
 //! An agent's own words for permission modes.
 
-/// What an agent calls those permission modes in which it asks us. In the others we answer for the user, so that rules hold and
-/// every decision is told; the agent itself is never told to stop asking.
+/// An agent's names of the permission modes in which it asks us. In the other modes we answer for the user, so that rules hold
+/// and every decision becomes an event; the agent itself is never told to stop asking.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModeWords {
     /// The mode in which it asks before it does harm.

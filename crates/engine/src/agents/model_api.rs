@@ -1,7 +1,6 @@
-//! How each agent is told where its model is, and what it needs to believe that it has an account there: for models that are played.
-//! This is data.
+//! The variables that point each agent to a mock model: its address, and credentials that make the agent accept it. This is data.
 
-/// Stands for the address in what follows, `http://127.0.0.1:PORT`.
+/// Placeholder for the address in the rows below, `http://127.0.0.1:PORT`.
 const URL: &str = "{url}";
 
 const NO_KEY: &str = "not-a-key";
@@ -71,7 +70,7 @@ const CODEX: &str = r#"{
 "model_providers": {"stand-in": {"name": "Stand-in", "base_url": "{url}/v1", "wire_api": "responses"}}
 }"#;
 
-/// A provider of its own. What it may do without asking is left as it is by itself. A denial does not end the turn, so that one turn is
+/// A provider of its own. The agent's own permissions stay as they are. A denial does not end the turn, so that one turn is
 /// enough for several attempts.
 const OPENCODE: &str = r#"{
 "model": "stand-in/model",
@@ -86,8 +85,8 @@ const OPENCODE: &str = r#"{
 "autoupdate": false, "share": "disabled", "snapshot": false, "lsp": false, "formatter": false
 }"#;
 
-/// What the agent of this name needs in its environment to find its model at this address. An agent that we do not know, or not so
-/// well, is told in every way that is known: one of them may be its own.
+/// The variables that point the agent of this name to a model at this address. An agent without a row gets the variables of all
+/// rows: one of them may be its own.
 pub fn model_variables(agent: &str, url: &str) -> Vec<(&'static str, String)> {
     let own = ROWS.iter().find(|(name, _)| *name == agent);
     let rows = own.map_or(ROWS, std::slice::from_ref);

@@ -1,7 +1,8 @@
-//! Rules and mode in the words of an agent's own configuration, for one run: so that the agent asks for everything that is not allowed.
+//! Rules and mode in the words of an agent's own configuration, for one run: so that the agent asks before each call that is not
+//! allowed.
 //!
-//! Pure: nothing is read or written here. The user's and the project's files are never touched. What an agent denies by itself would be
-//! told by no event, so it is asked to ask; Gemini CLI without ACP cannot ask, and denies.
+//! Pure: nothing is read or written here. The user's and the project's files are never touched. No event would report a call that
+//! an agent denies by itself, so the agent is told to ask; Gemini CLI without ACP cannot ask, and denies.
 
 mod claude;
 mod codex;
@@ -23,7 +24,7 @@ use super::gemini_versions;
 use crate::detect::AgentVersion;
 use crate::policy::{AgentTool, Policy, ToolCoverage};
 
-/// What an agent's own policy is made of.
+/// The input for an agent's own policy.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyInput<'a> {
     /// Our rules and mode.
@@ -38,7 +39,7 @@ pub struct PolicyInput<'a> {
     pub allowed_commands: &'a [String],
     /// Configuration files of the project that the agent would read.
     pub project_files: &'a [String],
-    /// What the agent has in the variable by which it is told, if there is such a one: see [`config_variable`].
+    /// The present value of the variable that carries the agent's configuration, if it has one: see [`config_variable`].
     pub agent_config: Option<&'a str>,
 }
 
@@ -47,11 +48,11 @@ pub struct PolicyInput<'a> {
 pub enum AskAbility {
     /// It can, over ACP.
     Possible,
-    /// It cannot: what would be asked is denied.
+    /// It cannot: requests that would be asked are denied.
     Impossible,
 }
 
-/// How an agent is told, for one run only.
+/// The carriers of an agent's own policy, for one run only.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OwnPolicy {
     /// Arguments.
@@ -62,15 +63,15 @@ pub struct OwnPolicy {
     pub file: Option<String>,
     /// `_meta` of the request that opens a session.
     pub session_meta: Option<Json>,
-    /// What the user should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
-    /// What becomes of a call that is not allowed.
+    /// The reaction of the agent to a call that is not allowed.
     pub denial: AgentDenial,
-    /// Why the agent may do without asking what a rule denies.
+    /// Why the agent may take actions without asking that a rule denies.
     pub unkept: Option<String>,
 }
 
-/// What an agent that was told does with a call that is not allowed.
+/// The reaction of an agent with its own policy to a call that is not allowed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AgentDenial {
     /// It asks, and we deny.
@@ -80,7 +81,7 @@ pub enum AgentDenial {
     Refused,
 }
 
-/// How rules are kept with the agent of this name, over ACP. An older Gemini CLI cannot be told.
+/// How rules are enforced with the agent of this name, over ACP. An older Gemini CLI takes no policy.
 pub fn rule_keeping(agent: &str, version: Option<&AgentVersion>) -> RuleKeeping {
     match agent {
         "gemini" if !gemini_versions::has(version, gemini_versions::OWN_POLICY) => {
@@ -92,12 +93,12 @@ pub fn rule_keeping(agent: &str, version: Option<&AgentVersion>) -> RuleKeeping 
     }
 }
 
-/// The variable by which the agent of this name is told, if what the user has in it has to be kept.
+/// The variable that carries the configuration of the agent of this name, if the user's value in it has to be kept.
 pub fn config_variable(agent: &str) -> Option<&'static str> {
     (agent == "codex").then_some(codex::CONFIG)
 }
 
-/// The policy of the agent of this name. None for an agent that is not known, or that need not be told anything.
+/// The policy of the agent of this name. None for an agent that is not known, or that needs no policy.
 pub fn own_policy(agent: &str, input: &PolicyInput<'_>) -> Option<OwnPolicy> {
     match agent {
         "gemini" => gemini::own_policy(input),
@@ -109,7 +110,7 @@ pub fn own_policy(agent: &str, input: &PolicyInput<'_>) -> Option<OwnPolicy> {
     }
 }
 
-/// A tool of an agent, and what sort of tool it is.
+/// A tool of an agent, and its kind.
 type ToolRow = (&'static str, ToolKind);
 
 impl PolicyInput<'_> {

@@ -1,5 +1,5 @@
-//! The agents that speak ACP and that we know by name: how each is started, where it is had, and what is odd about it. This is data; an
-//! agent that is not here can be started by its command.
+//! The agents that speak ACP and that we know by name: their start commands, their sources, and their peculiarities. This is
+//! data; an agent that is not here can be started by its command.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,19 +21,19 @@ pub struct AgentSpec {
     pub commands: &'static [&'static [&'static str]],
     /// How one gets it.
     pub install: &'static str,
-    /// What makes it speak ACP, if Lapidary can install that.
+    /// The adapter through which it speaks ACP, if it needs one and Lapidary can install it.
     pub adapter: Option<&'static AcpAdapter>,
-    /// What it calls the mode in which it asks before it does harm.
+    /// Its name of the mode in which it asks before it does harm.
     pub default_mode: Option<&'static str>,
-    /// What it calls the mode in which it only plans.
+    /// Its name of the mode in which it only plans.
     pub plan_mode: Option<&'static str>,
-    /// Where it keeps its state: what it has to write outside the workspace.
+    /// The directories of its state: it has to write them outside the workspace.
     pub state: &'static [StatePlace],
     /// Whether unattended runs are confined unless told otherwise: only if a test shows that the agent works so.
     pub is_confined: bool,
 }
 
-/// Those that speak ACP. Gemini CLI has more than that way, and is known besides.
+/// The agents that speak ACP. Gemini CLI has another transport too, and is also known apart from this table.
 pub const KNOWN: &[AgentSpec] = &[
     AgentSpec {
         name: "gemini",
@@ -80,7 +80,7 @@ pub const KNOWN: &[AgentSpec] = &[
         commands: &[&["opencode", "acp"]],
         install: "npm install -g opencode-ai",
         adapter: None,
-        default_mode: None, // `build` asks only what its own configuration says
+        default_mode: None, // `build` asks only where its own configuration says so
         plan_mode: Some("plan"),
         state: OPENCODE_STATE,
         is_confined: true,
@@ -171,7 +171,7 @@ const GOOSE_STATE: &[StatePlace] = &[
 /// An agent that speaks ACP, and how it is started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AcpAgent {
-    /// What it is called.
+    /// The name of the agent.
     pub name: String,
     /// Its family.
     pub provider: Provider,
@@ -181,7 +181,7 @@ pub struct AcpAgent {
     pub args: Vec<OsString>,
     /// Variables of its own.
     pub environment: Vec<(OsString, OsString)>,
-    /// What it calls our modes.
+    /// Its names of our modes.
     pub modes: ModeWords,
     /// How one gets it, if we know.
     pub install: Option<String>,
@@ -209,7 +209,7 @@ impl AgentSpec {
         }
     }
 
-    /// What it calls our modes.
+    /// Its names of our modes.
     pub fn modes(&self) -> ModeWords {
         ModeWords {
             default: self.default_mode.map(str::to_owned),

@@ -43,7 +43,7 @@ pub fn split(line: &str) -> Result<Vec<String>, WordsError> {
             (Some('"'), '\\') => {
                 let c = chars.next().ok_or(WordsError::Quote('"'))?;
                 let word = word.get_or_insert_default();
-                // Before anything else it stands for itself.
+                // Before any other character, a backslash stands for itself.
                 if !matches!(c, '"' | '\\' | '$' | '`') {
                     word.push('\\');
                 }

@@ -1,4 +1,4 @@
-//! Counting what a run uses, event by event.
+//! Counts the use of a budget, event by event.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -12,7 +12,7 @@ use lapidary_vocab::{Body, Cause, Event, Number, Text};
 
 use super::Budget;
 
-/// Sessions that are told apart. Whoever has more shares the last.
+/// Sessions that are counted separately. Further sessions share the last entry.
 const MOST_SESSIONS: usize = 1024;
 
 /// A limit that was exceeded.
@@ -28,7 +28,7 @@ pub struct ExceededLimit {
     pub basis: Option<&'static str>,
 }
 
-/// Said of tokens that were over the limit before anybody could tell.
+/// Added where the tokens passed the limit before the agent reported them.
 const AT_TURN_END: &str = "the agent reports its tokens only at the end of a turn";
 
 /// Said of money that the agent does not report.
@@ -38,7 +38,7 @@ const BY_PRICES: &str = "the agent reports no cost: tokens by Lapidary's price t
 const MAX_TURNS: &str = "max-turns";
 
 impl ExceededLimit {
-    /// What a run ends with that exceeds it.
+    /// The cause of a run's end by this limit.
     pub fn cause(&self) -> Cause {
         if self.limit == MAX_TURNS {
             Cause::MaxTurns
@@ -47,7 +47,7 @@ impl ExceededLimit {
         }
     }
 
-    /// What the user can do about it, if we know.
+    /// A step that the user can take, if we know one.
     pub fn hint(&self) -> Option<&'static str> {
         (self.limit == MAX_TURNS).then_some("`max_turns` (--max-turns) allows more")
     }
@@ -80,9 +80,9 @@ impl fmt::Display for ExceededLimit {
 ///
 /// * Tokens: an agent reports steps, whole turns, or both. Steps add up; a turn that reports more than its steps adds the rest.
 ///   How full the context is (`used` of `size`) is no use of tokens and does not count.
-/// * Money: over ACP it is the session's so far, so the last figure counts, without what a session that goes on had cost before its
-///   first prompt in this run; elsewhere turns add up. Where an agent reports none, its tokens are priced by the table that comes
-///   with the program, if that has all of their models.
+/// * Money: over ACP it is the session's so far, so the last figure counts, minus the cost of a continued session before its first
+///   prompt in this run; with other transports turns add up. Where an agent reports none, its tokens are priced by the table that
+///   comes with the program, if that has all of their models.
 /// * History that is replayed was paid for by another run.
 #[derive(Debug, Clone, Default)]
 pub struct BudgetMeter {
@@ -98,7 +98,7 @@ pub struct BudgetMeter {
     /// Some of the cost is by our own prices.
     is_priced: bool,
     prices: Option<PriceTable>,
-    /// Somebody has asked for something in this run.
+    /// A prompt was sent in this run.
     is_prompted: bool,
 }
 
@@ -106,9 +106,9 @@ pub struct BudgetMeter {
 struct SessionUsage {
     /// We opened it, and may be going on with an old one.
     is_opened: bool,
-    /// What it had cost before its first prompt in this run.
+    /// Its cost before its first prompt in this run.
     cost_before: f64,
-    /// What it has cost so far, where that is reported.
+    /// Its cost so far, where the agent reports it.
     cost: Option<f64>,
     /// Tokens of the steps of the turn that is going on.
     steps: Option<u64>,
@@ -118,7 +118,7 @@ struct SessionUsage {
 }
 
 impl SessionUsage {
-    /// What it has cost in this run. An agent whose figure is smaller than before has begun to count anew.
+    /// Its cost in this run. An agent whose figure is smaller than before has begun to count anew.
     fn spent(&self) -> Option<f64> {
         let cost = self.cost?;
         let more = cost - self.cost_before;
@@ -165,7 +165,7 @@ impl BudgetMeter {
         (self.tokens > 0).then_some(self.tokens)
     }
 
-    /// What was spent in US dollars, and whether that is an estimate. None if a turn ended without a known cost.
+    /// The cost in US dollars, and whether that is an estimate. None if a turn ended without a known cost.
     pub(crate) fn cost(&self) -> Option<(f64, bool)> {
         let sessions = self.sessions.values().filter_map(SessionUsage::spent);
         let cost = self.cost_of_turns + sessions.sum::<f64>();
@@ -259,8 +259,8 @@ impl BudgetMeter {
         self.sessions.entry(id).or_default()
     }
 
-    /// What a session has cost so far is said. Before its first prompt that was paid for by another run; but a session that nobody
-    /// opened, and that appears once there is something to do, is the agent's way of doing it.
+    /// Notes the reported cost of a session so far. Cost before the first prompt was paid for by another run. This does not hold
+    /// for a session that we did not open and that appears after a prompt: the agent uses it for its work.
     fn costs(&mut self, event: &Event, cost: f64) {
         let is_prompted = self.is_prompted;
         let is_early = is_replay(event) || event.base.extensions.contains_key("acp.outOfTurn");
@@ -273,7 +273,7 @@ impl BudgetMeter {
         }
     }
 
-    /// A call is told of several times. Only as many are remembered as are needed to see that there are too many.
+    /// Several events report the same call. Only as many calls are remembered as are needed to see that there are too many.
     fn called(&mut self, event: &Event, call: &Text) {
         let most = self.budget.tool_calls.unwrap_or(0);
         if self.budget.tool_calls.is_some() && self.tool_calls.len() as u64 <= most {
@@ -284,7 +284,7 @@ impl BudgetMeter {
         }
     }
 
-    /// The model speaks: for the first time since it was given something to answer, or still.
+    /// The model answers: the first chunk since its last input counts as a turn.
     fn answers(&mut self, event: &Event) {
         let session = self.session(event);
         if !std::mem::replace(&mut session.is_speaking, true) {
@@ -372,7 +372,7 @@ fn is_chunk(kind: &StreamDeltaKind) -> bool {
     matches!(kind, Text | Thinking | ToolInput)
 }
 
-/// What the session has cost so far, over ACP. Money that is no dollars is not ours to change.
+/// The session's cost so far, over ACP. Amounts in other currencies than dollars are ignored.
 fn session_cost(event: &Event) -> Option<f64> {
     let cost = event.base.extensions.get("acp.cost")?.token();
     cost.get("currency").filter(|currency| currency.is("USD"))?;
@@ -418,7 +418,7 @@ fn tokens_of_step(counts: Token<'_>) -> Option<u64> {
     )
 }
 
-/// The total, else what there is of its parts. None if there is nothing.
+/// The total, else the sum of the reported parts. None if there are none.
 fn sum(total: Option<u64>, parts: [Option<u64>; 3]) -> Option<u64> {
     let add = |sum: u64, part: u64| sum.saturating_add(part);
     total.or_else(|| parts.into_iter().flatten().reduce(add))

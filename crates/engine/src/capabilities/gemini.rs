@@ -1,4 +1,4 @@
-//! What Gemini CLI can do, for programs.
+//! The abilities of Gemini CLI, for programs.
 
 use lapidary_vocab::capabilities::{
     Capabilities, DenialLayers, FoundBy, Model, ProviderMetadata, RuleKeeping, RuleSupport, SCHEMA,
@@ -11,7 +11,7 @@ use crate::config::{DEFAULT_TIMEOUT, PROVIDER_KEYS, PermissionMode};
 use crate::detect::AgentVersion;
 use crate::detect::{FoundProgram, NotFound, RejectedPlace, SearchReason};
 
-/// What it can do as it is installed here, or could if it were.
+/// Its abilities as installed here; the abilities of a current version if it is not installed.
 pub fn capabilities(detected: &Result<FoundProgram, NotFound>) -> Capabilities {
     let found = detected.as_ref().ok();
     let version = found.and_then(|found| found.version.as_ref());
@@ -59,8 +59,8 @@ pub fn metadata() -> ProviderMetadata {
     }
 }
 
-/// Without ACP it cannot ask, and denies by itself. A run does not start the program to learn its version, so one whose package does
-/// not name it is told nothing.
+/// Without ACP it cannot ask, and denies by itself. A run does not start the program to learn its version, so an installation
+/// whose package does not name the version gets no policy.
 fn rules(found: Option<&FoundProgram>) -> RuleSupport {
     let version = found.and_then(|found| found.version.as_ref());
     let acp = match found {

@@ -16,10 +16,10 @@ use lapidary_policy::nearest::nearest_of;
 /// The key.
 pub(super) const AGENTS: &str = "agents";
 
-/// What a command is.
+/// The accepted values of `command`, for messages.
 const COMMAND: &str = "a command line or a list of its words";
 
-/// What an agent's table can have.
+/// The keys of an agent's table.
 const FIELDS: [&str; 6] = [
     "command",
     "env",
@@ -62,7 +62,7 @@ pub(super) fn from_toml(
     Ok(agents)
 }
 
-/// What is wrong, and at which byte if that is known.
+/// A problem, and its byte offset if that is known.
 type AgentMistake = (Option<usize>, ConfigProblem);
 
 fn agent(name: &str, table: &DeTable<'_>) -> Result<AcpAgent, AgentMistake> {

@@ -39,12 +39,12 @@ impl ConfigBuilder {
         self.set("model", model)
     }
 
-    /// Says what the agent may do without asking.
+    /// Sets the permission mode of the agent.
     pub fn permission_mode(self, mode: PermissionMode) -> Self {
         self.set("permission_mode", mode.as_str())
     }
 
-    /// Says the same in Gemini's words.
+    /// Sets the permission mode in Gemini's words.
     pub fn approval_mode(self, mode: ApprovalMode) -> Self {
         self.set("approval_mode", mode.as_str())
     }
@@ -54,7 +54,7 @@ impl ConfigBuilder {
         self.set("timeout", time.as_secs_f64())
     }
 
-    /// Says where the agent runs.
+    /// Sets the working directory of the agent.
     pub fn working_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.config.working_dir = Some(dir.into());
         self
@@ -81,7 +81,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Adds a rule behind those that are there.
+    /// Adds a rule behind the present ones.
     pub fn rule(mut self, rule: Rule) -> Self {
         self.config.rules.push(rule);
         self

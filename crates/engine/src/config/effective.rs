@@ -1,4 +1,4 @@
-//! What the configuration comes to, key by key, and which file each value comes from.
+//! The effective configuration, key by key, with the file that each value comes from.
 
 use std::path::Path;
 use std::time::Duration;
@@ -44,14 +44,14 @@ pub struct EffectiveSetting {
     pub source: ValueSource,
 }
 
-/// All keys with their values, and what was ignored.
+/// All keys with their values, and the ignored entries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectiveConfig {
     /// The settings, in the order of [`KEYS`]. `approval_mode` is `permission_mode` in other words and is not among them.
     pub settings: Vec<EffectiveSetting>,
     /// The configuration that they make.
     pub config: Config,
-    /// What was ignored in the files.
+    /// Entries of the files that were ignored.
     pub warnings: Vec<ConfigWarning>,
 }
 
@@ -142,7 +142,7 @@ fn value_of(config: &Config, key: &str) -> Option<Value> {
     }
 }
 
-/// What holds where no file has the key.
+/// The default of a key that no file has.
 fn default_of(key: &str) -> Option<Value> {
     Some(match key {
         "agent" => json!("gemini"),

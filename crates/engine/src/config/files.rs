@@ -9,25 +9,25 @@ use super::problem::{ConfigError, ConfigWarning};
 use super::read::ParsedConfig;
 use crate::system::is_ours;
 
-/// What a configuration file is called, the user's and a project's.
+/// The name of a configuration file, the user's and a project's.
 pub const FILE_NAME: &str = lapidary_policy::CONFIG_FILE_NAME;
 
-/// No configuration is longer, and what is longer is none.
+/// Longer files are refused.
 const LONGEST: u64 = 1024 * 1024;
 
-/// What the files say, the project's laid over the user's.
+/// The configuration of the files, the project's laid over the user's.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadedConfig {
     /// The configuration.
     pub config: Config,
-    /// What was ignored in it.
+    /// Its entries that were ignored.
     pub warnings: Vec<ConfigWarning>,
 }
 
-/// Reads the user's and the project's file; one that is not there says nothing.
+/// Reads the user's and the project's file; a missing file counts as empty.
 ///
-/// A project cannot grant power: see [`Config::from_project_toml`]. Nor can somebody else pose as one: directories that many people
-/// share are above many projects, so a file there counts only if it belongs to the user or to root.
+/// A project cannot grant power: see [`Config::from_project_toml`]. Nor can another user pose as a project: directories that many
+/// people share are above many projects, so a file there counts only if it belongs to the user or to root.
 pub fn load(user: Option<&Path>, project: Option<&Path>) -> Result<LoadedConfig, ConfigError> {
     let user = user.map(read_users).transpose()?.unwrap_or_default();
     let project = project.map(|origin| read_projects(origin, &user.config));
@@ -35,8 +35,8 @@ pub fn load(user: Option<&Path>, project: Option<&Path>) -> Result<LoadedConfig,
     Ok(LoadedConfig::from_files(project, user))
 }
 
-/// Reads the user's file and lays one over it that they name instead of a project's. What the user names may grant what their own
-/// file may, and must be there.
+/// Reads the user's file and lays a file over it that the user names instead of a project's. The named file may grant the same
+/// power as the user's own file, and must exist.
 pub fn load_named(user: Option<&Path>, named: &Path) -> Result<LoadedConfig, ConfigError> {
     let user = user.map(read_users).transpose()?.unwrap_or_default();
     let named = read_named(named)?;
@@ -71,7 +71,7 @@ pub fn find_project_file(dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
     None
 }
 
-/// A user who only lets agents plan is not overruled by the project.
+/// Drops a permission mode of the project that is wider than the user's.
 fn keep_narrow(project: &mut Config, user: &Config, origin: &Path) -> Option<ConfigWarning> {
     let user = user.permission_mode?;
     let asked = project.permission_mode.take_if(|mode| *mode > user)?;
@@ -115,7 +115,7 @@ pub(super) fn read_named(origin: &Path) -> Result<ParsedConfig, ConfigError> {
     ParsedConfig::from_toml(&text, origin)
 }
 
-/// What a file says. One that is not there says nothing, and to one that is somebody else's nobody listens.
+/// Parses a file. A missing file counts as empty, and a file of another user is ignored with a warning.
 fn parsed(
     origin: &Path,
     file: io::Result<Option<File>>,
@@ -140,8 +140,8 @@ fn unreadable(path: &Path, source: io::Error) -> ConfigError {
     ConfigError::Read { path, source }
 }
 
-/// The file, unless it or a link to it is somebody else's. The path is asked first, because what is theirs need not even be
-/// readable; the open file again, because by then it may be another.
+/// The file, unless it or a link to it belongs to another user. The path is checked first, because another user's file need not
+/// even be readable; the open file is checked again, because it may be another file by then.
 fn open_if_ours(path: &Path) -> io::Result<Option<File>> {
     if !is_ours(&path.symlink_metadata()?) || !is_ours(&path.metadata()?) {
         return Ok(None);
@@ -150,7 +150,7 @@ fn open_if_ours(path: &Path) -> io::Result<Option<File>> {
     Ok(is_ours(&file.metadata()?).then_some(file))
 }
 
-/// A regular file. Anything else, a pipe say, could be waited for without end.
+/// Opens a regular file. A read of any other file, such as a pipe, could wait without end.
 fn open(path: &Path) -> io::Result<File> {
     if !path.metadata()?.is_file() {
         return Err(io::Error::new(

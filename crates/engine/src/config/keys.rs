@@ -1,4 +1,4 @@
-//! The table of keys: what each takes, and where it goes.
+//! The table of keys: the accepted values of each, and its field.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub const PROVIDER_KEYS: [&str; 7] = [
     "timeout",
 ];
 
-/// Every key: those of the specification, then ours.
+/// Every key: the keys of the specification, then ours.
 pub const KEYS: [&str; 29] = [
     "model",
     "sandbox",
@@ -58,7 +58,7 @@ pub const KEYS: [&str; 29] = [
     "confine_connect",
 ];
 
-/// The longest time that can be asked for: about thirty years. Clocks overflow somewhere beyond.
+/// The longest time that is accepted, in seconds: about thirty years. Much longer times overflow clocks.
 const LONGEST: f64 = 1e9;
 
 /// The key as the table spells it.
@@ -215,7 +215,7 @@ fn one_of<T>(
     })
 }
 
-/// What a key for a time takes.
+/// The accepted values of a key for a time.
 const TIME: &str = "a number of seconds, or a time such as '5m'";
 
 /// A time: a number of seconds, or a text with units. `true` is no number, although it is one in Python.
@@ -233,7 +233,7 @@ fn seconds(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigPro
     if number.is_nan() || number > LONGEST {
         return Err(unfit(key, "at most 1000000000 seconds", value));
     }
-    // Below nothing there is no time, and what rounds to nothing is none.
+    // A negative number is no time, and neither is a number that rounds to zero.
     match Duration::try_from_secs_f64(number) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err(ConfigProblem::NotPositive {
@@ -243,7 +243,7 @@ fn seconds(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigPro
     }
 }
 
-/// A time that can be without limit, which 0 says. What rounds to 0 does not.
+/// A time that can be without limit, which is written as 0. A number that only rounds to 0 is an error.
 fn limit(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
     match (value, seconds(key, value)) {
         (ConfigValue::Int(0), _) => Ok(Duration::ZERO),
@@ -259,7 +259,7 @@ fn limit(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProbl
 /// The word for a limit that is none.
 pub(super) const UNLIMITED: &str = "unlimited";
 
-/// A time after which something is deleted: hours, days, weeks or months.
+/// An age after which recordings are deleted: hours, days, weeks or months.
 fn age(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
     let accepted = "an age such as \"30d\" (h, d, w or m), or \"unlimited\"";
     match value {

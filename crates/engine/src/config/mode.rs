@@ -1,23 +1,23 @@
-//! Gemini's words for how much an agent may do, and the words for transports.
+//! Gemini's names of permission modes, and the names of transports.
 
 use lapidary_policy::PermissionMode;
 
-/// The same in Gemini's words.
+/// A permission mode in Gemini's words: the actions that need no permission.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum ApprovalMode {
     /// Edit files.
     AutoEdit,
-    /// What changes nothing.
+    /// Actions that change nothing.
     #[default]
     Default,
     /// Nothing but plan.
     Plan,
-    /// Anything.
+    /// All actions.
     Yolo,
 }
 
 impl ApprovalMode {
-    /// All of them, sorted by their words.
+    /// All of them, sorted by their names.
     pub const ALL: [Self; 4] = [Self::AutoEdit, Self::Default, Self::Plan, Self::Yolo];
 
     /// The word for it in `approval_mode` and `--approval-mode`.
@@ -58,7 +58,7 @@ impl From<ApprovalMode> for PermissionMode {
     }
 }
 
-/// How an agent is to be spoken to.
+/// The choice of the transport to an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum TransportChoice {
     /// The best that the agent's version knows.

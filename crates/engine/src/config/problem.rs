@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, and what is only worth a word.
+//! Errors and warnings of a configuration.
 
 use std::fmt;
 use std::io;
@@ -23,7 +23,7 @@ pub enum ConfigError {
     Syntax {
         /// Where.
         place: FilePosition,
-        /// What the parser says, in one line.
+        /// The parser's message, in one line.
         reason: String,
     },
     /// A value in a file is refused.
@@ -31,7 +31,7 @@ pub enum ConfigError {
     At {
         /// Where.
         place: FilePosition,
-        /// What is wrong with it.
+        /// The problem.
         problem: ConfigProblem,
     },
     /// A value that came from no file is refused.
@@ -40,7 +40,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// What is wrong with a value, if that is what is wrong.
+    /// The problem with a value, if the error is about one.
     pub fn problem(&self) -> Option<&ConfigProblem> {
         match self {
             Self::At { problem, .. } | Self::Refused(problem) => Some(problem),
@@ -48,7 +48,7 @@ impl ConfigError {
         }
     }
 
-    /// What the user can do about it, if we know.
+    /// A step that the user can take, if we know one.
     pub fn hint(&self) -> Option<String> {
         self.problem().map(ConfigProblem::hint)
     }
@@ -84,7 +84,7 @@ impl fmt::Display for FilePosition {
     }
 }
 
-/// What is wrong with a value. Values are shown as Python shows them.
+/// A problem with a value. Values are shown as Python shows them.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigProblem {
@@ -96,7 +96,7 @@ pub enum ConfigProblem {
         /// The value.
         got: String,
     },
-    /// A word that is none of those the key takes.
+    /// A word that the key does not accept.
     #[error("{key} must be one of {}, got: {got}", listed(accepted))]
     NotOneOf {
         /// The key.
@@ -106,7 +106,7 @@ pub enum ConfigProblem {
         /// The value.
         got: String,
     },
-    /// Something else where a list belongs.
+    /// A value that is no list where a list belongs.
     #[error("{key} must be a list, got: {got_type}")]
     NotAList {
         /// The key.
@@ -121,7 +121,7 @@ pub enum ConfigProblem {
     Unfit {
         /// The key.
         key: &'static str,
-        /// What the key takes.
+        /// The accepted values of the key.
         accepted: &'static str,
         /// The value.
         got: String,
@@ -140,7 +140,7 @@ pub enum ConfigProblem {
     Budget {
         /// The key.
         key: &'static str,
-        /// What is wrong with it.
+        /// The problem with the budget.
         error: BudgetError,
     },
     /// `rule` is no list of tables.
@@ -149,19 +149,19 @@ pub enum ConfigProblem {
         /// The value.
         got: String,
     },
-    /// A rule has a key that rules do not have. What it was to say is not known, so the rule cannot be kept to.
+    /// A rule has a key that rules do not have. Its meaning is unknown, so the rule cannot be enforced.
     #[error("a rule has no key {key}")]
     NoSuchRuleKey {
         /// The key as it was given, and the known one it resembles.
         key: UnknownKey,
     },
-    /// A rule that does not say what becomes of what it is about.
+    /// A rule without an effect.
     #[error("a rule needs `then`")]
     NoEffect,
 }
 
 impl ConfigProblem {
-    /// What would be accepted.
+    /// The values that would be accepted.
     pub fn hint(&self) -> String {
         match self {
             Self::NotPositive { key, got } => {
@@ -190,11 +190,11 @@ impl ConfigProblem {
     }
 }
 
-/// What is worth a word but stops nothing.
+/// A problem that does not stop the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigWarning {
-    /// Keys that nobody knows were ignored.
+    /// Unknown keys were ignored.
     UnknownKeys {
         /// The file, if they came from one.
         origin: Option<PathBuf>,
@@ -209,10 +209,10 @@ pub enum ConfigWarning {
         place: FilePosition,
         /// The key.
         key: &'static str,
-        /// What it asked for.
+        /// The value that it asked for.
         asked: String,
     },
-    /// A project's file has a rule that allows something. It was ignored.
+    /// A project's file has a rule that allows actions. It was ignored.
     RuleNotForProjects {
         /// Where it stands.
         rule: String,
@@ -221,12 +221,12 @@ pub enum ConfigWarning {
     WiderThanUser {
         /// The project's file.
         origin: PathBuf,
-        /// What it asked for.
+        /// The value that it asked for.
         asked: &'static str,
-        /// What the user's file says.
+        /// The value in the user's file.
         user: &'static str,
     },
-    /// What looks like a project's file belongs neither to the user nor to root. It was ignored.
+    /// A file with the name of a project's file belongs neither to the user nor to root. It was ignored.
     NotOurs {
         /// The file.
         origin: PathBuf,
@@ -281,7 +281,7 @@ impl fmt::Display for ConfigWarning {
     }
 }
 
-/// A key that nobody knows.
+/// An unknown key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownKey {
     /// The key.

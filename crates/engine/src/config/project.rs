@@ -1,4 +1,4 @@
-//! What a project's file may not say.
+//! The limits of a project's file.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,17 +14,17 @@ use crate::budget::BudgetUnknown;
 use crate::confine::{ConfineMode, ConfinementNeed};
 use crate::policy::PermissionEffect;
 
-/// The longest that a project may let its user wait for an agent to end: whoever pressed Ctrl-C wants to see it end.
+/// The longest grace period that a project may set: a user who pressed Ctrl-C wants to see the agent end.
 const LONGEST_GRACE: Duration = Duration::from_mins(1);
 
-/// The longest that a project may let anything else take.
+/// The longest value that a project may set for any other time.
 const LONGEST_TIME: Duration = Duration::from_hours(24);
 
 impl Config {
-    /// Reads the file of a project, without what such a file may not say. `origin` is where it lies.
+    /// Reads the file of a project, without the settings that such a file may not have. `origin` is its path.
     ///
-    /// It comes with a cloned repository, written by whoever wrote that. It may choose a model, a timeout or a prompt, and may
-    /// narrow what the agent can do. It cannot grant power, nor choose what is started:
+    /// It comes with a cloned repository, written by its authors. It may choose a model, a timeout or a prompt, and may narrow
+    /// the permissions of the agent. It cannot grant power, nor choose the program that is started:
     ///
     /// | key | refused |
     /// |---|---|
@@ -34,10 +34,10 @@ impl Config {
     /// | `sandbox` | `false` |
     /// | `agent`, `agents` | always: they decide which program is started |
     /// | `include_directories`, `working_dir` | a directory outside the project, links followed, or one that is not there |
-    /// | `record` | `false`: nobody switches off the record of what they are about to do |
+    /// | `record` | `false`: a project cannot switch off the record of its runs |
     /// | `runs_max_age`, `runs_max_size` | always: they decide which recordings are deleted |
     /// | `grace` | more than a minute |
-    /// | `rule` | those that `allow`; the others can only narrow what the user's rules and mode say |
+    /// | `rule` | rules that `allow`; the others can only narrow the user's rules and mode |
     /// | `budget`, `max_turns`, by [`load`](super::load) | limits above the user's |
     /// | `budget_unknown` | `warn` |
     /// | `on_denied` | `auto` and `warn` |
@@ -48,7 +48,7 @@ impl Config {
     /// | `confine_connect`, by [`load`](super::load) | ports that are not among the user's |
     /// | `timeout`, `start_timeout`, `idle_timeout` | more than a day |
     ///
-    /// What is refused is ignored, with a warning for each key. It is no error: a repository cannot make itself unusable.
+    /// A refused setting is ignored, with a warning for each key. It is no error: a repository cannot make itself unusable.
     pub fn from_project_toml(
         text: &str,
         origin: &Path,
@@ -74,7 +74,7 @@ impl ParsedConfig {
         let outside = |dir: &PathBuf| !lies_inside(dir, project);
         let too_long = |time: &Duration| *time > LONGEST_TIME;
         let beyond = |mode: &PermissionMode| *mode > PermissionMode::Default;
-        // The mode has two names, and only the one that was written will be found below.
+        // The mode has two keys, and a warning is made only for the key in the file.
         let mode = took(&mut config.permission_mode, beyond);
         let refused = [
             ("agent", took(&mut config.agent, |_| true)),
@@ -152,7 +152,7 @@ impl ParsedConfig {
         self.config.rules.become_projects();
     }
 
-    /// One by one: those inside the project stay.
+    /// Drops directories outside the project, and keeps the others.
     fn refuse_directories(&mut self, outside: impl Fn(&PathBuf) -> bool) {
         let Some(dirs) = &mut self.config.include_directories else {
             return;
@@ -169,7 +169,7 @@ impl ParsedConfig {
         self.warn("include_directories", Some(names.shown()));
     }
 
-    /// Says that a key is ignored, or only what it `asked` for too much.
+    /// Warns that a key is ignored, or only its part `asked`.
     fn warn(&mut self, key: &'static str, asked: Option<String>) {
         if let Some(written) = self.written.get(key) {
             self.warnings.push(ConfigWarning::NotForProjects {
@@ -181,12 +181,13 @@ impl ParsedConfig {
     }
 }
 
-/// Takes a setting away if it is to be refused, and says whether it did.
+/// Removes a setting that is to be refused, and returns whether it did.
 fn took<T>(setting: &mut Option<T>, refuse: impl Fn(&T) -> bool) -> bool {
     setting.take_if(|value| refuse(value)).is_some()
 }
 
-/// True if the directory is there and inside the project once all links are followed. What is not there yet may become a link.
+/// True if the directory exists and is inside the project once all links are followed. A missing directory is refused: it may
+/// become a link later.
 fn lies_inside(dir: &Path, project: &Path) -> bool {
     match (dir.canonicalize(), project.canonicalize()) {
         (Ok(dir), Ok(project)) => dir.starts_with(project),

@@ -62,7 +62,7 @@ pub(super) struct WrittenValue {
     pub(super) shown: String,
 }
 
-/// What tokens cost.
+/// The key of the prices of tokens.
 const PRICES: &str = "prices";
 
 impl ParsedConfig {
@@ -96,7 +96,7 @@ impl ParsedConfig {
             }
             let Some(key) = keys::known(name.get_ref()) else {
                 let key = unknown_key(name.get_ref());
-                // Rules that nobody reads must not pass for rules that are kept to.
+                // A misspelt list of rules is an error: if it were ignored, the user would believe that the rules are enforced.
                 if key.nearest == Some(RULE) && matches!(value.get_ref(), DeValue::Array(_)) {
                     let place = place(name.span().start);
                     let problem = ConfigProblem::NoSuchKey { key };

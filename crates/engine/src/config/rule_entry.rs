@@ -144,7 +144,7 @@ fn text(key: &'static str, value: &ConfigValue) -> Result<String, ConfigProblem>
     }
 }
 
-/// Words that a terminal shows and does not obey: a project's file is read before anybody has looked at it.
+/// Text without control characters that a terminal would obey: a project's file is read before a person has looked at it.
 fn harmless(text: &str) -> String {
     let is_override = |letter| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown = String::with_capacity(text.len());

@@ -54,8 +54,8 @@ fn not_a_rule(value: &Spanned<DeValue<'_>>, text: &str, origin: &Path) -> Config
     }
 }
 
-/// The rules of a program, named by their number. There is no file whose directory paths could count from, so they have to be
-/// absolute to mean anything.
+/// The rules of a program, named by their number. There is no file whose directory relative paths could count from, so paths have
+/// to be absolute to match.
 pub(super) fn from_json(value: &serde_json::Value) -> Result<Rules, ConfigError> {
     let refused = |value: &serde_json::Value| {
         ConfigError::Refused(ConfigProblem::NotARule {

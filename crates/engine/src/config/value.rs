@@ -1,7 +1,7 @@
-//! A value as somebody wrote it, whatever they wrote it in.
+//! A value as it was written, in TOML or in JSON.
 //!
-//! Messages name types and values as Python does, because the specification of the configuration is written in it and
-//! programs that talk to us compare its messages.
+//! Messages name types and values as Python does, because the specification of the configuration is written in it and programs
+//! that talk to us compare its messages.
 
 use std::fmt::{self, Write as _};
 

@@ -1,4 +1,4 @@
-//! A write that the confinement denied, found in what programs print about it. The kernel reports it to the program alone.
+//! Finds a write that the confinement denied in the output of programs. The kernel reports it to the program alone.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ const LONGEST_PATH: usize = 1024;
 /// Only the end of a longer text is looked at: that is where programs say why they failed.
 const LONGEST_TEXT: usize = 64 * 1024;
 
-/// The paths that a text says could not be written. Relative ones count from the directory.
+/// The paths in a text that could not be written. Relative ones count from the directory.
 pub(super) fn paths_in(text: &str, directory: &Path) -> Vec<PathBuf> {
     let text = end_of(text);
     let lines: Vec<_> = text
@@ -49,7 +49,7 @@ pub(super) fn paths_in(text: &str, directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// True if the end of a text says that something was denied. JSON that contains such a text says so, too.
+/// True if the end of a text reports a denied access. JSON that contains such a text counts, too.
 pub(super) fn is_in(text: &str) -> bool {
     let text = end_of(text);
     DENIALS.iter().any(|denial| text.contains(denial))
@@ -63,8 +63,8 @@ fn end_of(text: &str) -> &str {
     &text[from..]
 }
 
-/// The last path of a line, which is what could not be written: `bash: line 1: ../x/y: Permission denied`. The path at its beginning is
-/// the program that complains, unless nothing stands between it and the error.
+/// The last path of a line, which is the denied one: `bash: line 1: ../x/y: Permission denied`. The path at its beginning is the
+/// program that complains, unless the error follows it directly.
 fn path_of_line(line: &str) -> Option<&str> {
     let mut words = words_of(line);
     let first = words.first().copied().unwrap_or_default();
@@ -84,7 +84,7 @@ fn path_of_line(line: &str) -> Option<&str> {
     paths.rfind(is_path)
 }
 
-/// The words of a line: what stands in quotes, or between spaces and brackets.
+/// The words of a line, delimited by quotes, spaces or brackets.
 fn words_of(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = line;
@@ -101,7 +101,7 @@ fn words_of(line: &str) -> Vec<&str> {
         let word = quoted.map_or(bare, |(word, _)| word);
         let skipped = quoted.map_or(0, |_| letter.len_utf8());
         rest = &rest[skipped + word.len()..];
-        // What ended the word.
+        // Skip the character that ended the word.
         rest = rest
             .chars()
             .next()

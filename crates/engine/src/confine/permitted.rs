@@ -10,7 +10,7 @@ use crate::policy::{ToolAction, may_configure_git, resolved};
 /// More files than that are not remembered.
 const MOST_FILES: usize = 10_000;
 
-/// What permitted calls are about, as far as it is protected.
+/// The protected files that permitted calls name.
 #[derive(Debug, Default)]
 pub(super) struct PermittedCalls {
     /// Files that an edit or a command names, and directories.
@@ -20,8 +20,8 @@ pub(super) struct PermittedCalls {
 }
 
 impl PermittedCalls {
-    /// Takes in a call before it is done: later a link may lead elsewhere. Only the words of a command count, and not what else the
-    /// agent says about it.
+    /// Notes a call before it runs: later a link may lead to another file. Of a command only its words count, and no other claims
+    /// of the agent about it.
     pub(super) fn note(
         &mut self,
         action: &ToolAction,

@@ -1,5 +1,5 @@
-//! Files in a workspace, and settings of the agent's, that decide what is run or allowed later. Landlock cannot withdraw rights below a directory that can be
-//! written, so these files are compared before and after a run.
+//! Files in a workspace, and settings of the agent's, that decide about later commands or permissions. Landlock cannot withdraw
+//! rights below a directory that can be written, so these files are compared before and after a run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -34,16 +34,17 @@ const DEEPEST: usize = 8;
 /// A directory, or in a linked worktree a file that says where git finds its own.
 const GIT: &str = ".git";
 
-/// What git runs, or where it finds what it runs. The rest of `.git` changes with every commit.
+/// The programs that git runs, and the settings that name them. The rest of `.git` changes with every commit.
 const IN_GIT: [&str; 3] = ["hooks", "config", "config.worktree"];
 
-/// What `git config` and the like write in there.
+/// The files that `git config` and the like write in there.
 const GIT_SETTINGS: [&str; 2] = ["config", "config.worktree"];
 
 /// Settings that agents write anew as they like, Gemini CLI (0.61) at every start: only their powerful part is compared.
 const SETTINGS: &str = "settings.json";
 
-/// What agents read from their state directory to know what to run or allow: settings, hooks, and what adds tools and prompts.
+/// Files in an agent's state directory that decide about commands and permissions: settings, hooks, and additional tools and
+/// prompts.
 const IN_STATE: [&str; 16] = [
     SETTINGS,
     "settings.local.json",
@@ -71,7 +72,7 @@ const SAMPLE: &str = ".sample";
 pub struct ProtectedFiles {
     /// Where they are looked for.
     places: Vec<PathBuf>,
-    /// Directories of the agent's own, in which it may change anything but its settings.
+    /// Directories of the agent's own, in which it may change every file but its settings.
     own: Vec<PathBuf>,
     settings: Vec<PathBuf>,
     /// Files that git itself writes when it is configured.
@@ -80,16 +81,16 @@ pub struct ProtectedFiles {
     hashing: RandomState,
 }
 
-/// What a run did to a protected file.
+/// The change of a protected file by a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProtectedChange {
     /// The file.
     pub path: PathBuf,
-    /// What was done to it.
+    /// The kind of change.
     pub change: FileChange,
 }
 
-/// What was done to a file.
+/// A kind of change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileChange {
     /// It was not there before.
@@ -113,7 +114,7 @@ impl FileChange {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileState {
-    /// Whether it can be executed, and what it is: the mode, where there is one.
+    /// Its type, and whether it can be executed: the mode, where there is one.
     mode: u32,
     length: u64,
     /// When it was last changed. The same time and length is the same content: nothing is read again.
@@ -121,7 +122,7 @@ struct FileState {
     content: u64,
 }
 
-/// What a walk has found so far, and what it may still read.
+/// The files that a walk has found so far, and the bytes that it may still read.
 struct FoundFiles {
     files: BTreeMap<PathBuf, FileState>,
     bytes_left: u64,
@@ -148,7 +149,7 @@ impl ProtectedFiles {
         protected
     }
 
-    /// What has changed since.
+    /// The changes since then.
     pub fn changes(&self) -> Vec<ProtectedChange> {
         let now = self.read();
         let removed = self.files.keys().filter(|path| !now.contains_key(*path));

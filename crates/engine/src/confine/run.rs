@@ -1,4 +1,4 @@
-//! A confined run, from its first attempt to its last: what it leaves behind, and what has to be said about it.
+//! A confined run, from its first attempt to its last: its temporary directory, its denied writes, and the warnings about them.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,14 @@ use super::{ConfineMode, denied};
 use crate::policy::{Policy, ToolAction};
 use crate::process::Confinement;
 
-/// Of so many protected files the result says each by itself.
+/// The result lists so many protected files one by one.
 const MOST_TOLD: usize = 10;
 
-/// What has to be looked after while a confined agent runs.
+/// The state of the confinement while an agent runs.
 #[derive(Debug)]
 pub struct ConfinedRun {
     pub(super) mode: ConfineMode,
-    /// What can be written, links followed.
+    /// The writable directories, links followed.
     pub(super) write: Vec<PathBuf>,
     /// The ports that can be connected to.
     pub(super) connect: Option<Vec<u16>>,
@@ -33,7 +33,7 @@ pub struct ConfinedRun {
     seen: Mutex<SeenCalls>,
 }
 
-/// What is known of the agent's calls so far.
+/// Facts from the agent's calls so far.
 #[derive(Debug, Default)]
 struct SeenCalls {
     permitted: PermittedCalls,
@@ -62,7 +62,7 @@ impl ConfinedRun {
         }
     }
 
-    /// What can be written.
+    /// The writable directories.
     pub fn write(&self) -> &[PathBuf] {
         &self.write
     }
@@ -77,7 +77,7 @@ impl ConfinedRun {
         }
     }
 
-    /// Takes in what the agent does. Chunks of text, which are nearly all events, cost one comparison each.
+    /// Notes the end of tool calls. Chunks of text, which are nearly all events, cost one comparison each.
     pub(crate) fn note(&self, events: &[Event]) {
         for event in events {
             if let Body::ToolCompletion(done) = &event.body {
@@ -104,7 +104,7 @@ impl ConfinedRun {
         }
     }
 
-    /// Takes in what a program printed. Only the first denied write is remembered: what follows may be its consequence.
+    /// Notes the output of a program. Only the first denied write is remembered: later ones may be its consequence.
     fn note_text(&self, text: &str) {
         let mut seen = self.seen();
         if seen.denied.is_none() && denied::is_in(text) {
@@ -133,7 +133,7 @@ impl ConfinedRun {
         violations
     }
 
-    /// Removes the temporary directory, and says what the reader of the result should know.
+    /// Removes the temporary directory, and returns the warnings for the result.
     pub(crate) fn end(&self, stderr: &str) -> Vec<String> {
         self.note_text(stderr);
         drop(self.temporary.lock().map(|mut it| it.take()));
@@ -147,7 +147,7 @@ impl ConfinedRun {
         told.chain(more).chain(self.explanation()).collect()
     }
 
-    /// What to do about a write that was denied.
+    /// A hint about a denied write.
     fn explanation(&self) -> Option<String> {
         let seen = self.seen();
         let (path, directory) = seen.denied.as_ref()?;
@@ -163,7 +163,7 @@ impl ConfinedRun {
     }
 }
 
-/// A text, whether it is one or stands in something larger.
+/// The text of an output, which may be a string or a larger JSON value.
 fn plain(output: &Json) -> String {
     match output.token().string() {
         Some(text) => text.into_owned(),

@@ -32,8 +32,8 @@ const APPROVAL_MODES: [(&str, &str); 2] = [
     ("tools", "approvalMode"),
 ];
 
-/// What of a settings file runs programs or permits more, as text. None if there is no such thing in it; all of it if it cannot be
-/// read.
+/// The part of a settings file that runs programs or widens permissions, as text. None if there is no such part; the whole text
+/// if it cannot be parsed.
 pub(super) fn powerful_part(text: &str) -> Option<String> {
     let Ok(mut settings) = lapidary_gemini::settings::parse(text) else {
         return Some(text.to_owned());

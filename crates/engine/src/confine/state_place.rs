@@ -1,4 +1,4 @@
-//! Where programs keep what they write: a table's row, and the path that it stands for in an environment.
+//! The directories and files that programs write outside the workspace: a table's row, and its path in an environment.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,11 +18,11 @@ pub struct StatePlace {
     pub parent: &'static str,
     /// Its path in there.
     pub path: &'static str,
-    /// What it is.
+    /// Whether it is a directory or a file.
     pub kind: PlaceKind,
 }
 
-/// What a place is.
+/// The kind of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaceKind {
     /// A directory, with everything in it.
@@ -89,7 +89,8 @@ impl StatePlace {
         parent.map(|parent| parent.join(self.path))
     }
 
-    /// Creates it as the program would, if it is missing. What cannot be created cannot be granted, and is left to the program.
+    /// Creates it as the program would, if it is missing. A place that cannot be created cannot be granted, and is left to the
+    /// program.
     pub(super) fn create(&self, path: &Path) {
         if path.exists() {
             return;

@@ -1,4 +1,4 @@
-//! What git writes outside a linked worktree when it commits there.
+//! The directories that git writes outside a linked worktree when it commits there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(super) fn common_directory(root: &Path) -> Option<PathBuf> {
     linked(root).map(|(_, common)| common)
 }
 
-/// Files of such a worktree that decide what git runs, or say where git finds them.
+/// Files of such a worktree that decide about the programs that git runs, or that point git to such files.
 pub(super) fn powerful_files(root: &Path) -> Vec<PathBuf> {
     let Some((own, common)) = linked(root) else {
         return Vec::new();

@@ -25,7 +25,7 @@ const DEVICES: [&str; 9] = [
     "/dev/shm",
 ];
 
-/// What a run is to be confined to.
+/// The request to confine a run.
 #[derive(Debug)]
 pub(crate) struct ConfineRequest<'a> {
     pub(crate) mode: ConfineMode,
@@ -37,7 +37,7 @@ pub(crate) struct ConfineRequest<'a> {
     pub(crate) connect: Option<Vec<u16>>,
     /// Where the agent keeps its state.
     pub(crate) state: &'a [StatePlace],
-    /// What the agent sees.
+    /// The environment of the agent.
     pub(crate) environment: &'a SearchEnvironment,
 }
 
@@ -50,7 +50,7 @@ pub enum ConfineError {
     Everything {
         /// The directory.
         path: PathBuf,
-        /// What it is for.
+        /// The purpose of the directory.
         what: &'static str,
     },
     /// A directory of `confine_write` is missing.
@@ -58,7 +58,7 @@ pub enum ConfineError {
     Missing {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The agent keeps its state around the workspace, which was to be read only.
@@ -74,13 +74,13 @@ pub enum ConfineError {
     Temporary {
         /// Where it was to be.
         base: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl ConfineError {
-    /// What the user can do about it.
+    /// A step that the user can take.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Everything { .. } => "name a directory below it, or use `--confine off`",
@@ -92,7 +92,7 @@ impl ConfineError {
 }
 
 impl ConfineRequest<'_> {
-    /// Checks what was asked for, creates what the agent needs, and remembers what has to be compared.
+    /// Checks the request, creates the directories that the agent needs, and remembers the state of protected files.
     pub(crate) fn prepare(self) -> Result<(Confinement, ConfinedRun), ConfineError> {
         let roots = self.roots()?;
         let extra = self.extra()?;
@@ -126,8 +126,8 @@ impl ConfineRequest<'_> {
         Ok((confinement, run))
     }
 
-    /// The workspace, links followed. A further directory that lies in the workspace by its name and elsewhere by a link is left out:
-    /// a repository can contain such a link.
+    /// The workspace, links followed. A further directory that is in the workspace by its name, but outside by a link, is left
+    /// out: a repository can contain such a link.
     fn roots(&self) -> Result<Vec<PathBuf>, ConfineError> {
         let Some((first, more)) = self.roots.split_first() else {
             return Ok(Vec::new());
@@ -157,7 +157,8 @@ impl ConfineRequest<'_> {
         Ok(real)
     }
 
-    /// Where the agent keeps its state. What is missing is created: the agent could not create it in a home that it cannot write.
+    /// The directories of the agent's state. Missing ones are created: the agent could not create them in a home that it cannot
+    /// write.
     fn state(&self, roots: &[PathBuf]) -> Result<Vec<PathBuf>, ConfineError> {
         let places = self.state.iter().filter_map(|place| {
             let path = place.in_environment(self.environment)?;

@@ -1,4 +1,4 @@
-//! Hooks after tool calls: they run beside the conversation, and a turn waits for those of its own calls.
+//! Hooks after tool calls: they run beside the conversation, and a turn waits for the hooks of its own calls.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -25,7 +25,7 @@ impl ConversationState {
     ) -> Infallible {
         let mut rounds = JoinSet::new();
         loop {
-            // Both can be cancelled without losing anything.
+            // Both branches are cancel-safe.
             tokio::select! {
                 Some(done) = finished.recv(), if rounds.len() < AT_ONCE => {
                     let has_hooks = self.hooks.as_ref().is_some_and(|it| it.comes_after(&done));
@@ -86,7 +86,7 @@ impl ConversationState {
         }
     }
 
-    /// Hooks are not wanted any more. Those that run are ended, and those that have not begun are counted.
+    /// Ends the hooks of the run. Ends the running ones, and counts calls whose hooks have not begun.
     pub(super) async fn hooks_are_over(
         &self,
         waiting: Option<mpsc::UnboundedReceiver<FinishedCall>>,
@@ -137,7 +137,7 @@ impl SessionDriver<'_> {
         if done.as_ref().err().is_none_or(SessionError::is_impatient) {
             state.observer.calls(|calls| calls.cut_off_all());
         }
-        // Together: the hooks of tools might leave no time for those of a session.
+        // Together: the hooks of tools might leave no time for the hooks of a session.
         let ends = async { tokio::join!(state.tools_are_done(None), ends) };
         let time = self.halts.grace.share();
         tokio::select! {

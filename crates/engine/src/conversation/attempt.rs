@@ -35,7 +35,7 @@ use crate::run::skipped_lines::RestLimit;
 use crate::run::{EventBatch, stderr_tail};
 use crate::workspace::{self, ClientServices};
 
-/// How long an agent has to answer anything but a prompt.
+/// How long an agent has to answer any request but a prompt.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Leads a conversation from its first attempt to its `run_end`.
@@ -53,7 +53,7 @@ pub(super) async fn run(request: ConversationRequest, script: ConversationWork, 
     Box::pin(led).await;
 }
 
-/// An agent that is spoken to.
+/// An attempt with an agent over ACP.
 struct AcpAttempt<'a> {
     request: &'a ConversationRequest,
     script: ConversationWork,

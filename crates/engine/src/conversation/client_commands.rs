@@ -1,6 +1,6 @@
-//! Commands of a client, carried out at the same time: prompts take long, and permissions have to be given meanwhile.
+//! Commands of a client, carried out at the same time: prompts take long, and permission prompts have to be answered meanwhile.
 //!
-//! The command loop takes commands and tells what became of each, exactly once; its executor carries them out.
+//! The command loop takes commands and reports the result of each, exactly once; its executor carries them out.
 
 mod executor;
 mod replies;
@@ -33,23 +33,23 @@ use crate::run::ending::cancelled;
 
 pub(super) use self::results::refuse_rest;
 
-/// So many orders may be under way. One more is refused.
+/// So many commands may be under way. One more is refused.
 const MOST: usize = 256;
 
 /// So many interrupts may be under way beside them: a client that has given too many commands wants to end some of them.
 const MOST_INTERRUPTS: usize = 16;
 
-/// How long what is under way has to notice that the agent is gone.
+/// How long commands under way have to notice that the agent is gone.
 const NOTICE: Duration = Duration::from_secs(1);
 
-/// What becomes of orders that the agent's end finds under way.
+/// The error of commands that are under way when the agent ends.
 const TOO_LATE: &str = "the agent was ended before this was done";
 
-/// Takes commands, and tells what became of them.
+/// Takes commands, and reports their results.
 struct CommandLoop {
     executor: CommandExecutor,
     under_way: JoinSet<CommandOutcome>,
-    /// What is under way, the oldest first.
+    /// The labels of the commands under way, the oldest first.
     labels: Vec<(Id, CommandLabel)>,
     /// Answers that wait for their prompt.
     early: Vec<EarlyAnswer>,
@@ -93,7 +93,7 @@ impl SessionDriver<'_> {
         ended
     }
 
-    /// Says hello. Until the agent has answered, commands wait, but for `kill`.
+    /// Initializes the agent. Until it has answered, commands wait, except `kill`.
     async fn get_ready(
         &mut self,
         orders: &mut CommandSource,
@@ -103,7 +103,7 @@ impl SessionDriver<'_> {
         let hello = self.initialize();
         tokio::pin!(hello);
         loop {
-            // Both can be cancelled without losing anything.
+            // Both branches are cancel-safe.
             tokio::select! {
                 biased;
                 ready = &mut hello => return ready,
@@ -133,7 +133,7 @@ impl SessionDriver<'_> {
                 }
             }
             let phase = commands.phase();
-            // All of these can be cancelled without losing anything.
+            // All branches are cancel-safe.
             tokio::select! {
                 biased;
                 halt = self.halts.next(phase, &commands.executor.state) => {
@@ -181,7 +181,8 @@ impl SessionDriver<'_> {
         self.is_deaf = !commands.under_way.is_empty();
     }
 
-    /// The agent has ended though nothing was asked of it. What it did before was good, but it cannot be kept any more.
+    /// The agent has exited while no command was under way. Its earlier turns succeeded, but an exit with an error is still a
+    /// crash.
     fn left_by_itself(&self) -> SessionError {
         match self.state.client.connection().ended() {
             Some(
@@ -194,7 +195,7 @@ impl SessionDriver<'_> {
         }
     }
 
-    /// All that was ordered is done. If that was nothing, nothing went wrong.
+    /// All commands are done. A conversation without prompts ends with the cause `EndTurn`, which is a success.
     fn finish(&self) -> Result<(), SessionError> {
         let table = self.state.table();
         if let Some(stopped) = &table.last_stop {
@@ -240,7 +241,7 @@ impl CommandLoop {
         }
     }
 
-    /// What is quick is done at once, what takes time is under way.
+    /// Carries out quick commands at once, and starts a task for each command that takes time.
     fn take(&mut self, order: ClientCommand) {
         let label = CommandLabel::new(order.id, &order.name);
         let command = match order.command {
@@ -275,7 +276,7 @@ impl CommandLoop {
         }
     }
 
-    /// Waits for what is under way, but only so long. Can be cancelled.
+    /// Waits for the commands under way, at most for `time`. Can be cancelled.
     async fn settle(&mut self, time: Duration) {
         let settled = async {
             while let Some(done) = self.under_way.join_next_with_id().await {

@@ -25,7 +25,7 @@ const LONGEST_MESSAGE: usize = 64 << 10;
 /// The longest form or address of an elicitation, in bytes.
 const LONGEST_FORM: usize = 256 << 10;
 
-/// What waits for the client.
+/// Permission prompts and elicitations that wait for the client.
 #[derive(Debug, Default)]
 pub(super) struct ClientInbox {
     state: Mutex<InboxState>,
@@ -35,7 +35,7 @@ pub(super) struct ClientInbox {
 
 #[derive(Debug, Default)]
 struct InboxState {
-    /// The ids of permission requests whose prompt is not out yet, under the numbers of their lines. Hooks may be heard first, for as
+    /// The ids of permission requests whose prompt is not out yet, under the numbers of their lines. Hooks may run before, for as
     /// long as they take.
     expected: BTreeMap<u64, Text>,
     /// Prompts that wait for an answer.
@@ -79,8 +79,8 @@ impl ClientInbox {
         self.state().expected.values().any(|other| other == id)
     }
 
-    /// Puts out the prompt for the request in this line. A prompt whose id stands for another one is denied by being dropped: a yes
-    /// to the one is no yes to the other. False if no prompts are taken any more.
+    /// Puts out the prompt for the request in this line. A prompt with the id of another prompt, waiting or withdrawn, is denied
+    /// by being dropped: a yes to one prompt is no yes to another. False if no prompts are taken any more.
     pub(super) fn put(&self, number: u64, prompt: PermissionPrompt) -> bool {
         let mut state = self.state();
         if state.has_ended {
@@ -152,7 +152,7 @@ impl ClientInbox {
         sent.map_err(|_| "the agent has withdrawn the elicitation")
     }
 
-    /// No commands come any more: prompts are denied and elicitations declined, those that still come too.
+    /// No commands come any more. Permission prompts are denied and elicitations declined, from now on too.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -206,7 +206,7 @@ impl PromptTarget {
         }
     }
 
-    /// What waits for the client, if a client answers.
+    /// The inbox of the client, if a client answers.
     pub(super) fn inbox(&self) -> Option<&Arc<ClientInbox>> {
         match self {
             Self::Client(inbox) => Some(inbox),

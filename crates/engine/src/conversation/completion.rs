@@ -29,7 +29,7 @@ pub(super) struct AcpCompletion {
     missing: usize,
 }
 
-/// What comes before a line.
+/// An event that is inserted before a line.
 #[derive(Debug)]
 pub(super) enum AddedEvent {
     /// An entry of the session log.
@@ -48,7 +48,7 @@ impl AcpCompletion {
         }
     }
 
-    /// What the log has of the call or the turn that a line ends.
+    /// The entries of the session log for the call or the turn that a line ends.
     pub(super) async fn before(&mut self, traffic: &TrafficLine) -> Vec<AddedEvent> {
         match traffic {
             TrafficLine::Sent(line) => self.sent(line),
@@ -120,7 +120,7 @@ impl AcpCompletion {
         }
     }
 
-    /// The turn is over. A prompt that the model has not answered has failed, whatever the agent says.
+    /// The turn is over. A prompt that the model has not answered has failed, even if the agent reports success.
     async fn turn(&mut self, session: &str, request: &str, ended_well: bool) -> Vec<AddedEvent> {
         let mut added = Vec::new();
         if !ended_well {
@@ -141,10 +141,10 @@ impl AcpCompletion {
         added
     }
 
-    /// Records what is used.
+    /// Records an entry that is used.
     fn keep(&mut self, entry: String) -> AddedEvent {
         if let Some(record) = &mut self.record {
-            let _ = record.write_all(format!("{entry}\n").as_bytes()); // a full disk is reported elsewhere
+            let _ = record.write_all(format!("{entry}\n").as_bytes()); // the run reports a full disk
         }
         AddedEvent::Entry(entry)
     }

@@ -37,9 +37,9 @@ pub(super) struct ConversationState {
     pub(super) table: Arc<Mutex<SessionTable>>,
     /// The hooks, if there are any.
     pub(super) hooks: Option<HookRunner>,
-    /// What claims sessions, where sessions are kept safe.
+    /// Claims sessions, if the run protects sessions.
     pub(super) safekeeping: Option<SessionGuard>,
-    /// What has to know of permitted edits, if the agent is confined.
+    /// The confinement of the agent, if any: permitted edits are reported to it.
     pub(super) confined: Option<Arc<ConfinedRun>>,
     pub(super) pending: PendingAnswers,
 }
@@ -57,15 +57,16 @@ impl ConversationState {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens an earlier session whose history is said again. Gemini CLI (0.61) answers before it has said all of it: a client that
-    /// goes on at once takes the rest of the history for the answer. So there has to be silence first, but not for ever.
+    /// Opens an earlier session, whose history the agent repeats. Gemini CLI (0.61) answers before it has sent all of it: a
+    /// client that goes on at once takes the rest of the history for the answer. So this waits for a pause in the lines, up to a
+    /// limit.
     pub(super) async fn load(
         &self,
         id: &str,
         setting: &SessionParams<'_>,
     ) -> Result<OpenedSession, RequestError> {
         self.works_in(id, setting.cwd);
-        self.table().expect(id, setting.cwd); // it may ask something while it loads
+        self.table().expect(id, setting.cwd); // the agent may send requests while it loads
         let opened = self.client.load_session(id, setting).await;
         let opened = opened.inspect_err(|_| self.table().forget(id))?;
         let latest = Instant::now() + LONGEST_HISTORY;
@@ -93,15 +94,15 @@ impl ConversationState {
         self.table().opened(opened, cwd);
     }
 
-    /// Says where a session works, before it is known: from then on the agent is heard in it.
+    /// Sets the directory of a session before the session is open: the agent's calls in it may come first.
     fn works_in(&self, session: &str, cwd: &Path) {
         self.table().works_in(session, cwd);
         self.workspace.open_session(session, cwd);
     }
 
-    /// Asks the agent to end the turn. What waits for an answer in it is given up.
+    /// Asks the agent to end the turn. Permission prompts and hooks of the turn are given up.
     pub(super) fn cancel(&self, session: &str) {
-        let _ = self.client.cancel(session); // an agent that is gone is told nothing
+        let _ = self.client.cancel(session); // an agent that is gone needs no cancel
         let turn = self.table().turn_of(session);
         if let Some(turn) = turn {
             turn.cancel();
@@ -136,7 +137,7 @@ impl ConversationState {
         self.pending.answered.notified().await;
     }
 
-    /// What is waited for, in words.
+    /// Describes the hook, request, tool or model that the conversation waits for.
     pub(super) fn waited_for(&self) -> String {
         let (is_at_work, ours) = {
             let table = self.table();

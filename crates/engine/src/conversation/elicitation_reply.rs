@@ -5,7 +5,7 @@ use lapidary_vocab::Json;
 use lapidary_vocab::command::ElicitationResponse;
 use lapidary_vocab::event::{DecidedBy, ElicitationAction};
 
-/// What the agent is told.
+/// The answer to an elicitation, as the agent gets it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ElicitationReply {
     action: ElicitationAction,
@@ -28,7 +28,7 @@ impl ElicitationReply {
         Self::by_us(ElicitationAction::Decline, reason)
     }
 
-    /// A command as a reply, or what is wrong with it.
+    /// A command as a reply, or the reason why it is invalid.
     pub(super) fn read(response: ElicitationResponse) -> Result<Self, String> {
         let action = ElicitationAction::from(&*response.action.to_str());
         if let ElicitationAction::Other(word) = &action {
@@ -66,7 +66,7 @@ impl ElicitationReply {
     }
 }
 
-/// Whether an agent can read this as what a user filled in.
+/// Whether an agent can read this as the content of a form.
 fn is_content(content: Token<'_>) -> bool {
     let is_text = |token: Token<'_>| token.kind() == TokenKind::String;
     let is_value = |value: Token<'_>| match value.kind() {

@@ -1,7 +1,7 @@
-//! Forms and pages: what the agent asks of the user, and a client answers.
+//! Elicitations: forms and pages that the agent wants filled in by the user, and that a client answers.
 //!
-//! The line observer opens an elicitation in the [inbox](super::client_inbox) and attaches it to the request. The task that answers the
-//! agent waits for the answer, the end of the turn, or the end of the commands.
+//! The line observer opens an elicitation in the [inbox](super::client_inbox) and attaches it to the request. The task that
+//! answers the agent waits for the answer, the end of the turn, or the end of the commands.
 
 use lapidary_vocab::Json;
 use lapidary_vocab::event::ElicitationAction;

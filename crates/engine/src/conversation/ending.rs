@@ -14,12 +14,12 @@ pub(super) enum SessionError {
     Stopped(StopCause),
     /// The agent does not speak any more. How it ends tells why, if it ends.
     Silent(StopCause),
-    /// What was said, or how the agent ended, tells why.
+    /// The agent's report or its exit gives the reason.
     Told,
 }
 
 impl SessionError {
-    /// Whether somebody does not want to wait any more: who has cancelled it, or who has given it only so much time.
+    /// Whether the client cancelled the run, or its total time is over.
     pub(super) fn is_impatient(&self) -> bool {
         let Self::Stopped(stopped) = self else {
             return false;
@@ -91,7 +91,7 @@ pub(super) fn stopped(cause: Cause, message: String, hint: Option<&str>) -> Sess
     })
 }
 
-/// Somebody has to log in, and we know of no way that needs nobody.
+/// The agent needs a login, and we know of no method that works without a person.
 pub(super) fn log_in(said: &str, methods: &[AuthMethod]) -> SessionError {
     let message = format!("the agent needs a login: {said}");
     let hint = match methods {
@@ -104,7 +104,7 @@ pub(super) fn log_in(said: &str, methods: &[AuthMethod]) -> SessionError {
     stopped(Cause::AuthRequired, message, Some(&hint))
 }
 
-/// Ways to log in, in words.
+/// Describes methods to log in.
 pub(super) fn named(methods: &[AuthMethod]) -> String {
     let listed: Vec<_> = methods.iter().map(described).collect();
     listed.join(", ")

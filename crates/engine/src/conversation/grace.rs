@@ -32,7 +32,7 @@ impl GraceClock {
         self.gone_by.is_some()
     }
 
-    /// What is left of the grace: all of it while it does not run.
+    /// The rest of the grace period: all of it while it does not run.
     pub(super) fn left(&self) -> Duration {
         match self.gone_by {
             Some(gone_by) => gone_by.saturating_duration_since(Instant::now()),
@@ -40,7 +40,7 @@ impl GraceClock {
         }
     }
 
-    /// How long one step of the ending may take: half of what is left, so that the next step has some of it too.
+    /// How long one step of the ending may take: half of the time left, so that the next step has some of it too.
     pub(super) fn share(&self) -> Duration {
         if self.is_running() {
             self.left() / 2

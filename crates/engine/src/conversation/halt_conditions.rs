@@ -1,4 +1,4 @@
-//! What ends a conversation before its time, and how much time is left for that.
+//! The conditions that end a conversation early, and the grace period for its end.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::run::RunTimeouts;
 use crate::run::ending::cancelled;
 use crate::run::stop_conditions::{AgentPhase, StopConditions, StopReason};
 
-/// What is going on.
+/// The state of the conversation, which decides the timeouts that apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TurnPhase {
     /// The agent has to get ready.
     Starting,
-    /// The agent has something to do.
+    /// The agent works on a prompt or a command.
     Turn,
-    /// Nobody has anything to do.
+    /// Neither side has work to do.
     Waiting,
 }
 
@@ -71,7 +71,7 @@ impl HaltConditions {
             };
             let activity = activity(phase, state);
             let violations = &state.observer.violations;
-            // Both can be cancelled without losing anything.
+            // Both branches are cancel-safe.
             let reason = tokio::select! {
                 biased;
                 reason = self.conditions.next(activity, exceeded, violations) => reason,
@@ -83,7 +83,7 @@ impl HaltConditions {
         }
     }
 
-    /// None if the agent is not late any more: it may have said something just now.
+    /// None if the agent is not late any more: it may have written a line just now.
     fn halt(
         &self,
         reason: StopReason,

@@ -1,6 +1,6 @@
-//! Hooks around an agent over ACP. Gemini CLI (0.61) runs only some of its hooks there ([`agent_hooks`]), and other agents do not know them: so we
-//! fire the others where the agent comes by. What it asks for can be held back, and prompts can; what it does without asking cannot, and
-//! that is said.
+//! Hooks around an agent over ACP. Gemini CLI (0.61) runs only some of its hooks there ([`agent_hooks`]), and other agents do not
+//! know them. So we run the others, where the connection lets us. Hooks can hold back prompts and the actions that the agent asks
+//! permission for. They cannot hold back actions that the agent takes without asking; an event reports this.
 
 mod agent_hooks;
 mod calls;
@@ -63,17 +63,17 @@ impl ConversationHooks {
 pub(super) struct HookRunner {
     hooks: ConversationHooks,
     say: EventInjector,
-    /// The events whose hooks the agent runs itself, once it has said who it is.
+    /// The events whose hooks the agent runs itself; set by its answer to `initialize`.
     own: OnceLock<&'static [HookEvent]>,
-    /// What was said once and need not be again.
+    /// The keys of notes that were made already and are not repeated.
     said: Mutex<BTreeSet<&'static str>>,
-    /// The sessions that have begun, and what they begin with.
+    /// The sessions that have begun, and the context of each.
     begun: Mutex<Vec<BegunSession>>,
     table: Arc<Mutex<SessionTable>>,
     transcripts: TranscriptFinder,
     running: RunningHooks,
-    /// So many calls are put to hooks at once. However much an agent asks at a time, guards have what they need of the machine: one
-    /// whose time is up holds its call back.
+    /// Limits the calls that hooks judge at the same time. However many calls an agent makes at once, hooks get enough of the
+    /// machine to answer in time: a `BeforeTool` hook whose timeout passes holds its call back.
     turns: Semaphore,
 }
 
@@ -87,11 +87,11 @@ fn calls_at_once() -> usize {
 #[derive(Debug)]
 struct BegunSession {
     session: String,
-    /// What comes before its first prompt.
+    /// Text that hooks add before its first prompt.
     context: Option<String>,
 }
 
-/// In which session something happens, and after which line.
+/// The session of a hook event, and the line after which its notes appear.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HookPlace<'a> {
     pub(super) session: &'a str,
@@ -119,7 +119,7 @@ impl HookRunner {
         }
     }
 
-    /// Fires the hooks of an event. Dropping this ends them; what became of them is told all the same.
+    /// Runs the hooks of an event. Dropping this future ends them; their results are reported all the same.
     async fn fire(&self, details: EventDetails, place: HookPlace<'_>) -> HookResults {
         self.fire_around(self.around(place.session), details, place)
             .await
@@ -155,7 +155,7 @@ impl HookRunner {
         first.or_else(|| running.describe(|event| !is_at_work && !holds_up(event)))
     }
 
-    /// Ends all that run, and waits until what became of them is told. From now on none is started.
+    /// Ends all running hooks, and waits until their results are reported. From now on no hook is started.
     pub(super) async fn end(&self) {
         self.running.end().await;
     }
@@ -190,7 +190,7 @@ impl HookRunner {
         }
     }
 
-    /// Tells what became of hooks.
+    /// Reports the results of hooks.
     fn told(&self, place: HookPlace<'_>) -> impl FnOnce(&HookResults) + Send + 'static {
         let (say, after) = (self.say.clone(), place.after);
         let session = place.session.to_owned();
@@ -210,7 +210,7 @@ impl HookRunner {
         self.say.note(after, DiagnosticKind::Notice, message);
     }
 
-    /// Says what cannot be done, but only once.
+    /// Reports a limitation of hooks over ACP, but only once.
     fn once(&self, key: &'static str, place: HookPlace<'_>, message: impl FnOnce() -> String) {
         if locked(&self.said).insert(key) {
             self.note(place.after, message());
@@ -222,7 +222,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a hook that wants everything to stop has said.
+/// The message of a hook that stops the agent.
 fn stop(event: HookEvent, ran: &HookResult) -> Option<String> {
     let output = ran.answer.output.as_ref();
     let reason = output.filter(|it| it.is_stopping())?.effective_reason();

@@ -1,5 +1,5 @@
-//! Sees each line of both sides as it comes, before anything acts on it: keeps the [`SessionTable`] and the budget up to date, and
-//! attaches to each request of the agent what is known of it ([`RequestFacts`]).
+//! Observes each line of both sides as it comes, before any task acts on it: keeps the [`SessionTable`] and the budget up to
+//! date, and attaches [`RequestFacts`] to each request of the agent.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,12 +25,12 @@ use crate::policy::{ToolAction, arguments};
 use crate::run::pending_work::{BudgetWatch, PendingWork};
 use crate::violations::AttemptViolations;
 
-/// What the line of a request says, and what was known when it came.
+/// The parsed line of a request, and the state of its session when the line came.
 #[derive(Debug, Default)]
 pub(super) struct RequestFacts {
     /// The id under which events tell of it.
     pub(super) request_id: Option<Text>,
-    /// What the agent asks permission for, if that can be read.
+    /// The permission that the agent requests, if the request can be read.
     pub(super) permission: Option<PermissionFacts>,
     /// Where the client's answer to an elicitation comes out, if a client can answer it.
     pub(super) elicitation: Option<oneshot::Receiver<ElicitationReply>>,
@@ -41,7 +41,7 @@ pub(super) struct RequestFacts {
 pub(super) struct PermissionFacts {
     /// As events tell it.
     pub(super) request: PermissionRequest,
-    /// What the call would do.
+    /// The effect that the call would have.
     pub(super) action: ToolAction,
     /// Where the session was taken to work.
     pub(super) dir: PathBuf,
@@ -55,11 +55,11 @@ pub(super) struct LineObserver {
     state: Mutex<ObserverState>,
     table: Arc<Mutex<SessionTable>>,
     inbox: Option<Arc<ClientInbox>>,
-    /// What has to know of permitted actions, if the agent is confined.
+    /// The confinement of the agent, if any: permitted actions are reported to it.
     confined: Option<Arc<ConfinedRun>>,
     say: EventInjector,
     pub(super) waiting: PendingWork,
-    /// What the agent has used up.
+    /// The agent's use of its budget.
     pub(super) spent: BudgetWatch,
     /// Calls that the agent made without permission.
     pub(super) violations: AttemptViolations,
@@ -69,7 +69,7 @@ pub(super) struct LineObserver {
 #[derive(Debug)]
 struct ObserverState {
     normalizer: AcpNormalizer,
-    /// What hooks have to know of calls, if there are hooks.
+    /// The calls and the text of the agent for hooks, if there are hooks.
     calls: Option<HookCalls>,
     last_sign: Instant,
     has_spoken: bool,
@@ -199,7 +199,7 @@ impl LineObserver {
         }
     }
 
-    /// Tells of violations, and lets the confinement know what is permitted.
+    /// Reports violations, and tells the confinement about permitted actions.
     fn act_on(&self, number: u64, note: &CallNote) {
         if let (Some(confined), Some(action)) = (&self.confined, &note.action)
             && note.is_permitted
@@ -224,27 +224,27 @@ impl LineObserver {
         confined.map_or_else(Vec::new, |it| it.violations(Some(self.table().policy())))
     }
 
-    /// What hooks have to know, if there are any.
+    /// Access to the calls for hooks, if there are hooks.
     pub(super) fn calls<T>(&self, with: impl FnOnce(&mut HookCalls) -> T) -> Option<T> {
         self.state().calls.as_mut().map(with)
     }
 
-    /// When the agent last said anything.
+    /// When the agent last wrote a line.
     pub(super) fn last_sign(&self) -> Instant {
         self.state().last_sign
     }
 
-    /// Counts as a sign of the agent: it could not say anything meanwhile.
+    /// Counts as a line of the agent: it could not write one meanwhile.
     pub(super) fn note_sign(&self) {
         self.state().last_sign = Instant::now();
     }
 
-    /// Whether the agent has said or done something that would be repeated if it were started again.
+    /// Whether the agent has written text or called a tool, which a second attempt would repeat.
     pub(super) fn has_spoken(&self) -> bool {
         self.state().has_spoken
     }
 
-    /// Whether the agent has said or done anything since the newest prompt.
+    /// Whether the agent has written text or called a tool since the newest prompt.
     pub(super) fn has_progress(&self) -> bool {
         self.state().normalizer.has_spoken()
     }
@@ -280,7 +280,7 @@ impl ObserverState {
         true
     }
 
-    /// Hooks want to know what was said.
+    /// Keeps the agent's text for hooks.
     fn hear(&mut self, chunk: &PlainChunk<'_>) {
         if let Some(calls) = &mut self.calls {
             let session = chunk.session_id.string().unwrap_or_default();

@@ -23,7 +23,7 @@ use crate::config::PermissionMode;
 const MOST_PAGES: usize = 50;
 
 impl SessionDriver<'_> {
-    /// Says hello. An agent that speaks another version of the protocol is not spoken to any further.
+    /// Sends `initialize`. An agent with another version of the protocol is an error.
     pub(super) async fn initialize(&mut self) -> Result<InitializeAnswer, SessionError> {
         let client = self.state.client.clone();
         let has_user = self.state.prompts.inbox().is_some();
@@ -56,7 +56,7 @@ impl SessionDriver<'_> {
         Ok(initialized)
     }
 
-    /// Opens the session of an errand, in the first directory of the workspace.
+    /// Opens the session of a prompt job, in the first directory of the workspace.
     pub(super) async fn open(
         &mut self,
         opening: &SessionChoice,
@@ -130,7 +130,7 @@ impl SessionDriver<'_> {
     }
 }
 
-/// What the agent would have to do for these servers, and cannot.
+/// The MCP transport that these servers need and the agent does not offer.
 fn unusable(servers: &[Json], offered: AgentCapabilities) -> Option<&'static str> {
     servers.iter().find_map(|server| {
         let kind = server.token().get("type").and_then(Token::string);
@@ -148,7 +148,7 @@ pub(super) enum SessionTarget<'a> {
     New,
     Load(&'a str),
     Resume(&'a str),
-    /// The one that the agent says was used last, as an agent that offers this can open it.
+    /// The session that the agent lists as used last, opened in a way that the agent offers.
     Latest(AgentCapabilities),
 }
 
@@ -193,7 +193,7 @@ pub(super) enum OpenError {
 }
 
 impl OpenError {
-    /// Why the errand ends.
+    /// Why the prompt job ends.
     fn broken(self, opening: &SessionChoice, agent: &InitializeAnswer) -> SessionError {
         let message = self.to_string();
         let cause = match self {
@@ -288,7 +288,7 @@ impl ConversationState {
         newest.map(|(_, id)| id).ok_or(OpenError::NoSession)
     }
 
-    /// Says what becomes of directories that the agent does not take.
+    /// Notes that the agent can use further directories only through us, if it does not take them itself.
     pub(super) fn note_directories(
         &self,
         request: &ConversationRequest,
@@ -303,7 +303,7 @@ impl ConversationState {
     }
 }
 
-/// Where a session works, and with what.
+/// The parameters of a session: its directory, and its MCP servers.
 pub(super) fn setting<'a>(
     request: &'a ConversationRequest,
     offered: AgentCapabilities,
@@ -322,7 +322,7 @@ pub(super) fn setting<'a>(
     })
 }
 
-/// The version that an agent says it speaks, in its words.
+/// The protocol version of the agent's answer, as it stands there.
 fn version_of(agent: &InitializeAnswer) -> Option<String> {
     let version = agent.whole.token().get("protocolVersion")?;
     Some(version.as_str().chars().take(40).collect())
@@ -360,7 +360,7 @@ fn newest_of(listed: &Json) -> Option<DatedSession> {
     dated.max_by(|one, other| one.0.cmp(&other.0))
 }
 
-/// The later one; of two at the same time, the one that was listed first.
+/// The later session; of two at the same time, the first in the list.
 fn later(one: Option<DatedSession>, other: Option<DatedSession>) -> Option<DatedSession> {
     match (one, other) {
         (Some(one), Some(other)) if other.0 > one.0 => Some(other),

@@ -1,8 +1,9 @@
 //! A request of the agent on its way to our answer: request → hooks → rules → prompt → answer.
 //!
-//! Each request is a task of its own. The connection hands it over with what the line observer knew when its line came
-//! ([`RequestFacts`]). There are two sorts: the agent asks for permission (`session/request_permission`), or it wants a file or a
-//! terminal from us, which is judged in the same way before it is served. Wherever the turn may be cancelled meanwhile, `None` says so.
+//! Each request is a task of its own. The connection hands it over with the [`RequestFacts`] that the line observer attached to
+//! its line. There are two sorts: the agent asks for permission (`session/request_permission`), or it requests a file or a
+//! terminal from us, which is judged in the same way before it is served. Functions during which the turn may be cancelled return
+//! `None` then.
 
 mod answer;
 mod model_hooks;
@@ -50,7 +51,7 @@ pub(super) fn methods(request: &ConversationRequest) -> impl Iterator<Item = &'s
 pub(super) async fn answer_requests(mut requests: IncomingRequests, state: Arc<ConversationState>) {
     let mut open = JoinSet::new();
     loop {
-        // Both can be cancelled without losing anything.
+        // Both branches are cancel-safe.
         tokio::select! {
             incoming = requests.next() => match incoming {
                 Some(incoming) => drop(open.spawn(answer(incoming, Arc::clone(&state)))),
@@ -111,7 +112,7 @@ struct AgentRequest<'a> {
 }
 
 impl AgentRequest<'_> {
-    /// The agent asks for permission. What becomes of the call is noted in the session table.
+    /// The agent asks for permission. The session table notes the decision about the call.
     async fn permission(&self, facts: Option<PermissionFacts>) -> Result<Json, RpcError> {
         let wrong = |message| RpcError::new(RpcError::BAD_PARAMS, message);
         let facts = facts.ok_or_else(|| wrong("what is asked for cannot be read"))?;
@@ -148,7 +149,7 @@ impl AgentRequest<'_> {
         Ok(settled?.map_or_else(cancelled, |(_, answer)| answer))
     }
 
-    /// Decides about a request for permission, and finds the option of the agent that says so.
+    /// Decides about a request for permission, and finds the agent's option for the decision.
     async fn settle(
         &self,
         request: PermissionRequest,
@@ -212,8 +213,8 @@ impl AgentRequest<'_> {
         Ok(marked(&answer, &decision))
     }
 
-    /// Decides about a file or a terminal. Hooks are heard even if it was granted before: only now is it certain what is written.
-    /// They are told what is done, and nothing that an agent puts beside it to look harmless.
+    /// Decides about a file or a terminal. Hooks run even if the action was granted before, because only this request has the
+    /// final content. They get the parameters that we act on, and none that the agent adds to look harmless.
     async fn judge_service(
         &self,
         method: &str,
@@ -242,7 +243,7 @@ impl AgentRequest<'_> {
         Some(decision)
     }
 
-    /// Serves exactly what was judged: a link that changed since is not followed.
+    /// Serves exactly the judged action: a link that changed since is not followed.
     async fn serve(&self, method: &str, judged: Option<&ToolAction>) -> Result<Json, RpcError> {
         // Dropping the service gives it up.
         tokio::select! {
@@ -251,7 +252,7 @@ impl AgentRequest<'_> {
         }
     }
 
-    /// What hooks say.
+    /// The verdict of the hooks.
     async fn hear_hooks(&self, action: &ToolAction, input: &Json) -> Option<HookVerdict> {
         let Some(hooks) = &self.state.hooks else {
             return Some(HookVerdict::Silent);
@@ -413,7 +414,7 @@ impl AgentRequest<'_> {
         }
     }
 
-    /// The parameters of a file or a terminal that say what is done.
+    /// The parameters of a file or terminal request that determine its effect.
     fn parameters(&self, method: &str) -> Json {
         let params = self.params.token();
         let names = workspace::parameters(method).iter();

@@ -1,4 +1,4 @@
-//! Permission prompts: what a person or a client program is asked, and its answer.
+//! Permission prompts: the questions to a person or a client program, and their answers.
 
 use lapidary_vocab::event::{DecidedBy, PermissionRequest};
 use lapidary_vocab::{Json, Text};
@@ -21,11 +21,11 @@ pub enum PromptAttendant {
 /// A request of the agent that a person or a client has to decide.
 #[derive(Debug)]
 pub struct PermissionPrompt {
-    /// What the agent asks, as its event tells it.
+    /// The agent's request, as its event reports it.
     pub request: PermissionRequest,
     /// The session that it is about.
     pub session_id: Text,
-    /// What it would do, as it was judged.
+    /// The effect that the call would have, as it was judged.
     pub action: ToolAction,
     /// The options that the agent offers: an array, or nothing.
     pub options: Option<Json>,
@@ -40,18 +40,18 @@ pub struct PermissionPrompt {
 pub struct PermissionAnswer {
     /// Whether it may.
     pub allowed: bool,
-    /// Which of the agent's options is meant, if that was said.
+    /// The agent's option, if the answer names one.
     pub option_id: Option<String>,
-    /// Whether the answer holds for the rest of the run, where [`StandingAnswer`] can say what it is about.
+    /// Whether the answer holds for the rest of the run, where a [`StandingAnswer`] can express its scope.
     pub is_for_run: bool,
-    /// Why, in words for the agent.
+    /// The reason, for the agent.
     pub reason: Option<String>,
-    /// Who says so.
+    /// The source of the answer.
     pub by: DecidedBy,
 }
 
 impl PermissionAnswer {
-    /// What the answer allows for the rest of the run.
+    /// The actions that the answer allows for the rest of the run.
     pub(super) fn standing(&self, action: &ToolAction) -> Option<StandingAnswer> {
         let is_meant = self.allowed && self.is_for_run;
         is_meant

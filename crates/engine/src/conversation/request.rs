@@ -1,4 +1,4 @@
-//! What is to be talked about, with whom, and within which bounds.
+//! The request for a conversation: agent, workspace, policy and prompts.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::run;
 /// An agent to talk to.
 #[derive(Debug, Clone)]
 pub struct ConversationRequest {
-    /// How it is started, recorded and bounded. Its input and its speech are not used: it is spoken to.
+    /// How it is started, recorded and limited. Its `input` and its dialect are not used over ACP.
     pub run: run::RunRequest,
     /// The agent, if it runs in this process. Then the command of `run` is not started: it only describes the agent in the recording.
     pub local: Option<LocalAgent>,
@@ -28,21 +28,21 @@ pub struct ConversationRequest {
     pub environment: Vec<(OsString, OsString)>,
     /// MCP servers that it is to use, each as the protocol's schema has it.
     pub mcp_servers: Vec<Json>,
-    /// What it is told when a session is opened, as its own extension of the protocol (`_meta`).
+    /// Parameters for the agent when a session is opened, as its own extension of the protocol (`_meta`).
     pub session_meta: Option<Json>,
-    /// What it may do.
+    /// The rules and the mode that decide its requests.
     pub policy: Policy,
-    /// Who is asked where the policy says so.
+    /// The person or client that answers where the policy asks.
     pub attendant: PromptAttendant,
     /// The hooks that are fired around it, if any.
     pub hooks: Option<ConversationHooks>,
     /// The method by which to log in, should that be needed.
     pub auth_method: Option<String>,
-    /// What it calls our permission modes.
+    /// The agent's names for our permission modes.
     pub modes: ModeWords,
     /// The model.
     pub model: Option<String>,
-    /// Said before the first prompt of each session that somebody orders. An errand's prompt has it already.
+    /// Sent before the first prompt of each session that a client opens. The prompt of a [`PromptJob`] contains it already.
     pub system_prompt: Option<String>,
 }
 
@@ -62,6 +62,6 @@ pub enum SessionChoice {
     New,
     /// An earlier one, by its id: loaded or resumed, as the agent can.
     Again(String),
-    /// The one that the agent says was used last.
+    /// The session that the agent lists as used last.
     Latest,
 }

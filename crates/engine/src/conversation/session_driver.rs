@@ -1,4 +1,4 @@
-//! The course of a conversation: do what there is to do, end the agent, and say how it went.
+//! Drives a conversation: does its work, ends the agent, and reports the outcome.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,20 +22,21 @@ use crate::run::ending::ending;
 use crate::run::stall_point::StallPoint;
 use crate::signals;
 
-/// How long an agent has to end by itself once nobody speaks to it any more. Some never do.
+/// How long an agent has to exit once its stdin is closed. Some agents never do.
 pub(super) const BY_ITSELF: Duration = Duration::from_secs(2);
 
-/// The same for one that has not even said hello when the run was cancelled or took too long: it may not speak ACP at all.
+/// The same for an agent that has not even answered `initialize` when the run was cancelled or took too long: it may not speak
+/// ACP at all.
 const NEVER_READY: Duration = Duration::from_millis(500);
 
 /// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code possible.
 const LAST_BREATH: Duration = Duration::from_millis(50);
 
-/// What there is to do.
+/// The work of a conversation.
 pub(super) enum ConversationWork {
     /// One prompt.
     Errand(PromptJob),
-    /// What somebody orders.
+    /// The commands of a client.
     Orders(mpsc::UnboundedReceiver<ClientCommand>),
 }
 
@@ -47,7 +48,7 @@ pub(super) struct SessionDriver<'a> {
     pub(super) halts: HaltConditions,
     /// The agent did not heed a cancel: there is no point in waiting for it to end by itself.
     pub(super) is_deaf: bool,
-    /// The agent has said hello.
+    /// The agent has answered `initialize`.
     pub(super) is_ready: bool,
     pub(super) process: AgentProcess,
     /// The recording.
@@ -97,7 +98,7 @@ impl SessionDriver<'_> {
         ending
     }
 
-    /// Notes where the agent is stuck, before it is told to end.
+    /// Notes where the agent is stuck, before we end it.
     pub(super) fn note_stall(&mut self) {
         let observer = &self.state.observer;
         self.stall = Some(StallPoint {
@@ -126,7 +127,7 @@ impl SessionDriver<'_> {
         self.turn(&session.id, &errand.prompt).await
     }
 
-    /// One step on the way, unless something ends it.
+    /// One step of the session, unless a stop condition ends it.
     pub(super) async fn step<T>(
         &mut self,
         phase: TurnPhase,
@@ -159,7 +160,7 @@ impl SessionDriver<'_> {
             return (process.kill().await, DepartureCause::Ordered);
         }
         let by_itself = self.time_by_itself();
-        // All of these can be cancelled without losing anything.
+        // All branches are cancel-safe.
         tokio::select! {
             biased;
             ended = process.gone() => return (ended, DepartureCause::ByItself),
@@ -206,13 +207,13 @@ impl SessionDriver<'_> {
 /// Why an agent is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DepartureCause {
-    /// It ended, once nobody spoke to it any more or before.
+    /// It exited without a signal from us, before or after its stdin was closed.
     ByItself,
-    /// It was told to.
+    /// We ended it.
     Ordered,
 }
 
-/// Whether a signal ended it that nobody sends to ask a process to end.
+/// Whether it died of a signal other than the usual requests to exit.
 fn died_of_a_fault(ended: TreeExit) -> bool {
     const ASKING: [&str; 4] = ["SIGHUP", "SIGINT", "SIGPIPE", "SIGTERM"];
     match ended.exit {
@@ -221,7 +222,7 @@ fn died_of_a_fault(ended: TreeExit) -> bool {
     }
 }
 
-/// What the agent does not take is an error, not a surprise.
+/// A content block that the agent does not accept is an error before the prompt is sent.
 fn check_prompt(prompt: &[Json], offered: AgentCapabilities) -> Result<(), SessionError> {
     let is = |kind: &str| {
         let mut kinds = prompt.iter().filter_map(|block| block.token().get("type"));

@@ -1,4 +1,4 @@
-//! What can be set in a session of the agent: its mode (which it lists as such, or as an option), its model, its options.
+//! Settings of a session of the agent: its mode (which the agent lists as such, or as an option), its model, its options.
 
 use lapidary_json::{SharedToken, Token};
 use lapidary_vocab::Json;
@@ -26,8 +26,8 @@ impl PendingMode {
 }
 
 impl ConversationState {
-    /// The mode into which the agent has to be put, if it is not in it and has it. That it cannot be told to only plan is said: it is
-    /// denied what it asks for, but may do what it does not ask for.
+    /// The mode to switch the agent to, if it offers the mode and is in another one. If the agent has no plan mode, a notice says
+    /// so: we deny its requests, but it can still act without asking.
     pub(super) fn other_mode(
         &self,
         session: &str,
@@ -68,7 +68,7 @@ impl ConversationState {
         }
     }
 
-    /// Says how hard to think, if there is an option for it.
+    /// Sets the reasoning effort, if the agent has an option for it.
     pub(super) async fn set_effort(
         &self,
         session: &str,

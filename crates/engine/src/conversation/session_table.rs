@@ -1,5 +1,5 @@
-//! The sessions of a conversation as plain state: which are open and where they work, the turn of each, what was announced about their
-//! tool calls, and what was allowed. No I/O and no waiting: the tasks of the conversation share it behind one lock.
+//! The sessions of a conversation as plain state: which are open and where they work, the turn of each, the announced tool calls,
+//! and the grants. No I/O and no waiting: the tasks of the conversation share it behind one lock.
 
 mod calls;
 #[cfg(test)]
@@ -23,20 +23,20 @@ pub(super) use calls::{CallNote, call_key, session_of_event};
 /// How many permissions of a turn are remembered.
 const MOST_GRANTS: usize = 256;
 
-/// The sessions of a conversation, and what their agent may do.
+/// The sessions of a conversation, and the permissions of their agent.
 #[derive(Debug)]
 pub(super) struct SessionTable {
     sessions: BTreeMap<String, SessionState>,
     policy: Policy,
-    /// What the user has allowed for the rest of the run.
+    /// The actions that the user has allowed for the rest of the run.
     standing: Vec<StandingAnswer>,
     /// Where a session works that was opened nowhere else.
     root: PathBuf,
-    /// What was announced about each call that has not ended.
+    /// The announced action of each call that has not ended.
     announced: ToolActions,
     /// Calls that the agent did not ask about.
     unasked: UnaskedCalls,
-    /// Calls that were not allowed: what they are and why, where they were denied and not only given up.
+    /// Calls that were not allowed; with action and decision if they were denied, without if they were given up.
     held_back: BTreeMap<String, Option<(ToolAction, Decision)>>,
     /// The methods of requests that we have not answered yet, under the numbers of their lines.
     pub(super) unanswered: BTreeMap<u64, String>,
@@ -52,7 +52,7 @@ pub(super) struct SessionState {
     pub(super) cwd: PathBuf,
     pub(super) modes: Option<SessionModes>,
     pub(super) config_options: Option<Json>,
-    /// Ends what waits for an answer in this turn.
+    /// Cancels the prompts and hooks of this turn.
     cancelled: CancellationToken,
     /// Why this turn has to stop.
     stopped: Option<StopCause>,
@@ -60,7 +60,7 @@ pub(super) struct SessionState {
     hook_stop: Option<String>,
     /// How many prompts are unanswered.
     prompts: usize,
-    /// What the agent was allowed, and may do through us until its turn is over.
+    /// Actions that were allowed, and that the agent may do through us until its turn is over.
     grants: Vec<GrantedAction>,
 }
 
@@ -74,8 +74,8 @@ struct GrantedAction {
 }
 
 impl GrantedAction {
-    /// Whether no prompt is needed any more. A hook that wants one is only answered by a grant for the same reason: a yes to a file
-    /// knew nothing of what a hook minds in it, and a rule or a mode knows nothing of hooks.
+    /// Whether this grant makes a prompt unnecessary. A hook that asks is answered only by a grant for the same reason: an
+    /// earlier yes to a file did not know the hook's objection, and rules and modes know nothing of hooks.
     fn answers(&self, why: &Decision) -> bool {
         why.by != DecidedBy::Hook || self.hook_reason.as_deref() == Some(&why.reason)
     }
@@ -139,8 +139,8 @@ impl SessionTable {
         self.sessions.keys().cloned().collect()
     }
 
-    /// Where a session works, before anything else is known of it: from then on the agent is heard in it. What was allowed in another
-    /// directory was meant for there.
+    /// Sets the directory of a session, before other state of it exists: paths in the agent's calls count from there. Grants that
+    /// were given in another directory are dropped.
     pub(super) fn works_in(&mut self, id: &str, cwd: &Path) {
         if let Some(known) = self.sessions.get_mut(id)
             && known.cwd != cwd
@@ -178,7 +178,7 @@ impl SessionTable {
         }
     }
 
-    /// A prompt is answered, or given up. What the agent still asks is not answered any more.
+    /// A prompt is answered, or given up. Permission requests that are still open are not answered any more.
     pub(super) fn end_turn(&mut self, id: &str) {
         if let Some(session) = self.sessions.get_mut(id) {
             session.prompts = session.prompts.saturating_sub(1);
@@ -221,7 +221,7 @@ impl SessionTable {
         self.sessions.values().any(|session| session.prompts > 0)
     }
 
-    /// What ends the waiting of a session's turn. None if there is no such session.
+    /// The token that cancels a session's turn. None if there is no such session.
     pub(super) fn turn_of(&self, id: &str) -> Option<CancellationToken> {
         Some(self.sessions.get(id)?.cancelled.clone())
     }
@@ -285,7 +285,7 @@ impl SessionTable {
 }
 
 impl SessionState {
-    /// The option that stands for something, such as `model`: its id, and the value that it has.
+    /// The option of a category, such as `model`: its id and its current value.
     pub(super) fn option_for(&self, category: &str) -> Option<(String, String)> {
         let options = self.config_options.as_ref()?.token();
         let is_meant = |option: &Token<'_>| {

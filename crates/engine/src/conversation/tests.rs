@@ -1,4 +1,4 @@
-//! Conversations of a client with an agent that runs in the test: nothing is started, and nothing is waited for but what is said.
+//! Conversations of a client with an agent that runs in the test: no process is started, and tests wait only for lines.
 
 mod agent;
 mod client;

@@ -1,4 +1,5 @@
-//! What both sides said, translated at the pace of whoever reads it. What is not read yet waits in the connection's log.
+//! Translates the lines of both sides into events, at the pace of their reader. Lines that are not read yet wait in the
+//! connection's log.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -34,13 +35,13 @@ const LINES: usize = 512;
 /// So many bytes of lines make a batch.
 const BYTES: usize = 64 * 1024;
 
-/// How often the agent's complaints are looked at, if somebody wants them.
+/// How often the agent's stderr is read, if the reader wants its bytes.
 const COMPLAINTS: Duration = Duration::from_millis(100);
 
-/// So many notes wait until somebody reads them. Of more, only how many there were is told, at the end.
+/// So many notes wait for the reader. Further notes are only counted, and the count is reported at the end.
 const MOST_NOTES: usize = 10_000;
 
-/// Says something of our own, in its place between the lines.
+/// Inserts events of our own, each in its place between the lines.
 #[derive(Debug, Clone)]
 pub(super) struct EventInjector {
     sender: mpsc::UnboundedSender<InjectedEvent>,
@@ -56,14 +57,14 @@ struct NoteCount {
     left_out: AtomicUsize,
 }
 
-/// What is said.
+/// The receiving end of an [`EventInjector`].
 #[derive(Debug)]
 pub(super) struct InjectedEvents {
     receiver: mpsc::UnboundedReceiver<InjectedEvent>,
     notes: Arc<NoteCount>,
 }
 
-/// Something of our own.
+/// An event of our own.
 #[derive(Debug)]
 struct InjectedEvent {
     /// The number of the line that it comes after.
@@ -94,12 +95,12 @@ impl EventInjector {
         (say, said)
     }
 
-    /// A line has come, or was said.
+    /// A line was received or sent.
     pub(super) fn mark_seen(&self, number: u64) {
         self.lines.fetch_max(number + 1, Ordering::Relaxed);
     }
 
-    /// The number of the latest line: what happens now comes after it.
+    /// The number of the latest line: events of now come after it.
     pub(super) fn latest(&self) -> Option<u64> {
         self.lines.load(Ordering::Relaxed).checked_sub(1)
     }
@@ -113,12 +114,12 @@ impl EventInjector {
         self.say(after, InjectedBody::Note(kind, message));
     }
 
-    /// Something about a session, or about none.
+    /// Inserts an event about a session, or about none.
     pub(super) fn body(&self, after: Option<u64>, session: Option<Text>, body: Body) {
         self.say(after, InjectedBody::Body(Box::new(body), session));
     }
 
-    /// When nobody translates any more, nobody reads it either.
+    /// A failed send is ignored: without a translation there is no reader either.
     fn say(&self, after: Option<u64>, words: InjectedBody) {
         let _ = self.sender.send(InjectedEvent { after, words });
     }
@@ -130,20 +131,20 @@ pub(super) struct EventPump<'a> {
     said: InjectedEvents,
     made: &'a mut RunEvents,
     batches: &'a mpsc::Sender<EventBatch>,
-    /// What was made since the last batch was sent.
+    /// The events since the last batch was sent.
     batch: EventBatch,
-    /// The agent's complaints, if somebody wants its bytes.
+    /// The agent's stderr, if the reader wants its bytes.
     stderr: Option<FollowedFile>,
     with_bytes: bool,
-    /// What waits for its place, by the number of the line that it comes before.
+    /// Events that wait for their place, by the number of the line that they come before.
     waiting: BTreeMap<u64, Vec<InjectedBody>>,
     /// The number of the next line.
     next: u64,
     clock: EventClock,
-    /// What completes the calls of Gemini CLI by what its session log has of them.
+    /// Completes the calls of Gemini CLI from its session log.
     pub(super) completion: Option<AcpCompletion>,
     rest: &'a RestLimit,
-    /// Counts what the manifest of the recording tells about the run.
+    /// Counts events for the manifest of the recording.
     pub(super) tally: Option<&'a RunTally>,
     skipped: SkippedLines,
 }
@@ -189,7 +190,7 @@ impl<'a> EventPump<'a> {
                 is_connected = false;
                 continue;
             }
-            // All of these can be cancelled without losing anything.
+            // All branches are cancel-safe.
             tokio::select! {
                 biased;
                 observed = self.observer.next(), if is_connected => match observed {
@@ -225,13 +226,13 @@ impl<'a> EventPump<'a> {
             tally.note(&batch.events);
         }
         if self.made.has_subscribers() {
-            self.observer.flush(); // they read there what is told here
+            self.observer.flush(); // subscribers read the lines of these events in the recording
         }
         self.made.publish();
         send(batch, self.batches).await;
     }
 
-    /// One line, and those that are there already.
+    /// Translates one line, and further lines that are there already.
     async fn take(&mut self, first: &ObservedLine) {
         let (mut lines, mut bytes) = (1, self.completed(first).await);
         while lines < LINES && bytes < BYTES {
@@ -243,7 +244,7 @@ impl<'a> EventPump<'a> {
         }
     }
 
-    /// Translates a line with what the session log has of the call or the turn that it ends.
+    /// Translates a line, after the entries of the session log for the call or the turn that it ends.
     async fn completed(&mut self, observed: &ObservedLine) -> usize {
         if let Some(completion) = &mut self.completion {
             for found in completion.before(&observed.traffic).await {
@@ -303,7 +304,7 @@ impl<'a> EventPump<'a> {
         }
     }
 
-    /// What was said of our own meanwhile.
+    /// Takes the events that were injected meanwhile.
     fn hear(&mut self) {
         while let Ok(said) = self.said.receiver.try_recv() {
             self.wait(said);
@@ -315,7 +316,7 @@ impl<'a> EventPump<'a> {
         self.waiting.entry(before).or_default().push(said.words);
     }
 
-    /// What has its place before the next line, or no place.
+    /// Translates injected events whose place is before the next line; all of them once the connection is closed.
     fn say_what_is_due(&mut self, is_connected: bool) {
         while let Some(first) = self.waiting.first_entry()
             && (!is_connected || *first.key() <= self.next)
@@ -329,8 +330,8 @@ impl<'a> EventPump<'a> {
         }
     }
 
-    /// All that the agent has complained about and nobody was told yet. What a process that it left behind adds from now on is only in
-    /// the recording: there may be no end to it.
+    /// Sends the rest of the agent's stderr, up to its present length. Output that a process left behind adds from now on is only
+    /// in the recording: it may never end.
     async fn rest_of_complaints(&mut self) {
         let end = self.stderr.as_ref().map_or(0, FollowedFile::length);
         while !self.batches.is_closed() {
@@ -347,7 +348,7 @@ impl<'a> EventPump<'a> {
         }
     }
 
-    /// Some of what the agent complained about, but not behind `until`.
+    /// Reads a part of the agent's stderr, up to `until`.
     fn complaints(&mut self, until: u64) {
         let Some(stderr) = &mut self.stderr else {
             return;
@@ -381,11 +382,11 @@ impl EventClock {
     }
 }
 
-/// If nobody reads any more, the run is being ended anyway.
+/// A failed send is ignored: without a reader, the run is being ended anyway.
 async fn send(batch: EventBatch, batches: &mpsc::Sender<EventBatch>) {
     if !batch.is_empty() {
         let _ = batches.send(batch).await;
-        // Everybody else has to get a word in between.
+        // Let the other tasks of the thread run in between.
         tokio::task::yield_now().await;
     }
 }
@@ -400,7 +401,7 @@ fn line(received: &ReceivedMessage) -> RawLine<'_> {
     }
 }
 
-/// What is there already.
+/// The value of a future that is ready already.
 fn ready<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {

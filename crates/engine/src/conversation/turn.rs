@@ -1,4 +1,4 @@
-//! One prompt in one session: the turn of a run, and what ends it before its time.
+//! One prompt in one session: the turn of a run, and the conditions that end it early.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::turn_driver::TurnDriver;
 use crate::acp::PromptAnswer;
 
 impl SessionDriver<'_> {
-    /// Gives a prompt, and what hooks want to be said after it.
+    /// Sends a prompt, and the prompts that hooks want after it.
     pub(super) async fn turn(
         &mut self,
         session: &str,
@@ -115,7 +115,7 @@ impl ConversationState {
                 stopped,
                 is_urgent: false,
             },
-            None => std::future::pending().await, // something else has cancelled it
+            None => std::future::pending().await, // cancelled, but not by a hook
         }
     }
 }

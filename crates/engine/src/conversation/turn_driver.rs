@@ -1,4 +1,5 @@
-//! Drives a turn: the prompt goes out with what hooks add, the agent works until it answers, and hooks may want it to go on.
+//! Drives a turn: the prompt goes out with the context that hooks add, the agent works until it answers, and hooks may want it to
+//! go on.
 
 use std::sync::Arc;
 
@@ -18,9 +19,9 @@ pub(super) struct TurnDriver {
     session: String,
     /// The prompt of the caller.
     prompt: Vec<Json>,
-    /// What is said next.
+    /// The content blocks of the next prompt.
     next: Vec<Json>,
-    /// What the agent has answered so far.
+    /// The agent's answer so far.
     answer: String,
     rounds: u32,
 }
@@ -68,7 +69,7 @@ impl TurnDriver {
         })
     }
 
-    /// Whether a hook is not content with the answer. Then [`prepare`](Self::prepare) what it wants to be said.
+    /// Whether a hook rejects the answer. Then [`prepare`](Self::prepare) the prompt that the hook wants instead.
     pub(super) async fn goes_on(&mut self, prompted: &PromptAnswer) -> bool {
         let state = Arc::clone(&self.state);
         let Some(hooks) = &state.hooks else {

@@ -1,4 +1,4 @@
-//! What the caller knows about the machine. The library asks nobody else.
+//! The caller's description of the machine. The library does not read the environment of the process itself.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,7 +14,7 @@ pub enum SearchPlatform {
 }
 
 impl SearchPlatform {
-    /// The one that this was built for.
+    /// The platform of this build.
     pub const fn current() -> Self {
         if cfg!(windows) {
             Self::Windows
@@ -35,7 +35,7 @@ pub struct SearchEnvironment {
     pub path: Vec<PathBuf>,
     /// The endings of programs on Windows, such as `.EXE`.
     pub pathext: Vec<String>,
-    /// Where the caller is; what [`GEMINI_CLI_PATH`](super::GEMINI_CLI_PATH) names counts from here.
+    /// The caller's directory; a relative [`GEMINI_CLI_PATH`](super::GEMINI_CLI_PATH) counts from here.
     pub dir: PathBuf,
     /// Where the file system begins: `/`, except in tests.
     pub root: PathBuf,

@@ -17,7 +17,7 @@ const DEPTH: usize = 4;
 /// No `package.json` is longer.
 const LONGEST: u64 = 1024 * 1024;
 
-/// How much of what a program prints is looked at for its version.
+/// How much of a program's output is searched for its version.
 const LOOKED_AT: usize = 64 * 1024;
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ struct NpmPackage {
 pub fn version_of_package(program: &Path) -> Option<AgentVersion> {
     let real = program.canonicalize().ok()?;
     let packages = real.ancestors().skip(1).take(DEPTH).filter_map(package_in);
-    // Some packages have a nameless one inside that only says how its files are to be read.
+    // Some packages contain another one without a name, which only sets how its files are loaded.
     let mut named = packages.filter(|package| package.name.is_some());
     let nearest = named.next()?;
     if nearest.name.as_deref() != Some(PACKAGE) {
@@ -50,8 +50,8 @@ fn package_in(dir: &Path) -> Option<NpmPackage> {
     serde_json::from_str(&text).ok()
 }
 
-/// The version in what `gemini --version` prints, among warnings and the like: the last line that is nothing but a version, else
-/// a version on a line that names Gemini.
+/// The version in the output of `gemini --version`, among warnings and the like: the last line that is nothing but a version,
+/// else a version on a line that names Gemini.
 pub fn parse_version_output(stdout: &[u8]) -> Option<AgentVersion> {
     let seen = &stdout[..stdout.len().min(LOOKED_AT)];
     let text = String::from_utf8_lossy(seen);

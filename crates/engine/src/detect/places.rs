@@ -35,10 +35,10 @@ const OF_THE_SYSTEM: &[&str] = &[
     "/home/linuxbrew/.linuxbrew/bin",
 ];
 
-/// No version manager keeps more versions; whoever has more entries has something else there.
+/// No version manager keeps more versions; a directory with more entries is not one of a version manager.
 const MOST_VERSIONS: usize = 1000;
 
-/// The directories to look at, in order. Those with a `*` in their name are there; the others need not be.
+/// The directories to look at, in order. Directories of a pattern with `*` exist; the others need not.
 pub(super) fn dirs(environment: &SearchEnvironment) -> Vec<PathBuf> {
     let (system, home) = match environment.platform {
         SearchPlatform::Unix => (OF_THE_SYSTEM, IN_HOME),
@@ -74,8 +74,8 @@ fn expand(pattern: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// `v20.11.1` as numbers, to compare: what has none (`lts`, `latest`) comes before all, hence last. The name decides among equals,
-/// so that the order does not depend on the file system.
+/// `v20.11.1` as numbers, to compare: a name without numbers (`lts`, `latest`) comes before all, hence last. The name decides
+/// among equals, so that the order does not depend on the file system.
 fn numbers_in(name: &str) -> (Vec<u64>, String) {
     let version = name.strip_prefix('v').unwrap_or(name);
     let numbers = version.split('.').map_while(|part| part.parse().ok());

@@ -1,4 +1,4 @@
-//! What can be wrong with a file that was to be a program.
+//! Reasons why a file is not used as a program.
 
 use std::fmt;
 use std::fs;
@@ -24,7 +24,7 @@ pub enum PlaceRefusal {
     NotAFile,
     /// There is a file that we may not execute.
     NotExecutable,
-    /// A part of PATH that is no absolute path. It would mean the directory somebody happens to be in, a cloned repository say.
+    /// A part of PATH that is no absolute path. It would mean the current directory, which may be a cloned repository.
     Relative,
     /// It could not be looked at.
     Unreadable(io::ErrorKind),
@@ -46,7 +46,7 @@ impl fmt::Display for PlaceRefusal {
     }
 }
 
-/// What is wrong with the file, if anything is.
+/// The reason to reject the file, if there is one.
 pub(super) fn check(path: &Path, how: &SearchReason) -> Option<PlaceRefusal> {
     if *how == SearchReason::Path && !path.is_absolute() {
         return Some(PlaceRefusal::Relative);

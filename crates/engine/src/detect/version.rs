@@ -12,7 +12,7 @@ pub struct AgentVersion {
     pub minor: u64,
     /// The third number.
     pub patch: u64,
-    /// What follows the hyphen; empty for a release.
+    /// The part behind the hyphen; empty for a release.
     pub pre: String,
 }
 
@@ -27,7 +27,7 @@ impl AgentVersion {
         }
     }
 
-    /// Reads a version, with or without a `v` in front. What follows a `+` says nothing and is dropped.
+    /// Reads a version, with or without a `v` in front. The part behind a `+` is build metadata and is dropped.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let (text, _build) = text.split_once('+').unwrap_or((text, ""));
@@ -48,7 +48,7 @@ impl AgentVersion {
         (complete && (released || pre.split('.').all(is_identifier))).then_some(version)
     }
 
-    /// Whether it has what came with `major.minor`. A preview of a version has what comes with it.
+    /// Whether it has the features of `major.minor`. A preview of a version has its features.
     pub fn has(&self, (major, minor): (u64, u64)) -> bool {
         (self.major, self.minor) >= (major, minor)
     }

@@ -51,7 +51,7 @@ fn installed(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Check {
     check(CheckState::Ok, message).details(configured(patient, agent))
 }
 
-/// What our configuration says about it.
+/// The settings of our configuration about it.
 fn configured(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Vec<String> {
     let Ok(loaded) = patient.config else {
         return Vec::new();
@@ -98,7 +98,7 @@ pub(crate) fn place(known: &AgentSpec, environment: &SearchEnvironment) -> Optio
     known.agent(environment).locate(environment)
 }
 
-/// How one gets it, in words.
+/// Describes the installation.
 fn get(install: &str) -> String {
     match install.strip_prefix("the ") {
         Some(_) => format!("install it by {install}"),

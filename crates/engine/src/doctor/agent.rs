@@ -14,7 +14,7 @@ use crate::process::{Command, Exit};
 
 const UPDATE: &str = "update it with `npm install -g @google/gemini-cli`";
 
-/// Whether it is there, and what else is.
+/// Whether it is installed, and the other installations.
 pub(super) fn installed(
     environment: &SearchEnvironment,
     detected: &Result<FoundProgram, NotFound>,
@@ -44,7 +44,7 @@ pub(super) fn installed(
         .details(others.iter().map(also))
 }
 
-/// A place where there is nothing is no news.
+/// An empty place is not worth a detail.
 fn is_news(tried: &RejectedPlace) -> bool {
     tried.refused != PlaceRefusal::Missing
 }

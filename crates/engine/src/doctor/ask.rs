@@ -1,4 +1,4 @@
-//! Asking a program something: supervised, with a deadline, and with an answer of bounded length.
+//! Runs a program for its output: supervised, with a deadline, and with a limit on the output.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -19,10 +19,10 @@ const FLOOD: u64 = 8 * 1024 * 1024;
 /// How often it is looked whether it floods.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long the supervisor may take to end what does not answer.
+/// How long the supervisor may take to end a program that does not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a program answered.
+/// The output of a program.
 pub(super) struct ProgramAnswer {
     pub(super) exit: Option<Exit>,
     pub(super) stdout: Vec<u8>,
@@ -50,7 +50,7 @@ fn with_source(error: &StartError) -> String {
     }
 }
 
-/// Runs a program and reads what it prints.
+/// Runs a program and reads its output.
 pub(super) async fn ask(
     supervisor: &Supervisor,
     mut command: Command,

@@ -7,7 +7,7 @@ use crate::agents::AgentSpec;
 use crate::confine::{ConfineMode, ConfinementNeed};
 use crate::process::LandlockAbi;
 
-/// What holds in an unattended run of the agent. One that is not known is confined only if that is asked for.
+/// The confinement of an unattended run of the agent. An unknown agent is confined only if the configuration asks for it.
 pub(super) fn check(patient: &DoctorTarget<'_>, known: Option<&AgentSpec>) -> Check {
     let check = |state, message: String| Check::new(CheckName::Confinement, state, message);
     let abi = patient.supervisor.landlock();

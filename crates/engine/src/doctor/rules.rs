@@ -5,7 +5,7 @@ use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use crate::agents::own_policy::denial_words;
 
-/// What holds over ACP, and without it.
+/// The enforcement of denials over ACP, and without it.
 pub(super) fn check(rules: &RuleSupport) -> Option<Check> {
     let acp = denial_words(rules.acp_denials.as_ref()?);
     let without = rules.stream_json_denials.as_ref().map(denial_words);

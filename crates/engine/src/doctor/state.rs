@@ -8,7 +8,7 @@ use crate::system;
 
 const GIB: u64 = 1 << 30;
 
-/// What a single run may write, unless configured otherwise.
+/// The output limit of a single run, unless configured otherwise.
 const ENOUGH: u64 = GIB;
 
 /// Whether recordings can be written, found out without writing one.
@@ -16,7 +16,7 @@ pub(super) fn writable(directory: &Path) -> Check {
     let check = |state, message: String| Check::new(CheckName::State, state, message);
     let shown = directory.display();
     let elsewhere = "set LAPIDARY_STATE_DIR to a directory that can be written";
-    // It is made when it is needed, so what counts is the nearest one that there is.
+    // The directory is made when it is needed, so its nearest existing ancestor counts.
     let nearest = directory.ancestors().find(|path| path.exists());
     let Some(nearest) = nearest else {
         let message = format!("nothing of `{shown}` exists");

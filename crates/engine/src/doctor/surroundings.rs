@@ -1,4 +1,4 @@
-//! What a run meets: trust, an account, settings of theirs and of ours.
+//! The conditions of a run: trust, an account, settings of Gemini CLI and of ours.
 
 use lapidary_gemini::auth::SignInMethod;
 use lapidary_gemini::settings::Settings;
@@ -9,7 +9,7 @@ use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 use super::DoctorTarget;
 use crate::gemini_cli;
 
-/// Nobody's home: nothing of Gemini CLI's can be looked at.
+/// There is no home directory: Gemini CLI's settings cannot be checked.
 pub(super) fn homeless() -> Check {
     let message = "there is no home directory to look for Gemini CLI's settings in";
     let check = Check::new(CheckName::Settings, CheckState::Warning, message);
@@ -50,7 +50,7 @@ pub(super) fn trust(patient: &DoctorTarget<'_>, trust: &Trust, asks: bool) -> Ch
     }
 }
 
-/// Whether somebody is signed in, as far as that can be told without asking anybody.
+/// Whether the user is signed in, as far as local files and variables show it.
 pub(super) fn auth(
     patient: &DoctorTarget<'_>,
     home: &GeminiHome,

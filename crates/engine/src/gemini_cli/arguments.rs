@@ -18,7 +18,7 @@ impl ArgumentList {
         self.0.extend([flag.into(), value.into()]);
     }
 
-    /// A flag and a value of somebody else's. `long` is for values that begin with a hyphen, which only go with `=`.
+    /// A flag and a value of the user's. `long` is for values that begin with a hyphen, which only go with `=`.
     pub(super) fn value(
         &mut self,
         what: &'static str,
@@ -33,7 +33,7 @@ impl ArgumentList {
     }
 
     /// A flag that takes several values, one at a time. The CLI cuts each at its commas, and would take the pieces for
-    /// directories or tools that nobody named.
+    /// directories or tools that the user did not name.
     pub(super) fn listed(
         &mut self,
         what: &'static str,

@@ -1,10 +1,10 @@
-//! What the user's own arguments already say.
+//! The flags among the user's own arguments.
 
 use std::ffi::OsString;
 
 use super::problem::LaunchError;
 
-/// Flags that decide what the run is, which is ours to decide: a second one would break it.
+/// Flags that Lapidary sets itself: a second one would break the run.
 const RESERVED: &[(&str, &[&str], &str)] = &[
     (
         "-o",
@@ -31,7 +31,7 @@ const RESERVED: &[(&str, &[&str], &str)] = &[
     ("", &["--"], "nothing behind it would be an option any more"),
 ];
 
-/// What need not be said again.
+/// The options that the user's own arguments set already.
 #[derive(Debug, Default)]
 pub(super) struct ExtraArguments {
     pub(super) model: bool,

@@ -1,4 +1,4 @@
-//! From a configuration and a prompt to what is started.
+//! Turns a configuration and a prompt into an invocation of Gemini CLI.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub struct GeminiLaunch<'a> {
     pub config: &'a Config,
     /// Where the caller is: relative paths count from here. An absolute path.
     pub dir: &'a Path,
-    /// What to do.
+    /// The prompt.
     pub prompt: PromptText,
     /// The session to continue: `latest`, a number or an id.
     pub resume: Option<&'a str>,
@@ -33,7 +33,7 @@ pub struct GeminiLaunch<'a> {
     pub version: Option<&'a AgentVersion>,
 }
 
-/// What is started, program aside.
+/// An invocation, without the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeminiInvocation {
     /// The arguments.
@@ -42,15 +42,15 @@ pub struct GeminiInvocation {
     pub env: Vec<(OsString, OsString)>,
     /// Where it runs.
     pub dir: PathBuf,
-    /// What it reads.
+    /// Its stdin.
     pub stdin: StdinContent,
-    /// What it will write.
+    /// The format of its stdout.
     pub transport: OutputTransport,
-    /// What the user should know: where we do something else than was asked for.
+    /// Notices for the user: where we deviate from the request.
     pub notices: Vec<String>,
 }
 
-/// What is started of an agent that is spoken to, program aside.
+/// An invocation of an agent over ACP, without the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcpInvocation {
     /// The arguments.
@@ -59,8 +59,8 @@ pub struct AcpInvocation {
     pub env: Vec<(OsString, OsString)>,
 }
 
-/// What the agent reads from its standard input. It waits half a second for the first byte and then takes it for empty, so the
-/// text should be there when it starts.
+/// The stdin of the agent. It waits half a second for the first byte and then takes its stdin for empty, so the text should be
+/// there when it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StdinContent {
     /// Nothing, and at once.
@@ -69,7 +69,7 @@ pub enum StdinContent {
     Text(String),
 }
 
-/// What the agent writes.
+/// The format of the agent's stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputTransport {
     /// A line of JSON for each thing that happens.
@@ -78,7 +78,7 @@ pub enum OutputTransport {
     Json,
 }
 
-/// What is to be done next.
+/// The next step to deliver the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum PromptDelivery {
@@ -89,7 +89,7 @@ pub enum PromptDelivery {
     NeedsFile {
         /// The prompt.
         text: String,
-        /// What the user should know about it.
+        /// A notice for the user about it.
         notice: String,
     },
 }
@@ -146,7 +146,7 @@ pub fn prepare(launch: &GeminiLaunch<'_>) -> Result<PromptDelivery, LaunchError>
     }))
 }
 
-/// Prepares an agent that is spoken to: its arguments, without prompt, session and mode, of which it is told.
+/// Prepares an agent over ACP: its arguments, without prompt, session and mode, which it gets by requests.
 pub fn prepare_acp(launch: &GeminiLaunch<'_>) -> Result<AcpInvocation, LaunchError> {
     let extra = ExtraArguments::read(launch.extra_args)?;
     if let Some(version) = launch.version.filter(|version| !version.has(OLD_ACP)) {
@@ -170,7 +170,7 @@ pub fn prepare_acp(launch: &GeminiLaunch<'_>) -> Result<AcpInvocation, LaunchErr
     })
 }
 
-/// Prepares the agent's own screen, which asks for everything itself. What was not configured is left to its settings.
+/// Prepares the agent's own screen, which asks for permissions itself. Absent options are left to its settings.
 pub fn prepare_screen(launch: &GeminiLaunch<'_>) -> Result<AcpInvocation, LaunchError> {
     let extra = ExtraArguments::read(launch.extra_args)?;
     let mut args = ArgumentList::default();

@@ -1,4 +1,4 @@
-//! What can be wrong with a run before it is started.
+//! Errors of a run before it is started.
 
 use std::path::PathBuf;
 
@@ -26,12 +26,12 @@ pub enum LaunchError {
         /// How long it is.
         size: usize,
     },
-    /// The agent is too old for what was asked for.
+    /// The agent is too old for a requested feature.
     #[error("Gemini CLI {version} has no {what}: it came with {since}")]
     TooOld {
         /// The version that is installed.
         version: AgentVersion,
-        /// What was asked for.
+        /// The feature.
         what: &'static str,
         /// The version that brought it.
         since: &'static str,
@@ -39,14 +39,14 @@ pub enum LaunchError {
     /// A session can be continued or begun, not both.
     #[error("a session cannot be resumed and given a new id at once")]
     ResumeAndSessionId,
-    /// A value cannot be an argument: it is empty, or holds what cannot be passed.
+    /// A value cannot be an argument: it is empty, or holds characters that cannot be passed.
     #[error("`{what}` cannot be {value:?}: {reason}")]
     BadValue {
-        /// What it is the value of.
+        /// The name of the option.
         what: &'static str,
         /// The value.
         value: String,
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         reason: &'static str,
     },
     /// An argument of the user's would take the run out of our hands.
@@ -60,7 +60,7 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
-    /// What the user can do about it, if we know.
+    /// A step that the user can take, if we know one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::EmptyPrompt => Some("say what the agent should do".to_owned()),

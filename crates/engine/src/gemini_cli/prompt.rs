@@ -14,12 +14,12 @@ pub const STDIN_LIMIT: usize = 8 * 1024 * 1024;
 /// How long the text of `-p` may get. Linux ends at 128 KiB an argument, Windows at 32 KiB for all of them.
 const ARGUMENT_LIMIT: usize = 16 * 1024;
 
-/// What the agent is asked to do.
+/// The prompt for the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromptText {
     /// This text.
     Text(String),
-    /// What is written in this file, which the agent reads itself. A relative path counts from where the caller is.
+    /// The content of this file, which the agent reads itself. A relative path counts from the caller's directory.
     File(PathBuf),
 }
 
@@ -28,7 +28,7 @@ pub enum PromptText {
 pub(super) enum PromptRoute {
     /// By stdin.
     Stdin(String),
-    /// As the text of `-p`, behind what comes by stdin.
+    /// As the text of `-p`, behind the text on stdin.
     Argument { text: String, stdin: Option<String> },
     /// By a file that is not there yet.
     TooLong { text: String, notice: String },
@@ -117,7 +117,7 @@ fn unusable(path: &Path, reason: &str) -> LaunchError {
     }
 }
 
-/// The agent's own tool reads the file, and refuses what lies outside its workspace.
+/// The agent's own tool reads the file, and refuses files outside its workspace.
 fn out_of_reach(launch: &GeminiLaunch<'_>, path: &Path) -> Option<String> {
     let workspace = launch.config.working_dir_in(launch.dir);
     let included = launch.config.include_directories.iter().flatten();

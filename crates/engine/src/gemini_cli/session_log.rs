@@ -1,10 +1,11 @@
-//! The log that Gemini CLI writes of a session while it runs: what it leaves out of its streams is there.
+//! The log that Gemini CLI writes of a session while it runs: it has details that its streams lack.
 //!
-//! Measured with 0.61: the record of a call is written within a few milliseconds behind the line that ends the call, and the model's
-//! answer before the line that ends the turn. Over ACP one record has all calls of a turn, and is written again with each of them.
+//! Measured with 0.61: the record of a call is written within a few milliseconds behind the line that ends the call, and the
+//! model's answer before the line that ends the turn. Over ACP one record has all calls of a turn, and is written again with each
+//! of them.
 //!
 //! The log is a file of the agent's, so it is read as hostile input: only a regular file whose header has the whole id of the
-//! session, never through a link, with a limit for everything that grows.
+//! session, never through a link, and with a limit for each quantity that grows.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -24,10 +25,10 @@ use crate::system::{open_regular, read_at};
 /// How long the log may lag behind the stream.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long it may once something was missing in this turn.
+/// How long it may lag once an entry was missing in this turn.
 const IMPATIENCE: Duration = Duration::from_millis(100);
 
-/// How often the log is looked at while something is missing.
+/// How often the log is read while an entry is missing.
 const POLL: Duration = Duration::from_millis(5);
 
 /// How many bytes of the log are used in one run. Calls beyond that are not completed.
@@ -61,14 +62,14 @@ pub(crate) struct SessionLogs {
     logs: HashMap<String, SessionLog>,
     /// The last session that had no log yet, and how many of its calls wanted it.
     absent: Option<(String, u32)>,
-    /// How long the log is waited for. Less once something was missing in this turn.
+    /// How long the log is waited for. Less once an entry was missing in this turn.
     patience: Duration,
     /// How often it was looked at again.
     waits: usize,
     used: usize,
 }
 
-/// What became of a call.
+/// The record of a call in the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CallRecord {
     /// Its entry, for the recording and the normaliser.
@@ -145,7 +146,7 @@ impl SessionLogs {
         }
     }
 
-    /// The turn is over: its request of this id was answered. The entry of what the log has of it.
+    /// The turn is over: its request of this id was answered. Returns the entry for the turn from the log.
     pub(crate) async fn turn_ended(&mut self, session: &str, request: &str) -> Option<String> {
         let began = Instant::now();
         let is_unanswered = loop {
@@ -169,7 +170,7 @@ impl SessionLogs {
         Some(turn_entry(session, request, turn))
     }
 
-    /// A turn ended otherwise. What was missing of it does not matter to the next.
+    /// A turn ended without an answer. Its missing entries do not matter to the next.
     pub(crate) fn turn_given_up(&mut self, session: &str) {
         if let Some(log) = self.log(session) {
             log.look();
@@ -211,7 +212,7 @@ struct SessionLog {
     prompts: usize,
     /// The last record is the model's.
     is_answered: bool,
-    /// What was counted since the last turn ended.
+    /// The counts since the last turn ended.
     turn: TurnInLog,
     /// The record that was counted last: it may be written again.
     counted: Option<String>,
@@ -260,7 +261,7 @@ impl SessionLog {
         })
     }
 
-    /// Reads what was written since the last look.
+    /// Reads the lines written since the last look.
     fn look(&mut self) {
         let mut files = std::mem::take(&mut self.files);
         for file in &mut files {

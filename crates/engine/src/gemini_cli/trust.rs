@@ -1,4 +1,4 @@
-//! What to do about a folder that is not trusted.
+//! Hints about a folder that is not trusted.
 
 use lapidary_gemini::trust::TrustReason;
 

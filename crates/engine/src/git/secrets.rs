@@ -1,10 +1,10 @@
-//! Addresses may hold passwords. What is said of them does not.
+//! Masks passwords in addresses, for messages.
 
-/// What stands where a secret was.
+/// Replaces a secret.
 const MASK: &str = "***";
 
-/// An address without who signs in there: behind a colon that is a password, and before it a token may be. Values behind a `?` are
-/// tokens as well as not. Where a password ends in an address that is mistyped nobody knows, so that all goes up to the last `@`.
+/// An address without credentials: the part behind a colon is a password, and the part before it may be a token. Values behind a
+/// `?` may be tokens. In a mistyped address the end of the password is unknown, so all text up to the last `@` is masked.
 ///
 /// ```
 /// use lapidary_engine::git::shown;
@@ -25,8 +25,8 @@ pub fn shown(url: &str) -> String {
     shown
 }
 
-/// What git said, without the secrets of the address it was given, and of any other: its configuration may have put one in the place
-/// of that address.
+/// The output of git, without the secrets of the given address, and of any other: git's configuration may have replaced the
+/// address.
 pub(super) fn cleaned(said: &str, url: &str) -> String {
     let mut said = said.to_owned();
     for secret in secrets(url) {
@@ -36,13 +36,13 @@ pub(super) fn cleaned(said: &str, url: &str) -> String {
     said.split_inclusive(is_end).map(shown).collect()
 }
 
-/// All by which somebody could sign in, the longest first.
+/// All credentials in an address, the longest first.
 fn secrets(url: &str) -> Vec<String> {
     let parts = AddressParts::parse(url);
     let mut secrets = vec![parts.userinfo];
     if let Some((_, password)) = parts.userinfo.split_once(':') {
         secrets.push(password);
-        // Of one that is mistyped git may take a piece for something else.
+        // Of a mistyped address git may take a piece of the password for a host or a path.
         let pieces = password.split(['/', '?', '#', '@', ':']);
         secrets.extend(pieces.filter(|piece| piece.len() >= SHORTEST));
     }
@@ -57,18 +57,18 @@ fn secrets(url: &str) -> Vec<String> {
     secrets
 }
 
-/// A shorter piece of a password is no secret, and may be anything.
+/// A shorter piece of a password is no secret, and may be part of any word.
 const SHORTEST: usize = 4;
 
 /// An address, taken apart.
 struct AddressParts<'a> {
-    /// What is before the sign-in.
+    /// The part before the credentials.
     before: &'a str,
     /// The sign-in, or nothing if there is none, or nothing secret in it.
     userinfo: &'a str,
-    /// What is behind it, up to the first `?`.
+    /// The part behind them, up to the first `?`.
     behind: &'a str,
-    /// What is behind that.
+    /// The part behind that.
     query: Option<&'a str>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> AddressParts<'a> {
     }
 }
 
-/// Whether there is something secret in what is before an `@`.
+/// Whether the part before an `@` holds a secret.
 fn is_secret(userinfo: &str, before: &str) -> bool {
     // A name alone is none where it is a name of an account.
     let is_account = before.starts_with("ssh:") && !userinfo.contains('/');
@@ -120,7 +120,7 @@ fn is_secret(userinfo: &str, before: &str) -> bool {
     !userinfo.is_empty() && !is_harmless
 }
 
-/// Where the sign-in of an address could begin. None for what is a path, or no address at all.
+/// Where the credentials of an address could begin. None for a path, or a text that is no address.
 fn beginning(url: &str) -> Option<usize> {
     const SCHEMES: [&str; 6] = ["https:", "http:", "ssh:", "git:", "file:", "ftp:"];
     if let Some(at) = url.find("://") {

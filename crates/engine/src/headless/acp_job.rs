@@ -1,4 +1,4 @@
-//! From what somebody wants to a conversation, for agents that speak ACP.
+//! Turns a job into a conversation, for agents that speak ACP.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,9 +43,9 @@ const NO_QUESTIONS: &str = "over this transport Gemini CLI cannot ask: a call th
 
 const OWN_HOOKS: &str = "Gemini CLI runs its hooks itself here";
 
-/// How the agent is used, and what the user should know about it.
+/// The transport of the agent, and a notice about it for the user.
 pub(super) enum ChosenTransport {
-    /// It is spoken to, over ACP.
+    /// Over ACP.
     Spoken(Option<String>),
     /// It gets its prompt once, and writes.
     Headless(Option<String>),
@@ -85,7 +85,7 @@ impl AcpOptions {
 }
 
 impl Job {
-    /// The transport of this run. Gemini CLI has both: stream-json unless something needs ACP.
+    /// The transport of this run. Gemini CLI has both: stream-json unless an option needs ACP.
     pub(super) fn way(&self) -> Result<ChosenTransport, JobError> {
         let choice = self.config.transport.unwrap_or_default();
         match (&self.agent, choice) {
@@ -110,7 +110,8 @@ impl Job {
         }
     }
 
-    /// True if the run has something that Gemini CLI can do only over ACP. Over stream-json it never asks, and takes its prompt as text.
+    /// True if the run has an option that Gemini CLI supports only over ACP. Over stream-json it never asks, and takes its prompt
+    /// as text.
     fn needs_acp(&self) -> bool {
         let AcpOptions {
             rules: _,
@@ -128,13 +129,13 @@ impl Job {
             || *hooks
     }
 
-    /// What needs ACP is not simply left out.
+    /// Options that need ACP are an error without it, not ignored.
     fn only_headless(&self, reason: Option<String>) -> Result<ChosenTransport, JobError> {
         let speaking = &self.speaking;
         let own = self.rules_for_agent(&self.config.rules);
         let is_narrowed = own.iter().any(|rule| rule.then != PermissionEffect::Allow)
             && self.config.permission_mode_or_default() > PermissionMode::Default;
-        // Without it the agent would simply do what a rule denies.
+        // Without ACP the agent would take actions that such a rule denies.
         let narrowed =
             is_narrowed.then_some("a rule of `lapidary.toml` that narrows the permission mode");
         let hooks = (speaking.hooks && self.agent != JobAgent::Gemini).then_some("--hooks");
@@ -153,7 +154,7 @@ impl Job {
         Ok(ChosenTransport::Headless(reasons))
     }
 
-    /// What becomes of the rules of `lapidary.toml` where the agent is not spoken to.
+    /// A notice about the rules of `lapidary.toml` in a run without ACP.
     fn unasked_rules(&self) -> Option<&'static str> {
         let rules = self.rules_for_agent(&self.config.rules);
         let mut rules = rules.iter();
@@ -167,7 +168,7 @@ impl Job {
         }
     }
 
-    /// What the agent is called, if it only plays what was recorded.
+    /// The name of the agent, if it is a replay.
     fn standin(&self) -> Option<String> {
         match &self.agent {
             JobAgent::Standin { name, .. } => Some(name.clone()),
@@ -195,7 +196,7 @@ impl Job {
         Some(obstacle.to_owned())
     }
 
-    /// The conversation and what it is about.
+    /// The request for a conversation, and its prompt.
     pub(super) fn talk(
         &self,
         reason: Option<String>,
@@ -288,13 +289,13 @@ impl Job {
         Policy::new(rules, config.permission_mode_or_default()).with_roots(roots)
     }
 
-    /// The rules that count with this agent: those of flags, then those of files.
+    /// The rules for this agent: the rules of flags, then the rules of files.
     fn rules(&self) -> Rules {
         let flags = self.rules_for_agent(&self.speaking.rules);
         flags.before(self.rules_for_agent(&self.config.rules))
     }
 
-    /// Those of the rules that count with this agent.
+    /// The rules among these that apply to this agent.
     fn rules_for_agent(&self, rules: &Rules) -> Rules {
         let family = self.agent.provider();
         rules.for_agent(&[self.agent.name(), family.as_str()])
@@ -344,7 +345,7 @@ impl Job {
         })
     }
 
-    /// An agent of this process. Its command is only what the recording says of it.
+    /// An agent of this process. Its command only describes it in the recording.
     fn start_in_process(&self, agent: &InProcessAgent, directory: &Path) -> PreparedAgent {
         let mut notices = agent.notices.clone();
         notices.extend(self.only_for_gemini());
@@ -357,7 +358,7 @@ impl Job {
         }
     }
 
-    /// What only Gemini CLI has, and somebody may rely on.
+    /// Notices about options that only Gemini CLI has, and that this agent ignores.
     fn only_for_gemini(&self) -> Vec<String> {
         let config = &self.config;
         let asked = [
@@ -405,7 +406,7 @@ impl Job {
         })
     }
 
-    /// Where the agent works, and what else belongs to its workspace.
+    /// The directories of the agent's workspace, the working directory first.
     pub(super) fn roots(&self, directory: PathBuf) -> Vec<PathBuf> {
         let included = self.config.include_directories.iter().flatten();
         let included = included.map(|other| self.environment.dir.join(other));

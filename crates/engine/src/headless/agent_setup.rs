@@ -1,4 +1,5 @@
-//! How Gemini CLI is set up in the workspace of a job: hints become exact by it, and what it cannot do over ACP is refused at once.
+//! How Gemini CLI is set up in the workspace of a job: this makes hints exact, and settings that it cannot use over ACP are
+//! refused at once.
 
 use std::ffi::OsStr;
 
@@ -32,7 +33,7 @@ impl Job {
         }
     }
 
-    /// What asks for Gemini CLI's sandbox, if anything does.
+    /// The option, variable or setting that turns on Gemini CLI's sandbox, if any.
     pub(super) fn sandbox_source(&self) -> Option<&'static str> {
         if self.variable("SANDBOX").is_some() {
             return None; // the CLI is inside one already
@@ -55,7 +56,7 @@ impl Job {
         is_asked.then_some("`tools.sandbox` in settings.json")
     }
 
-    /// A variable of the caller's that says something.
+    /// A variable of the caller's that is not blank.
     fn variable(&self, name: &str) -> Option<String> {
         let value = self.environment.vars.get(OsStr::new(name))?;
         let value = value.to_string_lossy().into_owned();
@@ -84,7 +85,7 @@ impl Job {
         })
     }
 
-    /// What helps if the API does not let the agent in, although something is there to sign in with.
+    /// The hint for a rejected login although credentials are configured.
     fn sign_in_hint(&self, counting: &CountedSettings) -> Option<String> {
         let environment = self.environment_of_agent();
         let vars = Vars::new(&environment.vars);

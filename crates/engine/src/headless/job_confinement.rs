@@ -1,4 +1,4 @@
-//! What the kernel lets the agent of a job write.
+//! The confinement of a job's agent.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl Job {
         Ok(())
     }
 
-    /// Confines a run, if it is to be. What the kernel cannot hold is a warning, or the end.
+    /// Confines a run, if the job wants it. A confinement that the kernel cannot enforce is a warning or an error.
     pub(super) fn confine(
         &self,
         run: &mut RunRequest,
@@ -73,7 +73,7 @@ impl Job {
         Ok(())
     }
 
-    /// What cannot be held, as it was asked for: a warning, or the end.
+    /// The kernel cannot enforce the confinement: a warning, or an error if it is required.
     fn unconfined(&self, run: &mut RunRequest, why: &str) -> Result<(), JobError> {
         match self.config.confinement.unwrap_or_default() {
             ConfinementNeed::Required => Err(JobError::Unconfined {
@@ -88,8 +88,8 @@ impl Job {
         }
     }
 
-    /// The mode that was asked for, else the one that is proven for the agent, if no person is there. A confinement that is required is
-    /// one for every agent.
+    /// The configured mode, else the mode that is proven for the agent, if no person attends the run. A required confinement
+    /// applies to every agent.
     fn confine_mode(&self, attendant: &PromptAttendant) -> ConfineMode {
         let is_unattended = matches!(attendant, PromptAttendant::Nobody);
         let known = self.known().filter(|_| is_unattended && self.is_itself());

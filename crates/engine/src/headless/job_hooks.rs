@@ -1,4 +1,4 @@
-//! The hooks of Gemini's settings, for an agent that is spoken to.
+//! The hooks of Gemini's settings, for an agent over ACP.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::conversation::{ConversationHooks, OUT_OF_REACH};
 use crate::hooks::{HookContext, named};
 
 impl Job {
-    /// The hooks that are fired around the agent, if that is wanted, and what the user should know about them. A file that may hold some
-    /// and cannot be used is an error: somebody relies on what stands in it.
+    /// The hooks that run around the agent, if the job wants them, and notices about them for the user. A file that may hold
+    /// hooks and cannot be used is an error: the user relies on the hooks in it.
     pub(super) fn hooks(
         &self,
         directory: &Path,
@@ -38,7 +38,7 @@ impl Job {
         Ok((Some(hooks), notices))
     }
 
-    /// What is read for hooks: every file that may hold some can be used.
+    /// Reads the setup and its hooks. An error if a file that may hold hooks cannot be used.
     pub(super) fn hook_setup(&self, directory: &Path) -> Result<(Setup, HookRegistry), JobError> {
         let mut vars = self.environment.vars.clone();
         if self.config.trust_workspace == Some(true) {
@@ -62,7 +62,7 @@ impl Job {
         self.speaking.hooks || (self.agent == JobAgent::Gemini && is_auto && self.has_hooks())
     }
 
-    /// Whether Gemini's settings name hooks, of whichever generation.
+    /// Whether Gemini's settings have a list of hooks that is not empty, under any event name.
     pub(super) fn has_hooks(&self) -> bool {
         let vars = Vars::new(&self.environment.vars);
         let Some(home) = GeminiHome::from_vars(vars, self.environment.home.as_deref()) else {
@@ -102,7 +102,7 @@ fn not_loaded(setup: &Setup) -> impl Iterator<Item = String> {
     notices.filter(has_hooks).map(FileNotice::to_string)
 }
 
-/// What does not run, and why.
+/// Notices about hooks that do not run, with the reason.
 fn notices(registry: &HookRegistry) -> Vec<String> {
     let left_out = registry.left_out.iter().map(|left| {
         let (what, origin) = (&left.what, left.origin.display());
@@ -133,7 +133,7 @@ fn notices(registry: &HookRegistry) -> Vec<String> {
     notices
 }
 
-/// The event that something is left out of, unless it goes by that name itself.
+/// The event of a skipped definition, unless the definition has that name itself.
 fn event_of(left: &LeftOut) -> String {
     let event = left.place.get(1).filter(|event| **event != left.what);
     event.map_or_else(String::new, |event| format!(" (`{event}`)"))

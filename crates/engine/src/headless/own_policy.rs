@@ -22,10 +22,10 @@ use crate::run::RunRequest;
 /// Gemini CLI ignores a policy that it is given by an argument if the system has one of its own.
 const SYSTEM_POLICIES: &str = "/etc/gemini-cli/policies";
 
-/// What opencode reads of a project, in its directory and those above, up to the root of the repository.
+/// The files of a project that opencode reads, in its directory and the ones above, up to the root of the repository.
 const OPENCODE_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", ".opencode"];
 
-/// Where Codex finds rules of a project that let commands run without a question, in its directory and those above.
+/// The rules of a project that let Codex run commands without asking, in its directory and the ones above.
 const CODEX_FILES: [&str; 1] = [".codex/rules"];
 
 /// An agent's own policy, whose file is written.
@@ -37,7 +37,7 @@ pub(super) struct GivenPolicy {
 }
 
 impl GivenPolicy {
-    /// Adds what the agent is started with.
+    /// Adds the arguments and variables that carry the policy.
     pub(super) fn tell(&self, command: &mut Command) {
         command.args(self.own.args.clone());
         command.envs(self.own.env.clone());
@@ -96,7 +96,7 @@ impl Job {
         })
     }
 
-    /// Gives Gemini CLI without ACP its policy: it cannot ask, and denies what is not allowed.
+    /// Gives Gemini CLI without ACP its policy: it cannot ask, and denies all calls that no rule allows.
     pub(super) fn deny_by_policy(
         &self,
         request: &mut RunRequest,
@@ -114,8 +114,8 @@ impl Job {
         Ok(())
     }
 
-    /// The agent cannot be told. Rules that it could violate are a reason not to start one that never asks about some calls, unless
-    /// violations are only reported.
+    /// The agent takes no policy. If it never asks about some calls, rules that it could violate are a reason not to start it,
+    /// unless violations are only reported.
     fn untold(
         &self,
         policy: &Policy,
@@ -154,7 +154,7 @@ impl Job {
         ))
     }
 
-    /// What the agent has in the variable by which it is told.
+    /// The present value of the variable that carries the agent's configuration.
     fn agent_config(&self, family: &str) -> Option<String> {
         let environment = self.environment_of_agent();
         let value = environment.vars.get(OsStr::new(config_variable(family)?))?;
@@ -188,7 +188,7 @@ impl Job {
     }
 }
 
-/// The policy by which an agent is told. A program that gives orders may change the mode later.
+/// The policy that the agent gets. A client program may change the mode later.
 pub(super) fn told_policy(policy: &Policy, mode: ModeFlexibility) -> Policy {
     let mut told = policy.clone();
     let is_open = told.mode() == PermissionMode::BypassPermissions;
@@ -198,7 +198,7 @@ pub(super) fn told_policy(policy: &Policy, mode: ModeFlexibility) -> Policy {
     told
 }
 
-/// Why an agent cannot be told.
+/// Why an agent takes no policy.
 enum PolicyObstacle {
     /// It is known, and has no way.
     Known(String),

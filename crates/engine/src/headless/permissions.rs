@@ -1,4 +1,4 @@
-//! How the calls of a job's agent are watched: by which rules and mode, and what the agent may touch of its own.
+//! How the calls of a job's agent are watched: by which rules and mode, and which directories of its own the agent may use.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::detect::SearchEnvironment;
 use crate::gemini_cli;
 use crate::policy::Policy;
 
-/// What agents call the directories of their own state below the home directory: those that they may read, and those of plans and notes
+/// The directories of agents' own state below the home directory: the ones that they may read, and the ones for plans and notes
 /// that they write in plan mode without asking.
 const OWN: &[(&str, &[&str], &[&str])] = &[
     ("gemini", &[".gemini"], &[".gemini/tmp"]),
@@ -47,7 +47,7 @@ impl Job {
         }
     }
 
-    /// What Gemini CLI may do where it never asks. Arguments of the user's own that choose the mode or allow tools are the user's word:
+    /// The policy for Gemini CLI where it never asks. Arguments of the user's own that choose the mode or allow tools come first:
     /// then only rules count.
     pub(super) fn headless_policy(&self) -> Option<Policy> {
         if self.agent != JobAgent::Gemini {
@@ -67,7 +67,7 @@ pub fn state_directories(family: &str, environment: &SearchEnvironment) -> Vec<P
     own_directories(family, environment, |row| row.1)
 }
 
-/// What an agent calls directories of its own: its family, those that it may read, and those that it may write.
+/// An agent's own directories: its family, the ones it may read, and the ones it may write.
 type OwnRow = (
     &'static str,
     &'static [&'static str],

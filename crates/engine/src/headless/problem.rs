@@ -1,4 +1,4 @@
-//! Why a job cannot be run, and how that is told as the end of a run.
+//! Why a job cannot be run, and the `run_end` for it.
 
 use std::io;
 use std::path::PathBuf;
@@ -27,9 +27,9 @@ pub enum JobError {
     /// The agent's program is not there.
     #[error("cannot find `{program}`, the program of the agent `{agent}`")]
     NoProgram {
-        /// What the agent is called.
+        /// The name of the agent.
         agent: String,
-        /// What its program is called.
+        /// The name of its program.
         program: String,
         /// How one gets it, if we know.
         install: Option<String>,
@@ -42,23 +42,23 @@ pub enum JobError {
         adapter.program
     )]
     NoAdapter {
-        /// What the agent is called.
+        /// The name of the agent.
         agent: String,
-        /// What is missing.
+        /// The missing adapter.
         adapter: &'static AcpAdapter,
         /// Where the product's own program is.
         product: PathBuf,
     },
-    /// The agent can only be spoken to.
+    /// The agent speaks only ACP.
     #[error("`{agent}` speaks only ACP")]
     OnlyAcp {
-        /// What the agent is called.
+        /// The name of the agent.
         agent: String,
     },
-    /// The agent is not spoken to, and something was asked for that needs it.
+    /// The agent is used without ACP, and an option needs ACP.
     #[error("{what} needs ACP{}", .why.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
     NotSpoken {
-        /// What was asked for.
+        /// The option.
         what: &'static str,
         /// The agent, if there is no way to speak to it.
         agent: Option<String>,
@@ -68,21 +68,21 @@ pub enum JobError {
     /// Only Gemini CLI has a screen of its own that a session can be resumed in.
     #[error("`{agent}` has no screen to resume a session in")]
     NoScreen {
-        /// What the agent is called.
+        /// The name of the agent.
         agent: String,
     },
-    /// Something was asked for that a run has, and the agent's own screen does not.
+    /// An option was given that only a run has, and the agent's own screen does not.
     #[error("{what} needs a prompt")]
     NeedsPrompt {
-        /// What was asked for.
+        /// The option.
         what: &'static str,
     },
     /// There are rules, and the agent makes some calls without asking.
     #[error("`{agent}` cannot be told to ask before each call, so rules would not hold: {why}")]
     CannotAsk {
-        /// What the agent is called.
+        /// The name of the agent.
         agent: String,
-        /// Why it cannot be told.
+        /// Why it cannot be made to ask.
         why: String,
     },
     /// The policy for the agent cannot be written.
@@ -102,17 +102,17 @@ pub enum JobError {
     /// There is no such directory to work in, or it cannot be entered.
     #[error("cannot work in `{}`: {}", directory.display(), unenterable(.source))]
     Directory {
-        /// The one that was wanted.
+        /// The requested directory.
         directory: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The agent would refuse to work there: nobody said that the folder can be trusted.
+    /// The agent would refuse to work there: the folder is not trusted.
     #[error("`{}` is not a trusted folder: {reason}", directory.display())]
     Untrusted {
         /// Where it was to work.
         directory: PathBuf,
-        /// Who says so.
+        /// Why it is not trusted.
         reason: TrustReason,
     },
     /// Hooks are wanted, and a file that may hold some cannot be used: to go on would be to go on without them.
@@ -120,10 +120,10 @@ pub enum JobError {
     HookFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason why it cannot be used.
         why: String,
     },
-    /// Hooks are wanted, and would not run: nobody said that the folder can be trusted.
+    /// Hooks are wanted, and would not run: the folder is not trusted.
     #[error(
         "hooks cannot be used: {} here only if `{}` is trusted: {}",
         run(*.hooks),
@@ -135,25 +135,25 @@ pub enum JobError {
         directory: PathBuf,
         /// How many hooks would not run.
         hooks: usize,
-        /// Who says so.
+        /// The state of trust, with its source.
         trust: Trust,
     },
-    /// Hooks are wanted, and nobody knows where the settings are.
+    /// Hooks are wanted, and the directory of the settings is unknown.
     #[error("hooks need a home directory, and HOME is not set")]
     NoHome,
     /// Gemini CLI (0.61) reads its stdin to the end before it starts its sandbox, so that over ACP it would wait for ever.
     #[error("Gemini CLI cannot use its sandbox over ACP, and {source_name} asks for it")]
     SandboxOverAcp {
-        /// What asks for the sandbox.
+        /// The option, variable or setting that turns on the sandbox.
         source_name: &'static str,
     },
     /// The agent has to be confined, and the kernel cannot do that.
     #[error("the agent cannot be confined, and `confinement` is `required`: {why}")]
     Unconfined {
-        /// What cannot be held.
+        /// The restriction that the kernel cannot enforce.
         why: String,
     },
-    /// The agent cannot be confined to what was asked for.
+    /// The requested confinement is invalid.
     #[error("the agent cannot be confined: {0}")]
     Confine(#[from] ConfineError),
     /// A prompt that is too long for stdin cannot be written to a file.
@@ -161,7 +161,7 @@ pub enum JobError {
     PromptFile {
         /// Where it was to be written.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -208,7 +208,7 @@ impl JobError {
         named.chain([looked]).collect()
     }
 
-    /// What the user can do about it, if we know.
+    /// A step that the user can take, if we know one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotFound(error) => Some(error.hint()),
@@ -287,7 +287,7 @@ fn unenterable(error: &io::Error) -> String {
     }
 }
 
-/// What hooks do, in words.
+/// The subject and verb of a message about hooks.
 fn run(hooks: usize) -> String {
     match hooks {
         1 => "the only one runs".to_owned(),

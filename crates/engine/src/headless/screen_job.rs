@@ -10,14 +10,14 @@ use crate::session_guard::SessionGuard;
 /// An agent that is to have the terminal.
 #[derive(Debug)]
 pub struct ScreenJob {
-    /// What is started.
+    /// The command that opens the screen.
     pub command: Command,
     /// The sessions that it may destroy, if they are to be kept safe.
     pub safekeeping: Option<SessionGuard>,
 }
 
 impl Job {
-    /// What is needed to open the agent's own screen in the session that is to be resumed.
+    /// The command that opens the agent's own screen in the session that is to be resumed.
     pub fn screen(&self) -> Result<ScreenJob, JobError> {
         if self.agent != JobAgent::Gemini {
             return Err(JobError::NoScreen {

@@ -1,4 +1,4 @@
-//! The hooks that run right now, for whoever has to say what is waited for.
+//! The hooks that run right now, so that a timeout can name the hook that the run waits for.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,7 +45,7 @@ impl ActiveHooks {
         }
     }
 
-    /// The one of these events that has run for longest, in words.
+    /// Describes the hook of these events that has run for longest.
     pub(crate) fn describe(&self, counts: impl Fn(HookEvent) -> bool) -> Option<String> {
         let state = self.state();
         let mut going = state.going.values().filter(|(event, _)| counts(*event));

@@ -1,4 +1,4 @@
-//! What the hooks of one event say together, as Gemini CLI (0.61) puts it together.
+//! Merges the outputs of the hooks of one event, as Gemini CLI (0.61) merges them.
 
 use lapidary_wire::gemini::hooks::{HookEvent, HookOutput, JsonObject, is_truthy, said};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ const FIELDS: [&str; 7] = [
 
 const SPECIFIC: &str = "hookSpecificOutput";
 
-/// What the outputs of all hooks come to, in the order of their plan. None if none of them said anything.
+/// The merged output of all hooks, in the order of their plan. None if no hook has an output.
 pub fn aggregate<'a>(
     event: HookEvent,
     outputs: impl IntoIterator<Item = &'a HookOutput>,
@@ -41,7 +41,7 @@ pub fn aggregate<'a>(
     Some(HookOutput(merged))
 }
 
-/// Whoever objects is heard; what is said is said by all.
+/// A single hook can stop or block; reasons and messages of all hooks are joined.
 fn decided(outputs: &[&HookOutput]) -> JsonObject {
     let mut merged = JsonObject::new();
     let stops = outputs.iter().any(|output| output.is_stopping());
@@ -83,7 +83,7 @@ fn decision(outputs: &[&HookOutput], stops: bool) -> Option<Value> {
     decision.or_else(|| (!stops).then(|| "allow".into()))
 }
 
-/// What comes later takes the place of what came before, but contexts are added up, and a context once cleared stays so.
+/// Later fields replace earlier ones, but contexts are joined, and `clearContext` stays set once it is true.
 fn specific(outputs: &[&HookOutput]) -> Option<JsonObject> {
     let all = outputs.iter().filter_map(|output| specific_of(output));
     let mut merged: Option<JsonObject> = None;
@@ -110,7 +110,7 @@ fn specific_of(output: &HookOutput) -> Option<&JsonObject> {
     output.0.get(SPECIFIC)?.as_object()
 }
 
-/// Field by field the last one, inside what is specific too.
+/// Field by field the last one, inside `hookSpecificOutput` too.
 fn replaced(outputs: &[&HookOutput]) -> JsonObject {
     let mut specific = JsonObject::new();
     for one in outputs.iter().filter_map(|output| specific_of(output)) {
@@ -130,7 +130,7 @@ fn latest(outputs: &[&HookOutput]) -> JsonObject {
     merged
 }
 
-/// The strictest mode, and the tools that any of them names. It says so even if none of them has said anything about tools.
+/// The strictest mode, and the tools that any hook names. The result has a mode even if no hook has a `toolConfig`.
 fn selected(outputs: &[&HookOutput]) -> JsonObject {
     let configs = outputs.iter().filter_map(|it| it.specific("toolConfig"));
     let configs: Vec<_> = configs.collect();

@@ -1,14 +1,14 @@
-//! What is to be done about what hooks said.
+//! The effects of the merged output of hooks.
 
 use lapidary_wire::gemini::hooks::{HookEvent, HookOutput, JsonObject, is_truthy};
 use serde_json::Value;
 
-/// Something that is to be done.
+/// One effect of hooks on the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AppliedEffect {
     /// Everything ends here, for this reason.
     Stop(String),
-    /// What was about to happen does not, or what has happened is not told on, for this reason.
+    /// The action is not taken, or its result is withheld, for this reason.
     Block(String),
     /// The user is asked, and shown this.
     Ask(Option<String>),
@@ -16,7 +16,7 @@ pub enum AppliedEffect {
     ReplaceToolInput(JsonObject),
     /// This is added for the model. Nothing in it can leave its frame.
     AddContext(String),
-    /// This tool runs now, and its result takes the place of the one before.
+    /// This tool runs now, and its result replaces the previous one.
     RunAnotherTool(JsonObject),
     /// The agent goes on, with this as its prompt.
     GoOn(String),
@@ -28,11 +28,11 @@ pub enum AppliedEffect {
     ReplaceResponse(Value),
     /// The model may call these tools, as hooks see such a list.
     SelectTools(Value),
-    /// The user is told this.
+    /// The user gets this message.
     Tell(String),
 }
 
-/// What is to be done about what the hooks of an event said together, in this order.
+/// The effects of the merged output of an event's hooks, in the order in which they apply.
 pub fn effects(event: HookEvent, output: &HookOutput) -> Vec<AppliedEffect> {
     let mut effects: Vec<_> = output
         .system_message()
@@ -94,7 +94,7 @@ fn after_tool(output: &HookOutput) -> Vec<AppliedEffect> {
 /// Blocking means that it is not done yet.
 fn after_agent(output: &HookOutput) -> Vec<AppliedEffect> {
     let Some(objection) = objection(output) else {
-        return Vec::new(); // only who stops or blocks can have anything forgotten
+        return Vec::new(); // `clearContext` counts only with a stop or a block
     };
     let objection = match objection {
         AppliedEffect::Block(reason) => AppliedEffect::GoOn(reason),

@@ -1,14 +1,16 @@
-//! What a hook finds in its environment: what its caller has, without secrets where that is wanted, and where it is.
+//! The environment of a hook: the variables of its caller, without secrets if redaction is on, and the directories of the
+//! project.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 
 use super::secrets::is_secret;
 
-/// What of the environment is kept from hooks, as `security.environmentVariableRedaction` says.
+/// The variables that hooks do not get, as `security.environmentVariableRedaction` says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VariableRedaction {
-    /// Whether anything is. On a runner of GitHub everything is that is not known to be harmless, whatever this says.
+    /// Whether variables are redacted. On GitHub Actions redaction is always on, and only allowed names and names known to be
+    /// harmless pass.
     pub enabled: bool,
     /// Names that pass, unless their value is a secret.
     pub allowed: Vec<String>,

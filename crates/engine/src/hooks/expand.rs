@@ -1,13 +1,13 @@
 //! Names that are replaced in a hook's command before a shell sees it, as Gemini CLI (0.61) replaces them: as text, wherever they
 //! stand, also as the beginning of a longer name. The form in braces is left to the shell, which finds it in the environment.
 //!
-//! Text between quotes of the hook's own is code as soon as it holds a quote or a `$`, however it is quoted itself. So what could mean
-//! anything to a shell is not replaced, but left to the environment as well: an agent chooses its session's id, and whoever opens a
-//! session its directory.
+//! Text between the quotes of the hook's command is code as soon as it holds a quote or a `$`, however it is quoted itself. So a
+//! value with characters that a shell could act on is not replaced, but left to the environment as well: the agent chooses the id
+//! of its session, and the client that opens a session chooses its directory.
 
 use super::shell::{from_environment, quoted};
 
-/// What the names stand for.
+/// The values of the names.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NameTable<'a> {
     /// The project's directory, where the hook runs.
@@ -20,12 +20,12 @@ pub(super) struct NameTable<'a> {
     pub(super) session: NameValue<'a>,
 }
 
-/// What a name stands for, and who chose it.
+/// The value of a name, by its origin.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NameValue<'a> {
-    /// The user, who knows what Gemini CLI makes of a blank.
+    /// The user, who knows how Gemini CLI treats a blank.
     Own(&'a str),
-    /// Somebody else.
+    /// The agent or the client.
     Foreign(&'a str),
 }
 
@@ -36,7 +36,7 @@ impl<'a> NameValue<'a> {
         }
     }
 
-    /// Whether no shell acts on any of it, in whichever quotes it stands.
+    /// Whether no shell acts on any of it, in any quotes.
     fn is_harmless(self) -> bool {
         let is_harmless = |char: char| match char {
             ' ' | '~' => matches!(self, Self::Own(_)),
@@ -84,8 +84,8 @@ fn left(command: &str, written: &str, name: &str) -> String {
     left + rest
 }
 
-/// Whether what follows stands in quotes, or behind a `\`. This need not be right: who takes it for the other has words cut up, but
-/// none that are run.
+/// Whether the text after `before` stands in quotes, or behind a `\`. A wrong guess is safe: the value may be split into words,
+/// but is never executed.
 fn is_quoted(before: &str) -> bool {
     let (mut open, mut is_escaped) = (None, false);
     for char in before.chars() {

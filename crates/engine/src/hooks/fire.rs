@@ -14,53 +14,54 @@ use super::{AppliedEffect, HookContext, aggregate, effects, named};
 use crate::process::{CapturedOutput, CommandEnd, Exit, FinishedCommand, ShortCommand, StartError};
 use crate::signals;
 
-/// So many bytes of what a hook writes are kept: a request to a model that it has edited fits.
+/// So many bytes of a hook's stdout are kept: a request to a model that it has edited fits.
 pub const MOST_OUTPUT: usize = 16 << 20;
 
-/// So many bytes of what a hook complains about are kept.
+/// So many bytes of a hook's stderr are kept.
 pub const MOST_COMPLAINTS: usize = 1 << 20;
 
-/// So many of the hooks that come after tools run at once, of all that may: whoever waits for a guard never waits for them.
+/// So many `AfterTool` hooks run at once, of all runs. They have their own limit so that a hook that guards a call never waits
+/// for them.
 static AFTERWARDS: Semaphore = Semaphore::const_new(32);
 
-/// What came of the hooks of a plan.
+/// The results of the hooks of a plan.
 #[derive(Debug)]
 pub struct HookResults {
     /// The event.
     pub event: HookEvent,
-    /// What each of them did, in the order of the plan.
+    /// The result of each hook, in the order of the plan.
     pub runs: Vec<HookResult>,
-    /// What they say together. None if none of them said anything.
+    /// Their merged output. None if no hook has an output.
     pub aggregate: Option<HookOutput>,
 }
 
-/// What a hook did.
+/// The result of one hook.
 #[derive(Debug)]
 pub struct HookResult {
     /// The hook.
     pub hook: Hook,
-    /// What it was told.
+    /// The input of the hook.
     pub input: Arc<HookInput>,
     /// How it ended, if it was started at all.
     pub exit: Option<Exit>,
     /// How long it took.
     pub duration: Duration,
-    /// What it wrote.
+    /// Its stdout.
     pub stdout: CapturedOutput,
-    /// What it complained about.
+    /// Its stderr.
     pub stderr: CapturedOutput,
-    /// What that means.
+    /// The answer that output and exit code amount to.
     pub answer: HookAnswer,
     /// Why it has no answer that counts, if it has none.
     pub error: Option<HookError>,
 }
 
-/// Why a hook has no answer. None of these blocks anything by itself, as with Gemini CLI. Around an agent over ACP, a `BeforeTool` hook
-/// that was not [heard](HookResult::unheard) holds the call back.
+/// Why a hook has no answer. None of these errors blocks by itself, as with Gemini CLI. Around an agent over ACP, a `BeforeTool`
+/// hook that was not [heard](HookResult::unheard) holds the call back.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HookError {
-    /// It took too long, or left something behind that held on to its output.
+    /// It took too long, or left a process behind that kept its output open.
     #[error("it had not ended after {} ms", .after.as_millis())]
     TimedOut {
         /// How long it had.
@@ -68,19 +69,19 @@ pub enum HookError {
         /// How many of its processes would not die.
         immortal: u32,
     },
-    /// Nobody wanted its answer any more.
+    /// The run ended before it answered.
     #[error("it was ended before it had answered")]
     Cancelled,
-    /// Nobody wanted its answer any more before it could be started.
+    /// The run ended before it could be started.
     #[error("it was not started: the run had ended")]
     NotStarted,
-    /// Somebody killed it. What it had said by then counts all the same, as with Gemini CLI.
+    /// A signal killed it. Its output up to then counts all the same, as with Gemini CLI.
     #[error("it was killed by {}", signals::name(*.signal))]
     Killed {
         /// The signal's number.
         signal: i32,
     },
-    /// It wrote more than is kept, so nobody knows what it said.
+    /// It wrote more than is kept, so its answer is unknown.
     #[error("it wrote more than {most} bytes, of which the rest was not read")]
     TooMuch {
         /// How much is kept.
@@ -88,7 +89,7 @@ pub enum HookError {
     },
     /// It is a project's, and the project is not trusted.
     #[error("Security: Blocked execution of project hook in untrusted folder")]
-    // the words of Gemini CLI
+    // the message of Gemini CLI
     Untrusted,
     /// It could not be started.
     #[error("it could not be started: {}", in_words(.0))]
@@ -103,7 +104,7 @@ fn in_words(error: &StartError) -> String {
 }
 
 impl HookResults {
-    /// What is to be done about it.
+    /// The effects of the merged output.
     pub fn effects(&self) -> Vec<AppliedEffect> {
         let output = self.aggregate.as_ref();
         output.map_or_else(Vec::new, |output| effects(self.event, output))
@@ -121,8 +122,8 @@ impl HookResult {
         self.error.is_none() && self.exit == Some(Exit::Code(0))
     }
 
-    /// Why the hook's silence is no consent, and neither is what it said before it died: it was not started, or did not end by itself.
-    /// An agent can kill a hook, stop it, or starve it until its time is up. None if the hook is `failOpen`.
+    /// Why the hook's silence is no consent, and neither is its output before it died: it was not started, or did not end by
+    /// itself. An agent can kill a hook, stop it, or starve it until its time is up. None if the hook is `failOpen`.
     pub fn unheard(&self) -> Option<String> {
         let name = named(&self.hook);
         let why = match &self.error {
@@ -133,7 +134,7 @@ impl HookResult {
                 | HookError::TimedOut { .. }
                 | HookError::TooMuch { .. }),
             ) => error.to_string(),
-            // The shell tells in its own exit code that what it ran was killed.
+            // The shell reports in its own exit code that a signal killed its command.
             None => {
                 let signal = self.silent_signal()?;
                 HookError::Killed { signal }.to_string()
@@ -154,7 +155,7 @@ impl HookResult {
     }
 }
 
-/// Runs the hooks of a plan. Dropping this kills those that run, with everything that they started.
+/// Runs the hooks of a plan. Dropping this future kills the running hooks with all processes that they started.
 pub async fn fire(
     plan: &HookPlan,
     input: HookInput,
@@ -174,7 +175,8 @@ pub async fn fire(
     }
 }
 
-/// Each is told what the one before it has changed, if that is what happens then. A refusal does not keep the next from running.
+/// Runs hooks one after the other. Each gets the input as the hooks before it changed it, unless the arguments are fixed. A
+/// refusal does not keep the next hook from running.
 async fn in_turn(
     hooks: &[Hook],
     input: HookInput,
@@ -217,7 +219,7 @@ async fn at_once(
     runs.into_iter().map(|(_, ran)| ran).collect()
 }
 
-/// What hooks are told, and the same as they read it.
+/// The input of hooks, and its JSON text.
 #[derive(Debug, Clone)]
 struct HookMessage {
     input: Arc<HookInput>,
@@ -295,7 +297,7 @@ fn judged(finished: &FinishedCommand, after: Duration) -> (HookAnswer, Option<Ho
     let (stdout, stderr) = (&finished.stdout, &finished.stderr);
     match finished.end {
         CommandEnd::TimedOut => {
-            // The hook itself may have ended, and only what it left behind not: then a refusal is one.
+            // The hook itself may have exited, and only a process that it left behind still runs: then its refusal counts.
             let is_over = matches!(finished.exit, Some(Exit::Code(_)));
             let said = || answer(&stdout.text(), &stderr.text(), finished.exit);
             let said = is_over.then(said).filter(HookAnswer::refuses);
@@ -308,7 +310,7 @@ fn judged(finished: &FinishedCommand, after: Duration) -> (HookAnswer, Option<Ho
             let error = HookError::TooMuch { most: MOST_OUTPUT };
             (flooded(&stdout.text(), finished.exit), Some(error))
         }
-        // What it complains about is its answer if it says nothing else.
+        // Stderr is the answer if stdout is empty.
         CommandEnd::ByItself if stderr.left_out > 0 && stdout.text().trim().is_empty() => {
             let most = MOST_COMPLAINTS;
             let error = HookError::TooMuch { most };

@@ -1,4 +1,4 @@
-//! Where hooks run: what all of them are told, and what they find in their environment.
+//! The context of hooks: the input that all of them share, and their environment.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use lapidary_gemini::hooks::Hook;
 pub struct HookContext {
     /// The project's directory, in which they run.
     pub cwd: PathBuf,
-    /// Where the session works, if that is not the project's directory: what hooks are told.
+    /// The directory of the session, if that is not the project's directory: the `cwd` of the input.
     pub session_cwd: Option<PathBuf>,
     /// The session.
     pub session_id: String,
@@ -32,18 +32,18 @@ pub struct HookContext {
     pub plans_dir: PathBuf,
     /// The variables that hooks may inherit.
     pub variables: Vec<(OsString, OsString)>,
-    /// What of them is kept back.
+    /// The variables among these that hooks do not get.
     pub redaction: VariableRedaction,
     /// Whether the project is trusted. If not, none of its hooks run.
     pub is_trusted: bool,
-    /// Nobody can give a tool other arguments than its own: what a hook would rather have, the next is not told.
+    /// Whether the arguments of a tool cannot be changed. Then a hook does not get the changes of the hook before it.
     pub arguments_are_fixed: bool,
-    /// Those that run right now.
+    /// The hooks that run right now.
     pub running: ActiveHooks,
 }
 
 impl HookContext {
-    /// Those of a session in a workspace.
+    /// The context of a session in a workspace.
     pub fn from_setup(
         setup: &Setup,
         session_id: &str,
@@ -63,7 +63,7 @@ impl HookContext {
         }
     }
 
-    /// What a hook is told now.
+    /// The input of a hook for an event now.
     pub fn input(&self, details: EventDetails) -> HookInput {
         let base = HookInputBase {
             session_id: self.session_id.clone(),
@@ -74,12 +74,12 @@ impl HookContext {
         HookInput { base, details }
     }
 
-    /// What runs a hook's command.
+    /// The command that runs a hook.
     pub(super) fn command(&self, hook: &Hook, base: &HookInputBase) -> Command {
         let plans = lossy(&self.plans_dir);
         let project = match self.session_cwd {
             Some(_) => lossy(&self.cwd),
-            None => base.cwd.clone(), // whatever somebody has made of it
+            None => base.cwd.clone(), // the caller may have changed it in the input
         };
         let session = spelled(&base.session_id);
         let places = NameTable {
@@ -111,8 +111,8 @@ impl HookContext {
     }
 }
 
-/// A session's id as neither a shell nor a file system nor JSON takes it for anything else: agents choose it, and hooks put it into all
-/// of these. Whatever is no letter, digit or sign within is in hexadecimal, as in addresses.
+/// A session's id in a form that is plain text to shells, file systems and JSON: agents choose it, and hooks put it into all of
+/// these. Each byte that is not a letter, a digit or an inner sign is percent-encoded.
 fn spelled(id: &str) -> String {
     let id = &id[..id.floor_char_boundary(OpenedSession::LONGEST_ID)];
     let letters = id.bytes().enumerate().map(|(place, byte)| match byte {

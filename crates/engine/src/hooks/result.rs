@@ -1,4 +1,4 @@
-//! What a hook's output means, by what Gemini CLI (0.61) was seen to make of it, with one deviation: whoever exits with 2 is heard.
+//! The meaning of a hook's output, as observed with Gemini CLI (0.61), with one deviation: exit code 2 always blocks.
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_wire::gemini::hooks::{HookOutput, JsonObject, is_truthy};
@@ -7,24 +7,24 @@ use serde_json::Value;
 use super::shell::is_space;
 use crate::process::Exit;
 
-/// The code by which a hook blocks, whatever it says.
+/// The exit code that blocks, with any output.
 const BLOCKS: i32 = 2;
 
 /// So many characters of a flood are a reason.
 const MOST_REASON: usize = 1000;
 
-/// What was read out of a hook's output.
+/// The parsed output of a hook.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HookAnswer {
-    /// What it answered, if anything.
+    /// Its answer, if it has one.
     pub output: Option<HookOutput>,
     /// How it said so.
     pub format: Option<AnswerFormat>,
-    /// Whether Gemini CLI (0.61) would have taken it for less than a refusal: it exited with 2 and did not say what to do.
+    /// Whether Gemini CLI (0.61) would not have taken it for a refusal: it exited with 2 without a decision in its output.
     pub is_stricter: bool,
 }
 
-/// How a hook said what it said.
+/// The format of a hook's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerFormat {
     /// As JSON.
@@ -33,11 +33,11 @@ pub enum AnswerFormat {
     Text,
 }
 
-/// Reads what a hook wrote, and how it ended.
+/// Parses the output and the exit code of a hook.
 ///
-/// Standard output is heard, and standard error only where that is empty. JSON means what it says, whatever the exit code; a JSON
-/// string is read once more; any other text is allowed with 0, allowed with a warning with 1, and refused with anything else. Whoever
-/// is killed by a signal has no exit code, which counts as 0 here.
+/// Stdout counts, and stderr only where stdout is empty. JSON is taken literally, with any exit code; a JSON string is parsed
+/// once more; any other text allows with code 0, allows with a warning with 1, and refuses with any other code. A hook killed by
+/// a signal has no exit code, which counts as 0 here.
 pub fn answer(stdout: &str, stderr: &str, exit: Option<Exit>) -> HookAnswer {
     let (said, complaint) = (trimmed(stdout), trimmed(stderr));
     let heard = if said.is_empty() { complaint } else { said };
@@ -71,7 +71,8 @@ fn read(heard: &str, code: i32) -> HookAnswer {
     }
 }
 
-/// Reads the beginning of more than anybody keeps. Whether it was JSON nobody can tell; but whoever refuses by their exit code does.
+/// Reads the beginning of an output that is too long to keep. Whether it was JSON is unknown, but an exit code that refuses
+/// counts.
 pub(super) fn flooded(stdout: &str, exit: Option<Exit>) -> HookAnswer {
     let code = code_of(exit);
     if (0..=1).contains(&code) {
@@ -85,7 +86,7 @@ pub(super) fn flooded(stdout: &str, exit: Option<Exit>) -> HookAnswer {
     }
 }
 
-/// Whoever is killed by a signal has no exit code, which counts as 0.
+/// The exit code. A hook killed by a signal has none, which counts as 0.
 fn code_of(exit: Option<Exit>) -> i32 {
     match exit {
         Some(Exit::Code(code)) => code,
@@ -151,14 +152,14 @@ fn of_text(text: &str, code: i32) -> HookOutput {
 }
 
 impl HookAnswer {
-    /// Whether it says no, or stop.
+    /// Whether it blocks or stops.
     pub(super) fn refuses(&self) -> bool {
         let refuses = |output: &HookOutput| output.is_blocking() || output.is_stopping();
         self.output.as_ref().is_some_and(refuses)
     }
 
-    /// A hook that exits with 2 refuses, unless its JSON says what is to happen. Gemini CLI (0.61) lets it pass when it says nothing, or
-    /// something that decides nothing; but whoever writes `exit 2` means no.
+    /// A hook that exits with 2 refuses, unless its JSON has a decision. Gemini CLI (0.61) lets the action pass if the output is
+    /// empty or has no decision; but the author of `exit 2` means no.
     fn block(&mut self, complaint: &str) {
         if self.output.as_ref().is_some_and(decides) {
             return;
@@ -178,7 +179,7 @@ impl HookAnswer {
     }
 }
 
-/// Whether it says in so many words what is to happen.
+/// Whether the output has an explicit decision.
 fn decides(output: &HookOutput) -> bool {
     let words = ["allow", "approve", "ask", "block", "deny"];
     output.is_stopping() || output.decision().is_some_and(|word| words.contains(&word))

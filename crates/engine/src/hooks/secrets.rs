@@ -10,7 +10,8 @@ pub(super) fn is_secret(value: &str) -> bool {
         || TOKENS.iter().any(|token| token.is_in(value))
 }
 
-/// A token that begins with a word of its own: the word, what may follow besides letters and digits, and how much has to.
+/// A token with a prefix of its own: the prefix, the further characters that it may have besides letters and digits, and how many
+/// characters have to follow.
 struct SecretPattern(&'static str, &'static str, usize);
 
 const TOKENS: [SecretPattern; 16] = [
@@ -75,7 +76,7 @@ fn is_web_token(value: &str) -> bool {
     })
 }
 
-/// What comes behind each place where `word` stands.
+/// The rest of the value behind each occurrence of `word`.
 fn behind<'a>(value: &'a str, word: &'static str) -> impl Iterator<Item = &'a str> {
     let places = value.match_indices(word);
     places.map(|(at, word)| &value[at + word.len()..])

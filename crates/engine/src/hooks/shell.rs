@@ -3,13 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// What the shell is called, and calls itself when it complains.
+/// The name of the shell, also in its own error messages.
 #[cfg(unix)]
 pub(super) const SHELL: &str = "bash";
 #[cfg(windows)]
 pub(super) const SHELL: &str = "powershell.exe";
 
-/// The shell's program, as the hook's own search path has it, and what comes before the command.
+/// The shell's program, as the hook's own search path has it, and the arguments before the command.
 #[cfg(unix)]
 pub(super) fn shell(variables: &[(OsString, OsString)]) -> (PathBuf, Vec<OsString>) {
     (found(SHELL, variables), vec!["-c".into()])
@@ -25,7 +25,7 @@ fn found(program: &str, variables: &[(OsString, OsString)]) -> PathBuf {
         .unwrap_or_else(|| PathBuf::from(program))
 }
 
-/// PowerShell does not end with the code of its last command unless it is told to.
+/// PowerShell does not exit with the code of its last command by itself; see [`AFTER`].
 #[cfg(windows)]
 pub(super) fn shell(variables: &[(OsString, OsString)]) -> (PathBuf, Vec<OsString>) {
     let before = ["-NoProfile", "-NonInteractive", "-Command"];
@@ -33,7 +33,7 @@ pub(super) fn shell(variables: &[(OsString, OsString)]) -> (PathBuf, Vec<OsStrin
     (program, before.map(OsString::from).to_vec())
 }
 
-/// What is added to a command.
+/// Appended to each command.
 #[cfg(windows)]
 pub(super) const AFTER: &str = "; if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }";
 #[cfg(unix)]
@@ -96,7 +96,7 @@ pub(super) fn quoted(word: &str) -> String {
     quoted + rest
 }
 
-/// What means something to a shell outside quotes.
+/// Characters with a meaning to a shell outside quotes.
 #[cfg(unix)]
 const SPECIAL: &str = "#!\"$&'()*,:;<=>?@[\\]^`{|}";
 
@@ -110,7 +110,7 @@ fn escaped(word: &str, what: &str) -> String {
     escaped
 }
 
-/// What JavaScript takes for a space.
+/// Whether JavaScript treats it as a space.
 pub(super) fn is_space(char: char) -> bool {
     char == '\u{feff}' || (char.is_whitespace() && char != '\u{85}')
 }

@@ -1,5 +1,5 @@
-//! Tools of agents that are spoken to: what they are called where hooks are concerned, and what hooks are told about them. Gemini CLI
-//! tells its own hooks itself; this is for everybody else, while they run and once they are recorded.
+//! Tools of agents over ACP: their names for hooks, and the input that hooks get about them. Gemini CLI runs its own hooks; this
+//! is for all other agents, live and in recordings.
 
 mod arguments;
 mod names;
@@ -17,31 +17,31 @@ use serde_json::{Value, json};
 use crate::policy::ToolAction;
 use readable::MOST_LEVELS;
 
-/// Hooks are told of so many files of a call, one by one.
+/// Hooks get so many files of a call, one by one.
 pub const MOST_FILES: usize = 64;
 
-/// Something that an agent wants to do, and with which arguments.
+/// A tool call that an agent wants to make.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedCall<'a> {
-    /// What it comes to.
+    /// The effect that it would have.
     pub action: &'a ToolAction,
     /// The arguments, as the agent has them.
     pub input: &'a Json,
 }
 
-/// One side of what is wanted: a single call may run a command, and change files besides. A hook is told of each side once, for each
-/// of its files, under the first of its names that the hook is for.
+/// One side of a wanted call: a single call may run a command and also change files. A hook runs once per side and per file,
+/// under the first of its names that the hook matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallSide<'a> {
-    /// What the tool goes by. Whoever is for all tools is told the first: what Gemini CLI calls a tool that does the same.
+    /// The names of the tool. A hook for all tools gets the first: Gemini CLI's name for a tool with the same effect.
     pub names: Vec<String>,
-    /// The files. If it is about none, nothing is the only one.
+    /// The files. A side without files has a single `None`.
     pub files: Vec<Option<&'a Path>>,
 }
 
 impl<'a> WantedCall<'a> {
-    /// What hooks are told of. There is always something, so that a hook for all tools hears of all; and no name, and no kind that a
-    /// tool says it is of, keeps anybody from hearing what is really done.
+    /// The sides of the call that hooks get. There is at least one, so that a hook for all tools runs for each call. They follow
+    /// the action, so that a misleading name or kind of a tool hides no effect from hooks.
     pub fn sides(self) -> Vec<CallSide<'a>> {
         let files: Vec<_> = match self.action.paths.as_slice() {
             [] => vec![None],
@@ -62,19 +62,19 @@ impl<'a> WantedCall<'a> {
         sides.collect()
     }
 
-    /// How many files hooks are not told of, because there are too many. Then nobody can say that none of them minds.
+    /// How many files hooks do not get, because there are too many. Hooks cannot have allowed these.
     pub fn files_left_out(self) -> usize {
         self.action.paths.len().saturating_sub(MOST_FILES)
     }
 
-    /// Why hooks cannot be told what is done, if they cannot. Then no hook has allowed it.
+    /// Why hooks cannot get the whole call, if they cannot. Then no hook has allowed it.
     pub fn untold(self) -> Option<String> {
         if readable::is_too_deep(self.input.token()) {
             return Some(format!(
                 "hooks get arguments of at most {MOST_LEVELS} levels, and these have more"
             ));
         }
-        let is_deep = |path: &PathBuf| path.as_os_str() == "/"; // in place of what stands too deep
+        let is_deep = |path: &PathBuf| path.as_os_str() == "/"; // stands for a path that is nested too deep
         if names::changes_files(self.action) && self.action.paths.iter().any(is_deep) {
             return Some("hooks cannot get all files: some are nested too deep".to_owned());
         }
@@ -93,7 +93,7 @@ impl<'a> WantedCall<'a> {
         }
     }
 
-    /// What Gemini CLI says when it asks, as far as an agent tells.
+    /// The notification of Gemini CLI when it asks, as far as the agent's request has the details.
     pub fn notice(self) -> EventDetails {
         let action = self.action;
         let title = action.title.as_deref().or(action.tool.as_deref());
@@ -111,7 +111,7 @@ impl<'a> WantedCall<'a> {
         }
     }
 
-    /// What is asked about: its sort, what it requires, and its details.
+    /// The question to the user: its type, the required permission, and its details.
     fn question(self, title: &str) -> (&'static str, &'static str, Value) {
         let action = self.action;
         match &action.kind {
@@ -138,7 +138,7 @@ impl<'a> WantedCall<'a> {
     }
 }
 
-/// Plans for several names of the same thing, of which each hook runs once. Those that have none left are gone.
+/// Plans for several names of the same tool, in which each hook runs once. Plans without hooks are dropped.
 pub fn once_each<T>(plans: impl IntoIterator<Item = (T, HookPlan)>) -> Vec<(T, HookPlan)> {
     let mut seen = HashSet::new();
     let plans = plans.into_iter().map(|(name, mut plan)| {
@@ -148,7 +148,7 @@ pub fn once_each<T>(plans: impl IntoIterator<Item = (T, HookPlan)>) -> Vec<(T, H
     plans.filter(|(_, plan)| !plan.hooks.is_empty()).collect()
 }
 
-/// What came of a call, as far as the agent tells: the model and the user see the same.
+/// The result of a call, as far as the agent reports it: the same for the model and the user.
 pub fn tool_response(done: &ToolCompletion) -> Value {
     let output = done.output.as_ref();
     let output = output.map(|output| readable::read(output.token()).value);

@@ -1,4 +1,4 @@
-//! A recording that is read instead of played: what was said, and how it ended.
+//! Reads a recording without replaying it: its lines, its events, and its end.
 
 mod events;
 
@@ -23,7 +23,7 @@ use crate::run::ending::cancelled;
 use crate::run::stderr_tail;
 use crate::violations::stopped_for;
 
-/// A recording that was found to be in order.
+/// A recording that was checked.
 #[derive(Debug)]
 pub struct RecordingReader {
     directory: PathBuf,
@@ -34,7 +34,7 @@ pub struct RecordingReader {
 }
 
 impl RecordingReader {
-    /// Whether a directory is a recording, by what lies in it.
+    /// Whether a directory is a recording: it has a manifest.
     pub fn is_in(directory: &Path) -> bool {
         fs::symlink_metadata(directory.join(MANIFEST)).is_ok()
     }
@@ -57,7 +57,7 @@ impl RecordingReader {
         })
     }
 
-    /// What was started, and how it ended.
+    /// The manifest: command, agent and end of the run.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -84,7 +84,8 @@ impl RecordingReader {
         self.manifest.argv.is_empty() && end.is_some_and(|end| end.outcome.is_some())
     }
 
-    /// The agent's family, as recorded; else by its name. An agent without one that means anything was started by its command.
+    /// The agent's family, as recorded; else by its name. An agent whose name is only its program's name was started by its
+    /// command.
     pub fn provider(&self) -> Provider {
         if let Some(provider) = &self.manifest.provider {
             return provider.clone();
@@ -130,25 +131,25 @@ impl RecordingReader {
         self.size
     }
 
-    /// The file that holds what the agent wrote.
+    /// The file of the agent's stdout.
     pub fn stdout(&self) -> PathBuf {
         self.directory.join(STDOUT)
     }
 
-    /// The file that holds what the agent complained about.
+    /// The file of the agent's stderr.
     pub fn stderr(&self) -> PathBuf {
         self.directory.join(STDERR)
     }
 
-    /// What was said, from the first line on. Of a line that is longer than `limit`, only the beginning is kept.
+    /// The lines of both sides, from the first on. Of a line that is longer than `limit`, only the beginning is kept.
     pub fn lines(&self, limit: usize) -> Result<RecordedLines, ReplayError> {
         let mut lines = RecordedLines::open(&self.directory, self.line_reading(limit))?;
         lines.complete();
         Ok(lines)
     }
 
-    /// How it ended. `judge` tells how that would be judged after all that was said. Where the run was judged differently, Lapidary had
-    /// ended it; recordings of earlier builds have only the cause of that, and not the words.
+    /// How it ended. `judge` judges such an end after all lines of the recording. Where the run was judged differently, Lapidary
+    /// had ended it; recordings of earlier builds have only the cause of that, and not the message.
     pub fn ending(&self, judge: impl FnOnce(&ProcessEnd) -> RunEnd) -> ProcessEnd {
         let mut ending = ProcessEnd {
             stderr: stderr_tail(&self.directory),
@@ -180,7 +181,7 @@ impl RecordingReader {
     }
 }
 
-/// Why Lapidary ended the run or did not start it, in the words of then.
+/// Why Lapidary ended the run or did not start it, with the recorded message.
 fn told(end: &RecordedEnd, cause: &Cause) -> Option<StopCause> {
     Some(StopCause {
         cause: cause.clone(),
@@ -189,7 +190,7 @@ fn told(end: &RecordedEnd, cause: &Cause) -> Option<StopCause> {
     })
 }
 
-/// An agent that was asked to end its turn may say that it did. All the same it was we who asked.
+/// An agent that was asked to end its turn may report that it did. The cause is still our cancel.
 fn stopped(recorded: &Cause, judged: &Cause) -> Option<StopCause> {
     if *recorded == Cause::CancelledByClient {
         return Some(cancelled());

@@ -1,6 +1,6 @@
-//! A recording as the agent of a run: nothing is started, and time is the runtime's.
+//! A recording as the agent of a run: no process is started, and time is the runtime's.
 //!
-//! The run goes its usual way: it is recorded, limited, judged and told as one of an agent in a process.
+//! The run goes its usual way: it is recorded, limited, judged and reported like a run of an agent in a process.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub enum ReplaySource {
 }
 
 impl ReplaySource {
-    /// Opens a recording by its directory. All of it is checked before anything is played.
+    /// Opens a recording by its directory. All of it is checked before the replay starts.
     pub fn open(recording: &Path, rate: ReplayRate) -> Result<Self, ReplayError> {
         if !RecordingReader::open(recording)?.is_dialogue() {
             return RecordedOutput::open(recording, rate.pace).map(Self::Written);

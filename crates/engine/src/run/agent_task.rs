@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use crate::process::{Exit, Running, TreeExit};
 use crate::recording::replay::{Replay, ReplayError, ReplayPace};
 
-/// What a recorded agent wrote that was not spoken to, to be played again.
+/// The recorded output of a headless agent, for a replay.
 #[derive(Debug, Clone)]
 pub struct RecordedOutput {
     recording: PathBuf,
@@ -18,7 +18,7 @@ pub struct RecordedOutput {
 }
 
 impl RecordedOutput {
-    /// The output in the recording in a directory. All of it is checked before anything is played.
+    /// The output in the recording in a directory. All of it is checked before the replay starts.
     pub fn open(recording: &Path, pace: ReplayPace) -> Result<Self, ReplayError> {
         Replay::open(recording)?;
         Ok(Self {
@@ -28,22 +28,22 @@ impl RecordedOutput {
     }
 }
 
-/// What writes the output of an attempt.
+/// The writer of an attempt's output.
 pub(super) enum AgentTask {
     Process(Box<Running>),
-    /// It has nothing to tidy up, so an order to end is obeyed at once.
+    /// A replay has no processes to tidy up, so it ends at once.
     Replay(JoinSet<Option<Exit>>),
 }
 
 impl AgentTask {
-    /// Plays what was recorded into an agent's files.
+    /// Replays the recorded output into an agent's files.
     pub(super) fn replay(output: &RecordedOutput, stdout: File, stderr: File) -> io::Result<Self> {
         let replay = Replay::open(&output.recording).map_err(io::Error::other)?;
         let pace = output.pace;
         let mut task = JoinSet::new();
         task.spawn(async move {
             let (exit, mut stdout, mut stderr) = (replay.exit(), stdout, stderr);
-            // An agent that cannot write ends as it would have: what is missing is seen in its output.
+            // If a write fails, the replay still ends with the recorded exit code: the missing part shows in its output.
             let _ = replay.play_timed(pace, &mut stdout, &mut stderr).await;
             exit
         });

@@ -41,7 +41,7 @@ pub(super) struct HeadlessAttempt<'a> {
     pub(super) began: Instant,
 }
 
-/// What came of it.
+/// The result of an attempt.
 pub(crate) struct AttemptResult {
     pub(crate) ending: ProcessEnd,
     /// Where it is recorded, if it is.
@@ -49,12 +49,12 @@ pub(crate) struct AttemptResult {
     /// How it would be judged.
     pub(crate) end: RunEnd,
     pub(crate) has_output: bool,
-    /// The agent has said or done something that a second attempt would repeat, for all we know.
+    /// The agent has written text or called a tool, which a second attempt might repeat.
     pub(crate) is_under_way: bool,
 }
 
 impl AttemptResult {
-    /// What comes of an attempt that could not be recorded: it was not made.
+    /// The result of an attempt that could not be recorded, and so was not made.
     pub(crate) fn unrecorded(ending: ProcessEnd, events: &RunEvents) -> Self {
         Self {
             end: events.judge(&ending),
@@ -179,7 +179,7 @@ impl HeadlessAttempt<'_> {
             ending.stall = stall.map(|stall| stall.read(&directory, StderrOrder::Live));
             ending.duration = Some(self.began.elapsed());
             rest.set(&ending);
-            // Whoever reads may take as long as they like; how the agent ended is known now.
+            // The reader may take as long as it likes; the end of the agent is known now.
             let over = Manifest {
                 end: Some(recorded_end(recorder.elapsed(), &ending, None)),
                 ..manifest.clone()
@@ -244,7 +244,7 @@ pub(crate) async fn tell_changes(
     }
 }
 
-/// What stays of an attempt.
+/// The remains of an attempt.
 pub(crate) struct KeptAttempt {
     /// Its recording, if that is kept.
     pub(crate) recording: Option<PathBuf>,
@@ -286,7 +286,7 @@ pub(crate) fn recording_name(run: &str, number: u32) -> String {
     }
 }
 
-/// What is known of an attempt when it begins.
+/// The manifest of an attempt when it begins.
 pub(crate) fn manifest(
     request: &RunRequest,
     (transport, provider): (&str, Provider),

@@ -1,4 +1,4 @@
-//! Watching over one attempt: how far its files have grown, whether it is late, whether somebody wants it to end.
+//! Watches over one attempt: the growth of its files, its deadlines, and orders to stop it.
 
 use std::fs::File;
 use std::io;
@@ -27,7 +27,7 @@ use crate::violations::AttemptViolations;
 /// A first line is looked for in pieces of this size.
 const PIECE: usize = 16 * 1024;
 
-/// What came of watching.
+/// The end of a watched attempt.
 pub(super) struct WatchResult {
     pub(super) ended: TreeExit,
     pub(super) stopped: Option<StopCause>,
@@ -35,7 +35,7 @@ pub(super) struct WatchResult {
     pub(super) stall: Option<StallPoint>,
 }
 
-/// What watches over an attempt.
+/// Watches over an attempt.
 pub(super) struct AttemptOverseer<'a> {
     request: &'a RunRequest,
     waiting: &'a PendingWork,
@@ -102,7 +102,7 @@ impl<'a> AttemptOverseer<'a> {
                 let reason = self.conditions.next(activity, exceeded, self.violations);
                 reason.await
             };
-            // All of these can be cancelled without losing anything.
+            // All branches are cancel-safe.
             tokio::select! {
                 biased;
                 ended = self.running.wait() => break ended,
@@ -152,7 +152,8 @@ impl<'a> AttemptOverseer<'a> {
         };
         self.last_sign = Instant::now();
         if has_output {
-            // What came to both since the last look is in no order: it counts as written after the output.
+            // The order of new bytes on stdout and stderr since the last look is unknown: bytes on stderr count as written after
+            // the output.
             self.last_output = (self.last_sign, grown.stderr - complained);
         }
         self.look_for_first_line();
@@ -189,7 +190,7 @@ impl<'a> AttemptOverseer<'a> {
         }
     }
 
-    /// An agent that cannot write often says nothing about it.
+    /// Ends the attempt if the disk is full: an agent that cannot write often reports no error.
     async fn check_disk(&mut self) {
         if is_full(self.recorder.directory()) {
             let stopped = disk_full(self.recorder.directory());
@@ -252,7 +253,7 @@ impl<'a> AttemptOverseer<'a> {
         }
     }
 
-    /// The first reason is the one that counts.
+    /// The first reason counts.
     fn decide(&mut self, stopped: StopCause) -> bool {
         let is_first = self.stopped.is_none();
         self.stopped.get_or_insert(stopped);

@@ -1,4 +1,4 @@
-//! What a run is made of: attempts by one source, and the pauses between them.
+//! The attempts of a run by one source, and the pauses between them.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::attempt::AttemptResult;
 use super::events::RunEvents;
 use crate::process::stop::StopLevel;
 
-/// What can be tried more than once: the source of a run's events.
+/// Makes the attempts of a run, and holds its events.
 pub(crate) trait AttemptRunner {
     /// Tries, for the `number`th time.
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> AttemptResult;
     /// The events of the run.
     fn events(&mut self) -> &mut RunEvents;
-    /// No other attempt follows. What is left to be said comes before the `run_end`.
+    /// No other attempt follows. Adds the last events before the `run_end`.
     fn close(&mut self, events: &mut EventBuffer);
 }
 

@@ -1,4 +1,4 @@
-//! Watches the calls of an agent that is not spoken to, and never asks: what ran against the rules or the permission mode.
+//! Watches the calls of a headless agent, which never asks: finds calls that ran against the rules or the permission mode.
 
 use lapidary_vocab::event::PermissionViolation;
 use lapidary_vocab::{Body, Event};
@@ -30,7 +30,7 @@ impl<'a> CallWatch<'a> {
         })
     }
 
-    /// Takes in events, and says which violations are to be told of. Tools of unknown kinds are not: Gemini CLI decides about them.
+    /// Takes in events, and returns the violations to report. Tools of unknown kinds are none: Gemini CLI decides about them.
     pub(super) fn note(&mut self, events: &[Event]) -> Vec<String> {
         let mut remarks = Vec::new();
         for event in events {

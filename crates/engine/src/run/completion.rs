@@ -55,7 +55,7 @@ impl StreamCompletion {
             return None; // the stream has most of it
         };
         if let Some(record) = &mut self.record {
-            let _ = record.write_all(format!("{entry}\n").as_bytes()); // a full disk is reported elsewhere
+            let _ = record.write_all(format!("{entry}\n").as_bytes()); // the run reports a full disk
         }
         Some(entry)
     }
@@ -65,7 +65,7 @@ fn member(line: &[u8], name: &str) -> Option<String> {
     let mut found = None;
     let take = |key: Token<'_>, value| {
         if key.is(name) {
-            found = Some(value); // the last, as elsewhere
+            found = Some(value); // the last one counts, as in all our readers
         }
     };
     scan_object(std::str::from_utf8(line).ok()?, take).ok()?;

@@ -1,7 +1,7 @@
-//! The dialects of agents that only write: a row for each.
+//! The dialects of headless agents: a row for each.
 //!
-//! An attempt, a subscription, a recording that is read again and `translate` take from its row what they need to know of a dialect.
-//! Another one is a row here and a [`Normalizer`] in `normalize`; how its agent is started stands with the agent.
+//! An attempt, a subscription, a reader of recordings and `translate` take all facts about a dialect from its row. A new dialect
+//! is a row here and a [`Normalizer`] in `normalize`; the start of its agent is described with the agent.
 
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{NormalizeOptions, Normalizer};
@@ -10,10 +10,10 @@ use lapidary_vocab::event::Provider;
 /// A normaliser of any dialect.
 pub type BoxedNormalizer = Box<dyn Normalizer + Send>;
 
-/// How an agent that is not spoken to writes down what it says and does.
+/// The output format of a headless agent.
 #[derive(Debug)]
 pub struct StreamDialect {
-    /// What recordings call it (`transport`).
+    /// Its name in recordings (`transport`).
     pub name: &'static str,
     /// The family of agents that write it.
     pub provider: Provider,
@@ -22,7 +22,7 @@ pub struct StreamDialect {
     normalizer: fn(&NormalizeOptions) -> BoxedNormalizer,
 }
 
-/// What an agent writes to stdout.
+/// The shape of an agent's stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputKind {
     /// A line for each event.
@@ -56,7 +56,7 @@ impl StreamDialect {
         DIALECTS.into_iter().find(|dialect| dialect.name == name)
     }
 
-    /// A normaliser for one run. It takes each line, or the one document as if that were a line.
+    /// A normaliser for one run. It takes each line, or the whole document as one line.
     pub fn normalizer(&self, options: &NormalizeOptions) -> BoxedNormalizer {
         (self.normalizer)(options)
     }

@@ -1,4 +1,4 @@
-//! How a run ended, put together from how its process ended and what we did about it.
+//! The end of a run, derived from the end of its process and our own stop orders.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::process::{Exit, StartError, TreeExit};
 use crate::recording::{RecordError, RecordedEnd, Recorder};
 use crate::signals;
 
-/// What helps when the recording cannot be written.
+/// The hint for a recording that cannot be written.
 pub(crate) const FREE_SPACE: &str = "free some space, or record elsewhere (--record-dir)";
 
 /// Why an attempt came to nothing.

@@ -1,7 +1,7 @@
 //! The events of a run: the agent's lines, translated, and the events that Lapidary inserts between them.
 //!
-//! What is inserted is also written to the recording, with its place. So a reader of the recording, now or later, gets the events
-//! that the run had: [`super::subscription`] and [`crate::replay::RecordingReader`].
+//! Inserted events are also written to the recording, with their place. So a reader of the recording, now or later, gets the
+//! events that the run had: [`super::subscription`] and [`crate::replay::RecordingReader`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl RunEvents {
     pub(crate) fn begin_attempt(&mut self, recording: &Path) {
         self.progress.attempt += 1;
         self.progress.lines = 0;
-        let _ = self.inserted.attach(recording); // a full disk is reported elsewhere
+        let _ = self.inserted.attach(recording); // the run reports a full disk
     }
 
     /// Translates a line.
@@ -122,7 +122,7 @@ impl RunEvents {
         self.normalizer.judge(ending)
     }
 
-    /// Ends the run. The `run_end` says where the recording is.
+    /// Ends the run. The `run_end` names the recording.
     pub(crate) fn finish(
         &mut self,
         ending: &ProcessEnd,
@@ -156,7 +156,7 @@ impl RunEvents {
         });
     }
 
-    /// Translates the one document of an agent that writes no stream: a line, as far as places are concerned.
+    /// Translates the document of an agent that writes no stream. It counts as one line.
     pub(crate) fn document(
         &mut self,
         stdout: &[u8],
@@ -167,10 +167,10 @@ impl RunEvents {
         read_document(&mut *self.normalizer, stdout, stderr, out);
     }
 
-    /// What is inserted is the last event: text that was held back comes before it, and is the agent's.
+    /// Records the last event, which is the inserted one: text that was held back comes before it, and is the agent's.
     fn record_last(&mut self, events: &EventBuffer) {
         if let Some(event) = events.last() {
-            let _ = self.inserted.append(self.progress.lines, event); // a full disk is reported elsewhere
+            let _ = self.inserted.append(self.progress.lines, event); // the run reports a full disk
         }
     }
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::recording::{Channel, TimingReader, time_of};
 
-/// Finds the times of the bytes of stdout, which are asked for in their order.
+/// Finds the times of the bytes of stdout, which have to be asked for in ascending order.
 #[derive(Debug)]
 pub(super) struct LineTimes {
     timing: TimingReader,

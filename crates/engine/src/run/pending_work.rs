@@ -1,4 +1,4 @@
-//! What a run is waiting for, so that whoever ends it can say.
+//! The tool or model that a run waits for, for the message about its end, and the use of its budget.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,11 +15,11 @@ const MOST: usize = 64;
 /// A name of the agent's choosing is cut here.
 const LONGEST_NAME: usize = 60;
 
-/// What is known about it.
+/// The work that the agent's events leave open.
 #[derive(Debug, Default)]
 pub(crate) struct PendingWork(Mutex<WaitingState>);
 
-/// What a run has used up, and whether that is too much.
+/// The use of a run's budget, and whether it is exceeded.
 #[derive(Debug)]
 pub(crate) struct BudgetWatch {
     meter: Mutex<BudgetMeter>,
@@ -38,7 +38,7 @@ impl BudgetWatch {
 
     pub(crate) fn note(&self, events: &[Event]) {
         if !self.is_limited {
-            return; // nobody wants to know
+            return; // without limits there is no need to count
         }
         let mut meter = self.meter();
         for event in events {
@@ -58,7 +58,7 @@ impl BudgetWatch {
         }
     }
 
-    /// What becomes of a run that is over.
+    /// Judges the use of the budget when the run is over.
     pub(crate) fn judge(&self, unknown: BudgetUnknown) -> Result<Option<String>, StopCause> {
         let meter = self.meter();
         match meter.exceeded() {
@@ -106,7 +106,7 @@ impl PendingWork {
         !state.open.is_empty()
     }
 
-    /// In words.
+    /// Describes it.
     pub(crate) fn describe(&self) -> String {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match state.open.as_slice() {

@@ -69,7 +69,7 @@ impl ReadLimit {
     };
 }
 
-/// What was read next.
+/// The result of one step of reading.
 #[derive(Debug)]
 pub(crate) enum ReadStep {
     /// A line, or an event.
@@ -149,7 +149,7 @@ impl RecordedEvents {
         }
     }
 
-    /// Reads on: first what was inserted here, then the next line.
+    /// Reads on: first the events inserted here, then the next line.
     pub(crate) fn next(
         &mut self,
         limit: ReadLimit,
@@ -193,7 +193,7 @@ impl RecordedEvents {
         })
     }
 
-    /// Takes what was inserted behind lines that are not there: nothing of ours is left out.
+    /// Takes events that were inserted behind missing lines: none of our events is lost.
     pub(crate) fn take_rest(&mut self) -> Result<Option<Event>, ReadLineError> {
         self.lines = u64::MAX;
         self.take_inserted(ReadLimit::NONE)

@@ -13,7 +13,7 @@ use crate::recording::{
     Channel, Manifest, PROMPT_ENDING, Recorder, RecordingOptions, STDOUT, UNKNOWN,
 };
 
-/// What is known of a run that cannot be started.
+/// The facts about a run that cannot be started.
 #[derive(Debug, Clone)]
 pub struct RefusedRun {
     /// Where it is recorded, if it is.
@@ -42,7 +42,7 @@ impl RefusedRun {
             return None;
         }
         let mut recorder = Recorder::begin(root, run).ok()?;
-        // The one moment that `timing` has: with it, readers of the recording know the time.
+        // The only entry of `timing`: with it, readers of the recording know the time.
         recorder.note(Channel::In, 0).ok()?;
         recorder.channel(STDOUT).ok()?;
         let mut manifest = self.manifest(run, ending, judged, &recorder);

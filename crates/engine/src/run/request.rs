@@ -1,4 +1,4 @@
-//! What is to be run, and within which bounds.
+//! The request for a run, with its limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct RunRequest {
     pub command: Command,
     /// The recorded output that is played instead, if one is. Then the command is not started: it only describes the agent.
     pub replay: Option<RecordedOutput>,
-    /// What it finds on its stdin, all of it from the start.
+    /// The bytes of its stdin, all of them there from the start.
     pub input: Vec<u8>,
     /// How it writes.
     pub dialect: &'static StreamDialect,
@@ -41,21 +41,21 @@ pub struct RunRequest {
     pub grace: Duration,
     /// How many times it may be started again, where that is safe.
     pub retries: u32,
-    /// What it may use up.
+    /// Its limits on tokens, cost, turns and time.
     pub budget: Budget,
-    /// What tokens cost, by the user's own table; see [`Config::prices`](crate::config::Config::prices).
+    /// Prices of tokens, from the user's own table; see [`Config::prices`](crate::config::Config::prices).
     pub prices: Option<PriceTable>,
-    /// What then, if it does not say what it uses.
+    /// The reaction to an agent that does not report its use.
     pub budget_unknown: BudgetUnknown,
     /// Where it is recorded.
     pub records: RecordingOptions,
-    /// How its words are translated.
+    /// The options for translating its output.
     pub options: NormalizeOptions,
-    /// What the reader should know from the start: each becomes a diagnostic.
+    /// Notices for the reader, sent before the agent's first event: each becomes a diagnostic.
     pub notices: Vec<String>,
-    /// What the result warns of, however the run ends.
+    /// Warnings of the result, for any outcome.
     pub warnings: Vec<String>,
-    /// What has to be looked after if the agent is confined. The confining itself is the supervisor's.
+    /// The state of the confinement that needs care during the run. The supervisor does the confining itself.
     pub confined: Option<Arc<ConfinedRun>>,
     /// Whether batches carry the agent's bytes too.
     pub with_bytes: bool,
@@ -63,15 +63,15 @@ pub struct RunRequest {
     pub max_line: usize,
     /// A directory that holds the prompt for the agent to read. It goes when the recording goes.
     pub prompt_directory: Option<PromptDirectory>,
-    /// What is to be kept safe from the agent.
+    /// The sessions to protect from the agent.
     pub safekeeping: Option<SessionGuard>,
-    /// Where the agent logs its sessions, if it is Gemini CLI: what its output leaves out is there.
+    /// The directory of the agent's session logs, if it is Gemini CLI: they have details that its output lacks.
     pub session_logs: Option<LogPlace>,
-    /// How the agent is set up, for what is said about its end.
+    /// The setup of the agent, for the message about its end.
     pub setup: AgentSetup,
-    /// How calls without permission are found, and what becomes of the run.
+    /// How calls without permission are found, and the reaction to them.
     pub watch: PermissionWatch,
-    /// What the agent may do, if it is not spoken to. None leaves that to it.
+    /// The policy for a headless agent. None leaves its permissions to the agent.
     pub policy: Option<Policy>,
     /// A policy for the agent to read.
     pub policy_file: Option<PolicyFile>,

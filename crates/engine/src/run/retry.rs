@@ -1,4 +1,4 @@
-//! Trying again, where that is safe: nothing was said, and no tool has run.
+//! Retries, where that is safe: the agent has written no text, and no tool has run.
 
 use std::time::Duration;
 

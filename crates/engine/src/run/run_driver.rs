@@ -1,4 +1,4 @@
-//! The course of a run, from its first attempt to its `run_end`.
+//! Drives a run, from its first attempt to its `run_end`.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -23,14 +23,14 @@ use super::translate::EventBatch;
 use crate::process::stop::StopLevel;
 use crate::recording;
 
-/// What becomes of an idle timeout where it cannot be kept.
+/// The notice about an idle timeout that cannot apply.
 const NO_SILENCE: &str =
     "the agent writes one document at its end: the idle timeout does not apply";
 
-/// What keeps us from trying again.
+/// The reason against another attempt.
 const TOO_LATE: &str = "another attempt would have begun after the run has to end";
 
-/// What a run is connected to: orders to stop come in, events go out.
+/// The channels of a run: stop orders come in, events go out.
 #[derive(Debug)]
 pub(crate) struct RunPorts {
     pub(crate) stops: watch::Receiver<StopLevel>,
@@ -38,7 +38,7 @@ pub(crate) struct RunPorts {
     pub(crate) progress: ProgressPort,
 }
 
-/// Runs an agent that writes, and is not spoken to.
+/// Runs a headless agent.
 pub(super) async fn run(mut request: RunRequest, ports: RunPorts) {
     if request.dialect.speech == OutputKind::Document && request.timeouts.idle.is_some() {
         request.notices.push(NO_SILENCE.to_owned());
@@ -112,7 +112,7 @@ pub(crate) async fn lead<E: AttemptRunner>(
     let _ = batches.send(last).await;
 }
 
-/// Tries until it works, and adds what has to be said about the run as a whole.
+/// Makes attempts until one works, and adds the warnings about the run as a whole.
 async fn attempts<E: AttemptRunner>(
     request: &RunRequest,
     effort: &mut E,
@@ -129,8 +129,8 @@ async fn attempts<E: AttemptRunner>(
     (ending, recording)
 }
 
-/// Tries until it works, or until there is no point in trying again. Sessions are looked after before and after each attempt: what
-/// one leaves behind may make the next one delete a conversation.
+/// Makes attempts until one works, or until another one is pointless. Sessions are checked before and after each attempt: the
+/// files of one attempt may make the next one delete a conversation.
 async fn tries<E: AttemptRunner>(
     request: &RunRequest,
     effort: &mut E,

@@ -1,6 +1,6 @@
-//! What the manifest of a recording tells about a run beside its end: session, model, prompt, tokens, cost.
+//! The facts about a run that its manifest has beside its end: session, model, prompt, tokens, cost.
 //!
-//! `runs list` reads it there, so that it need not translate what thousands of agents wrote.
+//! `runs list` reads them there, so that it need not translate the output of thousands of agents.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,7 +21,7 @@ const LONGEST_PROMPT: usize = 200;
 pub(crate) struct RunTally {
     /// Prices of the user's own.
     prices: Option<PriceTable>,
-    /// What also wants to see the events.
+    /// The confinement, which gets the events too.
     confined: Option<Arc<ConfinedRun>>,
     counts: Mutex<EventCounts>,
 }
@@ -64,7 +64,7 @@ impl RunTally {
         }
     }
 
-    /// The end of a recording, with what is known.
+    /// The end of a recording, with the collected facts.
     pub(crate) fn completed(&self, mut end: RecordedEnd) -> RecordedEnd {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let (cost, is_estimated) = counts.meter.cost().unzip();

@@ -17,10 +17,10 @@ use super::translate::EventBatch;
 use crate::process::stop::StopLevel;
 use crate::session_guard::{ClaimOutcome, GuardReport, GuardedSessions, SessionGuard};
 
-/// How long it may take before the reader is told what takes so long.
+/// How long work on sessions may take before a notice tells the reader.
 const UNNOTICED: Duration = Duration::from_millis(500);
 
-/// How long another run that continues the same session is waited for, where no start timeout says so.
+/// How long to wait for another run that continues the same session, where there is no start timeout.
 const CLAIM_PATIENCE: Duration = Duration::from_mins(1);
 
 /// How often it is looked whether that run is over.
@@ -83,7 +83,7 @@ async fn claim<E: AttemptRunner>(
     }
 }
 
-/// Puts back what the agent has destroyed, and says so. Returns what the outcome should say, too.
+/// Restores sessions that the agent has destroyed, and reports this. Returns the warnings for the outcome.
 pub(super) async fn put_back<E: AttemptRunner>(
     kept: Option<GuardedSessions>,
     effort: &mut E,
@@ -102,7 +102,7 @@ pub(super) async fn put_back<E: AttemptRunner>(
     warnings
 }
 
-/// Waits for work on sessions, and says so if that takes long.
+/// Waits for work on sessions, with a notice if it takes long.
 async fn patiently<T, E: AttemptRunner>(
     mut task: JoinHandle<T>,
     safekeeping: &SessionGuard,

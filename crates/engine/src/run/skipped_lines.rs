@@ -1,8 +1,8 @@
-//! What an agent has written and nobody was told of when its run had to end.
+//! Output of an agent that was not translated because its run had to end.
 //!
-//! A run that ends by itself is told to its end, however slow its reader is. One that is cancelled, late or over its budget is to be
-//! over soon: a flood can be written much faster than it can be translated. What is left of it then is counted, and stays in the
-//! recording.
+//! A run that ends by itself is translated to its end, however slow its reader is. A run that is cancelled, late or over its
+//! budget has to end soon: an agent can write a flood much faster than it can be translated. The rest is counted then, and stays
+//! in the recording.
 
 use std::cell::Cell;
 use std::fmt;
@@ -48,7 +48,8 @@ impl fmt::Display for SkippedLines {
     }
 }
 
-/// Tells a translation that what is left need not be told. It is set by what watches over the agent, in the same task.
+/// Tells the translation to skip the rest of the output. The task that watches over the agent sets it; translation runs in the
+/// same task.
 #[derive(Debug, Default)]
 pub(crate) struct RestLimit(Cell<Option<Instant>>);
 

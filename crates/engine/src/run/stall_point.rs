@@ -7,14 +7,14 @@ use lapidary_normalize::{AgentStall, StderrOrder};
 
 use super::translate::stderr_tail_from;
 
-/// What is known at the moment itself. What the agent wrote to stderr since then is read once it has ended: some agents hold it back.
+/// The state of the agent when it is late. Stderr written since then is read once the agent has ended: some agents hold it back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StallPoint {
     /// How long the agent had said nothing.
     pub(crate) silence: Duration,
-    /// How long its stderr was when it last said anything.
+    /// The length of its stderr when it last wrote output.
     pub(crate) stderr: u64,
-    /// It said or did something since the prompt.
+    /// It has written text or called a tool since the prompt.
     pub(crate) has_progress: bool,
 }
 

@@ -1,4 +1,5 @@
-//! What ends a run before its agent ends by itself: a cancel, a deadline, a budget, a violation. The same for every source.
+//! The conditions that end a run before its agent exits by itself: a cancel, a deadline, a budget, a violation. The same for
+//! every source.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::budget::ExceededLimit;
 use crate::process::stop::{StopLevel, wanted};
 use crate::violations::AttemptViolations;
 
-/// What the agent is doing, as far as deadlines are concerned.
+/// The agent's activity, as far as deadlines are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AgentPhase {
     /// It gets ready.
@@ -22,7 +23,7 @@ pub(crate) enum AgentPhase {
         /// When that was.
         last_sign: Instant,
     },
-    /// It has nothing to do, waits for a person, or says nothing before its end: only the whole run has a deadline.
+    /// It has no work, waits for a person, or writes no lines before its end: only the whole run has a deadline.
     Waits,
 }
 
@@ -38,7 +39,8 @@ pub(crate) enum PassedDeadline {
 }
 
 impl PassedDeadline {
-    /// Why the run ends. `unready` says what did not happen in time, `waiting` what the agent was waiting for.
+    /// Why the run ends. `unready` names the step that was not done in time, `waiting` the tool or model that the agent waited
+    /// for.
     pub(crate) fn stopped(self, unready: &str, waiting: &str) -> StopCause {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         let (cause, message, hint) = match self {
@@ -79,7 +81,7 @@ pub(crate) enum StopReason {
     Cancelled(StopLevel),
     /// The agent has used up too much.
     Budget(StopCause),
-    /// The agent did something without permission.
+    /// The agent took an action without permission.
     Violation(StopCause),
     /// A deadline has passed, unless the agent gave a sign of life just now: [`StopConditions::late`] tells.
     Overdue,
@@ -111,7 +113,7 @@ impl StopConditions {
         }
     }
 
-    /// The next reason. Can be cancelled without losing anything.
+    /// The next reason. Cancel-safe.
     pub(crate) async fn next(
         &mut self,
         activity: AgentPhase,
@@ -135,7 +137,7 @@ impl StopConditions {
         }
     }
 
-    /// Waits until the caller wants more than was heard so far: the run is ending already. Can be cancelled.
+    /// Waits until the caller asks for a more urgent stop than before: the run is ending already. Can be cancelled.
     pub(crate) async fn more_urgent(&mut self) -> StopLevel {
         self.heard = wanted(&mut self.stops, self.heard).await;
         self.heard

@@ -52,7 +52,7 @@ pub struct Subscription {
     from_seq: u64,
     ready: VecDeque<Event>,
     is_over: bool,
-    /// What is waited for: that the run goes on.
+    /// Completes when the run has new events.
     news: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
@@ -95,7 +95,7 @@ impl Subscription {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Reads until there are events, or nothing more to read now. Says which.
+    /// Reads until there are events, or no more lines for now. Returns which.
     fn read(&mut self) -> Result<ReadState, SubscribeError> {
         let progress = *self.progress.borrow_and_update();
         while self.ready.is_empty() {

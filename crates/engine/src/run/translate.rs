@@ -1,4 +1,4 @@
-//! Reading what the agent has written, as it grows, and translating it.
+//! Reads the agent's output as it grows, and translates it.
 
 use std::io;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::follow::{CHUNK, FileSizes, FollowedFile};
 use crate::recording::{STDERR, STDOUT};
 use crate::violations::AttemptViolations;
 
-/// How much of the end of stderr is kept for whoever asks why.
+/// How much of the end of stderr is kept for the message about the outcome.
 const TAIL: u64 = 16 * 1024;
 
 /// An error document is looked for in this much of the end of stderr.
@@ -32,16 +32,16 @@ const DOCUMENT_TAIL: u64 = 1024 * 1024;
 /// Lines that make events are hardly shorter. Room for a piece's events is made at once, but not for a flood of empty lines.
 const SHORT_LINE: usize = 64;
 
-/// What came since the last batch.
+/// Events and bytes since the last batch.
 #[derive(Debug, Default)]
 pub struct EventBatch {
-    /// The agent's words, translated.
+    /// The events of the agent's lines, and inserted events.
     pub events: Vec<Event>,
     /// The bytes that it wrote to stdout, if they were asked for.
     pub stdout: Vec<u8>,
     /// The bytes that it wrote to stderr, if they were asked for.
     pub stderr: Vec<u8>,
-    /// What it wrote and nobody is told, because the run had to end. An event says so, too.
+    /// Output that is not translated, because the run had to end. An event reports it, too.
     pub skipped: SkippedLines,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct AttemptTranslator<'a> {
     completion: Option<StreamCompletion>,
     call_watch: Option<CallWatch<'a>>,
     rest: &'a RestLimit,
-    /// What comes on stdout is not translated any more.
+    /// Whether stdout is not translated any more.
     is_skipping: bool,
     skipped: SkippedLines,
 }
@@ -147,7 +147,7 @@ impl<'a> AttemptTranslator<'a> {
                 }
             };
             if count == 0 {
-                break; // somebody has cut the file
+                break; // another program has truncated the file
             }
             if self.request.with_bytes {
                 batch.stdout = self.stdout.again(count)?;
@@ -161,7 +161,7 @@ impl<'a> AttemptTranslator<'a> {
         Ok(())
     }
 
-    /// Counts what is not translated any more, a line that has begun included.
+    /// Counts the lines that are not translated any more, a line that has begun included.
     fn skip_stdout(&mut self, until: u64) -> io::Result<()> {
         let (mut lines, mut bytes) = (0, 0);
         if !std::mem::replace(&mut self.is_skipping, true) {
@@ -258,7 +258,7 @@ impl<'a> AttemptTranslator<'a> {
         self.send(batch).await;
     }
 
-    /// If nobody reads any more, the run is being ended anyway.
+    /// A failed send is ignored: without a reader, the run is being ended anyway.
     async fn send(&mut self, batch: EventBatch) {
         self.waiting.note(&batch.events);
         self.spent.note(&batch.events);
@@ -266,19 +266,19 @@ impl<'a> AttemptTranslator<'a> {
         self.made.publish();
         if !batch.is_empty() {
             let _ = self.batches.send(batch).await;
-            // Whoever watches over the run has to get a word in between.
+            // Lets the overseer of the attempt run, which is in the same task.
             tokio::task::yield_now().await;
         }
     }
 }
 
-/// The end of what the agent wrote to stderr.
+/// The end of the agent's stderr.
 pub(crate) fn stderr_tail(directory: &Path) -> String {
     let tail = FollowedFile::open(&directory.join(STDERR)).map(|stderr| stderr.tail(TAIL));
     String::from_utf8_lossy(&tail.unwrap_or_default()).into_owned()
 }
 
-/// The same, of what it wrote behind this length.
+/// The end of the agent's stderr, but only bytes behind this length.
 pub(crate) fn stderr_tail_from(directory: &Path, from: u64) -> String {
     let Ok(stderr) = FollowedFile::open(&directory.join(STDERR)) else {
         return String::new();

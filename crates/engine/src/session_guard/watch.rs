@@ -14,7 +14,7 @@ use lapidary_sessions::vault::SessionHolding;
 /// How often directories are looked at where the system does not tell, or that are not there yet.
 const TICK: Duration = Duration::from_millis(20);
 
-/// A thread that watches until it is told to stop.
+/// A thread that watches until it is stopped.
 #[derive(Debug)]
 pub(super) struct GuardThread {
     stop: StopSender,
@@ -67,7 +67,7 @@ impl HoldingWatcher {
         watcher
     }
 
-    /// Looks at everything: files that were made before they were watched, or of which nothing was told.
+    /// Checks all files, also files that are older than their watch, or whose events were lost.
     fn look(&mut self) {
         let now = SystemTime::now();
         for holding in &self.holdings {
@@ -83,7 +83,7 @@ impl HoldingWatcher {
         }
     }
 
-    /// Waits for something to happen, and sees to it.
+    /// Waits for a change of the session files, and handles it.
     #[cfg(target_os = "linux")]
     fn step(&mut self, stopped: &StopReceiver) {
         let is_complete = self.watch();
@@ -95,7 +95,7 @@ impl HoldingWatcher {
         self.take_in();
     }
 
-    /// Sees to what has happened so far.
+    /// Handles the changes so far.
     #[cfg(target_os = "linux")]
     fn take_in(&mut self) {
         let seen = self.events.as_mut().map(inotify::ChatEvents::read);
@@ -264,7 +264,7 @@ mod inotify {
 
     use super::{Path, PathBuf};
 
-    /// Directories that are watched, and those of subagents below them.
+    /// The watched directories, and the directories of subagents below them.
     pub(super) struct ChatEvents {
         fd: OwnedFd,
         watched: HashMap<i32, WatchedDir>,
@@ -276,7 +276,7 @@ mod inotify {
         is_below: bool,
     }
 
-    /// What has happened.
+    /// The changes that were read.
     #[derive(Default)]
     pub(super) struct SeenChanges {
         /// Files that were made, renamed or appended to.

@@ -28,7 +28,7 @@ pub(crate) struct UnaskedCalls {
     open: BTreeMap<String, UnaskedCall>,
     /// Calls that the agent asked about.
     asked: BTreeSet<String>,
-    /// Those of them that were allowed.
+    /// The allowed calls among them.
     allowed: BTreeSet<String>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum CallEnd {
     Fine,
     /// It ran without permission.
     Violation(Box<PermissionViolation>),
-    /// It ran, and what it does is unknown: agents have tools of their own for plans and notes.
+    /// It ran, and its effect is unknown: agents have tools of their own for plans and notes.
     Unknown(String),
 }
 
@@ -81,7 +81,7 @@ impl UnaskedCalls {
         };
         let is_certain = is_running && self.watch.is_gemini && action.command.is_some();
         if is_certain {
-            self.asked.insert(call.to_owned()); // it is told once
+            self.asked.insert(call.to_owned()); // a call is reported once
             return Some(unasked.violation(id));
         }
         if self.open.len() >= MOST_CALLS {
@@ -141,8 +141,8 @@ impl UnaskedCalls {
         judged.collect()
     }
 
-    /// Whether a call has done anything. A command that failed may have; an edit that failed has not, and mostly names a file that is
-    /// not there.
+    /// Whether a call has had an effect. A command that failed may have; an edit that failed has not, and mostly names a missing
+    /// file.
     fn has_run(&self, action: &ToolAction, status: &ToolCallStatus) -> bool {
         match status {
             ToolCallStatus::Completed => true,
@@ -164,7 +164,8 @@ impl UnaskedCall {
         CallEnd::Violation(Box::new(self.violation(id)))
     }
 
-    /// It is unknown what the call does, and no rule is about it, but for one that cannot see what it is about.
+    /// The effect of the call is unknown, and no rule matches it, except a rule that matches only because the action cannot be
+    /// seen.
     fn is_unknown(&self) -> bool {
         let action = &self.action;
         let is_known = action.command.is_some() || action.shows_diff || action.mcp_server.is_some();

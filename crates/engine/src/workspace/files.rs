@@ -75,8 +75,8 @@ impl ReadFile {
     }
 }
 
-/// The lines from `line` on, `limit` of them, each with its end: what is read in parts is the whole file when put together. What is
-/// before them counts as read.
+/// The lines from `line` on, `limit` of them, each with its end: parts that are read one after the other add up to the whole
+/// file. Skipped lines count towards `max`.
 fn excerpt(file: File, line: u64, limit: Option<u64>, max: usize) -> io::Result<Vec<u8>> {
     let bound = u64::try_from(max).unwrap_or(u64::MAX);
     let mut file = BufReader::new(file.take(bound.saturating_add(1)));

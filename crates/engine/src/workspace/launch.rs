@@ -1,4 +1,4 @@
-//! What a terminal is to run.
+//! The command of a terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::{CREATE, ServicesInner};
 use crate::acp::RpcError;
 use crate::policy::{ToolAction, command_line, quoted};
 
-/// What runs a line that is no program.
+/// Runs a command line that is no program.
 const SHELL: &str = "/bin/sh";
 
 /// A command for a terminal.
@@ -24,7 +24,7 @@ pub(super) struct TerminalLaunch {
     pub(super) environment: Vec<(OsString, OsString)>,
     /// How many bytes of its output are kept.
     pub(super) output_bytes: usize,
-    /// The command as somebody would type it.
+    /// The command as a person would type it.
     shown: String,
 }
 
@@ -80,7 +80,7 @@ impl TerminalLaunch {
     }
 }
 
-/// Where it runs: where its session works, unless the agent says otherwise.
+/// The directory of the terminal: the directory of its session, unless the agent names another.
 fn directory_of(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<PathBuf, RpcError> {
     let path = match params.get("cwd") {
         Some(_) => place_in(&inner.roots, params, "cwd")?.path,
@@ -93,14 +93,14 @@ fn directory_of(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<Pat
     Ok(path)
 }
 
-/// What we give it, what follows from where it runs, and what the agent wants: the last of a name counts.
+/// Our variables, then `TERM` and `PWD`, then the agent's variables: the last of a name counts.
 fn environment_of(
     inner: &ServicesInner,
     directory: &Path,
     variables: &[(String, String)],
 ) -> Vec<(OsString, OsString)> {
     let mut all = inner.environment.clone();
-    // Nobody draws what is written there.
+    // No terminal emulator shows the output.
     all.push(("TERM".into(), "dumb".into()));
     all.push(("PWD".into(), directory.into()));
     let added = variables.iter();
@@ -118,8 +118,8 @@ fn is_program(command: &str, directory: &Path, environment: &[(OsString, OsStrin
     std::env::split_paths(path).any(|place| directory.join(place).join(command).is_file())
 }
 
-/// The variables that are set for a command, as they are typed before it: whoever allows a command has seen that it gets a library of
-/// the agent's preloaded.
+/// The variables that are set for a command, as they are typed before it: the permission prompt shows them, so that a user who
+/// allows the command sees, for example, a preloaded library.
 fn assignments(variables: &[(String, String)]) -> String {
     let typed = |(name, value): &(String, String)| format!("{}={} ", quoted(name), quoted(value));
     variables.iter().map(typed).collect()

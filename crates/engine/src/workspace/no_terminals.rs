@@ -1,4 +1,4 @@
-//! No terminals: only Unix has what they are made of.
+//! No terminals: they need system calls that only Unix has.
 
 use lapidary_vocab::Json;
 

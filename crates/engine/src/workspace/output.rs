@@ -1,6 +1,6 @@
-//! What a terminal has written: the end of it.
+//! The end of a terminal's output.
 
-/// What may be kept beyond the limit, so that not every byte that comes moves all others.
+/// How many bytes may be kept beyond the limit, so that not every new byte moves all others.
 const SLACK: usize = 64 * 1024;
 
 /// The end of a text that grows. It never holds more than twice its limit and a bit.
@@ -23,7 +23,7 @@ impl OutputTail {
         }
     }
 
-    /// Adds what has come. Bytes that are no characters read as U+FFFD.
+    /// Adds new bytes. Bytes that are no characters read as U+FFFD.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let mut all = std::mem::take(&mut self.partial);
         all.extend_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! What stands in the parameters of a request, looked at with suspicion.
+//! Parses the parameters of a request. They come from the agent and are not trusted.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What a workspace is made of.
+//! The setup of a workspace.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,18 +10,18 @@ use crate::process::Supervisor;
 pub struct ServicesSetup {
     /// The directories that files are read and written in, absolute. The first is where terminals start whose session works nowhere else.
     pub roots: Vec<PathBuf>,
-    /// What ends terminals with everything that they start.
+    /// Ends terminals with all processes that they start.
     pub supervisor: Supervisor,
-    /// What terminals find in their environment, before what the agent adds.
+    /// The environment of terminals, before the variables that the agent adds.
     pub environment: Vec<(OsString, OsString)>,
-    /// What reading a file answers that is not there.
+    /// The answer to a read of a missing file.
     pub missing: MissingFile,
     /// How much is read, written and kept.
     pub limits: ServiceLimits,
 }
 
 impl ServicesSetup {
-    /// These roots, an empty environment, and what is usual otherwise.
+    /// These roots, an empty environment, and defaults otherwise.
     pub fn new<P: Into<PathBuf>>(
         roots: impl IntoIterator<Item = P>,
         supervisor: Supervisor,
@@ -36,7 +36,7 @@ impl ServicesSetup {
     }
 }
 
-/// What reading a file answers that is not there.
+/// The answer to a read of a missing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MissingFile {
     /// That it is empty. Gemini CLI (0.61) reads each file before it writes it, and takes any error for a reason not to.
@@ -51,11 +51,11 @@ pub enum MissingFile {
 pub struct ServiceLimits {
     /// How many bytes of a file are read or written at most.
     pub file_bytes: usize,
-    /// How many terminals there may be at once, those that have ended and were not released included.
+    /// How many terminals there may be at once, including ended ones that were not released.
     pub terminals: usize,
     /// How many bytes of a terminal's output are kept where the agent does not say.
     pub output_bytes: usize,
-    /// How many are kept at most, whatever the agent says.
+    /// The upper limit for the number of bytes that an agent can ask for.
     pub max_output_bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! One terminal: a process, what it has written, and how it ended.
+//! One terminal: a process, its output and its exit status.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,10 +18,11 @@ use super::output::OutputTail;
 use crate::fresh_run;
 use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
 
-/// A supervisor that was told to end its process and has not done so in this time is given up.
+/// How long a supervisor has to kill its process before it is given up.
 const GIVE_UP: Duration = Duration::from_secs(10);
 
-/// What is still in the pipe when nothing is left that could write is read in this time. Longer, somebody holds it whom we cannot end.
+/// Time to read the rest of the pipe once all processes of the terminal are gone. If the pipe is still open then, a process holds
+/// it that we cannot end.
 const DRAIN: Duration = Duration::from_millis(500);
 
 const CHUNK: usize = 64 * 1024;
@@ -56,7 +57,7 @@ fn named(signal: i32) -> String {
 }
 
 impl Terminal {
-    /// A terminal, and what keeps it.
+    /// A terminal, and its keeper.
     pub(super) fn new(
         launch: TerminalLaunch,
         slot: Arc<OwnedSemaphorePermit>,
@@ -89,9 +90,9 @@ impl Terminal {
         Ok((terminal, keeper))
     }
 
-    /// What it has written, whether that is not all, and how it ended.
+    /// Its output, whether that is truncated, and its exit status.
     pub(super) fn to_json(&self) -> Json {
-        let status = *self.exit.borrow(); // first: what it wrote last is there when it has ended
+        let status = *self.exit.borrow(); // first: once a status is there, the output is complete
         let output = lock(&self.output);
         let text = ("output", Json::from_value(&output.text()));
         let truncated = ("truncated", Json::from_value(&output.is_truncated()));
@@ -99,7 +100,7 @@ impl Terminal {
         Json::object([text, truncated].into_iter().chain(status))
     }
 
-    /// Orders its end.
+    /// Kills its process.
     pub(super) fn kill(&self) {
         self.kill.cancel();
     }
@@ -121,7 +122,7 @@ fn command(launch: TerminalLaunch) -> Command {
     command
 }
 
-/// What starts a process, reads what it writes and sees it end.
+/// Starts a process, reads its output and waits for its end.
 pub(super) struct TerminalKeeper {
     pipe: pipe::Receiver,
     stdio: Stdio,
@@ -147,7 +148,7 @@ impl TerminalKeeper {
                 return;
             }
         };
-        let _ = started.send(Ok(())); // if nobody wants it any more, it is killed
+        let _ = started.send(Ok(())); // without a receiver, the process is killed
         let silent = CancellationToken::new();
         let end = async {
             let exit = end(&mut running, &self.kill).await;
@@ -177,7 +178,7 @@ async fn end(running: &mut Running, kill: &CancellationToken) -> Option<Exit> {
     }
 }
 
-/// Reads until there is nothing more, or nobody left who should write. Nothing is lost when it is cancelled but what is not read.
+/// Reads until the end of the pipe, or until [`DRAIN`] after all processes are gone. If cancelled, only unread bytes are lost.
 async fn pump(mut pipe: pipe::Receiver, output: &Mutex<OutputTail>, silent: &CancellationToken) {
     let enough = async {
         silent.cancelled().await;

@@ -27,7 +27,7 @@ pub(super) struct TerminalTable {
 #[derive(Debug, Default)]
 struct TerminalEntries {
     entries: HashMap<String, TerminalEntry>,
-    /// What keeps the terminals. Dropped with the table, and then all of them end.
+    /// The keepers of the terminals. Dropping them with the table ends all terminals.
     keepers: JoinSet<()>,
     /// How many there have been.
     made: u64,
@@ -40,7 +40,7 @@ struct TerminalEntry {
     _slot: Arc<OwnedSemaphorePermit>,
 }
 
-/// Whoever takes a terminal out of the table ends it.
+/// Removing a terminal from the table ends it.
 impl Drop for TerminalEntry {
     fn drop(&mut self) {
         self.terminal.kill();
@@ -71,7 +71,7 @@ impl TerminalTable {
         }
     }
 
-    /// Makes an entry and sets a keeper to start what it is for.
+    /// Makes an entry and spawns a keeper that starts its process.
     fn enter(
         &self,
         launch: TerminalLaunch,
@@ -85,7 +85,7 @@ impl TerminalTable {
         if table.closed {
             return Err(going_down());
         }
-        while table.keepers.try_join_next().is_some() {} // those that are done with
+        while table.keepers.try_join_next().is_some() {} // removes finished keepers
         table
             .keepers
             .spawn(keeper.keep(self.supervisor.clone(), starting));
@@ -113,7 +113,7 @@ impl TerminalTable {
         Ok(status.ok_or_else(going_down)?.to_json())
     }
 
-    /// Ends what runs there. The terminal stays.
+    /// Ends the process of a terminal. The terminal stays.
     pub(super) async fn kill(&self, which: &TerminalId) -> Result<Json, RpcError> {
         let terminal = self.find(which)?;
         terminal.kill();
@@ -121,7 +121,7 @@ impl TerminalTable {
         Ok(Json::empty_object())
     }
 
-    /// Ends what runs there, and forgets the terminal.
+    /// Ends the process of a terminal, and forgets the terminal.
     pub(super) async fn release(&self, which: &TerminalId) -> Result<Json, RpcError> {
         let terminal = self.find(which)?;
         self.forget(&which.terminal);
@@ -133,7 +133,7 @@ impl TerminalTable {
         let gone: Vec<_> = {
             let entries = &mut self.table().entries;
             let gone = entries.extract_if(|_, entry| entry.terminal.session == session);
-            // With its entry each is told to end.
+            // Removing its entry ends each terminal.
             gone.map(|(_, entry)| Arc::clone(&entry.terminal)).collect()
         };
         for terminal in gone {
@@ -148,7 +148,7 @@ impl TerminalTable {
             std::mem::take(&mut table.entries)
         };
         drop(entries);
-        // Keepers hold a slot each until nothing is left of their terminal.
+        // Keepers hold a slot each until all processes of their terminal are gone.
         let _ = self.slots.acquire_many(self.count).await;
     }
 
@@ -177,7 +177,7 @@ impl TerminalTable {
 
 type StartedTerminal = oneshot::Receiver<Result<(), StartError>>;
 
-/// A terminal whose id nobody has heard yet. Dropped, it is no more.
+/// A terminal whose id the agent has not got yet. Dropping it removes the terminal.
 struct UnclaimedTerminal<'a> {
     terminals: &'a TerminalTable,
     id: Option<String>,

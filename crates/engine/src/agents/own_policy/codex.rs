@@ -1,7 +1,8 @@
 //! Codex behind its adapter (2.6, with Codex 0.166): the mode in which it starts, and a configuration by a variable.
 //!
-//! Codex has no setting that makes it ask about a command: one that its sandbox permits runs at once. In the mode `read-only` it asks
-//! before it writes. What it cannot be told to ask about loses its tool if every call is denied: it reads and searches by commands only.
+//! Codex has no setting that makes it ask about a command: a command that its sandbox permits runs at once. In the mode
+//! `read-only` it asks before it writes. Where it cannot be told to ask, it loses the tool if every call is denied: it reads and
+//! searches by commands only.
 
 use lapidary_vocab::event::ToolKind;
 use serde_json::{Map, Value, json};
@@ -16,7 +17,7 @@ const READ_ONLY: &str = "read-only";
 /// A configuration in JSON, which the adapter adds to that of the user and of the project.
 pub(super) const CONFIG: &str = "CODEX_CONFIG";
 
-/// What rules and mode say of the tools of Codex.
+/// The coverage of Codex's tools by rules and mode.
 struct CodexTools {
     shell: ToolCoverage,
     read: ToolCoverage,
@@ -67,7 +68,7 @@ impl CodexTools {
         }
     }
 
-    /// What it does by commands.
+    /// The coverage of the actions that it does by commands.
     fn by_commands(&self) -> [ToolCoverage; 3] {
         [self.shell, self.read, self.search]
     }
@@ -107,7 +108,7 @@ impl CodexTools {
         config
     }
 
-    /// What a rule denies and Codex does without asking. What only the mode denies is watched.
+    /// Why Codex takes actions without asking that a rule denies. Actions that only the mode denies are watched.
     fn unkept(&self, input: &PolicyInput<'_>) -> Option<String> {
         let of_rules = |rules: Rules| {
             let policy = Policy::new(rules, PermissionMode::BypassPermissions);
@@ -128,14 +129,14 @@ impl CodexTools {
     }
 }
 
-/// Whether a rule is only about what the sandbox of the mode `read-only` does not permit.
+/// Whether a rule is only about actions that the sandbox of the mode `read-only` does not permit.
 fn is_about_writes(rule: &Rule) -> bool {
     let writes = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
     let kinds = &rule.about.kinds;
     !kinds.is_empty() && kinds.iter().all(|kind| writes.contains(kind))
 }
 
-/// Adds ours to what the user has in the variable. What is no object is not the user's configuration, and Codex would refuse it.
+/// Adds our members to the user's value of the variable. A value that is no object is dropped: Codex would refuse it.
 fn merged(before: Option<&str>, ours: Map<String, Value>) -> Value {
     let before = before.and_then(|text| serde_json::from_str(text).ok());
     let mut config: Map<String, Value> = before.unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Which layer holds a denial of each kind of action with an agent: what the compiled policy of a rule that denies this kind comes to.
+//! Which layer enforces a denial of each kind of action with an agent, taken from the compiled policy of a rule that denies this
+//! kind.
 
 use std::path::Path;
 

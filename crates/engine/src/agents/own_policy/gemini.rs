@@ -37,7 +37,8 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
         let pattern = match (tool, input.asking) {
             // Without a pattern, its heuristics make an `allow` of it for commands that only read, such as `cat`.
             (SHELL, AskAbility::Possible) => Some(".".to_owned()),
-            // Where it cannot ask, only files that decide what is run or allowed are denied.
+            // Where it cannot ask, only edits of sensitive files are denied: files that decide about later commands or
+            // permissions.
             (tool, AskAbility::Impossible) if EDITORS.contains(&tool) && accepts_edits(input) => {
                 Some(sensitive_files())
             }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{OwnPolicy, PolicyInput, ToolRow};
 use crate::policy::ToolCoverage;
 
-/// What it calls its permissions. `edit` is for every tool that writes.
+/// Its names of permissions. `edit` is for every tool that writes.
 const TOOLS: &[ToolRow] = &[
     ("read", ToolKind::Read),
     ("list", ToolKind::Search),
@@ -69,7 +69,7 @@ fn needs_question(input: &PolicyInput<'_>, name: &str, kind: &ToolKind) -> bool 
     }
 }
 
-/// What it does by itself, where a rule about everything would make it ask.
+/// Its default for a permission, needed where our `*` would make it ask.
 fn usual(name: &str) -> Value {
     match name {
         "read" => {

@@ -1,4 +1,5 @@
-//! Conversations with an agent that runs in the test, on a clock that the test owns: nothing is started, nothing is waited for.
+//! Conversations with an agent that runs in the test, on a clock that the test owns: no process is started, and no real time
+//! passes.
 
 use std::path::Path;
 
@@ -26,11 +27,11 @@ use crate::run::events::ProgressPort;
 use crate::run::recorded_events::PastFormat;
 use crate::run::{self, RunSource, RunTimeouts, Subscription, testing};
 
-/// What the agent of a test does when it is prompted.
+/// The reaction of the test agent to a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prompted {
     Answers,
-    /// It says a word every minute, and never ends its turn.
+    /// It writes a word every minute, and never ends its turn.
     Rambles,
     IsSilent,
     Panics,
@@ -91,7 +92,7 @@ struct Played {
 }
 
 impl Played {
-    /// Plays a run. `meanwhile` is told as soon as the agent was prompted.
+    /// Runs an agent. `meanwhile` is called as soon as the agent has its prompt.
     async fn new(
         agent: LocalAgent,
         timeouts: RunTimeouts,
@@ -164,7 +165,7 @@ impl Played {
 }
 
 impl Played {
-    /// The events without what differs from run to run: times, and the directory.
+    /// The events without the members that differ from run to run: times, and the directory.
     fn timeless(&self) -> Vec<Value> {
         let home = self.home.path().to_str().unwrap();
         let events = self.events.iter().map(|event| {

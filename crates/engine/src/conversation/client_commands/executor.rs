@@ -21,18 +21,18 @@ use crate::conversation::request::ConversationRequest;
 use crate::conversation::turn_driver::TurnDriver;
 use crate::prompt_files;
 
-/// What a command needs that is carried out.
+/// State that commands need while they are carried out.
 #[derive(Debug, Clone)]
 pub(super) struct CommandExecutor {
     pub(super) state: Arc<ConversationState>,
     pub(super) terms: Arc<SessionTerms>,
     pub(super) grace: Duration,
     pub(super) queues: Arc<SessionQueues>,
-    /// The order's.
+    /// The label of the command.
     pub(super) label: CommandLabel,
 }
 
-/// What sessions are opened with.
+/// The conditions under which sessions are opened.
 #[derive(Debug)]
 pub(super) struct SessionTerms {
     pub(super) agent: InitializeAnswer,
@@ -40,7 +40,7 @@ pub(super) struct SessionTerms {
 }
 
 impl CommandExecutor {
-    /// The same, for this order.
+    /// The executor for the command with this label.
     pub(super) fn about(&self, label: &CommandLabel) -> Self {
         Self {
             label: label.clone(),
@@ -67,7 +67,7 @@ impl CommandExecutor {
             Command::CloseSession(wanted) => self.close(&wanted.session_id).await,
             Command::DeleteSession(wanted) => self.delete(&wanted.session_id).await,
             Command::Authenticate(wanted) => {
-                let _opening = self.queues.opening.lock().await; // what is opened after this needs it
+                let _opening = self.queues.opening.lock().await; // sessions that are opened after this need the login
                 let method = wanted.method_id.to_string();
                 answered(client.authenticate(&method).await)
             }
@@ -79,7 +79,7 @@ impl CommandExecutor {
         }
     }
 
-    /// What is set in one session.
+    /// Changes a setting of one session.
     async fn set(&self, command: Command) -> CommandOutcome {
         let named = match &command {
             Command::SetModel(wanted) => wanted.session_id.as_ref(),
@@ -200,7 +200,7 @@ impl CommandExecutor {
         }
     }
 
-    /// A turn is over. A hook that has stopped it is why it failed, whatever the agent says.
+    /// A turn is over. If a hook stopped it, the command has failed, even if the agent reports success.
     fn unless_stopped(&self, session: &str) -> Result<(), CommandError> {
         let mut table = self.state.table();
         let stopped = table.stop_of(session);
@@ -242,7 +242,7 @@ impl CommandExecutor {
         )
     }
 
-    /// Ends a turn, or all of them, and what waits behind it.
+    /// Ends a turn, or all of them, and drops the prompts in their queues.
     async fn interrupt(&self, session: Option<&Text>) -> CommandOutcome {
         let ids = if let Some(id) = session {
             vec![self.known(id)?]
@@ -269,7 +269,7 @@ impl CommandExecutor {
         Ok(CommandDone::default())
     }
 
-    /// Asks the agent to end what it does in a session. What waits behind it is not said any more.
+    /// Asks the agent to end its turn in a session. Prompts in the session's queue are dropped.
     pub(super) fn cancel(&self, session: &str) {
         self.queues.queue_for(session).interrupt();
         self.state.observer.calls(|calls| calls.cut_off(session));
@@ -331,7 +331,7 @@ impl CommandExecutor {
         Ok(only)
     }
 
-    /// The order is about this session, whether there is one or not.
+    /// Notes that the command is about this session, known or not.
     pub(super) fn named(&self, id: &Text) -> String {
         let id = id.to_string();
         self.label.set_session(&id);
@@ -339,7 +339,7 @@ impl CommandExecutor {
     }
 }
 
-/// What the agent answered, and in which session.
+/// The agent's answer, with the id of the session.
 fn with(answer: &Json, session: &str) -> Json {
     let members = answer.token().members().map(|(name, value)| {
         let name = name.string().unwrap_or_default().into_owned();

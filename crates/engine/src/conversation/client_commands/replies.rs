@@ -113,8 +113,8 @@ fn named_option(response: &PermissionResponse) -> Result<Option<String>, Command
     named.transpose()
 }
 
-/// An answer for the rest of the run has to say what it allows. One that cannot is an error: the client would wait in vain for later
-/// requests to be allowed.
+/// An answer for the rest of the run has to name the actions it allows. An answer that cannot is an error: the client would wait
+/// in vain for later requests to be allowed.
 fn check_response(
     prompt: &PermissionPrompt,
     response: &PermissionResponse,
@@ -133,8 +133,8 @@ fn check_response(
     Ok(())
 }
 
-/// An option that is named has to be one of the request's, and says itself whether it allows: one that says the opposite of the answer
-/// it is named in must not be chosen. What one of an unknown kind says is the agent's secret.
+/// A named option has to be one of the request's, and its kind must not contradict the answer that names it. An option of an
+/// unknown kind is refused.
 fn agrees(options: Option<&Json>, named: Option<&str>, allowed: bool) -> Result<(), CommandError> {
     let Some(named) = named else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What became of an order, told exactly once.
+//! The result of a command, reported exactly once.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,7 @@ use crate::conversation::ClientCommand;
 use crate::conversation::conversation_state::ConversationState;
 use crate::run::events::RunEvents;
 
-/// What came of an order: what the agent answered and in which line, or why there is nothing.
+/// The outcome of a command: the agent's answer and its line, or an error.
 pub(super) type CommandOutcome = Result<CommandDone, CommandError>;
 
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl From<RequestError> for CommandError {
 }
 
 impl CommandError {
-    /// The same, and what it is about.
+    /// The same error, with its subject before the message.
     pub(super) fn because(self, why: &str) -> Self {
         Self {
             message: format!("{why}: {}", self.message),
@@ -68,7 +68,7 @@ impl CommandError {
     }
 }
 
-/// What an agent answered.
+/// The outcome of a command that the agent answered.
 pub(super) fn answered(answer: Result<RequestAnswer, RequestError>) -> CommandOutcome {
     let answer = answer?;
     Ok(CommandDone {
@@ -77,7 +77,7 @@ pub(super) fn answered(answer: Result<RequestAnswer, RequestError>) -> CommandOu
     })
 }
 
-/// What an agent does not offer is not asked of it.
+/// An error if the agent does not offer the method; the request is not sent then.
 pub(super) fn needs(is_offered: bool, method: &str) -> Result<(), CommandError> {
     if is_offered {
         return Ok(());
@@ -85,7 +85,7 @@ pub(super) fn needs(is_offered: bool, method: &str) -> Result<(), CommandError> 
     Err(format!("the agent does not offer `{method}`").into())
 }
 
-/// By what an order's result can be told.
+/// The id and the name of a command, for its result.
 #[derive(Debug, Clone)]
 pub(super) struct CommandLabel {
     id: Option<Json>,
@@ -102,12 +102,12 @@ impl CommandLabel {
         }
     }
 
-    /// The order is about this session, as turns out.
+    /// Notes the session of the command, once it is known.
     pub(super) fn set_session(&self, session: &str) {
         let _ = self.session.set(Text::from(session.to_owned())); // the first counts
     }
 
-    /// Each order has one result.
+    /// Reports the result of the command. Each command has one.
     pub(super) fn tell(self, state: &ConversationState, outcome: CommandOutcome) {
         let after = match &outcome {
             Ok(done) => done.after,
@@ -132,7 +132,7 @@ impl CommandLabel {
     }
 }
 
-/// The results of orders that came when the agent was gone already, or never was there.
+/// Reports errors for commands that came when the agent was gone already, or was never started.
 pub(in crate::conversation) fn refuse_rest(
     orders: &mut mpsc::UnboundedReceiver<ClientCommand>,
     made: &mut RunEvents,

@@ -1,4 +1,4 @@
-//! Ending sessions: first what goes on in them.
+//! Closing and deleting sessions. A running turn is ended first.
 
 use lapidary_vocab::Text;
 use tokio::sync::OwnedMutexGuard;
@@ -26,8 +26,8 @@ impl CommandExecutor {
         Ok(deleted)
     }
 
-    /// Asks the agent to end the turn, and gives it some time. While what this returns is held, there is no other turn. Where there is
-    /// nothing, the agent did not heed it: once the session is forgotten, its prompt has failed all the same.
+    /// Asks the agent to end the turn, and gives it a grace period. No other turn begins while the returned guard is held. `None`
+    /// if the session is unknown, or if the agent did not end its turn in time: its prompt fails when the session is forgotten.
     async fn end_turn(&self, session: &str) -> Option<OwnedMutexGuard<()>> {
         self.state.table().get(session)?;
         self.cancel(session);
@@ -35,7 +35,7 @@ impl CommandExecutor {
         timeout(self.grace, queue.free()).await.ok()
     }
 
-    /// Forgets a session. What still waits for it has failed.
+    /// Forgets a session. Commands that still wait for it have failed.
     pub(super) async fn forget(&self, session: &str) {
         if let Some(hooks) = &self.state.hooks {
             hooks.session_ends(session).await;

@@ -91,7 +91,7 @@ impl CommandExecutor {
         table.get(session).is_some_and(|it| it.cwd != cwd)
     }
 
-    /// A session's first prompt: the words that come before it, as a part of its text.
+    /// A session's first prompt, with the system prompt before it, as a part of its text.
     pub(super) fn introduced(&self, mut blocks: Vec<Json>) -> Vec<Json> {
         let Some(system) = &self.terms.request.system_prompt else {
             return blocks;
@@ -128,7 +128,7 @@ impl CommandExecutor {
         }
     }
 
-    /// A session that does not take what it has to is not used.
+    /// Sets mode and model of a new session. A session that does not accept the model is forgotten.
     async fn prepare(&self, session: &str) -> Result<(), CommandError> {
         let mode = self.state.table().policy().mode();
         self.set_agent_mode(session, mode).await;

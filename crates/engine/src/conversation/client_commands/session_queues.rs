@@ -1,5 +1,5 @@
-//! The order of commands. A session has one turn at a time: a prompt waits for the one before it, and for what was set before it. A
-//! command that names no session waits until those that are being opened are open.
+//! The order of commands. A session has one turn at a time: a prompt waits for the prompt before it, and for settings before it.
+//! A command that names no session waits until all sessions that are being opened are open.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::results::CommandError;
 
-/// What becomes of a prompt whose session is closed.
+/// The error of a prompt whose session is closed.
 pub(super) const CLOSED: &str = "the session was closed before the turn was over";
 
-/// What becomes of a prompt that waits when its session is interrupted.
+/// The error of a prompt that waits when its session is interrupted.
 const INTERRUPTED: &str = "interrupted before the agent was given it";
 
 /// The queues of all sessions.
@@ -30,7 +30,7 @@ pub(super) struct SessionQueues {
 pub(super) struct SessionQueue {
     /// Held for a turn. The first command that waits gets it first.
     turn: Arc<Mutex<()>>,
-    /// Shared by commands that set something.
+    /// Held for reading by commands that change a setting.
     pub(super) settings: RwLock<()>,
     interrupts: watch::Sender<u64>,
     /// Whether the first prompt was given.
@@ -39,7 +39,7 @@ pub(super) struct SessionQueue {
     pub(super) closed: CancellationToken,
 }
 
-/// How often all sessions were interrupted when an order came.
+/// How often all sessions had been interrupted when a command came.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InterruptEpoch(u64);
 
@@ -72,7 +72,7 @@ impl SessionQueues {
         self.interrupts.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The turn of a session, for an order that came at that moment. Nothing else has it while it is held.
+    /// The turn of a session, for a command of that epoch. No other command has the turn while it is held.
     pub(super) async fn turn(
         &self,
         session: &str,
@@ -114,7 +114,7 @@ impl SessionQueue {
         }
     }
 
-    /// Waits until what was there before is over. Can be cancelled.
+    /// Waits until earlier turns are over. Can be cancelled.
     pub(super) async fn free(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.turn).lock_owned().await
     }

@@ -9,7 +9,8 @@ use super::HookRunner;
 use crate::acp::InitializeAnswer;
 use crate::detect::AgentVersion;
 
-/// What Gemini CLI runs itself over ACP (measured with 0.61). Of the others it runs none there, not even a `BeforeTool` hook that denies.
+/// The events whose hooks Gemini CLI runs itself over ACP (measured with 0.61). Of the others it runs none there, not even a
+/// `BeforeTool` hook that denies.
 const GEMINI: [HookEvent; 7] = [
     HookEvent::BeforeAgent,
     HookEvent::AfterAgent,

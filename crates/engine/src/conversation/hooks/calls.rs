@@ -1,4 +1,4 @@
-//! The calls of an agent, as far as hooks have to know them: for what is fired once they are done.
+//! The tool calls of an agent, as far as `AfterTool` hooks need them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,25 +13,26 @@ use crate::conversation::session_table::{call_key, session_of_event};
 use crate::hooks::{WantedCall, tool_response};
 use crate::policy::{ToolAction, arguments};
 
-/// So many calls are remembered until they are done, and so many wait for their hooks. Of more, only how many there were is told.
+/// So many calls are remembered until they are done, and so many wait for their hooks. Further calls are only counted, and the
+/// count is reported.
 pub(in crate::conversation) const MOST_CALLS: usize = 1024;
 
-/// So much of what calls have said waits for hooks.
+/// So many bytes of calls' output wait for hooks.
 const MOST_BYTES: usize = 64 << 20;
 
-/// So much of what an agent says in a turn is kept for hooks.
+/// So many bytes of an agent's text in a turn are kept for hooks.
 const MOST_WORDS: usize = 1 << 20;
 
-/// The calls that have not ended, and what the agent says.
+/// The calls that have not ended, and the agent's text.
 #[derive(Debug)]
 pub(in crate::conversation) struct HookCalls {
     open: BTreeMap<String, OpenCall>,
-    /// Sessions in which hooks were asked about files or terminals: these belong to some call, but not even the agent says to which.
+    /// Sessions in which hooks judged files or terminals: these belong to some call, but ACP does not name it.
     served: BTreeSet<String>,
     words: BTreeMap<String, String>,
     done: mpsc::UnboundedSender<FinishedCall>,
     waiting: watch::Sender<WaitingCalls>,
-    /// What ends the hooks after the calls of a session's turn.
+    /// Tokens that end the `AfterTool` hooks of a session's turn.
     ends: BTreeMap<String, CancellationToken>,
     all_end: CancellationToken,
     /// How many calls were too many to keep for their hooks.
@@ -63,7 +64,7 @@ struct OpenCall {
 #[derive(Debug)]
 pub(in crate::conversation) struct FinishedCall {
     session: String,
-    /// The number of the line that says so.
+    /// The number of the line that reports it.
     after: u64,
     pub(super) action: ToolAction,
     input: Json,
@@ -196,7 +197,7 @@ impl HookCalls {
         std::mem::take(&mut self.cut_off)
     }
 
-    /// Takes in what happens. Nothing comes after a call that was held back.
+    /// Notes an event of the agent. No hook comes after a call that was held back.
     pub(in crate::conversation) fn note(
         &mut self,
         number: u64,
@@ -282,7 +283,7 @@ impl HookCalls {
         self.served.insert(session.to_owned());
     }
 
-    /// The agent says something.
+    /// Adds to the agent's text, up to [`MOST_WORDS`].
     pub(in crate::conversation) fn say(&mut self, session: &str, text: &str) {
         let words = match self.words.get_mut(session) {
             Some(words) => words,
@@ -292,7 +293,7 @@ impl HookCalls {
         words.push_str(&text[..text.floor_char_boundary(room)]);
     }
 
-    /// What the agent has said since this was last asked.
+    /// Takes the agent's text since the last call of this.
     pub(in crate::conversation) fn take_words(&mut self, session: &str) -> String {
         self.words.remove(session).unwrap_or_default()
     }

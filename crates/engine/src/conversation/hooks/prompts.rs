@@ -1,4 +1,4 @@
-//! Prompts and sessions: what hooks add to them, and whether they are given at all.
+//! Prompts and sessions: hooks add context to them, and may block prompts.
 
 use lapidary_gemini::hooks::HookEvent;
 use lapidary_json::Token;
@@ -9,7 +9,7 @@ use super::hook_messages::cut;
 use super::{BegunSession, HookPlace, HookRunner, locked};
 use crate::hooks::{AppliedEffect, HookResults};
 
-/// What an agent that has said nothing has said.
+/// The answer that hooks get if the agent wrote no text.
 const SILENCE: &str = "[no response text]";
 
 impl HookRunner {
@@ -64,7 +64,7 @@ impl HookRunner {
         begun.iter().map(|begun| begun.session.clone()).collect()
     }
 
-    /// What is said to the agent in place of a prompt: the same, with what hooks add. Or why nothing is.
+    /// The prompt with the context that hooks add, or the reason why a hook blocks it.
     pub(in crate::conversation) async fn before_prompt(
         &self,
         session: &str,
@@ -92,7 +92,7 @@ impl HookRunner {
         Ok(first.into_iter().chain(prompt).chain(last).collect())
     }
 
-    /// What the agent is to do next, if a hook is not content with what it has done.
+    /// The next prompt, if a hook rejects the agent's answer.
     pub(in crate::conversation) async fn after_prompt(
         &self,
         session: &str,
@@ -135,7 +135,7 @@ impl HookRunner {
         next
     }
 
-    /// Says that hooks are not asked any more whether the agent is to go on.
+    /// Notes that `AfterAgent` hooks do not run any more in this turn.
     pub(in crate::conversation) fn gives_up(&self, session: &str, rounds: u32) {
         if self.has(HookEvent::AfterAgent, None) {
             let message = format!(
@@ -174,7 +174,7 @@ fn text(text: &str) -> Json {
     ])
 }
 
-/// What of a prompt is text.
+/// The text of a prompt's text blocks.
 fn text_of(prompt: &[Json]) -> String {
     let texts = prompt.iter().filter_map(|block| {
         let block = block.token();

@@ -1,4 +1,4 @@
-//! Hooks that run. A caller that drops the answer ends the hook; what became of it is told all the same.
+//! Running hooks. A caller that drops the answer ends the hook; its result is reported all the same.
 
 use lapidary_gemini::hooks::HookPlan;
 use lapidary_wire::gemini::hooks::HookInput;
@@ -18,7 +18,7 @@ pub(super) struct RunningHooks {
 }
 
 impl RunningHooks {
-    /// Fires a plan, and has it told what became of it. Dropping this ends the hooks.
+    /// Runs a plan, and reports its results. Dropping this future ends the hooks.
     pub(super) async fn fire(
         &self,
         plan: HookPlan,
@@ -54,7 +54,7 @@ impl RunningHooks {
         self.over.is_cancelled()
     }
 
-    /// Ends all of them, and waits until that is told. It takes no longer than it takes to kill them.
+    /// Ends all of them, and waits until that is reported. It takes no longer than it takes to kill them.
     pub(super) async fn end(&self) {
         self.over.cancel();
         self.plans.closed().await;

@@ -1,4 +1,4 @@
-//! Tools: what hooks say about them.
+//! Hooks around tool calls, and their verdicts.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::hooks::{
 };
 use crate::policy::{Decision, PermissionEffect};
 
-/// What stands before a hook's reason.
+/// The prefix of a hook's reason.
 const DENIED: &str = "a hook denied it: ";
 
-/// Hooks that are told of a call at the same time: under one of its names, about one of its files.
+/// Hooks that run for a call at the same time: under one of its names, about one of its files.
 #[derive(Debug)]
 struct HookRound<'a> {
     name: String,
@@ -24,7 +24,7 @@ struct HookRound<'a> {
     file: Option<&'a Path>,
 }
 
-/// What hooks say about an action of the agent.
+/// The verdict of hooks about an action of the agent.
 #[derive(Debug, PartialEq)]
 pub(in crate::conversation) enum HookVerdict {
     /// Nothing against it.
@@ -38,7 +38,7 @@ pub(in crate::conversation) enum HookVerdict {
 }
 
 impl HookVerdict {
-    /// What becomes of a decision.
+    /// The decision after this verdict. `decision` supplies the decision of rules and mode.
     pub(in crate::conversation) fn over(self, decision: impl FnOnce() -> Decision) -> Decision {
         match self {
             Self::Denied(denied) | Self::Stopped(denied) => denied,
@@ -48,14 +48,14 @@ impl HookVerdict {
                 if decision.effect == PermissionEffect::Deny {
                     return decision;
                 }
-                // Where a prompt is needed anyway, it still has to say what the hook minds.
+                // Where a prompt is needed anyway, it still has to show the hook's reason.
                 let reason = message.as_deref().unwrap_or("a hook wants it to be asked");
                 Decision::new(PermissionEffect::Ask, DecidedBy::Hook, reason)
             }
         }
     }
 
-    /// What hooks have said so far, and what others say: the strictest word holds, and reasons add up, as far as there is room.
+    /// Joins two verdicts: the stricter one holds, and reasons add up, as far as there is room.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Stopped(one), Self::Stopped(other)) => Self::Stopped(both(one, &other)),
@@ -70,7 +70,7 @@ impl HookVerdict {
 }
 
 impl HookRunner {
-    /// May it? Hooks for any of the names that its tool goes by are heard. None if they were ended before they could say.
+    /// The verdict of hooks about a call. Hooks for any name of its tool run. None if they were ended before they answered.
     pub(in crate::conversation) async fn before_tool(
         &self,
         wanted: WantedCall<'_>,
@@ -99,7 +99,7 @@ impl HookRunner {
         (!self.running.is_over()).then_some(verdict)
     }
 
-    /// What a tool has done cannot be undone, but what comes next can be kept from happening. True if everything is to stop.
+    /// Runs `AfterTool` hooks. They cannot undo the tool call, but they can stop the turn: then this is true.
     pub(in crate::conversation) async fn after_tool(&self, done: &FinishedCall) -> bool {
         let place = done.place();
         if !done.is_asked && !done.is_served {
@@ -122,7 +122,7 @@ impl HookRunner {
         stops
     }
 
-    /// Says how many calls have been left without the hooks that come after them, if there are any such hooks.
+    /// Notes how many calls had no `AfterTool` hooks, if there are any such hooks.
     pub(in crate::conversation) fn not_after(&self, calls: usize, why: &str) {
         let enabled = self.hooks.registry.hooks.iter().filter(|it| it.enabled);
         let is_any = enabled
@@ -154,7 +154,7 @@ impl HookRunner {
         self.fire(wanted.notice(), place).await;
     }
 
-    /// What hooks would have held back, had the agent asked.
+    /// Notes that the agent did not ask about a call that hooks could have held back.
     fn unasked(&self, done: &FinishedCall, place: HookPlace<'_>) {
         let sides = done.wanted().sides();
         let mut names = sides.into_iter().flat_map(|side| side.names);
@@ -168,7 +168,7 @@ impl HookRunner {
         });
     }
 
-    /// The hooks that are told of a call: of each side and each file, those that are for any of its names.
+    /// The hooks that match a call: per side and per file, the hooks for any of its names.
     fn rounds<'a>(
         &self,
         event: HookEvent,
@@ -190,7 +190,7 @@ impl HookRunner {
         all
     }
 
-    /// Tells the hooks of one round. Their output is dropped once it is told.
+    /// Runs the hooks of one round. Their output is dropped once it is reported.
     async fn fire_round(
         &self,
         round: &HookRound<'_>,
@@ -205,7 +205,7 @@ impl HookRunner {
         fired.await
     }
 
-    /// Whether hooks are not told of all of its files, which is said.
+    /// Whether hooks do not get all files of a call, which is noted.
     fn are_left_out(&self, wanted: WantedCall<'_>, place: HookPlace<'_>) -> bool {
         let count = wanted.files_left_out();
         if count > 0 {
@@ -233,7 +233,7 @@ impl HookRunner {
         verdict
     }
 
-    /// What a hook says about a result does not reach the model over ACP.
+    /// Notes that a hook's effect on a result does not reach the model over ACP.
     fn lost_on_results(&self, fired: &HookResults, place: HookPlace<'_>) {
         for effect in fired.effects() {
             let (key, what) = match effect {
@@ -262,7 +262,7 @@ fn both(one: Decision, other: &Decision) -> Decision {
     }
 }
 
-/// Both texts, if there is room for them and the second says something else.
+/// Both texts, if there is room for them and the first does not contain the second.
 fn joined(mut one: String, other: &str) -> String {
     let says = |line: &str| line.strip_prefix(DENIED).unwrap_or(line) == other;
     if !one.lines().any(says) && one.len() + other.len() <= MOST_WORDS {

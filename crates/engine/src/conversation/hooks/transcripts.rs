@@ -1,4 +1,4 @@
-//! Which file hooks are told as `transcript_path`.
+//! The file that hooks get as `transcript_path`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,15 @@ use std::sync::{Mutex, PoisonError};
 
 use lapidary_sessions::{SessionStore, session_file};
 
-/// So many sessions are remembered with their files. Those of more are looked for each time.
+/// So many sessions are remembered with their files. Files of further sessions are looked for each time.
 const MOST_KNOWN: usize = 256;
 
 /// Finds the file that tells a session so far: Gemini CLI's session file as soon as there is one, else the recording.
 #[derive(Debug)]
 pub(super) struct TranscriptFinder {
     store: Option<SessionStore>,
-    /// What the agent writes to stdout: it is there before the agent is, also if the run is not to be recorded, and as long as it runs.
+    /// The agent's stdout in the recording. The file exists before the agent starts and as long as it runs, even if the run is
+    /// not to be recorded.
     recorded: PathBuf,
     /// The session files that were found.
     known: Mutex<BTreeMap<String, PathBuf>>,

@@ -1,5 +1,5 @@
-//! The answer to a request: the option of the agent that says what was decided, and who decided it and why, where the protocol leaves
-//! room for it. So the agent sees the reason, and a recording tells which rule decided.
+//! The answer to a request: the agent's option for the decision, and, where the protocol has room for it, the rule, hook or
+//! person that decided and the reason. So the agent sees the reason, and a recording shows which rule decided.
 
 use lapidary_json::{SharedToken, Token};
 use lapidary_vocab::Json;
@@ -12,7 +12,7 @@ use crate::policy::{Decision, PermissionEffect, choose, only_always};
 pub(super) const ONLY_ALWAYS: &str =
     "the agent offers only `allow_always`, and would not ask again";
 
-/// The option that the answer to a prompt named, if the agent offers it; else the one that says what was decided.
+/// The option that the answer to a prompt named, if the agent offers it; else the option that expresses the decision.
 pub(super) fn pick(
     options: Option<&Json>,
     named: Option<String>,
@@ -35,7 +35,7 @@ pub(super) fn pick(
     Some(choice.option_id.to_string())
 }
 
-/// The denial of what was allowed, and what the agent has no option for.
+/// The denial of an allowed action for which the agent offers no option.
 pub(super) fn unsayable(decision: Decision, options: Option<&Json>) -> Decision {
     let why = match options.and_then(only_always) {
         Some(_) => ONLY_ALWAYS,
@@ -78,7 +78,7 @@ pub(super) fn cancelled() -> Json {
     Json::object([("outcome", outcome)])
 }
 
-/// The key of what is ours.
+/// The key of our members in `_meta`.
 const OURS: &str = "lapidary";
 
 /// A decision as answers carry it.
@@ -120,7 +120,7 @@ pub(super) fn marked(answer: &Json, decision: &Decision) -> Json {
     Json::object(members.chain([("_meta", mark(decision))]))
 }
 
-/// A refusal of the workspace as a decision: what is outside of it no answer can allow.
+/// A refusal of the workspace as a decision: no answer can allow paths outside of it.
 pub(super) fn out_of_reach(refused: RpcError) -> RpcError {
     if refused.code != RpcError::DENIED {
         return refused;

@@ -1,4 +1,4 @@
-//! Tool calls: what was announced about each, whether the agent asked about it, and whether it ran although it should not have.
+//! Tool calls: the announced action of each, whether the agent asked about it, and whether it ran without permission.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use crate::violations::{CallEnd, violation};
 /// How many calls that were not allowed are remembered until they end.
 const MOST_HELD_BACK: usize = 1024;
 
-/// What an event of the agent means for its calls.
+/// The meaning of an agent's event for its calls.
 #[derive(Debug, Default)]
 pub(in crate::conversation) struct CallNote {
-    /// What the announced call, or the call that is asked about, would do.
+    /// The action of the announced call, or of the call that is asked about.
     pub(in crate::conversation) action: Option<ToolAction>,
     /// The announced call needs no question.
     pub(in crate::conversation) is_permitted: bool,
     /// A call ended that was not to run, and did not.
     pub(in crate::conversation) is_held_back: bool,
-    /// What is certain now to have run without permission.
+    /// Calls that have certainly run without permission.
     pub(in crate::conversation) violations: Vec<PermissionViolation>,
-    /// A call ran without a question, and what it did is unknown.
+    /// A call ran without a request, and its effect is unknown.
     pub(in crate::conversation) remark: Option<String>,
 }
 

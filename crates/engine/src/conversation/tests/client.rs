@@ -1,4 +1,4 @@
-//! A client program that keeps an agent, and checks all that it is told.
+//! A client program that drives an agent, and checks every event.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ impl TestClient {
         self.home.path().join("project")
     }
 
-    /// Gives a command. Its id is the number of those before it.
+    /// Sends a command. Its id is the number of commands before it.
     pub(super) fn give(&mut self, name: &str, fields: Value) -> Value {
         let id = json!(self.given);
         self.given += 1;
@@ -137,7 +137,7 @@ impl TestClient {
         self.until(|event| event["event"] == name)
     }
 
-    /// Waits for some words of the agent.
+    /// Waits for this text of the agent.
     pub(super) fn hears(&mut self, words: &str) -> Value {
         self.until(|event| {
             let text = event["textDelta"].as_str();
@@ -154,7 +154,7 @@ impl TestClient {
         }
     }
 
-    /// What became of a command that was carried out.
+    /// The result of a command that succeeds.
     pub(super) fn done(&mut self, id: &Value) -> Value {
         let result = self.result(id);
         assert_eq!(result["isError"], Value::Null, "{result}");
@@ -168,7 +168,7 @@ impl TestClient {
         result["message"].as_str().unwrap().to_owned()
     }
 
-    /// A command, and what became of it.
+    /// Sends a command that succeeds, and returns its result.
     pub(super) fn does(&mut self, name: &str, fields: Value) -> Value {
         let id = self.give(name, fields);
         self.done(&id)
@@ -197,7 +197,7 @@ impl TestClient {
         }
     }
 
-    /// What the agent was told, as the recording has it.
+    /// The lines that the agent got, as the recording has them.
     pub(super) fn told(&self) -> Vec<Value> {
         let stdin = self.home.path().join("runs/r/stdin");
         let stdin = std::fs::read_to_string(stdin).unwrap();

@@ -1,4 +1,4 @@
-//! Interrupting, obeyed or not, and what is killed.
+//! Interrupts that the agent obeys or ignores, and `kill`.
 
 use serde_json::json;
 

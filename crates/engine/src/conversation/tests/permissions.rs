@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::client::{EndedConversation, TestClient};
 
-/// One question, one response, and what the agent was told.
+/// One request and one response, with the line that the agent gets.
 fn asked(response: Value) -> EndedConversation {
     let mut client = TestClient::new();
     let prompt = client.prompt("ask edit notes.txt");

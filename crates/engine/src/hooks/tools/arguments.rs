@@ -1,4 +1,4 @@
-//! What hooks are told that a tool is called with.
+//! The arguments of a tool call, as hooks get them.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use super::{WantedCall, readable};
 
-/// Where arguments stand that are no object, or that nobody could read.
+/// The key of arguments that are no object, or that could not be parsed.
 const RAW: &str = "rawInput";
 
-/// What a tool is called with.
+/// The arguments of a tool call.
 #[derive(Debug, PartialEq)]
 pub(super) struct ToolArguments {
     /// As far as a value can hold it.
@@ -19,8 +19,8 @@ pub(super) struct ToolArguments {
     pub(super) verbatim: Option<String>,
 }
 
-/// The agent's own arguments, with what is known about the call under Gemini's names: a command is the whole line, whatever it is cut
-/// into, so that it can be looked at in one place. Gemini CLI (0.61) sends no arguments over ACP.
+/// The agent's own arguments, plus the known facts of the call under Gemini's names. A command is the whole line, even if the
+/// agent splits it into words, so that a hook finds it in one place. Gemini CLI (0.61) sends no arguments over ACP.
 pub(super) fn tool_arguments(wanted: WantedCall<'_>, file: Option<&Path>) -> ToolArguments {
     let token = wanted.input.token();
     let read = readable::read(token);
@@ -36,7 +36,7 @@ pub(super) fn tool_arguments(wanted: WantedCall<'_>, file: Option<&Path>) -> Too
     }
 }
 
-/// What is known about the call, whatever the agent says.
+/// The known facts of the call. They override the agent's own arguments.
 fn known(
     wanted: WantedCall<'_>,
     file: Option<&Path>,
@@ -50,7 +50,7 @@ fn known(
             known.insert("argv".to_owned(), words.clone());
         }
     }
-    // Of a single file the agent's own word is the one that was found.
+    // If the call has a single file, the agent's own `file_path` is that file.
     let own = given.get("file_path").and_then(Value::as_str);
     let is_said = own.is_some_and(|own| !own.is_empty()) && wanted.action.paths.len() == 1;
     if let Some(file) = file.filter(|_| !is_said) {

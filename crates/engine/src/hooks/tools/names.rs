@@ -1,11 +1,11 @@
-//! What tools are called where hooks are concerned: by what they do first, and by what they call themselves then.
+//! The names of tools for hooks: first the names of Gemini CLI's tools with the same effect, then the agent's own name.
 
 use lapidary_normalize::tools;
 use lapidary_vocab::event::ToolKind;
 
 use crate::policy::ToolAction;
 
-/// What Gemini CLI calls a tool that runs commands.
+/// Gemini CLI's name for a tool that runs commands.
 pub(super) const SHELL: &str = "run_shell_command";
 
 /// Whether it is a command by any sign.
@@ -35,7 +35,7 @@ pub(super) fn tool_names(action: &ToolAction) -> Vec<Vec<String>> {
     let name = name.to_owned();
     match sides.last_mut() {
         _ if is_named => {}
-        // What belongs to a server has the same name for Gemini CLI.
+        // A tool of an MCP server has the same name in Gemini CLI, so it is a side of its own.
         Some(last) if action.mcp_server.is_none() => last.push(name),
         _ => sides.push(vec![name]),
     }
@@ -78,8 +78,8 @@ fn of_kind(kind: &ToolKind, own: Option<&str>) -> Option<Vec<String>> {
     Some(same.iter().map(|name| (*name).to_owned()).collect())
 }
 
-/// What the agent calls the tool, if that is a name. Where it says none, it is the title of the call, which for a command may be the
-/// command.
+/// The agent's name for the tool, if it is a name. An agent that names no tool has the title of the call here, which for a
+/// command may be the command.
 fn own(action: &ToolAction) -> Option<&str> {
     let is_word = |char: char| char.is_ascii_alphanumeric() || "_-.:".contains(char);
     let own = action.tool.as_deref().filter(|name| !name.is_empty())?;
@@ -89,7 +89,7 @@ fn own(action: &ToolAction) -> Option<&str> {
     (own.chars().all(is_word) && !is_command).then_some(own)
 }
 
-/// What there is, where there is no name.
+/// A substitute where there is no name.
 fn shown(action: &ToolAction) -> &str {
     let tool = action.tool.as_deref().filter(|name| !name.is_empty());
     tool.or(action.title.as_deref()).unwrap_or("unknown")

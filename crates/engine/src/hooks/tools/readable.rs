@@ -1,13 +1,13 @@
-//! JSON of agents, as whoever reads it for a hook can read it. What agents write is valid, but more than most readers take: halves of
-//! surrogate pairs, numbers beyond all bounds, lists in lists without end.
+//! JSON of agents, in a form that the JSON parsers of hooks can read. Agents write valid JSON, but more than most parsers take:
+//! halves of surrogate pairs, numbers beyond all bounds, lists in lists without end.
 
 use lapidary_json::Token;
 use serde_json::{Number, Value};
 
-/// So many levels of lists and objects are told: readers have their bounds, too.
+/// Hooks get so many levels of lists and objects: JSON parsers have their limits, too.
 pub(super) const MOST_LEVELS: usize = 100;
 
-/// What becomes of numbers that a `serde_json::Value` cannot hold exactly.
+/// The treatment of numbers that a `serde_json::Value` cannot hold exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NumberPolicy {
     AsTheyStand,
@@ -17,7 +17,7 @@ enum NumberPolicy {
 /// A value of an agent's.
 #[derive(Debug, PartialEq)]
 pub(super) struct ReadableValue {
-    /// A number that a value cannot hold exactly is its digits, as text; what is too deep is its whole text.
+    /// A number that a value cannot hold exactly is its digits, as text; a value that is nested too deep is its whole text.
     pub(super) value: Value,
     /// All numbers are in it as they stand.
     pub(super) is_exact: bool,
@@ -49,7 +49,7 @@ struct ReadableBuilder {
 }
 
 impl ReadableBuilder {
-    /// Reads valid JSON once, from the left to the right: whoever has written it has no say in how long that takes.
+    /// Reads valid JSON once, from left to right, in linear time for any input.
     fn new(json: &str, numbers: NumberPolicy) -> Self {
         let (mut text, mut rest) = (String::with_capacity(json.len()), json);
         let (mut level, mut levels, mut is_exact) = (0_usize, 0, true);
@@ -115,7 +115,7 @@ fn number_length(text: &str) -> usize {
     end.unwrap_or(text.len())
 }
 
-/// A string as it stands, but for halves of surrogate pairs: those are U+FFFD.
+/// A string as it stands, but with U+FFFD for halves of surrogate pairs.
 fn push_string(text: &mut String, token: &str) {
     let has_surrogates = token.contains("\\ud") || token.contains("\\uD");
     let read = Token::parse(token).ok().filter(|_| has_surrogates);
@@ -138,7 +138,7 @@ fn is_exact_number(token: &str) -> bool {
     }
 }
 
-/// A number's sign, its digits without zeros around them, and what power of ten their last one counts.
+/// A number's sign, its digits without zeros around them, and the power of ten of the last digit.
 fn decimal(token: &str) -> Option<(bool, String, i64)> {
     let (is_negative, token) = match token.strip_prefix('-') {
         Some(token) => (true, token),

@@ -1,4 +1,4 @@
-//! The events of a recording: those that the run had, those that Lapidary inserted included.
+//! The events of a recording: all events of the run, including the ones that Lapidary inserted.
 
 use lapidary_normalize::{NormalizeOptions, Normalizer, ProcessEnd};
 use lapidary_vocab::Event;
@@ -15,7 +15,7 @@ pub use crate::run::recorded_events::PastFormat;
 /// How a recording is read.
 #[derive(Debug, Clone)]
 pub struct PastReading {
-    /// What events are made of it.
+    /// Options for the events.
     pub options: NormalizeOptions,
     /// Of a longer line only the beginning is kept.
     pub max_line: usize,
@@ -28,9 +28,9 @@ pub struct PastReading {
 /// Which attempts of a run are read. Each has a recording of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PastAttempts {
-    /// The one that the recording is of.
+    /// The attempt of this recording.
     One,
-    /// Those that followed it, too: the whole run, if it is the first.
+    /// The attempts that followed it, too: the whole run, if it is the first.
     AllThatFollow,
 }
 
@@ -44,7 +44,7 @@ impl RecordingReader {
         match dialect.map(|dialect| (dialect, dialect.speech)) {
             _ if self.is_dialogue => Some(PastFormat::Acp),
             Some((dialect, OutputKind::Stream)) => Some(PastFormat::Written(dialect)),
-            // Nothing was said, so that the agent's family is all that matters.
+            // The recording has no lines, so only the agent's family matters.
             _ if self.was_refused() => Some(PastFormat::Acp),
             dialect => dialect.map(|(dialect, _)| PastFormat::Written(dialect)),
         }
@@ -73,7 +73,7 @@ impl RecordingReader {
         Ok(())
     }
 
-    /// Passes on the events of one attempt. Returns the one that followed it.
+    /// Passes on the events of one attempt. Returns the next attempt.
     fn each_of_attempt<E: From<ReplayError>>(
         &self,
         format: PastFormat,
@@ -154,7 +154,7 @@ impl RecordingReader {
         normalizer.end(end, ending.at.as_deref(), events);
     }
 
-    /// How it ended: as recorded, unless the user says otherwise.
+    /// How it ended: as recorded, unless the reading sets another end.
     fn read_ending(
         &self,
         reading: &PastReading,

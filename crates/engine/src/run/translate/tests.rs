@@ -6,7 +6,7 @@ use crate::budget::Budget;
 use crate::run::events::ProgressPort;
 use crate::run::testing;
 
-/// Translates what an agent wrote that is gone. Returns how many lines were told, and what was skipped.
+/// Translates the output of an agent that is gone. Returns how many lines were translated, and the lines that were skipped.
 async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, SkippedLines) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join(STDOUT), stdout).unwrap();
