@@ -97,7 +97,7 @@ pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<Exi
         CliCommand::Skills(args) => skills::run(args, out),
         CliCommand::Hooks(args) => hooks::run(args, out),
         CliCommand::Agents(args) => agents::run(args, out),
-        // These exit with the code of the program that they record or replay.
+        // These end like the recorded program: with its exit code or by its signal.
         CliCommand::Record(args) => return record::run(args, out),
         CliCommand::Replay(args) => return replay::run(args, out),
         CliCommand::Policy(args) => policy::run(args, out),

@@ -52,7 +52,7 @@ pub fn safe_state(environment: &SearchEnvironment) -> Result<PathBuf, StateError
     safe_shared_state()
 }
 
-/// The directory for runs that are not recorded: beside the recordings, or among temporary files if that directory is read-only.
+/// The directory for runs that are not recorded: beside the recordings, or among temporary files if it cannot be written to.
 pub fn unrecorded(environment: &SearchEnvironment) -> Result<PathBuf, StateError> {
     let usual = safe_state(environment)?.join("unrecorded");
     // Only an attempt to write shows whether the directory can be written to.

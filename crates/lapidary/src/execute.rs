@@ -47,9 +47,9 @@ use lapidary_engine::headless::Job;
 /// The content of [`ExecutionResult::data`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataRequest {
-    /// The agent's messages, as text.
+    /// The agent's last message, as text.
     Text,
-    /// JSON found in the agent's messages; their text, if there is none.
+    /// JSON found in the agent's messages; the last message as text, if there is none.
     Json,
 }
 
@@ -70,7 +70,7 @@ pub struct ExecutionResult {
     pub duration: Duration,
     /// The messages of the run.
     pub messages: Vec<Message>,
-    /// The text of the messages, or the JSON found in it. None if there are no messages.
+    /// The agent's last message, or the JSON found in its messages. None if there are no messages.
     pub data: Option<Value>,
     /// The error, if the run failed.
     pub error: Option<String>,

@@ -145,7 +145,7 @@ pub enum PrepareError {
 /// The kind of a mistake, for front ends that tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrepareErrorKind {
-    /// The caller's options contradict each other or cannot be read.
+    /// The caller's settings or rules cannot be used.
     Usage,
     /// A file or agent that the caller named is not there or cannot be used.
     BadInput,

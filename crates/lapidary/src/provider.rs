@@ -147,7 +147,7 @@ impl ResponseProvider {
         Ok(())
     }
 
-    /// The provider's name, its abilities and its options.
+    /// The provider's name and description, its configuration keys and its abilities.
     pub fn metadata() -> ProviderMetadata {
         lapidary_engine::capabilities::gemini_metadata()
     }

@@ -1,4 +1,4 @@
-//! `agents`: agents that a model can call. Lists them, checks their files, and enables or disables them.
+//! `agents`: agents that a model can call. Lists, shows, checks, imports, enables and disables them.
 
 mod ack;
 mod change;

@@ -43,7 +43,7 @@ const ATTEMPTS: [(AttemptedAction, ToolKind, &str); 8] = [
     (AttemptedAction::Mcp, ToolKind::Mcp, "mcp"),
 ];
 
-/// The layers that can stop an attempt, worst first, and the words for them.
+/// The results of an attempt, worst first, and the words for them.
 const HOLDERS: [(DenialHolder, &str); 7] = [
     (DenialHolder::Nothing, "ran in spite of the rule, unseen"),
     (DenialHolder::Watch, "ran in spite of the rule"),
@@ -122,7 +122,7 @@ fn unproven(why: &str) -> Check {
 }
 
 impl DenialProof<'_> {
-    /// Attempts each kind, and reports the layer that stopped it.
+    /// Attempts each kind, and reports the layer that stopped it, if any.
     pub(super) async fn prove(&self, tools: &AgentTools) -> Result<Check, Failure> {
         let tools = tools.without_commands();
         let mut found = Found::default();
@@ -179,7 +179,7 @@ impl DenialProof<'_> {
         Ok(())
     }
 
-    /// One run, and for each attempt of the model the layer that stopped it.
+    /// One run, and the result of each attempt that the model made in it.
     async fn play(
         &self,
         run: String,
@@ -276,7 +276,7 @@ impl DenialProof<'_> {
         }
     }
 
-    /// The layers that stopped the attempts, worst first.
+    /// The results of the attempts, worst first.
     fn words(&self, denials: &[ProvenDenial]) -> String {
         let groups = HOLDERS.iter().filter_map(|(by, words)| {
             let kinds = kinds(denials, by);

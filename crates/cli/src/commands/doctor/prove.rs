@@ -195,7 +195,7 @@ impl ProofList<'_> {
         Ok(())
     }
 
-    /// Proves that denials hold, over each transport.
+    /// Tests whether denials hold, over each transport.
     async fn denials(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let Some(tools) = AgentTools::for_family(gemini_cli::NAME) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Code that the commands share which change settings.
+//! Code shared by the commands that change settings.
 
 use std::collections::HashSet;
 use std::io::Write as _;

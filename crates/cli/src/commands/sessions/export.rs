@@ -331,7 +331,7 @@ impl KnownSessions {
     }
 }
 
-/// Lists the files that the export skips, in case it is meant as a backup.
+/// Reports how many files the export skips, in case it is meant as a backup.
 fn say_what_is_left_out(listing: &SessionListing) {
     for warning in &listing.warnings {
         complain(&format!("warning: {}", sanitize(warning)));

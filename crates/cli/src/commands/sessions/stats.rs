@@ -272,7 +272,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// An amount in cents; an amount below a cent has four digits, so that it does not look like zero.
+/// An amount in cents; an amount below a cent has four decimals, so that it does not look like zero.
 fn dollars(amount: f64) -> String {
     if amount > 0.0 && amount < 0.01 {
         format!("${amount:.4}")

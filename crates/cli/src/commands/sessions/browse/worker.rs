@@ -59,7 +59,7 @@ impl BrowserWorkers {
             move |ticket, (path, extent): (PathBuf, TranscriptExtent), is_wanted| {
                 let read = guarded(|| transcript::read(&path, extent, marks, is_wanted));
                 let read = read.unwrap_or_else(|| Err("it cannot be shown".to_owned()));
-                let _ = told.send(BrowserInput::Read(ticket, read)); // an error means that the browser has ended
+                let _ = told.send(BrowserInput::Read(ticket, read)); // fails once the browser has ended
             },
         );
         let (told, where_from) = (inputs.clone(), sources.clone());
@@ -92,7 +92,7 @@ impl BrowserWorkers {
         let (sources, marks, told) = (self.sources.clone(), self.marks, self.inputs.clone());
         self.once("list", move || {
             let count = |done, total| {
-                let _ = told.send(BrowserInput::Counted(done, total)); // an error means that the browser has ended
+                let _ = told.send(BrowserInput::Counted(done, total)); // fails once the browser has ended
             };
             let listing = guarded(|| sources.listing(&count));
             let listing = listing.unwrap_or_else(|| SessionListing {
