@@ -83,7 +83,7 @@ pub(crate) fn command_line() -> clap::Command {
     machine_format::with_json(Cli::command())
 }
 
-/// Does what a command says; without one, says what there is.
+/// Runs a command; without one, prints the overview.
 pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<ExitCode, Failure> {
     let Some(command) = command else {
         return overview::run(out).map(ExitCode::from);
@@ -97,7 +97,7 @@ pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<Exi
         CliCommand::Skills(args) => skills::run(args, out),
         CliCommand::Hooks(args) => hooks::run(args, out),
         CliCommand::Agents(args) => agents::run(args, out),
-        // These end as what they record or play.
+        // These end like the recorded program: with its exit code or by its signal.
         CliCommand::Record(args) => return record::run(args, out),
         CliCommand::Replay(args) => return replay::run(args, out),
         CliCommand::Policy(args) => policy::run(args, out),

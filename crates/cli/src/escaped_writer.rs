@@ -1,5 +1,5 @@
-//! What a terminal obeys although JSON lets it stand in a text: the second set of control characters, and those that turn the direction
-//! of writing. They are written as JSON may write any character. What is no JSON has lost them before.
+//! Escapes characters that JSON allows in a string but a terminal obeys: C1 control characters, and characters that change the
+//! direction of writing. They are written as `\uXXXX`. Output that is not JSON is filtered earlier.
 
 use std::io::{self, Write};
 

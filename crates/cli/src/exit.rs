@@ -1,4 +1,5 @@
-//! What commands exit with. The codes of runs are those of [`Cause::exit_code`]; the agent's own code is reported, never passed on.
+//! The exit codes of commands. The codes of runs are those of [`Cause::exit_code`]; the agent's own code is reported, never
+//! passed on.
 
 use std::process::ExitCode;
 
@@ -11,11 +12,11 @@ pub(crate) enum CommandExit {
     Run(u8),
     /// Done. For `translate`: translated, also if the run failed.
     Success,
-    /// Something of ours went wrong, such as a full disk.
+    /// A fault of Lapidary or of the system, such as a full disk.
     Internal,
     /// Wrong usage, as clap has it too.
     Usage,
-    /// A check found something wrong, or `--strict` and something was malformed or unknown. Everything was still printed.
+    /// A check found a mistake, or `--strict` found a malformed or unknown line. Everything was still printed.
     Strict,
     /// A program is not installed, or cannot be started.
     AgentMissing,
@@ -25,7 +26,7 @@ pub(crate) enum CommandExit {
     Timeout,
     /// A limit was reached.
     Limit,
-    /// Somebody stopped it.
+    /// A signal or the user stopped it.
     Cancelled,
 }
 

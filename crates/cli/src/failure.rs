@@ -1,4 +1,4 @@
-//! What goes wrong at the edge: a sentence, what caused it, what to do.
+//! An error of a command as it is printed: a sentence, its causes and a hint.
 
 use std::io;
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ impl Failure {
         }
     }
 
-    /// True if all that happened is that whoever read our output has had enough.
+    /// True if the error is only that the reader of our output closed the pipe.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         self.error.chain().any(|cause| {
             let io = cause.downcast_ref::<io::Error>();
@@ -102,7 +102,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// What went wrong and why. Many an error says its cause already.
+/// The error and its causes. Many an error names its cause already.
 fn in_words(error: &anyhow::Error) -> String {
     let mut words = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -117,7 +117,7 @@ fn in_words(error: &anyhow::Error) -> String {
     words
 }
 
-/// Says what went wrong on stderr. A reader that closed the pipe has had enough: that is success.
+/// Prints an error on stderr. A reader that closed the pipe needs no more output: that is success.
 pub(crate) fn report(failure: &Failure) -> ExitCode {
     if failure.is_closed_pipe() {
         return CommandExit::Success.into();

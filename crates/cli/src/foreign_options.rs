@@ -1,7 +1,7 @@
-//! Options and commands that people try because another tool has them, and what they are called here.
+//! Options and commands of other tools that people try here, and the names that Lapidary has for them.
 
-/// A guess: the commands it is about (a prefix of their names; if empty, options of all and commands of the first level), the word, and
-/// what to use instead.
+/// A guess: the commands it is about (a prefix of their names; if empty, options of all and commands of the first level), the
+/// word, and its replacement.
 type UsageGuess = (&'static str, &'static str, &'static str);
 
 /// The table. The first row that fits counts.
@@ -231,7 +231,7 @@ const GUESSES: &[UsageGuess] = &[
     ("agents", "acknowledge", "use `lapidary agents ack NAME`"),
 ];
 
-/// What to use instead of a word that `command` does not know, such as `run` or `sessions list`.
+/// The replacement for a word that `command` does not know, such as `run` or `sessions list`.
 pub(crate) fn instead_of(word: &str, command: &str) -> Option<&'static str> {
     let word = word.split_once('=').map_or(word, |(word, _)| word);
     let is_option = word.starts_with('-');

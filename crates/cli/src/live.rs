@@ -1,8 +1,8 @@
-//! What a person sees while an agent works: what is settled scrolls by, and below it the line that is being said, the
-//! calls that are running and a status line are redrawn in place.
+//! The live view of a run on a terminal: finished rows scroll by, and below them the line that the agent is writing, the running
+//! calls and a status line are redrawn in place.
 //!
-//! The words are `render`'s, see [`lapidary::render::live`]; here they meet the terminal. Nothing clears the screen, and nothing leaves
-//! it: when the run is over, its story stands in the scrollback like the output of any other command.
+//! [`lapidary::render::live`] makes the rows; this module writes them to the terminal. It never clears the screen and never
+//! switches to the alternate screen: after the run its rows stand in the scrollback like the output of any other command.
 
 mod screen;
 pub(crate) mod terminal;
@@ -20,7 +20,7 @@ use screen::LiveScreen;
 /// How often a second the spinner turns.
 const FRAMES_PER_SECOND: u128 = 8;
 
-/// What is shown below all else.
+/// The last row after the first Ctrl-C.
 const CANCELLING: &str = "cancelling… (Ctrl-C again to kill)";
 
 /// The live view of one run.
@@ -28,10 +28,10 @@ const CANCELLING: &str = "cancelling… (Ctrl-C again to kill)";
 pub(crate) struct LiveView<W: Write> {
     narrator: Narrator,
     screen: LiveScreen<W>,
-    /// How long the run has taken, as far as we were told.
+    /// The duration of the run at the last tick.
     elapsed: Duration,
     is_cancelling: bool,
-    /// Somebody else writes to the terminal.
+    /// Another writer has the terminal, such as a permission prompt.
     is_suspended: bool,
 }
 
@@ -59,10 +59,10 @@ impl<W: Write> LiveView<W> {
         self.draw()
     }
 
-    /// The terminal has another size. What is settled stays as it is.
+    /// Takes the new size of the terminal. Finished rows stay as they are.
     ///
-    /// To be called before anything else is shown: what is drawn for the old size ends up in the wrong place. Asking
-    /// for the size before each tick is cheap, and safer than to wait for a signal.
+    /// Call it before any other output: rows that were drawn for the old size end up in the wrong place. Asking for the size
+    /// before each tick is cheap, and safer than to wait for a signal.
     pub(crate) fn resize(&mut self, size: TerminalSize) -> io::Result<()> {
         self.narrator.resize(size);
         self.screen.resize(size);
@@ -72,12 +72,12 @@ impl<W: Write> LiveView<W> {
     /// The user has asked for an end, and can ask again.
     pub(crate) fn cancelling(&mut self) -> io::Result<()> {
         self.is_cancelling = true;
-        // The terminal has shown `^C`, somewhere.
+        // The terminal has echoed `^C` at an unknown place.
         self.screen.forget();
         self.draw()
     }
 
-    /// Leaves the terminal to somebody else, with the cursor at the beginning of a line.
+    /// Leaves the terminal to another writer, with the cursor at the beginning of a line.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         self.is_suspended = true;
         self.screen.draw(&self.narrator.take_rows(), Vec::new())
@@ -89,7 +89,7 @@ impl<W: Write> LiveView<W> {
         self.draw()
     }
 
-    /// Shows what is left to show, and leaves the cursor below it, at the beginning of a line.
+    /// Draws the remaining rows, and leaves the cursor below them, at the beginning of a line.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.narrator.finish();
         self.screen.draw(&self.narrator.take_rows(), Vec::new())

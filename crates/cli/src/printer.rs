@@ -13,7 +13,7 @@ use crate::system;
 /// How much is collected before it is written, when more is there to be written.
 const BUFFER: usize = 128 * 1024;
 
-/// The command's stdout, and what is known about it.
+/// The command's stdout, whether it is a terminal, and whether colours may be used.
 pub(crate) struct Printer {
     /// Not the standard library's handle, which looks for newlines in all that passes.
     out: BufWriter<Box<dyn Write>>,
@@ -47,7 +47,7 @@ impl Printer {
         }
     }
 
-    /// Writes what is left. Whether anybody is there to read it does not change how the command went.
+    /// Writes the buffered rest. A closed pipe does not change how the command ended.
     pub(crate) fn close(&mut self) -> io::Result<()> {
         match self.out.flush() {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -93,10 +93,10 @@ impl Write for Printer {
     }
 }
 
-/// Says something on stderr. File names and the like may hold anything, so nothing reaches the terminal unfiltered.
+/// Prints a message on stderr. File names and other foreign text in it may hold control characters, so it is filtered.
 pub(crate) fn complain(text: &str) {
-    // There is nobody left to tell if stderr is closed.
-    // What is in a message cannot pass for the next one: only ours begin at the beginning of a line.
+    // A closed stderr is ignored: there is no other place for the message. Further lines are indented, so that foreign text in a
+    // message cannot pass for a message of ours.
     let text = sanitize(text).replace('\n', "\n  ");
     let _ = writeln!(io::stderr(), "{text}");
 }

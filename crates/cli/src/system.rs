@@ -1,4 +1,4 @@
-//! What the command asks of the system, where systems differ: one file each, with the same names in it.
+//! Calls of the operating system that differ between systems: one file per system, with the same names in each.
 
 use std::io;
 use std::thread;
@@ -15,7 +15,8 @@ pub(crate) use unix::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// Listens for Ctrl-C and its like from now on, on a thread of its own: the main one may be waiting for somebody.
+/// Listens for Ctrl-C and termination signals from now on, on a thread of its own: the main thread may be blocked by a reader or
+/// writer.
 pub(crate) fn on_interruptions(
     obey: impl AsyncFnOnce(Interruptions) + Send + 'static,
 ) -> io::Result<()> {

@@ -1,5 +1,5 @@
-//! Bytes of an agent on the way to where somebody may be watching. A terminal obeys what it is shown, so there they are filtered;
-//! everywhere else they pass as they are.
+//! A writer for an agent's bytes. A terminal obeys control characters, so for a terminal they are filtered out; for a pipe or a
+//! file all bytes pass unchanged.
 
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ impl<W: Write> TerminalFilter<W> {
         Self { to, filter }
     }
 
-    /// Passes on what was held back in case there was more to it.
+    /// Writes the bytes that were held back as a possible beginning of a character or sequence.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         if let Some(filter) = &mut self.filter {
             let cut = std::mem::take(&mut filter.cut);
@@ -66,7 +66,7 @@ impl FilterState {
 /// How many bytes at the end are the beginning of a character.
 fn cut_short(bytes: &[u8]) -> usize {
     match bytes.utf8_chunks().last().map(|chunk| chunk.invalid()) {
-        // Three bytes may lack a fourth. More of what is invalid is just that.
+        // Up to three bytes may be the beginning of a character. Four or more invalid bytes are not.
         Some(invalid)
             if invalid.len() < 4
                 && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none()) =>

@@ -1,4 +1,4 @@
-//! What is said about a command line that cannot be read.
+//! Errors and hints for a command line that cannot be read.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -13,8 +13,8 @@ use crate::exit::CommandExit;
 use crate::foreign_options::instead_of;
 use crate::printer::complain;
 
-/// Prints help on stdout, complaints on stderr. A complaint repeats arguments, and these may be file names that hold anything, so it
-/// goes without colours if a terminal would obey one of them; or addresses with a password, which is left out.
+/// Prints help on stdout, complaints on stderr. A complaint repeats arguments. If a terminal would obey one of them, it is
+/// printed without colours; a password in an address is left out.
 pub(crate) fn report(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let _ = error.print(); // a closed stdout is no fault
@@ -133,7 +133,7 @@ fn option_of_run(name: &str, word: &str) -> Option<String> {
     is_known.then(|| format!("name the command first: `lapidary run {flag} …`"))
 }
 
-/// What the command takes.
+/// The hint with the command's usage.
 fn usual_hint(command: &Command, name: &str) -> String {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();

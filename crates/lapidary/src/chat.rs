@@ -108,7 +108,7 @@ impl Chat {
         lock(&self.state).session.clone()
     }
 
-    /// Says something. A second prompt during a turn is refused.
+    /// Sends a prompt and starts a turn. A second prompt during a turn is refused.
     pub fn send(&mut self, prompt: &str) -> Result<ChatTurn, ChatError> {
         let mut state = lock(&self.state);
         if !state.is_free() {
@@ -149,7 +149,7 @@ impl ChatTurn {
         self.note(event)
     }
 
-    /// What ends the turn from elsewhere.
+    /// A handle that ends the turn from any thread.
     pub fn stopper(&self) -> StopHandle {
         self.run.stopper()
     }
@@ -162,7 +162,7 @@ impl ChatTurn {
             .map(|event| (&event.body, &event.base.session_id))
         {
             Some((Body::SessionInit(_), Some(id))) => state.session = Some(id.to_string()),
-            // Once only: what is read after the end may be read during the next turn.
+            // Only once: a caller may read this turn again after its end, while the next turn is running.
             Some((Body::RunEnd(_), _)) | None if !self.is_over => {
                 self.is_over = true;
                 state.is_busy = false;

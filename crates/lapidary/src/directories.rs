@@ -1,4 +1,4 @@
-//! Where a user's files of ours are, as the XDG specification has it.
+//! The directories of our files, after the XDG specification.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -9,29 +9,29 @@ use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::process::platform::{make_private_directory, private_name};
 use lapidary_engine::recording::private_directories;
 
-/// Why there is no directory in which something can be kept.
+/// No state directory can be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use `{}`", directory.display())]
 pub struct StateError {
     /// The directory.
     pub directory: PathBuf,
-    /// What the system says.
+    /// The error of the system.
     pub source: io::Error,
 }
 
 impl StateError {
-    /// What the user can do about it.
+    /// The next step for the user.
     pub fn hint(&self) -> String {
         "set LAPIDARY_STATE_DIR to a directory of your own".to_owned()
     }
 }
 
-/// What the user configures.
+/// The directory of the user's configuration.
 pub fn config(environment: &SearchEnvironment) -> Option<PathBuf> {
     below(environment, "XDG_CONFIG_HOME", ".config")
 }
 
-/// What we can do without, and make again. None for users without a home.
+/// The directory of files that Lapidary can make again. None for users without a home.
 pub fn cache(environment: &SearchEnvironment) -> Option<PathBuf> {
     let named = environment.vars.get(OsStr::new("LAPIDARY_CACHE_DIR"));
     let named = named.filter(|value| !value.is_empty());
@@ -39,12 +39,12 @@ pub fn cache(environment: &SearchEnvironment) -> Option<PathBuf> {
     named.or_else(|| below(environment, "XDG_CACHE_HOME", ".cache"))
 }
 
-/// What we keep. Nothing is made there yet: before that, ask for [`safe_state`].
+/// The state directory. It may not exist yet: to write to it, use [`safe_state`].
 pub fn state(environment: &SearchEnvironment) -> PathBuf {
     own_state(environment).unwrap_or_else(shared_state)
 }
 
-/// What we keep, where nobody else can have a hand in it.
+/// The state directory, private to this user.
 pub fn safe_state(environment: &SearchEnvironment) -> Result<PathBuf, StateError> {
     if let Some(own) = own_state(environment) {
         return Ok(own);
@@ -52,10 +52,10 @@ pub fn safe_state(environment: &SearchEnvironment) -> Result<PathBuf, StateError
     safe_shared_state()
 }
 
-/// Where runs work of which nothing is kept: beside those that are, or among temporary files if nothing can be written there.
+/// The directory for runs that are not recorded: beside the recordings, or among temporary files if it cannot be written to.
 pub fn unrecorded(environment: &SearchEnvironment) -> Result<PathBuf, StateError> {
     let usual = safe_state(environment)?.join("unrecorded");
-    // Whether something can be written shows when it is.
+    // Only an attempt to write shows whether the directory can be written to.
     let can_write = private_directories(&usual).is_ok() && tempfile::tempdir_in(&usual).is_ok();
     if can_write {
         return Ok(usual);
@@ -68,8 +68,8 @@ pub fn adapters(environment: &SearchEnvironment) -> PathBuf {
     state(environment).join("adapters")
 }
 
-/// The surroundings in which agents are looked for: behind PATH come the adapters that are installed below the state directory.
-/// The PATH that programs inherit stays as it is.
+/// The environment in which agents are searched: behind PATH come the adapters that are installed below the state directory. The
+/// PATH that programs inherit stays as it is.
 pub fn surroundings(
     vars: impl IntoIterator<Item = (OsString, OsString)>,
     here: impl Into<PathBuf>,

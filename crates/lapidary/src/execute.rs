@@ -44,23 +44,23 @@ use serde_json::Value;
 
 use lapidary_engine::headless::Job;
 
-/// What [`ExecutionResult::data`] is to hold.
+/// The content of [`ExecutionResult::data`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataRequest {
-    /// What the agent said, as text.
+    /// The agent's last message, as text.
     Text,
-    /// JSON found in what it said; the text, if there is none.
+    /// JSON found in the agent's messages; the last message as text, if there is none.
     Json,
 }
 
-/// What came of an execution.
+/// The result of an execution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecutionResult {
     /// True only if the agent said so *and* nothing contradicts it.
     pub success: bool,
     /// Why it ended as it did.
     pub cause: Cause,
-    /// What `lapidary run` would exit with.
+    /// The exit code that `lapidary run` would have.
     pub exit_code: u8,
     /// The agent's exit code. None if it was killed, or never started.
     pub agent_exit_code: Option<i32>,
@@ -68,13 +68,13 @@ pub struct ExecutionResult {
     pub session_id: Option<String>,
     /// How long it took.
     pub duration: Duration,
-    /// What was said.
+    /// The messages of the run.
     pub messages: Vec<Message>,
-    /// What it all came to. None if nothing was said.
+    /// The agent's last message, or the JSON found in its messages. None if there are no messages.
     pub data: Option<Value>,
-    /// What went wrong.
+    /// The error, if the run failed.
     pub error: Option<String>,
-    /// What the user can do about it.
+    /// The next step for the user.
     pub hint: Option<String>,
 }
 

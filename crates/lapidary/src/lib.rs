@@ -1,4 +1,4 @@
-//! Lapidary as a library: run agents, and read what they did.
+//! Lapidary as a library: run agents, and read their events and sessions.
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -28,17 +28,17 @@
 //!
 //! [`Run`] is a stream of [`Event`]s; [`Run::subscribe`] gives any number of others the same events, [`Run::outcome`] only the end.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | [`prepare`] | from what a user asks for to a job: agent, settings, rules, directories |
+//! | [`prepare`] | makes a job from a user's options: agent, settings, rules, directories |
 //! | [`execute`], [`provider`], [`chat`], [`ticket`] | a run in the shapes of the specifications: options and a result, a response, turns, runtime events |
 //! | [`sessions`] | recorded sessions: lists, search, statistics, the vault; one session as messages |
 //! | [`agents`] | agents of our own as agents of a run |
 //! | [`native`] | what they are made of: model client, tools, executor |
 //! | [`engine`] | running agents: configuration, detection, runs, recordings |
-//! | [`gemini`] | what lies in `.gemini`: settings, trust, extensions, hooks, skills |
-//! | [`wire`] | what agents write, field for field |
-//! | [`normalize`] | from their words to ours: pure state machines |
+//! | [`gemini`] | the files in `.gemini`: settings, trust, extensions, hooks, skills |
+//! | [`wire`] | the formats that agents write, field for field |
+//! | [`normalize`] | from these formats to our events: pure state machines |
 //! | [`vocab`] | our published vocabularies and their JSON Schemas |
 //! | [`render`] | events as text, Markdown and HTML |
 //! | [`standin`] | what stands in for agents and models: the demo |

@@ -1,4 +1,4 @@
-//! From what a user asks for to a [`Job`]: the agent, settings from files, rules, directories.
+//! Makes a [`Job`] from a user's options: the agent, settings from files, rules, directories.
 //!
 //! Front ends fill in [`RunOptions`], each in its own way: `lapidary run` from its arguments, a program with [`crate::run()`].
 
@@ -34,9 +34,10 @@ use crate::directories::{self, StateError};
 pub struct RunOptions {
     /// Settings that were given directly. They come before those of files.
     pub config: Config,
-    /// Where other settings come from.
+    /// The files with further settings.
     pub config_files: ConfigFiles,
-    /// Permission rules as flags have them, such as `edit:src/**`. They come before those of the settings; what denies comes first.
+    /// Permission rules as flags have them, such as `edit:src/**`. They come before the rules of the settings; denying rules come
+    /// first.
     pub rules: Vec<(PermissionEffect, String)>,
     /// Files that go with the prompt.
     pub attachments: Vec<PathBuf>,
@@ -48,7 +49,7 @@ pub struct RunOptions {
     pub hooks: bool,
     /// Arguments for the agent, behind ours.
     pub extra_args: Vec<OsString>,
-    /// A directory of the user's for the recording. What is put there stays.
+    /// A directory of the user's for the recording. Retention does not delete recordings there.
     pub record_dir: Option<PathBuf>,
     /// Whether sessions are kept safe from the agent.
     pub vault: VaultUse,
@@ -58,7 +59,7 @@ pub struct RunOptions {
     pub events: NormalizeOptions,
 }
 
-/// Where settings come from that were not given directly.
+/// The files with settings that were not given directly.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ConfigFiles {
     /// The user's file, and the project's.
@@ -80,7 +81,7 @@ pub enum VaultUse {
     Off,
 }
 
-/// Where a run is asked for.
+/// The environment and the program that ask for a run.
 #[derive(Debug, Clone)]
 pub struct RunSurroundings {
     /// The variables, and the current directory. [`directories::surroundings`] also finds the adapters that we installed.
@@ -90,7 +91,7 @@ pub struct RunSurroundings {
 }
 
 impl RunSurroundings {
-    /// Those of this process.
+    /// The surroundings of this process.
     pub fn of_this_process() -> Result<Self, PrepareError> {
         let here = std::env::current_dir().map_err(PrepareError::CurrentDirectory)?;
         let program = std::env::current_exe().map_err(PrepareError::ThisProgram)?;
@@ -130,7 +131,7 @@ pub enum PrepareError {
     /// A file cannot be attached.
     #[error(transparent)]
     Attachment(#[from] AttachError),
-    /// Nothing can be kept.
+    /// The state directory cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
     /// The current directory is not known: it may have been deleted.
@@ -141,12 +142,12 @@ pub enum PrepareError {
     ThisProgram(#[source] io::Error),
 }
 
-/// What sort of mistake it was, for front ends that tell them apart.
+/// The kind of a mistake, for front ends that tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrepareErrorKind {
-    /// The caller asked for something that makes no sense.
+    /// The caller's settings or rules cannot be used.
     Usage,
-    /// Something that was named is not there or cannot be used.
+    /// A file or agent that the caller named is not there or cannot be used.
     BadInput,
     /// A file of settings is wrong.
     BadConfig,
@@ -155,7 +156,7 @@ pub enum PrepareErrorKind {
 }
 
 impl PrepareError {
-    /// What sort of mistake it was.
+    /// The kind of the mistake.
     pub fn kind(&self) -> PrepareErrorKind {
         match self {
             Self::Setting(_) | Self::Rule(_) => PrepareErrorKind::Usage,
@@ -169,7 +170,7 @@ impl PrepareError {
         }
     }
 
-    /// What the user can do about it, if we know.
+    /// The next step for the user, if we know one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Config(error) => error.hint(),
@@ -189,7 +190,7 @@ impl PrepareError {
 }
 
 impl RunOptions {
-    /// Nothing special: Gemini CLI, with the settings of files, recorded, sessions kept safe. `run` is the id of the run.
+    /// The default options: Gemini CLI, with the settings of files, recorded, sessions guarded. `run` is the id of the run.
     pub fn new(run: &str) -> Self {
         Self {
             config: Config::default(),
@@ -250,14 +251,14 @@ impl RunOptions {
         })
     }
 
-    /// The family of the agent that was asked for, for a run that could not be made. It may have been the settings that were wrong.
+    /// The family of the requested agent, for a run that could not start. The mistake may be in the settings.
     pub fn family(&self, environment: &SearchEnvironment) -> Provider {
         let loaded = self.load_config(environment).unwrap_or_default();
         agent_family(&self.config.clone().over(loaded.config))
     }
 
-    /// What is recorded of a run that could not be made, where that is known and wanted. What files say does not count: they may be
-    /// what is wrong.
+    /// The record of a run that could not start. None if recording is disabled or has no directory. Configuration files are not
+    /// read: they may be the cause of the failure.
     pub fn refused(
         &self,
         environment: &SearchEnvironment,
@@ -290,7 +291,7 @@ impl RunOptions {
         })
     }
 
-    /// What is denied comes before what is asked, and that before what is allowed.
+    /// The rules of flags: first the denying ones, then the asking ones, then the allowing ones.
     fn flag_rules(&self, here: &Path) -> Result<Rules, FlagError> {
         let in_order = [
             PermissionEffect::Deny,
@@ -338,7 +339,7 @@ impl RunOptions {
         };
         if named.is_none() {
             records.limits = config.run_limits_over(records.limits);
-            // What killed runs have left, beside the recordings, goes now. Whether that works is no concern of this one.
+            // Removes the leftovers of killed runs, beside the recordings. A failure does not concern this run.
             let _ = recording::sweep(
                 &records.root.with_file_name("unrecorded"),
                 SystemTime::now(),
@@ -348,12 +349,12 @@ impl RunOptions {
     }
 }
 
-/// Where sessions are kept safe from agents.
+/// The directory of the vault.
 pub fn vault_in(environment: &SearchEnvironment) -> Result<PathBuf, StateError> {
     Ok(directories::safe_state(environment)?.join("vault"))
 }
 
-/// Where runs are recorded. A directory that the user names is theirs: what is put there stays. Ours is kept within bounds.
+/// The directory of recordings. Retention deletes none in a directory that the user names; in ours it applies the default limits.
 pub fn recorded_in(
     named: Option<&Path>,
     environment: &SearchEnvironment,

@@ -53,25 +53,25 @@ pub struct ResponseProvider {
     host: RunHost,
 }
 
-/// What goes with a prompt.
+/// Options for one prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptContext {
     /// A file that holds the prompt. It is used instead of the text.
     pub prompt_file: Option<PathBuf>,
-    /// Where the agent works, unless the configuration says where.
+    /// The agent's working directory, unless the configuration names one.
     pub project_root: Option<PathBuf>,
     /// Said before the prompt. It is used instead of the configured one.
     pub system_prompt: Option<String>,
 }
 
-/// What came of a prompt.
+/// The result of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratedResponse {
-    /// What the agent said last.
+    /// The agent's last message.
     pub response: String,
-    /// Everything that it said, message by message.
+    /// All texts of the agent, message by message.
     pub texts: Vec<String>,
-    /// What it wrote, on disk already.
+    /// The files that the agent wrote. They are on disk already.
     pub files: Files,
     /// Calls that were denied.
     pub permission_denials: Vec<PermissionDenial>,
@@ -99,7 +99,7 @@ pub enum ProviderError {
     /// There is no such agent.
     #[error(transparent)]
     Agent(#[from] AgentChoiceError),
-    /// Nobody is signed in.
+    /// The agent is not signed in.
     #[error("{}", authentication(.0))]
     Authentication(Box<RunEnd>),
     /// It took too long.
@@ -108,13 +108,13 @@ pub enum ProviderError {
     /// The run ended in any other way than well.
     #[error("{}", message(.0))]
     Failed(Box<RunEnd>),
-    /// Nothing says how the run ended: its thread could not be started, or was lost.
+    /// The run has no `run_end`: its thread could not be started, or was lost.
     #[error("the run ended without a result")]
     NoEnd,
 }
 
 impl ProviderError {
-    /// What the user can do about it, if we know.
+    /// The next step for the user, if we know one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotFound(error) => Some(error.hint()),
@@ -147,7 +147,7 @@ impl ResponseProvider {
         Ok(())
     }
 
-    /// What it is, and what it can be told.
+    /// The provider's name and description, its configuration keys and its abilities.
     pub fn metadata() -> ProviderMetadata {
         lapidary_engine::capabilities::gemini_metadata()
     }
@@ -177,7 +177,7 @@ impl ResponseProvider {
     }
 }
 
-/// What the events of a run come to.
+/// Folds the events of a run into a response.
 fn generated(events: impl Iterator<Item = Event>) -> Result<GeneratedResponse, ProviderError> {
     let mut fold = ResultFold::default();
     let mut end = None;
@@ -214,7 +214,8 @@ fn failed(end: RunEnd) -> ProviderError {
     }
 }
 
-/// The specification's sentence, what helps, and what the agent said. Its `Run: gemini auth login` does not exist in Gemini CLI 0.61.
+/// The specification's sentence, the hint, and the agent's message. Its `Run: gemini auth login` does not exist in Gemini CLI
+/// 0.61.
 fn authentication(end: &RunEnd) -> String {
     let hint = end.hint.as_deref().unwrap_or("run `gemini` and sign in");
     let mut letters = hint.chars();

@@ -15,7 +15,7 @@ use crate::agents::AgentTask;
 use crate::prepare::{ConfigFiles, PrepareError, RunOptions, RunSurroundings};
 
 /// Asks for a run of an agent on a prompt: Gemini CLI, unless [`RunBuilder::agent`] says otherwise, with the settings of
-/// `lapidary.toml` and what is said here.
+/// `lapidary.toml` and of the builder.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -41,7 +41,7 @@ pub fn run(prompt: impl Into<String>) -> RunBuilder {
     }
 }
 
-/// A run that is asked for. Nothing is looked up or started before [`Self::start`].
+/// A requested run. Nothing is looked up or started before [`Self::start`].
 #[derive(Debug, Clone)]
 #[must_use = "nothing runs before `start`"]
 pub struct RunBuilder {
@@ -69,17 +69,17 @@ impl RunBuilder {
         self.with(|config| config.model = Some(model.into()))
     }
 
-    /// What the agent may do without being asked.
+    /// Sets the permission mode: the answer where no rule matches.
     pub fn permission_mode(self, mode: PermissionMode) -> Self {
         self.with(|config| config.permission_mode = Some(mode))
     }
 
-    /// Allows something, such as `edit:src/**` or `execute:cargo test*`.
+    /// Adds a rule that allows actions, such as `edit:src/**` or `execute:cargo test*`.
     pub fn allow(self, rule: impl Into<String>) -> Self {
         self.rule(PermissionEffect::Allow, rule.into())
     }
 
-    /// Denies something. That goes before what is allowed.
+    /// Adds a rule that denies actions. Denying rules come before allowing ones.
     pub fn deny(self, rule: impl Into<String>) -> Self {
         self.rule(PermissionEffect::Deny, rule.into())
     }
@@ -94,7 +94,7 @@ impl RunBuilder {
         self.with(|config| config.idle_timeout = Some(time))
     }
 
-    /// What the run may use up.
+    /// Limits the tokens, cost, turns and time of the run.
     pub fn budget(self, budget: Budget) -> Self {
         self.with(|config| config.budget = Some(budget))
     }
@@ -104,7 +104,7 @@ impl RunBuilder {
         self.with(|config| config.retries = Some(retries))
     }
 
-    /// Where the agent works. The current directory, unless settings say otherwise.
+    /// Sets the agent's working directory. The default is the settings' one, else the current directory.
     pub fn working_dir(self, directory: impl Into<PathBuf>) -> Self {
         self.with(|config| config.working_dir = Some(directory.into()))
     }
@@ -126,7 +126,7 @@ impl RunBuilder {
         self
     }
 
-    /// What becomes of text that arrives in chunks.
+    /// Sets how text that arrives in chunks is reported.
     pub fn deltas(mut self, deltas: DeltaMode) -> Self {
         self.options.events.deltas = deltas;
         self
@@ -149,7 +149,8 @@ impl RunBuilder {
         self.with(|config| config.record = Some(false))
     }
 
-    /// Settings for which there is no method here. They come before those of files, and behind those that were given before.
+    /// Adds settings for which there is no method here. They override the files' settings, but not settings that were given
+    /// before.
     pub fn config(mut self, config: Config) -> Self {
         self.options.config = self.options.config.over(config);
         self

@@ -34,23 +34,23 @@ pub use providers::providers;
 /// Which session.
 #[derive(Debug, Clone)]
 pub struct LoadRequest {
-    /// Whose sessions: `gemini`, or any agent of which runs were recorded, such as `claude`.
+    /// The agent of the sessions: `gemini`, or any agent with recorded runs, such as `claude`.
     pub tool: String,
     /// The project's directory. A relative path counts from `dir`.
     pub project: PathBuf,
-    /// The session's id, as it stands in its file. Without one it is the session to which something was added last.
+    /// The session's id, as it stands in its file. Without one it is the session that was updated last.
     pub session_id: Option<String>,
-    /// Where the sessions lie.
+    /// The home of Gemini CLI, with its sessions.
     pub home: GeminiHome,
-    /// Where relative paths count from.
+    /// The base of relative paths.
     pub dir: PathBuf,
-    /// Where runs are recorded: the sessions of agents other than Gemini CLI.
+    /// The directory of recordings: the sessions of agents other than Gemini CLI.
     pub recordings: Option<PathBuf>,
-    /// What it means if there is no such session.
+    /// Whether a missing session is an error.
     pub absence: SessionAbsence,
 }
 
-/// What it means if there is no such session.
+/// Whether a missing session is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SessionAbsence {
     /// It is an error.
@@ -67,11 +67,11 @@ pub enum LoadError {
     /// No session was recorded there, or none with that id.
     #[error("No {} session found for project: {}", agent_name(.tool), .project.display())]
     NotFound {
-        /// Whose session.
+        /// The agent of the session.
         tool: String,
         /// The project, as it was named.
         project: PathBuf,
-        /// The id that was looked for.
+        /// The requested id.
         session_id: Option<String>,
     },
     /// Only sessions of Gemini CLI can be read without recordings.
@@ -104,7 +104,7 @@ fn agent_name(tool: &str) -> &str {
 const GEMINI: &str = "gemini";
 
 impl LoadRequest {
-    /// The session of a project to which something was added last.
+    /// Requests the session of a project that was updated last.
     pub fn new(tool: impl Into<String>, project: impl Into<PathBuf>, home: GeminiHome) -> Self {
         Self {
             tool: tool.into(),
@@ -146,8 +146,8 @@ impl LoadRequest {
     }
 }
 
-/// The messages of a recorded session, in the order of its file. Files that cannot be read are passed over while it is looked for;
-/// nothing is written, and no model is asked.
+/// The messages of a recorded session, in the order of its file. The search skips unreadable files. Nothing is written, and no
+/// model is called.
 pub fn load_messages(request: &LoadRequest) -> Result<Vec<Message>, LoadError> {
     let found = match (request.tool.as_str(), &request.recordings) {
         (GEMINI, _) => of_session_file(request)?,
@@ -212,11 +212,11 @@ fn find(request: &LoadRequest) -> Option<PathBuf> {
     let named = request.dir.join(&request.project);
     let project = store.project(&named);
     let project = match named.canonicalize() {
-        // The CLI goes by what the system calls a directory; a specification goes by what the user calls it.
+        // Gemini CLI names a project by the canonical path of its directory; a specification uses the user's path.
         Ok(real) if project.directories.is_empty() => store.project(&real),
         _ => project,
     };
-    // What has no time in its file counts as the oldest here, not as of now: nobody just wrote it.
+    // A session file without a time counts as the oldest here, not as one written just now.
     let inventory = SessionInventory::read(vec![project], SystemTime::UNIX_EPOCH);
     let sessions = &inventory.listing.sessions;
     let listed = match &request.session_id {
@@ -229,7 +229,7 @@ fn find(request: &LoadRequest) -> Option<PathBuf> {
     }
 }
 
-/// A session that no list shows: that of a sub-agent, or one without anything to resume.
+/// A session that no list shows: the session of a sub-agent, or one without content to resume.
 fn hidden(inventory: &SessionInventory, id: Option<&str>) -> Option<PathBuf> {
     let is_it = |file: &&InventoriedFile| match (&file.content, id) {
         (content, Some(id)) => content.id() == Some(id),

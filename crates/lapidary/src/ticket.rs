@@ -1,4 +1,4 @@
-//! Ticket mode: a run as the events that an orchestrator wants. Nothing is invented: each comes from something the agent said.
+//! Ticket mode: a run as the events that an orchestrator wants. Each event comes from an event of the agent.
 //!
 //! ```standalone_crate
 //! use lapidary::engine::gemini_cli::PromptText;
@@ -78,7 +78,7 @@ impl TicketRun {
         self.events.pop_front()
     }
 
-    /// What ends the run from elsewhere.
+    /// A handle that ends the run from any thread.
     pub fn stopper(&self) -> StopHandle {
         self.run.stopper()
     }

@@ -1,4 +1,4 @@
-//! `agents`: agents that a model can call. Which there are, what is wrong with them, and how they come to count.
+//! `agents`: agents that a model can call. Lists, shows, checks, imports, enables and disables them.
 
 mod ack;
 mod change;

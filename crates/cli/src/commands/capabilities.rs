@@ -1,4 +1,4 @@
-//! `capabilities`: which agents are here, and what they can do.
+//! `capabilities`: the installed agents and their abilities.
 
 use std::io::{self, Write as _};
 
@@ -72,7 +72,7 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(KNOWN.iter().map(|known| known.name))
 }
 
-/// The agents as people read them: what those can do that are here, then how to get the others.
+/// The agents as people read them: the abilities of installed agents, then how to install the others.
 fn text(agents: &[Capabilities], out: &mut Printer) -> io::Result<()> {
     let (here, missing): (Vec<_>, Vec<_>) = agents.iter().partition(|agent| agent.installed);
     for agent in &here {
@@ -156,7 +156,7 @@ fn denials(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
     Ok(())
 }
 
-/// What the kernel lets it write, unless configured otherwise.
+/// The default confinement of its runs.
 fn confined(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
     let Some(confinement) = &agent.confinement else {
         return Ok(());
@@ -185,13 +185,13 @@ fn how_to_install(agent: &Capabilities) -> String {
     agent.install.clone().unwrap_or_default()
 }
 
-/// Where it was looked for counts if a variable names the place, or something is there that cannot be used.
+/// Whether a place is worth a line: a variable names it, or its file cannot be used.
 fn is_news(tried: &TriedPlace) -> bool {
     let nothing_there = tried.refused == PlaceRefusal::Missing.to_string();
     tried.place == FoundBy::Variable || !nothing_there
 }
 
-/// What it can do, or what it cannot.
+/// The names of its abilities, or of those it lacks.
 fn abilities(agent: &Capabilities, can: bool) -> Vec<&'static str> {
     [
         (agent.supports_stream_json, "stream-json"),

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     words: Vec<String>,
 }
 
-/// Whose ids fit.
+/// The kind of id that a word can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IdKind {
     Agent,
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-/// Whose ids come next. None where something else does: an option's value, another word, a file.
+/// The kind of id that comes next. None where an option's value, another word or a file comes next.
 fn wanted(words: &[String]) -> Option<IdKind> {
     let typed = TypedWords::parse(words);
     let verbs: Vec<_> = typed.verbs.iter().map(String::as_str).collect();
@@ -69,7 +69,7 @@ fn wanted(words: &[String]) -> Option<IdKind> {
     }
 }
 
-/// What was typed, by the parser's own table of commands.
+/// The typed words, split by the parser's own table of commands.
 #[derive(Debug, Default)]
 struct TypedWords {
     /// Commands and arguments, without options and their values.

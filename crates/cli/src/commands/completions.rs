@@ -75,7 +75,7 @@ fn schemas() -> Vec<&'static str> {
     PUBLISHED.iter().map(|it| it.name).collect()
 }
 
-/// Those that are known, and the recorded one.
+/// The known agents, and the demo.
 fn agents() -> Vec<&'static str> {
     let known = agents::KNOWN.iter().map(|agent| agent.name);
     known.chain(["demo"]).collect()

@@ -161,7 +161,7 @@ fn skip_line(stdin: &mut impl BufRead) {
     }
 }
 
-/// Prints what happens until it is over. If nobody reads it any more, it is ended.
+/// Prints events until the run ends. If stdout cannot be written to any more, cancels the run.
 fn print_all(mut run: Run, out: &mut Printer) -> Result<RunEnd, Failure> {
     let mut end = None;
     let mut is_read = true;

@@ -1,4 +1,4 @@
-//! `doctor`: what is installed, what works, and why not.
+//! `doctor`: checks of the installed agents, with a reason and a hint for each failure.
 
 mod card;
 mod denials;
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     };
     let finished = runtime.block_on(async {
         tokio::select! {
-            // What it started is supervised: it ends with us.
+            // Every agent that it started has a supervisor, and ends with us.
             looked = visit.look(&subject, &mut report) => looked.map(|()| true),
             () = interrupted() => Ok(false),
         }
@@ -222,7 +222,7 @@ impl DoctorVisit<'_> {
         }
     }
 
-    /// Where an agent is tested over ACP, which is announced.
+    /// Announces the test over ACP, and returns its surroundings.
     fn surroundings(&self, report: &mut DoctorReport<'_>) -> card::ProofSurroundings<'_> {
         report.announce("testing the agent over ACP with a mock model, about ten seconds");
         card::ProofSurroundings {
@@ -238,7 +238,7 @@ impl DoctorVisit<'_> {
     }
 }
 
-/// Waits for Ctrl-C and its like.
+/// Waits for Ctrl-C or a termination signal.
 async fn interrupted() {
     match Interruptions::listen() {
         Ok(mut interruptions) => interruptions.next().await,

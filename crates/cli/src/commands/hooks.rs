@@ -1,4 +1,4 @@
-//! `hooks`: what runs when, why it does not, and what is wrong with it.
+//! `hooks`: the hooks of each event, the reasons why some do not run, and mistakes in them.
 
 mod change;
 mod check;

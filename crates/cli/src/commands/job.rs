@@ -1,4 +1,4 @@
-//! From what every command can be told to a job.
+//! Makes a job from the options that all commands have in common.
 
 use std::path::PathBuf;
 
@@ -106,7 +106,7 @@ fn run_options(common: &CommonOptions, options: NormalizeOptions) -> Result<RunO
     })
 }
 
-/// Where we are. Somebody may have deleted it, which does not matter to who says where the agent is to work.
+/// The current directory. If it was deleted, an absolute `--working-dir` takes its place.
 fn here(args: &CommonOptions) -> Result<PathBuf, Failure> {
     match (std::env::current_dir(), &args.working_dir) {
         (Ok(here), _) => Ok(here),
@@ -182,7 +182,7 @@ fn flags(args: &CommonOptions) -> Result<Config, ConfigError> {
     builder.build()
 }
 
-/// A time as a flag has it: a number is seconds, as in a file; anything else has units.
+/// A time as a flag has it: a number is seconds, as in a file; any other text has units.
 fn time(text: &str) -> ConfigValue {
     match text.trim().parse::<f64>() {
         Ok(seconds) => ConfigValue::from(seconds),

@@ -1,4 +1,4 @@
-//! `lapidary` without arguments: what is here, and what to do next.
+//! `lapidary` without arguments: the agents and runs that exist, and the next steps.
 
 use std::io::{self, Write as _};
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use lapidary::directories;
 
-/// So many runs are named.
+/// How many runs are listed.
 const RECENT: usize = 3;
 
 /// Where the second column begins.

@@ -1,4 +1,4 @@
-//! `policy`: what permission rules do.
+//! `policy`: tests permission rules on past runs, and compiles them for an agent.
 
 mod compile;
 mod layers;

@@ -34,7 +34,7 @@ pub(super) fn read(path: &Path) -> Result<PriceTable, Failure> {
     prices.map_err(Failure::bad_config)
 }
 
-/// Computes what a transcript cost, where the agent does not say so.
+/// Computes the cost of a transcript where the agent does not report it.
 #[derive(Debug, Default)]
 pub(super) struct TranscriptPrices {
     /// Read for the first event that needs them.

@@ -1,4 +1,4 @@
-//! `record`: any program, recorded while it does what it always does.
+//! `record`: records any program without changing its behaviour.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write};
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
     listener.ends(take.stopper());
     pass_on(&mut take, out);
     let taken = take.finish();
-    // Whatever became of it: what it has destroyed is put back.
+    // Restores the sessions that the program destroyed, however it ended.
     for sentence in kept.map(GuardedSessions::after).unwrap_or_default().notices {
         complain(&format!("note: {sentence}"));
     }
@@ -84,7 +84,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
     Ok(end(&taken))
 }
 
-/// What the program may destroy, if it is Gemini CLI. Over ACP its client says in which projects it works, and we do not know yet which.
+/// The sessions that the program may destroy, if it is Gemini CLI. Over ACP the client chooses the projects later, so all of them
+/// are guarded.
 fn kept_safe(args: &Args) -> Result<Option<GuardedSessions>, Failure> {
     let says = |word: &str| {
         let words = args.command.iter().map(|arg| arg.to_string_lossy());
@@ -122,7 +123,7 @@ fn kept_safe(args: &Args) -> Result<Option<GuardedSessions>, Failure> {
     Ok(Some(kept))
 }
 
-/// The session that `-r` or `--resume` names, if the program is told to resume one.
+/// The session that `-r` or `--resume` names, if the command line has one of them.
 fn resumed(command: &[OsString], projects: &[SessionProject], now: SystemTime) -> ResumeTarget {
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     let named = words.iter().enumerate().find_map(|(at, word)| {
@@ -154,12 +155,12 @@ fn assigned(command: &[OsString]) -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// True for what names the program itself.
+/// True for a word that names the program itself.
 fn is_gemini(word: &str) -> bool {
     !word.contains('=') && word.contains("gemini")
 }
 
-/// What the user has the CLI delete, if that is the same everywhere. Where it is not, nothing counts as deleted on purpose.
+/// The retention settings of Gemini CLI, if all projects have the same. If they differ, no session counts as deleted on purpose.
 fn agreed(projects: &[SessionProject], place: &SessionsContext) -> Option<RetentionSettings> {
     let vars = Vars::new(&place.environment.vars);
     let mut said = projects.iter().map(|project| {
@@ -199,7 +200,7 @@ fn request(args: &Args) -> Result<CaptureRequest, Failure> {
     })
 }
 
-/// Passes on what the program writes. Once nobody reads it any more the program is asked to end, as it would be by a closed pipe.
+/// Passes on the program's output. If stdout cannot be written to any more, asks the program to end, as a closed pipe would.
 fn pass_on(take: &mut RunningCapture, out: &mut Printer) {
     let is_terminal = out.is_terminal;
     let mut out = TerminalFilter::new(out, is_terminal);
@@ -208,7 +209,7 @@ fn pass_on(take: &mut RunningCapture, out: &mut Printer) {
         let passed = match piece {
             CapturedPiece::Out(bytes) => out.write_all(&bytes).and_then(|()| out.flush()),
             CapturedPiece::Err(bytes) => {
-                // That nobody hears it is no reason to stop.
+                // A closed stderr is no reason to stop.
                 let _ = err.write_all(&bytes);
                 Ok(())
             }

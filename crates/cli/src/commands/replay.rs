@@ -105,12 +105,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
         }
     }
     out.finish()?;
-    // Nobody is left to tell if stderr is closed.
+    // A closed stderr does not change how the replay ends.
     let _ = err.finish();
     Ok(end_as(exit))
 }
 
-/// What is played.
+/// A headless run or an ACP conversation to replay.
 enum ReplayPart {
     Run(Replay),
     Dialogue(Dialogue),
@@ -125,7 +125,7 @@ impl ReplayPart {
     }
 }
 
-/// What the client writes. A closed stdin is an empty one.
+/// The client's input. A closed stdin counts as an empty one.
 fn input() -> Result<File, Failure> {
     let stdin = system::stdin();
     let stdin = stdin.or_else(|_| Stdio::null().map(|null| null.stdin.into()));
@@ -165,7 +165,7 @@ fn open(args: &Args) -> Result<ReplayPart, Failure> {
     opened.map_err(Failure::bad_input)
 }
 
-/// A path that leads somewhere is itself; anything else may be the id of a run, or its beginning.
+/// Resolves an existing path to itself, and any other name to the run whose id it is or begins.
 fn find(name: &Path, directory: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(found) = run_or_path(name, directory)? {
         return Ok(found);

@@ -64,7 +64,7 @@ pub(super) fn carry_out(
             Job::start(&job)
         }
         Err(failure) if failure.exit == CommandExit::Usage => return Err(failure),
-        // A run that cannot be made has one ending all the same, for whoever reads the events.
+        // A run that cannot start still has a `run_end`, for readers of the events.
         Err(failure) => {
             let refused = super::job::refused(&args.common, &options, prompt);
             let family = super::job::family(&args.common, &options);
@@ -126,7 +126,7 @@ impl RunExtras {
     /// Text for people, events for programs.
     fn format(&self, out: &Printer) -> OutputFormat {
         if self.quiet {
-            return OutputFormat::Result; // what the last message is found by
+            return OutputFormat::Result; // the result has the last message
         }
         let usual = if out.is_terminal {
             OutputFormat::Text

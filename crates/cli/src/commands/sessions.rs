@@ -1,4 +1,4 @@
-//! `sessions`: what agents recorded of what was said, found, read and kept.
+//! `sessions`: lists, searches, shows, exports and keeps the sessions of agents.
 
 mod browse;
 mod common;

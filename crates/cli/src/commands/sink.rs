@@ -1,4 +1,4 @@
-//! Where events go: each format in its own way.
+//! The sinks of events: one for each format.
 
 use std::io::{self, Write as _};
 
@@ -81,7 +81,7 @@ pub(super) fn options(
     options
 }
 
-/// Prints events in one of the formats, and counts what was odd.
+/// Prints events in one of the formats, and counts malformed and unknown lines.
 pub(super) struct EventSink {
     target: SinkTarget,
     extract_data: bool,
@@ -133,7 +133,8 @@ impl EventSink {
         sink
     }
 
-    /// The same for events that can be had twice: those that have to be known to their end are looked through first, not held.
+    /// The same for events that can be read twice: formats that need the whole conversation get its outline first, and hold no
+    /// events.
     pub(super) fn knowing(format: OutputFormat, outline: impl FnOnce() -> Outline) -> Option<Self> {
         let renderer: Box<dyn Renderer> = match format {
             OutputFormat::Markdown => Box::new(MarkdownRenderer::knowing(outline())),
@@ -197,7 +198,7 @@ impl EventSink {
         Ok(())
     }
 
-    /// Prints what only the end completes. Returns how many lines were malformed or unknown.
+    /// Prints the rest that needs the end of the events. Returns how many lines were malformed or unknown.
     pub(super) fn finish(self, out: &mut Printer) -> Result<u64, Failure> {
         match self.target {
             SinkTarget::Events => {}
@@ -215,7 +216,7 @@ impl EventSink {
     }
 }
 
-/// The text of what is over, with its times: wrapped for a terminal, and in plain lines elsewhere.
+/// The text of a finished run or session, with its times: wrapped for a terminal, and in plain lines for a file or a pipe.
 fn reading_view(out: &Printer) -> Box<dyn Renderer> {
     if !out.is_terminal {
         let options = text::TextOptions { colour: out.colour };
@@ -238,7 +239,7 @@ fn left_out(skipped: u64, among: &str, out: &mut Printer) -> io::Result<()> {
     out.note(&format!("{count} no place among {among} (warnings, errors, diagnostics); --format events shows {shows}"))
 }
 
-/// True for what `--strict` objects to.
+/// True for an event that `--strict` objects to.
 fn is_odd(event: &Event) -> bool {
     match &event.body {
         Body::Diagnostic(diagnostic) => !matches!(

@@ -10,7 +10,7 @@ use lapidary::sessions::RetentionPeriod;
 
 use crate::failure::Failure;
 
-/// Which end of a day is meant by a day.
+/// The end of a day that a date stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum DayEnd {
     First,
@@ -36,7 +36,7 @@ pub(in crate::commands) fn moment(
     })
 }
 
-/// The same where nothing may be given.
+/// The same for an optional time.
 pub(in crate::commands) fn bound(
     given: Option<&str>,
     now: SystemTime,

@@ -1,4 +1,4 @@
-//! `translate`: what an agent wrote, in our vocabularies.
+//! `translate`: an agent's output in our vocabularies.
 
 mod acp;
 mod event_stream;
@@ -152,7 +152,7 @@ fn judged(args: &Args, oddities: u64) -> CommandExit {
     }
 }
 
-/// Options that would do nothing, where somebody might rely on them.
+/// Refuses options that would do nothing, because a user might rely on them.
 fn refuse_what_makes_no_sense(args: &Args, format: OutputFormat) -> Result<(), Failure> {
     let refused = if format == OutputFormat::Raw && args.strict {
         "--strict cannot judge what --format raw only copies"
@@ -167,7 +167,7 @@ fn refuse_what_makes_no_sense(args: &Args, format: OutputFormat) -> Result<(), F
 }
 
 impl Args {
-    /// For a session file that somebody has found.
+    /// The options for a session file that `sessions` has found.
     pub(super) fn of_session(path: &Path, format: Option<OutputFormat>, no_raw: bool) -> Self {
         Self {
             file: Some(path.to_owned()),
@@ -251,7 +251,7 @@ impl Args {
     }
 }
 
-/// The output of an agent that is not spoken to.
+/// The output of a headless agent.
 fn written(
     args: &Args,
     format: OutputFormat,
@@ -268,9 +268,9 @@ fn written(
     match dialect.speech {
         OutputKind::Document => push(RawLine::Whole(&input.read_all()?), None, &mut events),
         OutputKind::Stream => {
-            // Line by line: what came is printed before more is waited for.
+            // Line by line: events are printed before the next line is waited for.
             let mut lines = input.lines(args.max_line);
-            // What was read to find out the format came just now.
+            // The bytes that were read to detect the format arrived just now.
             let mut received = input.now();
             loop {
                 while let Some(line) = lines.next_line() {

@@ -1,7 +1,7 @@
 //! The bottom of a terminal, redrawn in place.
 //!
-//! Only rows that differ are written, over what was there, each in one go: nothing is erased to be drawn again, so nothing flickers.
-//! The cursor stays visible, at the end of the last row: a program that is killed must not take it along.
+//! Only rows that differ are written, over the old ones, each in one go: nothing is erased to be drawn again, so nothing
+//! flickers. The cursor stays visible, at the end of the last row: a program that is killed must not take it along.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ pub(super) struct LiveScreen<W: Write> {
     size: TerminalSize,
     /// The rows that may be redrawn, with the cursor at the end of the last one.
     shown: Vec<ScreenRow>,
-    /// What they look like is not known any more.
+    /// The screen may differ from `shown`.
     is_stale: bool,
 }
 
@@ -43,7 +43,7 @@ impl<W: Write> LiveScreen<W> {
         settled: &[ScreenRow],
         mut changing: Vec<ScreenRow>,
     ) -> io::Result<()> {
-        // What has scrolled away cannot be drawn again.
+        // Rows that have scrolled away cannot be drawn again.
         let most = usize::from(self.size.height).max(1);
         let changing = changing.split_off(changing.len().saturating_sub(most));
         let mut bytes = Vec::new();
@@ -61,7 +61,7 @@ impl<W: Write> LiveScreen<W> {
         self.out.flush()
     }
 
-    /// What is on the screen is to be drawn again, whatever it looks like.
+    /// Makes the next draw rewrite all rows: the screen may differ from `shown`.
     pub(super) fn forget(&mut self) {
         self.is_stale = true;
     }

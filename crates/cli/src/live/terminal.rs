@@ -1,4 +1,4 @@
-//! What is known about the terminal at hand.
+//! The size and the character set of the terminal.
 
 use std::env;
 
@@ -6,7 +6,7 @@ use lapidary::render::live::{MarkSet, TerminalSize};
 
 use crate::system;
 
-/// What a terminal has that does not tell.
+/// The size of a terminal that does not report one.
 const USUAL: TerminalSize = TerminalSize {
     width: 80,
     height: 24,

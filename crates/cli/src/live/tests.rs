@@ -1,4 +1,4 @@
-//! The view as a terminal shows it: the bytes go through a terminal's model, and what is on its screen is compared.
+//! The view as a terminal shows it: the bytes go through a model of a terminal, and the tests compare its screen.
 
 mod anything;
 mod golden;

@@ -49,7 +49,7 @@ pub(crate) fn terminal_size() -> Option<TerminalSize> {
     })
 }
 
-/// The terminal that somebody types at, also where stdin is something else.
+/// The terminal with the user's keyboard, also where stdin is a file or a pipe.
 pub(crate) fn terminal() -> io::Result<File> {
     if io::stdin().is_terminal() {
         return stdin();
@@ -57,7 +57,7 @@ pub(crate) fn terminal() -> io::Result<File> {
     File::open("/dev/tty")
 }
 
-/// What was typed and not read yet is not read any more.
+/// Discards typed input that was not read yet.
 pub(crate) fn forget_what_was_typed() {
     use rustix::termios::{QueueSelector, tcflush};
     if let Ok(terminal) = terminal() {
@@ -72,8 +72,7 @@ pub(crate) fn stop() {
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TSTP);
 }
 
-/// Leaves what is typed (Ctrl-C, Ctrl-\\) to a program that has the terminal. What is returned ends when something else wants this
-/// process to end.
+/// Leaves typed signals (Ctrl-C, Ctrl-\\) to a program that has the terminal. The returned future ends at SIGTERM or SIGHUP.
 pub(crate) fn leave_terminal_signals() -> io::Result<impl Future<Output = ()>> {
     let typed = [
         signal(SignalKind::interrupt())?,
@@ -90,7 +89,7 @@ pub(crate) fn leave_terminal_signals() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// True if stdin was a terminal that nobody is behind any more.
+/// True if stdin was a terminal that has been closed.
 pub(crate) fn is_terminal_gone() -> bool {
     let stdin = rustix::stdio::stdin();
     matches!(rustix::termios::tcgetattr(stdin), Err(Errno::IO))
@@ -106,14 +105,14 @@ pub(crate) fn die_of(number: i32) {
     let _ = signal_hook::low_level::emulate_default_handler(number);
 }
 
-/// Lets a write fail that makes a file larger than it may be: by itself that would end us without a word. What we start gets the
-/// usual again.
+/// Makes a write fail that exceeds the file size limit: by default SIGXFSZ would end us without a message. Programs that we start
+/// get the default again.
 pub(crate) fn survive_large_files() {
     let heard = Arc::new(AtomicBool::new(false));
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, heard);
 }
 
-/// Becomes true once somebody wants us to end, for those who are not async.
+/// A flag that becomes true at a signal to end, for code that is not async.
 pub(crate) fn end_signal_flag() -> io::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     let is_ending = Arc::new(AtomicBool::new(false));
@@ -123,7 +122,7 @@ pub(crate) fn end_signal_flag() -> io::Result<Arc<AtomicBool>> {
     Ok(is_ending)
 }
 
-/// What somebody sends who wants us to end.
+/// The signals that ask this process to end.
 #[derive(Debug)]
 pub(crate) struct Interruptions {
     interrupt: Signal,

@@ -12,12 +12,12 @@ use std::time::Duration;
 use lapidary::render::live::TerminalSize;
 use tokio::signal::windows::{CtrlBreak, CtrlC, ctrl_break, ctrl_c};
 
-/// Stdin as the file that it is. What is typed at a console comes in its code page then, not in UTF-8.
+/// Stdin as a file. Typed input of a console then comes in its code page, not in UTF-8.
 pub(crate) fn stdin() -> io::Result<File> {
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
 }
 
-/// Whether a read would return now. Nothing tells here, so nothing is read that may never come.
+/// Whether a read would return now. Windows cannot tell, so the answer is no: a read might block for ever.
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
 pub(crate) fn poll_readable(_: &File, _: Duration) -> io::Result<bool> {
     Ok(false)
@@ -37,19 +37,19 @@ pub(crate) fn terminal_size() -> Option<TerminalSize> {
     })
 }
 
-/// Nobody limits how large a file is here.
+/// Windows has no file size limit.
 pub(crate) fn survive_large_files() {}
 
-/// Becomes true once somebody wants us to end. Here Ctrl-C is a key where it matters, and nothing else is sent.
+/// A flag for a signal to end. It stays false: in the browser Ctrl-C is a key, and Windows sends no other signal.
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
 pub(crate) fn end_signal_flag() -> io::Result<Arc<AtomicBool>> {
     Ok(Arc::default())
 }
 
-/// Nothing ends by a signal here.
+/// Does nothing: Windows has no signal to end by.
 pub(crate) fn die_of(_: i32) {}
 
-/// What somebody types who wants us to end. Closing the window ends us, and the agent with us.
+/// The Ctrl-C that asks this process to end. Closing the window ends us, and the agent with us.
 #[derive(Debug)]
 pub(crate) struct Interruptions {
     ctrl_c: CtrlC,
@@ -73,10 +73,10 @@ impl Interruptions {
     }
 }
 
-/// What was typed and not read yet cannot be told from what is typed now.
+/// Does nothing: unread input cannot be told from new input here.
 pub(crate) fn forget_what_was_typed() {}
 
-/// Leaves Ctrl-C to a program that has the console. Nothing else wants this process to end.
+/// Leaves Ctrl-C to a program that has the console. No other signal asks this process to end.
 pub(crate) fn leave_terminal_signals() -> io::Result<impl Future<Output = ()>> {
     let mut typed = Interruptions::listen()?;
     Ok(async move {
@@ -94,7 +94,7 @@ pub(crate) fn is_terminal_gone() -> bool {
     false
 }
 
-/// The terminal that somebody types at.
+/// The console with the user's keyboard.
 pub(crate) fn terminal() -> std::io::Result<std::fs::File> {
     std::fs::File::open("CONIN$")
 }

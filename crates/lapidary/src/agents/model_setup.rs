@@ -19,7 +19,7 @@ pub enum ModelSetupError {
 }
 
 impl ModelSetupError {
-    /// What the user can do about it.
+    /// The next step for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NoApiKey => {

@@ -1,4 +1,4 @@
-//! Which agent is meant: one that we know, one of the configuration's, or any command.
+//! Resolves the name of an agent: a known one, one of the configuration's, or any command.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub enum AgentChoiceError {
     CommandLine {
         /// The command line.
         line: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         problem: WordsError,
     },
     /// Nothing is called so.
@@ -35,7 +35,7 @@ pub enum AgentChoiceError {
 }
 
 impl AgentChoiceError {
-    /// What the user can do about it, if we know.
+    /// The next step for the user, if we know one.
     pub fn hint(&self) -> Option<String> {
         let Self::Unknown { known, .. } = self else {
             return None;
@@ -83,7 +83,7 @@ pub fn choose_agent(
     Ok(JobAgent::Acp(agent))
 }
 
-/// The names and families of the agents that are known: what `agent` in a rule can name.
+/// The names and families of known agents: the values that `agent` in a rule can have.
 pub fn agent_names(config: &Config) -> Vec<&str> {
     let built_in = KNOWN.iter().map(|known| known.name);
     let own = config.agents.iter();

@@ -23,7 +23,7 @@ pub struct AttachError {
     pub source: io::Error,
 }
 
-/// A file as a content block: images go whole, anything else as a link that the agent can follow.
+/// A file as a content block: an image is embedded, any other file is a link that the agent can follow.
 pub(super) fn attachment(file: &Path) -> Result<Json, AttachError> {
     block(file).map_err(|source| AttachError {
         file: file.to_owned(),
@@ -66,7 +66,7 @@ fn image(file: &Path) -> Option<&'static str> {
     }
 }
 
-/// A file's address. What is not plain in it is escaped.
+/// A file's `file://` address. Bytes that a URI does not allow are percent-encoded.
 fn uri(file: &Path) -> String {
     let mut uri = "file://".to_owned();
     for byte in file.to_string_lossy().bytes() {

@@ -12,11 +12,11 @@ use serde_json::{Map, Value, json};
 pub struct McpConfigError {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong with it.
+    /// The mistake in it.
     pub source: McpConfigProblem,
 }
 
-/// What is wrong with a file of MCP servers.
+/// A mistake in a file of MCP servers.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum McpConfigProblem {
@@ -84,7 +84,7 @@ fn mcp_server(name: &str, server: &Value) -> Option<Json> {
     Some(Json::from_value(&out))
 }
 
-/// Numbers and switches are written as what they look like: the protocol has only texts here.
+/// Numbers and booleans become strings: the protocol has only strings here.
 fn plain(value: &Value) -> Value {
     match value {
         Value::String(_) => value.clone(),

@@ -1,4 +1,4 @@
-//! What is printed when agents have changed.
+//! The output of commands that change agents.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(super) struct AgentTelling {
     format: SessionsFormat,
 }
 
-/// What became of a change.
+/// The result of a change.
 pub(super) struct ChangeOutcome {
     /// Sentences for people.
     pub(super) words: Vec<String>,

@@ -1,4 +1,4 @@
-//! `agents check`: what is wrong with agent files.
+//! `agents check`: mistakes in agent files.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What every verb can be told: whose agents, and of which workspace.
+//! Options of all `agents` commands: the workspace and the scope.
 
 use std::path::PathBuf;
 
@@ -82,7 +82,7 @@ pub(super) fn found<'a>(
     })
 }
 
-/// The name that a misspelt one was meant to be.
+/// The known name that is nearest to a misspelt one.
 pub(super) fn meant<'a>(registry: &'a AgentRegistry, name: &str) -> Option<&'a str> {
     let names = registry.discovered().iter();
     nearest(name, names.map(|agent| agent.definition.name()))
@@ -100,7 +100,7 @@ pub(super) fn toggle_failure(error: ToggleAgentError) -> Failure {
     }
 }
 
-/// That what is put into the workspace does not count there, if it does not.
+/// A warning that an untrusted workspace skips the agents that are put into it.
 pub(super) fn distrust(here: &AgentsContext) -> Option<String> {
     (!here.setup.is_trusted()).then(|| {
         "this workspace is not trusted: Gemini CLI skips its agents and settings until it is"

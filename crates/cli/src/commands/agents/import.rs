@@ -158,7 +158,7 @@ fn target(here: &AgentsContext, scope: AgentScopeArg) -> Result<PathBuf, Failure
     Ok(directory)
 }
 
-/// Two conversions with one name, or a file that is there, stop the import before anything is written.
+/// Two conversions with one name, or an existing file, stop the import before the first file is written.
 fn check_free(
     args: &Args,
     directory: &Path,

@@ -143,7 +143,7 @@ fn text(shown: &AgentShown, out: &mut Printer) -> io::Result<()> {
     Ok(())
 }
 
-/// The inputs, those that a call must have with a star.
+/// The inputs of a call; required ones have a star.
 fn inputs(schema: &serde_json::Value) -> Option<String> {
     let config = lapidary::gemini::agents::InputConfig::from_schema(schema.clone());
     let names = config.names().into_iter();

@@ -1,4 +1,4 @@
-//! `config check`: what is wrong with the configuration files.
+//! `config check`: mistakes in the configuration files.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     })
 }
 
-/// What is wrong with each file. One that cannot be read does not hide what is wrong with the other.
+/// The findings of each file. A file that cannot be read does not hide the findings of the other.
 fn findings(paths: &ConfigPaths) -> Vec<ConfigFinding> {
     let layers = paths.layers();
     if let Ok(effective) = EffectiveConfig::read(layers) {
@@ -93,7 +93,7 @@ fn findings(paths: &ConfigPaths) -> Vec<ConfigFinding> {
     found.concat()
 }
 
-/// What is odd about rules.
+/// Remarks on rules: contradictions, and unknown tools and agents.
 fn remarks(paths: &ConfigPaths, effective: &EffectiveConfig) -> Vec<ConfigFinding> {
     let config = &effective.config;
     let remarks = config.rules.remarks(&agent_names(config));

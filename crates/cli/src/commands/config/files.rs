@@ -77,7 +77,7 @@ pub(super) fn user_file(environment: &SearchEnvironment) -> Option<PathBuf> {
     Some(directory.join(config::FILE_NAME))
 }
 
-/// A directory, and what surrounds us.
+/// The working directory, and our environment.
 pub(super) fn place(working_dir: Option<&Path>) -> Result<(PathBuf, SearchEnvironment), Failure> {
     let here = std::env::current_dir().context("cannot find the current directory");
     let here = here.map_err(Failure::bad_input)?;

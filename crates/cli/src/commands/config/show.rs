@@ -1,4 +1,4 @@
-//! `config show`: what counts here, and where it comes from.
+//! `config show`: the effective settings and their sources.
 
 use std::io::{self, Write as _};
 

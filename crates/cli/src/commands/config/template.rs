@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-/// Whose file it is.
+/// The owner of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConfigOwner {
     User,
     Project,
 }
 
-/// A key: an example of its value, what it is for, and whether a project's file may have this value.
+/// A key with an example of its value and a description, and whether a project's file may have this value.
 struct KeyExample {
     key: &'static str,
     value: &'static str,
@@ -157,7 +157,7 @@ const EXAMPLES: [KeyExample; 28] = [
     ),
 ];
 
-/// What stands before a table of its own.
+/// The example of `[[rule]]`, which is a table of its own.
 const RULES: &str = r#"
 # Permission rules: the first rule that matches decides, then permission_mode.
 # kind, tool, mcp, command, path, host and agent narrow a rule; then is allow, deny or ask.

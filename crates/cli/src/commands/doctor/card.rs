@@ -1,7 +1,8 @@
-//! `--prove` for an agent that speaks ACP: it is started, asked and told things, and what it did is its capability card.
+//! `--prove` for an agent that speaks ACP: starts it, sends it prompts and requests, and notes its behaviour on its capability
+//! card.
 //!
-//! Every step has a deadline, and all of them together have one. The agent lives in a throw-away home; what it is allowed to do is the one
-//! command that our own model asked for.
+//! Every step has a deadline, and all of them together have one. The agent lives in a throw-away home, and may run only the
+//! command that our mock model asks for.
 
 mod acp_probe;
 mod model;
@@ -31,13 +32,13 @@ use acp_probe::AcpProbe;
 use rules::ToldRules;
 use turn::TurnCancel;
 
-/// How long an agent may take over a method that nobody knows.
+/// How long an agent may take over an unknown method.
 const UNKNOWN: Duration = Duration::from_secs(2);
 
-/// All steps together may take so many times what one of them may.
+/// All steps together may take this many times the limit of one.
 const STEPS: u32 = 3;
 
-/// Where and with what the agent is started.
+/// The environment, supervisor and directory with which the agent is started.
 pub(super) struct ProofSurroundings<'a> {
     pub(super) environment: &'a SearchEnvironment,
     pub(super) supervisor: &'a Supervisor,
@@ -116,7 +117,7 @@ async fn speak(
     card
 }
 
-/// The whole environment: what leads to the played model and nowhere else.
+/// The whole environment. It leads to the mock model and to no other host.
 pub(super) fn variables(
     world: &ProofSandbox<'_>,
     agent: &AcpAgent,
@@ -141,7 +142,7 @@ pub(super) fn variables(
     configured.chain(world).chain(own).collect()
 }
 
-/// Whether a variable may be somebody's account.
+/// Whether a variable may hold a credential.
 fn is_secret(name: &OsStr) -> bool {
     const WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
     let name = name.to_string_lossy().to_uppercase();
@@ -172,7 +173,7 @@ impl CardProof<'_, '_> {
         self.shutdown().await;
     }
 
-    /// What is left of the time, but not more than this.
+    /// The rest of the time, at most `most`.
     fn within(&self, most: Duration) -> Duration {
         most.min(self.last.saturating_duration_since(Instant::now()))
     }

@@ -1,4 +1,4 @@
-//! `--prove`: a scripted model attempts what rules deny, and the effect of each attempt shows whether the denial holds.
+//! `--prove`: a scripted model attempts actions that rules deny, and the effect of each attempt shows whether the denial holds.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,7 +43,7 @@ const ATTEMPTS: [(AttemptedAction, ToolKind, &str); 8] = [
     (AttemptedAction::Mcp, ToolKind::Mcp, "mcp"),
 ];
 
-/// What held attempts, worst first, and the words for it.
+/// The results of an attempt, worst first, and the words for them.
 const HOLDERS: [(DenialHolder, &str); 7] = [
     (DenialHolder::Nothing, "ran in spite of the rule, unseen"),
     (DenialHolder::Watch, "ran in spite of the rule"),
@@ -62,13 +62,13 @@ struct Round {
     rules: Vec<String>,
 }
 
-/// What all rounds have shown.
+/// The results of all rounds.
 #[derive(Default)]
 struct Found {
     held: Vec<(AttemptedAction, DenialHolder)>,
     runs: usize,
     took: Duration,
-    /// A run that did not start, because the agent cannot be told of its rules.
+    /// A run that did not start, because the agent cannot be given its rules.
     refusal: Option<ObservedRun>,
     /// A run in which the model was not asked for an attempt.
     silence: Option<ObservedRun>,
@@ -80,7 +80,7 @@ pub(super) struct DenialProof<'a> {
     /// An agent over ACP that is not Gemini CLI.
     pub(super) acp: Option<AcpAgent>,
     pub(super) transport: TransportChoice,
-    /// What the transport is called.
+    /// The name of the transport.
     pub(super) over: &'static str,
     /// The beginning of the ids of the runs.
     pub(super) id: &'a str,
@@ -122,7 +122,7 @@ fn unproven(why: &str) -> Check {
 }
 
 impl DenialProof<'_> {
-    /// Attempts each kind, and says what held it.
+    /// Attempts each kind, and reports the layer that stopped it, if any.
     pub(super) async fn prove(&self, tools: &AgentTools) -> Result<Check, Failure> {
         let tools = tools.without_commands();
         let mut found = Found::default();
@@ -132,7 +132,7 @@ impl DenialProof<'_> {
         Ok(self.check(&found))
     }
 
-    /// All attempts together, each denied by its rule. An agent that can be told of some rules only has a round for each, with that rule
+    /// All attempts together, each denied by its rule. An agent that takes only some rules has a round for each, with that rule
     /// alone: one rule could take the tool away by which another is proven, or keep the run from starting.
     fn rounds(&self) -> Vec<Round> {
         let family = self.acp.as_ref().map(|agent| agent.provider.as_str());
@@ -150,7 +150,7 @@ impl DenialProof<'_> {
         }]
     }
 
-    /// Makes the attempts of a round in one run, and in another those that are left if a denial ended the turn.
+    /// Makes the attempts of a round in one run. If a denial ends the turn, another run makes the remaining attempts.
     async fn play_round(
         &self,
         round: &Round,
@@ -179,7 +179,7 @@ impl DenialProof<'_> {
         Ok(())
     }
 
-    /// One run, and what held each attempt that the model made in it.
+    /// One run, and the result of each attempt that the model made in it.
     async fn play(
         &self,
         run: String,
@@ -251,7 +251,7 @@ impl DenialProof<'_> {
         let ran = [DenialHolder::Nothing, DenialHolder::Watch];
         let denials = self.denials(held);
         let check = match (&found.refusal, &found.silence) {
-            // An agent that cannot be told of a rule is not started with it: nothing is done, and nothing can be proven.
+            // An agent that cannot be given a rule is not started with it: nothing is done, and nothing can be proven.
             (Some(seen), _) if is_all(&DenialHolder::NotStarted) => {
                 let what = format!("over {}, a run with such rules does not start", self.over);
                 seen.failure(CheckName::ProveRules, &what)
@@ -276,7 +276,7 @@ impl DenialProof<'_> {
         }
     }
 
-    /// What held the attempts, worst first.
+    /// The results of the attempts, worst first.
     fn words(&self, denials: &[ProvenDenial]) -> String {
         let groups = HOLDERS.iter().filter_map(|(by, words)| {
             let kinds = kinds(denials, by);
@@ -319,7 +319,7 @@ fn kinds(denials: &[ProvenDenial], by: &DenialHolder) -> String {
     names.join(", ")
 }
 
-/// The effect counts first, then what the events say.
+/// The effect counts first, then the decisions in the events.
 fn held_by(
     attempt: AttemptedAction,
     seen: &ObservedRun,

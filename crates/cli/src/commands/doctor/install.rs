@@ -62,7 +62,7 @@ pub(super) fn run(
             installed = &mut installing => installed,
             () = interrupted() => {
                 cancel.cancel();
-                installing.await // npm ends first, and what it wrote goes
+                installing.await // npm ends first, and its files are removed
             }
         }
     });

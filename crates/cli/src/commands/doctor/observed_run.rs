@@ -1,4 +1,4 @@
-//! A run of a proof, seen from outside: what was told, and when.
+//! A run of a proof, observed from outside: its events and their times.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(super) enum RunCancel {
 /// A run, seen from outside.
 pub(super) struct ObservedRun {
     pub(super) run: String,
-    /// What was told, and when.
+    /// The events and their times.
     pub(super) events: Vec<(Duration, Event)>,
     pub(super) cancelled: Option<Duration>,
     pub(super) took: Duration,
@@ -45,7 +45,7 @@ impl ObservedRun {
         seen
     }
 
-    /// Everything that is waited for here can be waited for again.
+    /// Every future in the loop is cancel-safe.
     async fn watch(&mut self, mut run: Run, api: &FakeApi, cancel: RunCancel, started: Instant) {
         loop {
             let is_due = cancel == RunCancel::OnceAsked && self.cancelled.is_none();
@@ -67,7 +67,7 @@ impl ObservedRun {
         found.map(|(at, _)| *at)
     }
 
-    /// The beginning of what a tool answered, whatever it was.
+    /// The beginning of a tool's output.
     pub(super) fn tool_said(&self) -> Option<String> {
         const LETTERS: usize = 200;
         let mut bodies = self.events.iter().map(|(_, event)| &event.body);
@@ -92,7 +92,7 @@ impl ObservedRun {
         self.end().map(|end| &end.cause)
     }
 
-    /// What did not work, and how the run ended.
+    /// A failed check, with the end of the run.
     pub(super) fn failure(&self, name: CheckName, what: &str) -> Check {
         let check = Check::new(name, CheckState::Problem, what).took(self.took);
         let Some(end) = self.end() else {

@@ -1,4 +1,4 @@
-//! A throw-away home and project, and an environment that leads nowhere but to a model that is played.
+//! A throw-away home and project, and an environment that leads only to the mock model.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,7 @@ use lapidary::wire::lines::DEFAULT_LIMIT;
 use lapidary_standin::attempt::vault_server;
 use serde_json::json;
 
-/// What an agent needs to find its way on this machine. Nothing that could be an account is among it.
+/// The variables that an agent needs to work on this machine. No variable that could be an account is among them.
 const INHERITED: &[&str] = &[
     "PATH",
     "LANG",
@@ -38,7 +38,7 @@ const INHERITED: &[&str] = &[
 const TIMEOUT: i64 = 60;
 const START_TIMEOUT: i64 = 30;
 
-/// A run writes a few kilobytes. What is seen of it is kept in memory.
+/// A run writes a few kilobytes. Its output is kept in memory.
 const MAX_OUTPUT: u64 = 16 * 1024 * 1024;
 
 pub(super) struct ProofSandbox<'a> {
@@ -75,14 +75,14 @@ impl<'a> ProofSandbox<'a> {
         self.root
     }
 
-    /// Adds the MCP server of the attempts to the settings of Gemini CLI, which has no other way to be told of one with stream-json.
+    /// Adds the MCP server of the attempts to the settings of Gemini CLI: with stream-json there is no other way to add one.
     pub(super) fn offer_server(&self) -> io::Result<()> {
         let mut settings = settings();
         settings["mcpServers"] = json!({ "vault": self.server() });
         fs::write(self.settings_file(), settings.to_string())
     }
 
-    /// The same server, as a session over ACP is told of it.
+    /// The same server, as a parameter of an ACP session.
     pub(super) fn acp_server(&self) -> Json {
         let mut server = self.server();
         server["name"] = json!("vault");
@@ -98,7 +98,7 @@ impl<'a> ProofSandbox<'a> {
         self.root.join("home/.gemini/settings.json")
     }
 
-    /// All variables of this world.
+    /// All variables of the sandbox.
     pub(super) fn vars(&self) -> impl Iterator<Item = (OsString, OsString)> {
         self.vars
             .iter()
@@ -109,7 +109,7 @@ impl<'a> ProofSandbox<'a> {
         self.root.join("project")
     }
 
-    /// A run in this world, with the model at that address.
+    /// A run in the sandbox, with the model at that address.
     pub(super) fn job(
         &self,
         run: &str,
@@ -167,8 +167,8 @@ fn own_vars(root: &Path, program: &Path) -> [(OsString, OsString); 8] {
     .map(|(name, value): (_, OsString)| (name.into(), value))
 }
 
-/// An account that is a key, and no reason to talk to anybody: not to look for updates, not to report use, not to download tools.
-/// Versions have different words for some of it.
+/// An API key as the account, and no connection to other hosts: no updates, no usage reports, no downloads of tools. Versions
+/// have different names for some of these settings.
 fn settings() -> serde_json::Value {
     json!({
         "security": {

@@ -1,4 +1,4 @@
-//! `--prove`: the installed agent, run for real against a model that is played.
+//! `--prove`: runs the installed agent against a mock model.
 
 use std::fs;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(super) async fn prove(
     let world = world
         .context("cannot make a throw-away home")
         .map_err(Failure::internal)?;
-    // The mark of these runs must be nobody else's, and nobody else has this directory.
+    // The mark of these runs must be unique, and only these runs use this directory.
     let name = scratch.file_name().unwrap_or_default();
     let proofs = ProofList {
         world,
@@ -195,7 +195,7 @@ impl ProofList<'_> {
         Ok(())
     }
 
-    /// What rules deny, over each transport.
+    /// Tests whether denials hold, over each transport.
     async fn denials(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let Some(tools) = AgentTools::for_family(gemini_cli::NAME) else {
             return Ok(());
@@ -275,7 +275,7 @@ fn streamed(seen: &ObservedRun) -> Check {
             &format!("the text became {text:?}"),
         );
     }
-    // Half of what the model took: a busy machine may be late for one piece and in time for the next.
+    // Half of the model's time: a busy machine may be late for one piece and in time for the next.
     if spread < PAUSE {
         return seen.failure(CheckName::ProveStreaming, "all text arrived at once");
     }
@@ -291,7 +291,7 @@ fn proven(name: CheckName, message: &str, took: Duration) -> Check {
     Check::new(name, CheckState::Ok, message).took(took)
 }
 
-/// What is alive of a run, by its mark.
+/// The living processes of a run, by its mark.
 fn left(run: &str) -> Vec<i32> {
     process::marked("LAPIDARY_RUN", run)
 }

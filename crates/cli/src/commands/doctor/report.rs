@@ -1,4 +1,4 @@
-//! What was found, as it is found.
+//! Prints checks as they finish.
 
 use std::io::{self, Write as _};
 
@@ -22,7 +22,7 @@ const COLUMNS: (usize, usize) = (9, 17);
 
 pub(super) struct DoctorReport<'a> {
     format: DoctorFormat,
-    /// Whether somebody is there to be told how it goes.
+    /// Whether stderr is a terminal, so that progress can be shown.
     is_watched: bool,
     out: &'a mut Printer,
     checks: Vec<Check>,
@@ -59,19 +59,19 @@ impl<'a> DoctorReport<'a> {
         self.out.flush()
     }
 
-    /// Takes what was seen of an agent that speaks ACP, for programs: people have read it in the checks.
+    /// Takes the card of an agent that speaks ACP, for programs: people have read it in the checks.
     pub(super) fn card(&mut self, card: Card) {
         self.card = Some(card);
     }
 
-    /// Says what comes next, to whoever may be waiting.
+    /// Prints the next step on stderr, for a waiting person.
     pub(super) fn announce(&mut self, text: &str) {
         if self.format == DoctorFormat::Text || self.is_watched {
             complain(text);
         }
     }
 
-    /// Prints what is left to print, and says whether nothing was a problem.
+    /// Prints the rest, and returns whether no check found a problem.
     pub(super) fn finish(self, agent: &str) -> io::Result<bool> {
         self.failed?;
         let checkup = Checkup::new(agent, self.checks).with_card(self.card);
@@ -108,7 +108,7 @@ fn verdict(checkup: &Checkup) -> String {
     }
 }
 
-/// A check as people read it. Paths and what programs say may hold anything.
+/// A check as people read it. Paths and messages of programs may hold control characters.
 fn text(check: &Check, colour: bool) -> String {
     let (first, second) = COLUMNS;
     let state = check.state.as_str();

@@ -1,4 +1,4 @@
-//! Who is looked at, and what our own configuration says.
+//! The agent that is examined, and the settings of our own configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -14,11 +14,11 @@ use crate::failure::Failure;
 use lapidary::directories;
 use lapidary::prepare::{PrepareError, choose_agent};
 
-/// Who is looked at.
+/// The agent that is examined.
 pub(super) enum DoctorSubject {
     Gemini,
     Acp {
-        /// What it was called by: a name or a whole command line.
+        /// The agent as the user named it: a name or a whole command line.
         name: String,
         agent: Box<AcpAgent>,
     },
@@ -77,7 +77,7 @@ impl OwnConfig {
     }
 }
 
-/// Gemini CLI as it is spoken to, if it is there and of a version that is.
+/// Gemini CLI over ACP, if it is installed in a version that speaks ACP.
 pub(super) fn gemini_over_acp(environment: &SearchEnvironment) -> Option<AcpAgent> {
     let found = detect::gemini(environment).ok()?;
     let known = AgentSpec::named(gemini_cli::NAME)?;

@@ -1,4 +1,4 @@
-//! What changing settings has in common.
+//! Code shared by the commands that change settings.
 
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use super::list::plain;
 use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 
-/// Where names are kept that are switched off: today's list, and that of older versions.
+/// The lists of disabled hooks: the current one, and the one of older versions.
 pub(super) const LISTS: [[&str; 2]; 2] = [["hooksConfig", "disabled"], ["hooks", "disabled"]];
 
 /// Makes a list of a single name, which counts as one but which Gemini CLI complains about.
@@ -29,7 +29,7 @@ pub(super) fn mend_list(file: &mut SettingsDocument, list: &[&str]) -> Result<()
     }
 }
 
-/// Prints what changed, as one object or as a sentence.
+/// Prints the change, as one object or as a sentence.
 pub(super) fn report(
     change: &HookChange,
     sentence: &str,
@@ -51,7 +51,7 @@ pub(super) fn not_changed(error: EditError) -> Failure {
     }
 }
 
-/// A name that no hook has, with those that there are.
+/// The failure for a name that no hook has, with the names of the hooks.
 pub(super) fn unknown(name: &str, place: &HooksContext) -> Failure {
     let registry = HookRegistry::from_setup(&place.setup);
     let mut seen = HashSet::new();
@@ -89,7 +89,7 @@ pub(super) fn is_known(name: &str, place: &HooksContext) -> bool {
     entries.any(|known| known == name) || registry.left_out.iter().any(|left| left.what == name)
 }
 
-/// What is changed in a folder that is not trusted has no effect in it.
+/// Warns that a change of settings has no effect in an untrusted folder.
 pub(super) fn warn_of_trust(place: &HooksContext) {
     if !place.setup.is_trusted() {
         complain(

@@ -1,4 +1,4 @@
-//! `hooks check`: what is wrong with hooks as they are written.
+//! `hooks check`: mistakes in the definitions of hooks.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;

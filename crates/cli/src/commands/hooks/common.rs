@@ -1,4 +1,4 @@
-//! What every verb can be told: which workspace, and how to print.
+//! Options of all `hooks` commands: the workspace and the format.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ impl HooksFormat {
     }
 }
 
-/// A workspace and what counts in it.
+/// A workspace and its hook setup.
 pub(super) struct HooksContext {
     pub(super) environment: SearchEnvironment,
     pub(super) setup: Setup,
@@ -51,7 +51,7 @@ impl HooksContext {
         Self::seen_with(workspace, None)
     }
 
-    /// The same as if the user had trusted the workspace.
+    /// The context as if the user had trusted the workspace.
     pub(super) fn open_trusted(workspace: &HooksWorkspace) -> Result<Self, Failure> {
         Self::seen_with(workspace, Some((TRUST_VARIABLE.into(), "true".into())))
     }
@@ -83,7 +83,7 @@ impl HooksContext {
         Ok(Self { environment, setup })
     }
 
-    /// What somebody should know about the settings that hold hooks, a sentence each.
+    /// Notices about the settings that hold hooks, a sentence each.
     pub(super) fn notices(&self, registry: &HookRegistry) -> Vec<String> {
         let notices = notices(&self.setup, registry).into_iter();
         notices.map(ToString::to_string).collect()

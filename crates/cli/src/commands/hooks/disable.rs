@@ -1,4 +1,4 @@
-//! `hooks disable`: puts a hook into a list of those that are switched off.
+//! `hooks disable`: adds a hook to a list of disabled hooks.
 
 use lapidary::gemini::settings::{EditError, EditOutcome};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};

@@ -1,4 +1,4 @@
-//! `hooks enable`: takes a hook out of the lists of those that are switched off.
+//! `hooks enable`: removes a hook from the lists of disabled hooks.
 
 use lapidary::gemini::hooks::HookRegistry;
 use lapidary::gemini::settings::{EditError, EditOutcome};
@@ -97,7 +97,7 @@ fn take_out(
     })
 }
 
-/// What still switches the hook off, a sentence each.
+/// The reasons why the hook is still disabled, a sentence each.
 fn still_off(name: &str, args: &Args) -> Result<Vec<String>, Failure> {
     let place = HooksContext::open(&args.workspace)?;
     let registry = HookRegistry::from_setup(&place.setup);

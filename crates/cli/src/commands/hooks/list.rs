@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-/// Whether what is left out is of a known event, and not of this one.
+/// Whether a skipped definition is of a known event, and not of this one.
 pub(super) fn is_of_another(left: &LeftOut, event: HookEvent) -> bool {
     let named = left
         .place
@@ -245,7 +245,7 @@ fn time(time: Duration) -> String {
     }
 }
 
-/// Where a hook comes from, in a word or two.
+/// The source of a hook, in a word or two.
 fn whose(hook: &Hook) -> String {
     match (&hook.source, hook.scope) {
         (HookSource::Extension(name), _) => format!("extension {name}"),

@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-/// Somebody who has hooks for every workspace should know that these are not meant.
+/// The hint says that the user's own Claude hooks are not migrated, if there are any.
 fn nothing_to_migrate(error: MigrateError, place: &HooksContext) -> Failure {
     let home = place.environment.home.as_deref();
     let own = home.map(|home| home.join(".claude").join("settings.json"));
@@ -95,7 +95,7 @@ fn nothing_to_migrate(error: MigrateError, place: &HooksContext) -> Failure {
     }
 }
 
-/// What is added to the file, which is locked meanwhile.
+/// Adds the definitions to the settings file, which is locked meanwhile. Returns the added ones.
 fn add(claude: &ClaudeHooks, place: &HooksContext) -> Result<Vec<TranslatedDefinition>, Failure> {
     let path = place.settings_file(WritableScope::Workspace);
     let mut added = Vec::new();
@@ -112,7 +112,7 @@ fn add(claude: &ClaudeHooks, place: &HooksContext) -> Result<Vec<TranslatedDefin
     Ok(added)
 }
 
-/// What would be added to what the file says now.
+/// The definitions that would be added to the current file.
 fn would_add(
     claude: &ClaudeHooks,
     place: &HooksContext,

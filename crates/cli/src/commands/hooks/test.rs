@@ -1,4 +1,4 @@
-//! `hooks test`: runs the hooks of an event, and shows what came of it.
+//! `hooks test`: runs the hooks of an event, and shows their results.
 
 mod moments;
 mod recorded;
@@ -154,7 +154,7 @@ fn transcript_of(recording: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// A test that leaves out hooks which somebody relies on says nothing about them: `run --hooks` refuses, too.
+/// A test without the hooks of an unusable file would say nothing about them, so it is refused, as `run --hooks` is.
 fn refused(unusable: &UnusableFile) -> Failure {
     let UnusableFile { path, why } = unusable;
     let error = anyhow!("`{}` cannot be used: {why}", path.display());
@@ -163,7 +163,7 @@ fn refused(unusable: &UnusableFile) -> Failure {
     )
 }
 
-/// What somebody should know about the settings.
+/// Prints the warnings and notes about the settings.
 fn remarks(registry: &HookRegistry, notices: &[String]) {
     for warning in registry.other_warnings() {
         complain(&format!("warning: Gemini CLI says: {warning}"));
@@ -176,16 +176,16 @@ fn remarks(registry: &HookRegistry, notices: &[String]) {
     }
 }
 
-/// What hooks are told, which of them run, and which do not.
+/// The input of hooks, the hooks that run, and the hooks that do not.
 struct PlannedTest {
     input: HookInput,
     plan: HookPlan,
-    /// Nobody can change a tool's arguments there.
+    /// Hooks cannot change the tool's arguments at this moment.
     is_fixed: bool,
     passed_over: Vec<PassedOver>,
 }
 
-/// The hooks of a moment. Those that do not run are told of with the first, unless they run under another of a tool's names.
+/// The hooks of a moment. Skipped hooks are listed with the first plan, unless they run under another of the tool's names.
 fn planned(moment: TestMoment, registry: &HookRegistry) -> Vec<PlannedTest> {
     let is_fixed = moment.is_fixed;
     let plans = plans(moment, registry);
@@ -233,7 +233,7 @@ fn plans(moment: TestMoment, registry: &HookRegistry) -> Vec<(HookInput, HookPla
     all
 }
 
-/// Hooks have groups of their own, which a Ctrl-C that is typed at us does not reach: whoever interrupts us ends them, too.
+/// Runs hooks. They have process groups of their own, which a typed Ctrl-C does not reach, so an interruption cancels them here.
 async fn fired(
     plan: &HookPlan,
     input: HookInput,

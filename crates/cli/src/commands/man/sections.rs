@@ -1,11 +1,12 @@
-//! What stands behind the options of a command, as sections of its page: the generator has one for all of it.
+//! Makes sections of the text behind a command's options: the generator puts all of it into one.
 
 use std::fmt::Write as _;
 
 /// How the generator calls it.
 const EXTRA: &str = ".SH EXTRA\n";
 
-/// The page with sections of their own for what has a heading, such as examples and exit codes, and one for all other paragraphs.
+/// The page with a section for each paragraph that has a heading, such as examples and exit codes, and one for all other
+/// paragraphs.
 pub(super) fn section_pages(page: &str) -> String {
     let Some((before, extra)) = page.split_once(EXTRA) else {
         return page.to_owned();
@@ -42,7 +43,7 @@ fn headed(paragraph: &str) -> Option<(&str, &str)> {
         .map(|heading| (heading, lines))
 }
 
-/// What pages usually call it.
+/// The usual name of a section in man pages.
 fn called(heading: &str) -> String {
     let first = heading.split(',').next().unwrap_or(heading);
     match first {

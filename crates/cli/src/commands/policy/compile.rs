@@ -1,4 +1,4 @@
-//! `policy compile`: what an agent is told by its own configuration.
+//! `policy compile`: the rules in the words of an agent's own configuration.
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
@@ -123,7 +123,7 @@ fn compiled(agent: &str, policy: &Policy, here: &Path) -> CompiledPolicy {
     }
 }
 
-/// What the file of a run is called. It lies beside the recordings.
+/// The name of the file of a run. It lies beside the recordings.
 fn file_name(agent: &str) -> &'static str {
     match agent {
         "gemini" => "rules.toml",

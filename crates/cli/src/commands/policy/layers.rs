@@ -1,4 +1,4 @@
-//! What would stop a call with an agent: its own policy, our answer, the watch on its calls, the kernel.
+//! The layers that stop a call with an agent: its own policy, our answer, the watch on its calls, the kernel.
 
 use lapidary::engine::agents::own_policy::{AskAbility, denial_layers, rule_keeping};
 use lapidary::engine::policy::{
@@ -10,7 +10,7 @@ use lapidary::vocab::policy_report::StoppedBy;
 
 use super::past::PastCall;
 
-/// What would stop a call that is not allowed, in the order of time.
+/// The layers that would stop a call that is not allowed, in the order of time.
 pub(super) fn layers(
     agent: &str,
     policy: &Policy,
@@ -39,7 +39,7 @@ pub(super) fn layers(
     [first].into_iter().chain(confined).collect()
 }
 
-/// The layer that holds a denial of this kind with an agent that cannot be told all.
+/// The layer that holds a denial of this kind with an agent that takes only some rules.
 fn partly(agent: &str, kind: &ToolKind) -> StoppedBy {
     let layers = denial_layers(agent, None, AskAbility::Possible);
     let rows = layers.rows();

@@ -1,4 +1,4 @@
-//! What the tools of a past run were called for, and what became of it.
+//! The tool calls of a past run, and their ends.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -29,18 +29,18 @@ pub(super) struct PastCall {
     pub(super) tool: Text,
     pub(super) title: Option<Text>,
     pub(super) action: ToolAction,
-    /// Where the agent worked.
+    /// The agent's working directory.
     pub(super) dir: PathBuf,
     pub(super) happened: Happened,
-    /// What was decided when the agent asked.
+    /// The decision, if the agent asked.
     pub(super) answer: Option<RecordedAnswer>,
-    /// The agent has asked about it: what it says afterwards was not known when it had to be decided.
+    /// The agent has asked about it: later facts about the call were not known when it had to be decided.
     is_asked: bool,
 }
 
 impl RecordedPermissions {
-    /// Reads a recording, or a file that holds what an agent wrote. Where it worked is what the user has `given`, else what
-    /// the recording says, else `here`.
+    /// Reads a recording, or a file with an agent's output. The agent's directory is the user's (`given`), else the recording's,
+    /// else `here`.
     pub(super) fn read(path: &Path, given: Option<&Path>, here: &Path) -> Result<Self, Failure> {
         let recorded = path.is_dir().then(|| manifest(path)).transpose()?;
         let recorded_dir = || Some(PathBuf::from(&recorded.as_ref()?.directory));
@@ -65,7 +65,7 @@ impl RecordedPermissions {
     }
 }
 
-/// What a recording says of itself.
+/// The manifest of a recording.
 fn manifest(path: &Path) -> Result<Recording, Failure> {
     if !RecordingReader::is_in(path) {
         let name = path.display();
@@ -141,7 +141,7 @@ impl PermissionReading {
         self.actions.works_in(event.base.session_id.as_ref(), &dir);
     }
 
-    /// The place of a call, with what is known about it by now. What was known when the agent asked stays as it was.
+    /// The place of a call, updated with its latest facts. After the agent has asked, the facts stay as they were.
     fn call(&mut self, event: &Event, id: &Text, tool: &Text, mut action: ToolAction) -> usize {
         let key = key(event, id);
         if let Some(at) = self.places.get(&key).copied() {
@@ -171,7 +171,7 @@ impl PermissionReading {
         self.calls.len() - 1
     }
 
-    /// What was denied does not become anything else, whatever the agent calls it.
+    /// A denied call stays denied, even if the agent reports another end.
     fn ended(&mut self, event: &Event, id: &Text, happened: Happened) {
         if let Some(at) = self.places.get(&key(event, id)).copied()
             && self.calls[at].happened != Happened::Denied

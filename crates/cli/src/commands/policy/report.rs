@@ -1,4 +1,4 @@
-//! What the rules would have done, as people and programs read it.
+//! The decisions of the rules on past calls, as people and programs read them.
 
 use std::io::{self, Write as _};
 
@@ -24,7 +24,7 @@ pub(super) enum PolicyFormat {
 }
 
 impl PolicyFormat {
-    /// The one that was asked for, else text on a terminal and JSON when piped.
+    /// The given format, else text on a terminal and JSON when piped.
     pub(super) fn or_usual(asked: Option<Self>, out: &Printer) -> Self {
         asked.unwrap_or(if out.is_terminal {
             Self::Text
@@ -45,7 +45,7 @@ pub(super) struct CountingRules {
 }
 
 impl CountingRules {
-    /// Those of the policy that count with an agent that has these names.
+    /// The rules of the policy that apply to an agent with these names.
     pub(super) fn new(policy: &Policy, names: &[String]) -> Self {
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         let rules = policy.rules().iter().enumerate();
@@ -73,7 +73,7 @@ pub(super) struct PolicyOutput {
     /// The agent whose layers are shown.
     agent: Option<String>,
     whole: PolicyReport,
-    /// For each rule the rules that decided what it is about.
+    /// For each rule the rules that decided calls in its place.
     others: Vec<Vec<usize>>,
 }
 
@@ -208,7 +208,7 @@ fn show_calls(name: &str, calls: &[JudgedCall], out: &mut Printer) -> io::Result
     Ok(())
 }
 
-/// What would stop it.
+/// The layers that would stop it.
 fn stopped(call: &JudgedCall) -> String {
     let layers = call.stopped_by.iter().map(|layer| match layer {
         StoppedBy::AgentPolicy => "its own policy",
@@ -224,7 +224,7 @@ fn stopped(call: &JudgedCall) -> String {
     }
 }
 
-/// The rule that decided, or what decided in its place.
+/// The rule or the mode that decided, if one did.
 fn decider(call: &JudgedCall) -> String {
     match (&call.rule, &call.decided_by) {
         (Some(rule), _) => one_line(rule),
@@ -233,7 +233,7 @@ fn decider(call: &JudgedCall) -> String {
     }
 }
 
-/// What became of it then, and how the user or the program answered, if one of them was asked.
+/// The end of the call in the past run, and the answer of the user or program, if there was one.
 fn then(call: &JudgedCall) -> String {
     let happened = one_line(call.happened.as_str());
     let answer = call.answer.as_ref();
@@ -258,7 +258,7 @@ fn is_answered(answer: &RecordedAnswer) -> bool {
     is_earlier || matches!(answer.decided_by, Some(DecidedBy::User | DecidedBy::Peer))
 }
 
-/// What the call is about: its command, its files, or else what it is called.
+/// The subject of a call: its command, its files, its title or its tool.
 fn about(call: &JudgedCall) -> String {
     let about = match (&call.command, call.paths.as_slice()) {
         (Some(command), _) => command.clone(),
@@ -309,7 +309,7 @@ fn show_rules(report: &PolicyReport, out: &mut Printer) -> io::Result<()> {
     )
 }
 
-/// What a rule was good for.
+/// How often a rule matched and decided.
 fn worth(rule: &RuleUse) -> String {
     match (rule.matched, rule.decided) {
         (0, _) => "never matched".to_owned(),
@@ -333,7 +333,7 @@ fn styled(effect: &PolicyEffect, colour: bool) -> Style {
     }
 }
 
-/// Names and commands may hold anything.
+/// Names and commands may hold newlines and control characters.
 fn one_line(text: &str) -> String {
     sanitize(text).replace('\n', " ")
 }

@@ -12,7 +12,7 @@ use super::super::sink::OutputFormat;
 use super::{RunExtras, stdin};
 use crate::failure::Failure;
 
-/// What is to be run.
+/// The job of the options, with its prompt.
 pub(super) fn run_job(
     said: Option<&str>,
     args: &RunExtras,

@@ -24,7 +24,8 @@ pub(super) struct LastMessage {
 }
 
 impl LastMessage {
-    /// What the options ask for. An older file is removed now, so that a file that is there later is from this run.
+    /// None if no option asks for the last message. An older file is removed now, so that a file that is there later is from this
+    /// run.
     pub(super) fn new(args: &RunExtras) -> Result<Option<Self>, Failure> {
         let file = args.output.as_deref().map(cleared).transpose()?;
         let last = Self {
@@ -62,7 +63,7 @@ impl LastMessage {
     }
 }
 
-/// The file to write, without what it held. A link stays, and what it leads to is replaced.
+/// The file to write. An existing regular file is removed; a link stays, and its target is removed.
 fn cleared(given: &Path) -> Result<PathBuf, Failure> {
     check_word(given)?;
     let file = given.canonicalize().unwrap_or_else(|_| given.to_owned());
@@ -81,7 +82,7 @@ fn cleared(given: &Path) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-/// `-o json` is a format elsewhere. A file of that name has to be meant.
+/// In other agents `-o json` chooses a format, so a new file of that name needs a path: `-o ./json`.
 fn check_word(given: &Path) -> Result<(), Failure> {
     let word = FORMATS.into_iter().find(|word| Path::new(word) == given);
     let Some(word) = word.filter(|_| !given.exists()) else {

@@ -1,4 +1,4 @@
-//! A run, as it goes on: what is printed where.
+//! Prints a run while it goes on: its output on stdout, permission prompts and the agent's stderr on stderr.
 
 mod output_mode;
 mod show_hint;
@@ -69,22 +69,22 @@ pub(super) fn present(
 }
 
 struct PresentedRun {
-    /// None once nobody reads any more.
+    /// None once stdout cannot be written to any more.
     face: Option<OutputMode>,
     format: OutputFormat,
     started: Instant,
     end: Option<RunEnd>,
-    /// Where the run is recorded.
+    /// The directory of the recording.
     recording: Option<PathBuf>,
     /// Why nothing is shown any more, unless its reader has had enough.
     failure: Option<Failure>,
     /// How many lines were too long to be translated whole.
     too_long: usize,
-    /// What was not translated, because the run had to end.
+    /// The lines that were not translated, because the run had to end.
     skipped: Option<SkippedLines>,
-    /// Where the agent's complaints go, if they are wanted.
+    /// The agent's stderr, if it is wanted.
     stderr: TerminalFilter<Stderr>,
-    /// Who is asked, if somebody is there.
+    /// The permission prompts, if there is a terminal to ask on.
     asking: Option<TerminalPrompter>,
     /// A question stands on the terminal.
     is_asking: bool,
@@ -100,7 +100,7 @@ impl PresentedRun {
         let is_live = self.face.as_ref().is_some_and(OutputMode::is_live);
         let mut is_listening = is_live;
         loop {
-            // Each of these can be cancelled without losing anything.
+            // All of these are cancel-safe.
             let shown = tokio::select! {
                 batch = run.next_batch() => match batch {
                     Some(batch) => self.take(batch, out),
@@ -128,7 +128,7 @@ impl PresentedRun {
         if batch.skipped != SkippedLines::default() {
             self.skipped = Some(batch.skipped);
         }
-        // There is nobody left to tell if it cannot be printed.
+        // A closed stderr is ignored: there is no other place for these bytes.
         let _ = self.stderr.write_all(&batch.stderr);
         match &mut self.face {
             Some(face) => face.take(batch, out),
@@ -136,7 +136,7 @@ impl PresentedRun {
         }
     }
 
-    /// A question has come, or an answer to one. Questions are put with a frame, once what led to them was shown.
+    /// Takes a new question, or an answer. A frame puts a question on the terminal, once the events before it were shown.
     fn converse(&mut self, next: &NextPrompt) -> Result<(), Failure> {
         let (Some(asking), NextPrompt::Typed(line)) = (&mut self.asking, next) else {
             return Ok(());
@@ -205,7 +205,7 @@ impl PresentedRun {
         }
     }
 
-    /// A closed pipe only means that its reader has had enough. Anything else is a fault.
+    /// A closed pipe only means that its reader needs no more output. Any other error is a fault.
     fn stop_showing(&mut self, failure: Failure) {
         self.face = None;
         if failure.is_closed_pipe() {

@@ -1,4 +1,4 @@
-//! Ctrl-C and its like. They are heard on a thread of their own: the main one may be held up by whoever reads our output.
+//! Ctrl-C and termination signals. A thread of its own handles them: a reader of our output may block the main thread.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use crate::exit::CommandExit;
 use crate::printer::complain;
 use crate::system::{Interruptions, on_interruptions};
 
-/// When nobody reads our output any more, we leave this long after the run was to be killed.
+/// How long we wait after the kill before we exit although a reader blocks our output.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A run that has not begun this long after somebody wanted it to end waits for a prompt that may never come.
+/// A run that has not begun this long after the first signal waits for a prompt that may never come.
 const BEGINNING: Duration = Duration::from_secs(1);
 
-/// Whoever wants us to end is heard from the moment it is made, even if what is to be ended has not begun.
+/// Listens for signals from its creation on, even before the run begins.
 pub(in crate::commands) struct SignalListener {
     begun: watch::Sender<Option<StopHandle>>,
-    /// How often somebody wanted it to end.
+    /// How many signals have come.
     heard: watch::Receiver<u32>,
 }
 
@@ -28,14 +28,14 @@ impl SignalListener {
     pub(in crate::commands) fn register() -> Self {
         let (begun, beginning) = watch::channel(None);
         let (sender, heard) = watch::channel(0);
-        // Without it signals do what they always do, and the supervisor cleans up.
+        // Without it signals have their default effect, and the supervisor cleans up.
         let _ = on_interruptions(async move |interruptions| {
             obey(interruptions, beginning, &sender).await;
         });
         Self { begun, heard }
     }
 
-    /// Says what is to be ended. The number tells how often somebody wanted that.
+    /// Names the run to stop. The receiver has the number of signals.
     pub(in crate::commands) fn ends(self, stopper: StopHandle) -> watch::Receiver<u32> {
         self.begun.send_replace(Some(stopper));
         self.heard
@@ -59,7 +59,7 @@ async fn obey(
     interruptions.next().await;
     heard.send_replace(2);
     stopper.kill();
-    // The agent is dead by then. If we are still here, we are stuck on a reader who does not read.
+    // The agent is dead by then. If we are still here, a reader that does not read blocks us.
     tokio::select! {
         () = interruptions.next() => {}
         () = sleep(PATIENCE) => {}

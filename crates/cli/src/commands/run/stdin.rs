@@ -1,7 +1,7 @@
-//! What comes on stdin: the prompt itself, or data that belongs to a prompt given as argument.
+//! Reads stdin: the prompt itself, or data that belongs to a prompt given as argument.
 //!
-//! Gemini CLI (0.24 and 0.61) puts the data, an empty line and the prompt into one message. It waits 500 ms for the first byte, counted
-//! from the end of its own start, which takes one to two seconds; then it reads to the end, however long that takes.
+//! Gemini CLI (0.24 and 0.61) puts the data, an empty line and the prompt into one message. It waits 500 ms for the first byte,
+//! counted from the end of its own start, which takes one to two seconds; then it reads to the end, however long that takes.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
@@ -16,10 +16,11 @@ use crate::system;
 /// The most bytes that are read from stdin.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// How long the first byte of data beside a prompt may take. A stdin that some CI passes on never closes and never says anything.
+/// How long the first byte of data beside a prompt may take. The stdin that some CI systems pass on never closes and never has
+/// data.
 const FIRST_BYTE: Duration = Duration::from_secs(2);
 
-/// How long all of the data may take once there is some. Less than all of it would be another prompt than was meant.
+/// How long all of the data may take once there is some. A part of it would be a different prompt.
 const ALL_BYTES: Duration = Duration::from_mins(1);
 
 const WITHOUT: &str = "lapidary run 'PROMPT' < /dev/null keeps stdin out of the prompt";
@@ -73,7 +74,7 @@ pub(super) fn joined(data: Option<&str>, prompt: &str) -> String {
     }
 }
 
-/// What was found on stdin.
+/// The data on stdin.
 #[derive(Debug, PartialEq, Eq)]
 enum StdinData {
     /// All of it, at most one byte more than may be.

@@ -15,7 +15,7 @@ use self::prompt_text::{PromptExtent, ShownPrompt, shown};
 use crate::live::terminal;
 use crate::system;
 
-/// Lines of the terminal that are kept for what stands around a command or a change.
+/// Lines of the terminal that are reserved for the text around a command or a change.
 const LINES_AROUND: usize = 10;
 
 /// How many lines of a command or a change are shown at least and at most before it is cut.
@@ -25,7 +25,7 @@ const MOST_LINES: usize = 60;
 /// A question whose event does not come is put after so many frames all the same.
 const MOST_FRAMES: u32 = 20;
 
-/// So many ids of requests are remembered.
+/// How many ids of requests are remembered.
 const MOST_REQUESTED: usize = 256;
 
 /// Words that are neither a clear yes nor a reason for a no. The question is put again.
@@ -44,26 +44,26 @@ const UNCLEAR: [&str; 12] = [
     "once",
 ];
 
-/// Who answers for the user, if somebody sits there.
+/// Puts permission prompts to the user at the terminal.
 pub(super) struct TerminalPrompter {
     questions: mpsc::UnboundedReceiver<PermissionPrompt>,
     waiting: VecDeque<PermissionPrompt>,
-    /// The one that stands on the terminal. Only that one is answered, whatever becomes of the others.
+    /// The question on the terminal. An answer is for this one only, even if others come or are withdrawn.
     put: Option<PermissionPrompt>,
     typed: Option<mpsc::UnboundedReceiver<String>>,
-    /// The ids of requests whose events were shown: what led to them was shown before.
+    /// The ids of requests whose events were shown, and with them all events before.
     requested: VecDeque<Text>,
     /// For how many frames the oldest question has waited for its event.
     frames_waited: u32,
     colour: bool,
 }
 
-/// What a line that was typed means.
+/// The meaning of a typed line.
 #[derive(Debug, PartialEq, Eq)]
 enum TypedAnswer {
     Yes,
     Always,
-    /// No, and why, if that was said.
+    /// No, with the reason, if one was typed.
     No(Option<String>),
     /// Show everything.
     View,
@@ -84,7 +84,7 @@ impl TypedAnswer {
     }
 }
 
-/// What is to be done next.
+/// A new question or a typed line.
 pub(super) enum NextPrompt {
     /// A question has come.
     Asked,
@@ -92,7 +92,7 @@ pub(super) enum NextPrompt {
     Typed(String),
 }
 
-/// Questions need somebody who can see them and somebody who can type.
+/// Questions need stderr on a terminal, and a terminal to type on.
 pub(super) fn attended() -> Option<(PromptAttendant, TerminalPrompter)> {
     if !io::stderr().is_terminal() || system::terminal().is_err() {
         return None;
@@ -111,7 +111,7 @@ pub(super) fn attended() -> Option<(PromptAttendant, TerminalPrompter)> {
 }
 
 impl TerminalPrompter {
-    /// The next question, or what was typed. Can be cancelled.
+    /// The next question, or a typed line. Cancel-safe.
     pub(super) async fn next(&mut self) -> NextPrompt {
         tokio::select! {
             Some(question) = self.questions.recv() => {
@@ -123,13 +123,13 @@ impl TerminalPrompter {
         }
     }
 
-    /// Whether a question stands on the terminal that nobody wants answered any more.
+    /// Whether the question on the terminal was withdrawn. If so, takes it away.
     pub(super) fn take_withdrawn(&mut self) -> bool {
         let put = self.put.take_if(|question| question.reply.is_closed());
         put.is_some()
     }
 
-    /// Puts the oldest question, if there is one. What was typed before it was seen is no answer to it.
+    /// Puts the oldest question, if there is one. Input that was typed before is discarded: it is no answer to it.
     pub(super) fn put(&mut self) -> io::Result<()> {
         let Some(question) = self.waiting.pop_front() else {
             return Ok(());
@@ -177,7 +177,7 @@ impl TerminalPrompter {
         self.requested.contains(&oldest.request.request_id) || self.frames_waited > MOST_FRAMES
     }
 
-    /// Takes what was typed at the question that stands there, and says whether that answers it.
+    /// Takes a typed line as an answer to the question on the terminal. Returns whether it is one.
     pub(super) fn answer(&mut self, line: &str) -> io::Result<bool> {
         let Some(question) = &self.put else {
             return Ok(true);
@@ -269,7 +269,7 @@ async fn next_line(typed: Option<&mut mpsc::UnboundedReceiver<String>>) -> Optio
 
 /// Reads on a thread of its own, which ends with us: a read of a terminal cannot be given up.
 fn read_lines() -> mpsc::UnboundedReceiver<String> {
-    let (sender, lines) = mpsc::unbounded_channel(); // as fast as somebody types
+    let (sender, lines) = mpsc::unbounded_channel(); // unbounded: a person types slowly
     let body = move || {
         let Ok(terminal) = system::terminal() else {
             return;

@@ -1,4 +1,4 @@
-//! Where recordings are, and which run is meant.
+//! The directory of recordings, and the resolution of a run's name.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl RunStore {
             .map_err(Failure::bad_input)
     }
 
-    /// The recording of the run that is meant; without a name, of the newest.
+    /// The recording of the named run; without a name, of the newest.
     pub(in crate::commands) fn recording(&self, named: Option<&str>) -> Result<PathBuf, Failure> {
         let named = named.unwrap_or(LATEST);
         if named.contains(std::path::is_separator) {
@@ -50,7 +50,7 @@ impl RunStore {
             .map(|id| self.root.join(id))
     }
 
-    /// The id of the run that is meant.
+    /// The id of the named run.
     pub(in crate::commands) fn find(&self, named: &str, how: RunName) -> Result<String, Failure> {
         find_run(&self.root, named, how).map_err(|error| self.not_found(error, how))
     }

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     runs.carry_out(&args.removal, out)
 }
 
-/// The whole ids of the runs that are meant. What stands for an id is printed with it before anything goes.
+/// The whole ids of the named runs. A name that is not the whole id is printed with its id before any run is deleted.
 fn named(runs: &[String], store: &RunStore) -> Result<Vec<String>, Failure> {
     let mut ids = Vec::new();
     for run in runs {

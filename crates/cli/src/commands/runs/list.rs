@@ -15,7 +15,7 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// So many runs are shown on a terminal unless --last says otherwise: more than that scroll the newest away.
+/// How many runs are shown on a terminal without --last: more of them would scroll the newest away.
 const SHOWN_ON_A_TERMINAL: usize = 40;
 
 /// List recorded runs, newest first
@@ -98,7 +98,7 @@ fn has_failed(info: &RunInfo) -> bool {
     }
 }
 
-/// Returns how many are left out.
+/// Returns how many runs are skipped.
 fn keep_newest(args: &Args, out: &Printer, runs: &mut Vec<ListedRun>) -> u64 {
     let usual = match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Text if out.is_terminal => SHOWN_ON_A_TERMINAL,

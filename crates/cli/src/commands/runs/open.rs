@@ -81,7 +81,7 @@ fn temporary(recording: &Path) -> Result<PathBuf, Failure> {
         .map_err(Failure::internal)
 }
 
-/// What opens a page in the browser that the user has chosen.
+/// The program that opens a page in the user's browser.
 #[cfg(target_os = "macos")]
 const BROWSER: &str = "open";
 #[cfg(windows)]
@@ -89,7 +89,7 @@ const BROWSER: &str = "explorer";
 #[cfg(not(any(target_os = "macos", windows)))]
 const BROWSER: &str = "xdg-open";
 
-/// Whether a browser could show anything.
+/// Whether a browser has a display.
 fn has_display(environment: &SearchEnvironment) -> bool {
     let is_set = |name: &str| {
         let value = environment.vars.get(OsStr::new(name));

@@ -1,4 +1,4 @@
-//! What `runs delete` and `runs prune` have in common: showing what goes, asking, removing, reporting.
+//! The steps that `runs delete` and `runs prune` share: listing the runs, asking, removing, reporting.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
@@ -77,7 +77,7 @@ impl RunsToRemove {
         Ok(confirm(&format!("delete {}?", sum(&self.going)))?)
     }
 
-    /// Removes them all. Returns those that stay, by their place, and why.
+    /// Removes all runs. Returns the failures, by place.
     fn remove(&self) -> Vec<(usize, String)> {
         let each = self.going.iter().enumerate();
         let failed = each.filter_map(|(place, run)| {
@@ -134,7 +134,7 @@ impl RunsToRemove {
         Ok(())
     }
 
-    /// What goes, a line each.
+    /// Lists the runs that are removed, a line each.
     fn list(&self, out: &mut dyn Write) -> io::Result<()> {
         let now = SystemTime::now();
         for run in &self.going {

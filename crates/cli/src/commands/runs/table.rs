@@ -72,7 +72,7 @@ impl RunsTable {
     }
 }
 
-/// The columns that fit, by their place. The last one is cut to what is left.
+/// The columns that fit, by their place. The last one is cut to the rest of the width.
 fn fitting(widths: &[usize; COLUMNS.len()], width: usize) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
     loop {

@@ -47,10 +47,10 @@ use sources::BrowsedProjects;
 use state::{BrowserEffect, BrowserInput, BrowserOutcome, BrowserSetup, BrowserState};
 use worker::BrowserWorkers;
 
-/// So often it is looked whether somebody wants us to end, when nothing else happens.
+/// How often an idle browser checks for a signal to end.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// So many inputs are taken before what came of them is drawn.
+/// How many inputs are handled before the next draw.
 const AT_ONCE: usize = 64;
 
 /// Look through recorded sessions on a terminal: search, read, resume, export
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let place = SessionsContext::open()?;
     let outcome = {
         let is_ending = system::end_signal_flag().map_err(Failure::internal)?;
-        let (sender, inputs) = channel(); // workers tell something some times a second, and a person types
+        let (sender, inputs) = channel(); // unbounded: workers report a few times a second, and a person types
         let about = about(args, &place, out);
         let sources = BrowsedProjects::new(place, args.scope.clone())?;
         let screen = BrowserScreen::take().context("cannot use the terminal");
@@ -109,7 +109,7 @@ fn refuse_without_a_terminal(out: &Printer) -> Result<(), Failure> {
     Err(failure.with_hint("`lapidary sessions list` prints them"))
 }
 
-/// What is known before the terminal is taken.
+/// The setup, except for the screen, which is not taken yet.
 fn about(args: &Args, place: &SessionsContext, out: &Printer) -> BrowserSetup {
     let marks = terminal::marks();
     let shown = if args.scope.all {
@@ -139,7 +139,7 @@ fn below_home(path: &Path, place: &SessionsContext) -> String {
     }
 }
 
-/// What is done about it, now that the terminal is as it was.
+/// Carries out the outcome, after the terminal was restored.
 fn leave(outcome: &BrowserOutcome, out: &mut Printer) -> Result<CommandExit, Failure> {
     match outcome {
         BrowserOutcome::Done => Ok(CommandExit::Success),
@@ -155,7 +155,7 @@ struct Browser {
 }
 
 impl Browser {
-    /// Draws, waits for something to happen, and sees to what it asks for; until somebody leaves.
+    /// Draws, waits for the next input, and carries out its effects, until the user leaves.
     fn run(
         &mut self,
         screen: &mut BrowserScreen,
@@ -182,10 +182,10 @@ impl Browser {
         }
     }
 
-    /// The next input. Nothing is done until there is one, except looking for signals now and then.
+    /// The next input. Meanwhile it checks for signals every `LOOK`.
     fn wait(&self, is_ending: &AtomicBool) -> BrowserInput {
         loop {
-            // A terminal that is gone sends no key, and its signal may have gone to somebody else.
+            // A closed terminal sends no key, and its signal may have gone to another process.
             if is_ending.load(Ordering::Relaxed) || system::is_terminal_gone() {
                 return BrowserInput::Terminated;
             }

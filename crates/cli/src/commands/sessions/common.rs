@@ -1,4 +1,4 @@
-//! What every verb can be told: whose sessions, and of which projects.
+//! Options of all `sessions` commands: the projects and the format.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -63,7 +63,7 @@ impl SessionsContext {
         Self::seen_with(&[])
     }
 
-    /// The same with some variables set otherwise.
+    /// The same with some variables replaced.
     pub(in crate::commands) fn seen_with(
         assigned: &[(OsString, OsString)],
     ) -> Result<Self, Failure> {
@@ -82,7 +82,7 @@ impl SessionsContext {
         })
     }
 
-    /// The projects that are meant.
+    /// The projects of the scope.
     pub(super) fn projects(&self, scope: &ProjectScope) -> Result<Vec<SessionProject>, Failure> {
         if scope.all {
             return Ok(self.store.projects());
@@ -91,8 +91,8 @@ impl SessionsContext {
         Ok(vec![self.store.project(&root)])
     }
 
-    /// The directory of the project that is meant. The CLI goes by what the system calls the current directory, links resolved;
-    /// one that is gone goes by its name.
+    /// The directory of the named project, or the current directory. Gemini CLI uses the canonical path; a directory that is gone
+    /// has only its name.
     pub(in crate::commands) fn root(&self, named: Option<&Path>) -> Result<PathBuf, Failure> {
         let Some(named) = named else {
             let here = std::env::current_dir();
@@ -160,7 +160,7 @@ impl SessionsContext {
         Ok(others)
     }
 
-    /// The index of this home, if there is one and nobody minds.
+    /// The index of this home, if there is one and `--no-index` is not given.
     pub(super) fn index(&self, scope: &ProjectScope) -> SessionIndex {
         match self.index_path() {
             Some(path) if !scope.no_index => SessionIndex::open(&path, self.now),
@@ -220,13 +220,13 @@ pub(super) fn other_named<'o>(
     Ok(sessions.find(|it| found.contains(&it.listed.id())))
 }
 
-/// The failure to do what a provider does not support.
+/// The failure of an operation that a provider does not support.
 pub(super) fn unsupported(refused: UnsupportedOperation) -> Failure {
     let hint = refused.hint.clone();
     Failure::bad_input(anyhow!(refused)).with_hint(hint)
 }
 
-/// The session that is meant, or a failure that says what there is instead.
+/// The named session, or a failure with a hint.
 pub(super) fn selected<'l>(
     listing: &'l SessionListing,
     identifier: &str,

@@ -78,7 +78,7 @@ fn scope(args: &Args) -> ProjectScope {
     }
 }
 
-/// All that is named, before anything goes: numbers change with what goes.
+/// Resolves all names before the first deletion: deletions change the numbers.
 fn going<'i>(args: &Args, inventory: &'i SessionInventory) -> Result<RemovalPlan<'i>, Failure> {
     let mut named = HashSet::new();
     for identifier in &args.sessions {
@@ -105,7 +105,7 @@ fn confirm_deletion(going: &RemovalPlan<'_>, place: &SessionsContext) -> Result<
     Ok(removal::confirm(&format!("delete {}?", going.sum()))?)
 }
 
-/// What is deleted is not guessed: `latest` and beginnings of ids are no names here.
+/// Only a number or a whole id names a session to delete: `latest` and beginnings of ids do not.
 fn named_by(inventory: &SessionInventory, identifier: &str) -> Result<(usize, String), Failure> {
     inventory.named(identifier).map_err(|error| {
         let is_none_like_it = matches!(error, SelectError::Invalid { .. });

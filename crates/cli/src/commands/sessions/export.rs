@@ -303,7 +303,7 @@ fn tell(session: &WantedExport<'_>, report: Option<&RedactionReport>, is_one_of_
     }
 }
 
-/// The sessions that are meant, each once.
+/// The named sessions, each once.
 fn wanted<'k>(args: &Args, known: &'k KnownSessions) -> Result<Vec<WantedExport<'k>>, Failure> {
     let (files, ids): (Vec<_>, Vec<_>) = args.sessions.iter().partition(|named| is_path(named));
     let mut wanted: Vec<_> = files.into_iter().map(|file| by_path(file)).collect();
@@ -321,7 +321,7 @@ fn wanted<'k>(args: &Args, known: &'k KnownSessions) -> Result<Vec<WantedExport<
 /// Sessions that can be named.
 struct KnownSessions {
     listing: SessionListing,
-    /// Those of other providers, if a name is not of the list.
+    /// Sessions of other providers, if a name is not in the list.
     others: OtherSessions,
 }
 
@@ -343,7 +343,7 @@ impl KnownSessions {
     }
 }
 
-/// Whoever takes this for a backup should know what is not in it.
+/// Reports how many files the export skips, in case it is meant as a backup.
 fn say_what_is_left_out(listing: &SessionListing) {
     for warning in &listing.warnings {
         complain(&format!("warning: {}", sanitize(warning)));
@@ -393,7 +393,7 @@ fn listed<'k>(
     Ok(vec![wanted(recent)])
 }
 
-/// What the file of a session is called, without its ending.
+/// The name of a session's file, without its ending.
 fn export_name(args: &Args, session: &ListedSession) -> String {
     let row = session.row();
     if args.scope.all {

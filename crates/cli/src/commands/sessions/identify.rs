@@ -1,4 +1,4 @@
-//! Which session somebody means, if it need not be in the list: it may be hidden, or in the vault only.
+//! Resolves the name of a session that need not be in the list: it may be hidden, or in the vault only.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use lapidary::sessions::{SelectError, SelectionMode, SessionListing, is_id_prefi
 
 use crate::failure::Failure;
 
-/// Every session that the vault has something of.
+/// The ids of all sessions in the vault.
 pub(super) fn kept_ids(history: &SnapshotHistory) -> BTreeSet<&str> {
     let files = history.snapshots.iter().flat_map(|it| &it.files);
     files
@@ -58,7 +58,7 @@ pub(super) fn beginning_with<'i>(
     Err(Failure::bad_input(error).with_hint("write more of the id"))
 }
 
-/// The failure of a name that no session has, with what to write instead.
+/// The failure of a name that no session has, with a hint.
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
 pub(super) fn not_found(error: SelectError) -> Failure {
     let hint = match &error {

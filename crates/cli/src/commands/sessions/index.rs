@@ -1,4 +1,4 @@
-//! `sessions index`: what makes lists and searches fast.
+//! `sessions index`: the index that makes lists and searches fast.
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -132,7 +132,7 @@ impl IndexMeter {
     fn show(&mut self, at: UpdateProgress) {
         let percent = at.bytes * 100 / at.of_bytes.max(1);
         if self.is_shown && self.percent.replace(percent) != Some(percent) {
-            // Nobody to tell is no reason to stop.
+            // A closed stderr is no reason to stop.
             let _ = write!(
                 std::io::stderr(),
                 "\r{percent:>3} %  {} of {} files",

@@ -100,11 +100,11 @@ fn add_vault_only(
     }
     let kept = kept.without(listing);
     listing.sessions.extend(kept.listed(projects, place.now));
-    // Those of a project stay together, the vault's last.
+    // Sessions of a project stay together, the vault's last.
     listing.sessions.sort_by_key(|session| session.project);
 }
 
-/// When something was added to a session, and when it began.
+/// Limits on the last update of a session, and on its beginning.
 struct ListPeriod {
     since_ms: Option<i64>,
     until_ms: Option<i64>,
@@ -132,7 +132,7 @@ fn keep_newest(sessions: &mut Vec<ListedSession>, last: usize) {
     sessions.retain(|_| is_kept.next().unwrap_or(false));
 }
 
-/// Those of a project stay together; the project with the newest session comes first.
+/// Sessions of a project stay together; the project with the newest session comes first.
 fn newest_first(sessions: &mut [ListedSession]) {
     let ranks = project_ranks(sessions);
     sessions.sort_by_cached_key(|session| {
@@ -237,7 +237,7 @@ fn text(
     Ok(())
 }
 
-/// What Gemini CLI does not list, and what can be done about it.
+/// Notes on sessions that Gemini CLI does not list, with the next step.
 fn tell_unlisted(listing: &SessionListing) {
     let count = |place: UnlistedPlace| {
         let places = listing.sessions.iter();

@@ -1,4 +1,4 @@
-//! A word to who waits: what is being done, and for how long, once it takes longer than half a second.
+//! A note to a waiting user: the current work and its duration, once it takes longer than half a second.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 const QUIET_FOR: Duration = Duration::from_millis(500);
 const EVERY: Duration = Duration::from_millis(200);
 
-/// Says on the terminal that something is going on, until it is dropped. Without a terminal it says nothing.
+/// Shows on the terminal that work is going on, until it is dropped. Without a terminal it prints nothing.
 pub(super) struct ProgressNote {
     ticking: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl ProgressNote {
-    /// Begins to wait for what is being done, such as `reading sessions`.
+    /// Starts the note with a name of the work, such as `reading sessions`.
     pub(super) fn with(doing: &'static str) -> Self {
         let ticking = io::stderr().is_terminal().then(|| {
             let (sender, receiver) = mpsc::channel();
@@ -24,7 +24,7 @@ impl ProgressNote {
                 let mut is_shown = false;
                 while receiver.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                     let seconds = started.elapsed().as_secs();
-                    // Whoever closed stderr does not want to know.
+                    // A closed stderr is ignored: the note is not necessary.
                     let _ = write!(io::stderr(), "\r{doing}, {seconds} s");
                     (pause, is_shown) = (EVERY, true);
                 }
@@ -42,7 +42,7 @@ impl Drop for ProgressNote {
     fn drop(&mut self) {
         if let Some((sender, ticker)) = self.ticking.take() {
             drop(sender);
-            // What is printed next must not be on its line.
+            // The next output must not be on its line.
             let _ = ticker.join();
         }
     }

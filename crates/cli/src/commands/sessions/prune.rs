@@ -1,4 +1,4 @@
-//! `sessions prune`: what is too old, one too many, or nothing at all goes.
+//! `sessions prune`: removes sessions that are too old or too many, and files without a session.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! `sessions recover`: brings back what session files hide.
+//! `sessions recover`: brings back the hidden messages of session files.
 
 mod recover_output;
 
@@ -100,7 +100,7 @@ fn chats(args: &Args, place: &SessionsContext) -> Result<Vec<PathBuf>, Failure> 
     Ok(chats.filter(|chats| chats.is_dir()).collect())
 }
 
-/// What one file or session hides.
+/// The survey of one file or session.
 fn one(
     what: &str,
     args: &Args,

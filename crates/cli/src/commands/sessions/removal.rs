@@ -1,4 +1,4 @@
-//! What `delete` and `prune` have in common: showing what goes, asking, removing, reporting.
+//! The steps that `delete` and `prune` share: listing the files, asking, removing, reporting.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
@@ -26,11 +26,11 @@ pub(super) struct RemovalPlan<'i> {
     pub(super) inventory: &'i SessionInventory,
     pub(super) deletions: Vec<(SessionDeletion, RemovalReason)>,
     pub(super) warnings: Vec<String>,
-    /// Whether what goes is kept in the vault first.
+    /// Whether copies go into the vault first.
     pub(super) keeps_copies: bool,
 }
 
-/// What was removed, and what could not be.
+/// The removed files, and the failures.
 #[derive(Default)]
 struct RemovalOutcome {
     is_applied: bool,
@@ -40,7 +40,7 @@ struct RemovalOutcome {
 }
 
 impl RemovalPlan<'_> {
-    /// Shows what would go, and nothing else.
+    /// Only shows the plan.
     pub(super) fn preview(
         &self,
         format: SessionsFormat,
@@ -50,7 +50,7 @@ impl RemovalPlan<'_> {
         self.print(format, &RemovalOutcome::default(), place, out)
     }
 
-    /// Removes it all and says so. What could not be removed makes the command fail, after the rest was done.
+    /// Removes all of it and prints the result. A failure makes the command fail after the rest was removed.
     pub(super) fn carry_out(
         &self,
         format: SessionsFormat,
@@ -66,7 +66,7 @@ impl RemovalPlan<'_> {
         }
     }
 
-    /// Removes it all. What could not be removed is returned, a sentence each.
+    /// Removes all of it. Returns the failures, a sentence each.
     pub(super) fn carry_out_silently(
         &self,
         place: &SessionsContext,
@@ -81,7 +81,7 @@ impl RemovalPlan<'_> {
             HashSet::new()
         };
         let mut keep = |path: &Path| {
-            // Of a link only the link goes.
+            // Only the link itself is removed, so it needs no copy.
             if !self.keeps_copies || kept.contains(path) || path.is_symlink() {
                 return Ok(());
             }
@@ -109,7 +109,7 @@ impl RemovalPlan<'_> {
         Ok(outcome)
     }
 
-    /// What is gone is gone from the index, too.
+    /// Removes deleted sessions from the index.
     fn forget(&self, outcome: &RemovalOutcome, place: &SessionsContext) {
         let gone = self.counted(outcome).into_iter();
         let gone: Vec<PathBuf> = gone
@@ -204,7 +204,7 @@ impl RemovalPlan<'_> {
         Ok(())
     }
 
-    /// What went, or what would go if nothing was tried yet.
+    /// The deletions that were carried out, or all of them before the first attempt.
     fn counted(&self, outcome: &RemovalOutcome) -> Vec<&(SessionDeletion, RemovalReason)> {
         let deletions = self.deletions.iter().enumerate();
         deletions
@@ -213,7 +213,7 @@ impl RemovalPlan<'_> {
             .collect()
     }
 
-    /// What goes, for people: a line each, and the paths below it.
+    /// The plan for people: a line per session, and the paths below it.
     pub(super) fn list(&self, place: &SessionsContext, out: &mut dyn io::Write) -> io::Result<()> {
         for (deletion, reason) in &self.deletions {
             let entry = self.entry(deletion, reason);
@@ -355,12 +355,12 @@ fn words(reason: &RemovalReason) -> &str {
     }
 }
 
-/// Whether somebody is there to be asked.
+/// Whether a person can be asked: stdin and stderr are terminals.
 pub(in crate::commands) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks on the terminal. Anything but yes is no, and so is nothing at all.
+/// Asks on the terminal. Any answer but yes is no, and so is an empty one.
 pub(in crate::commands) fn confirm(question: &str) -> io::Result<bool> {
     let mut stderr = io::stderr();
     write!(stderr, "{} [y/N] ", sanitize(question))?;

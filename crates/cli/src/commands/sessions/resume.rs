@@ -68,7 +68,7 @@ fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
     let scope = ProjectScope {
         project: Some(job.config.working_dir_in(&job.environment.dir)),
         all: false,
-        // What is about to be changed is read from the files.
+        // Sessions that are about to change are read from their files.
         no_index: true,
     };
     let place = SessionsContext::open()?;
@@ -101,7 +101,8 @@ fn of_another_provider(
     refused.err().map(unsupported)
 }
 
-/// Restores what a killed run has lost before anything is chosen: else `latest` would be another session, and a lost one none.
+/// Restores the sessions that a killed run has lost, before one is chosen: else `latest` would be another session, and a lost one
+/// would not be found.
 fn finish_killed(job: &mut Job, projects: &[SessionProject]) {
     let Some(vault) = &job.vault else { return };
     let chats: Vec<_> = projects.iter().flat_map(SessionProject::chats).collect();

@@ -1,4 +1,4 @@
-//! `sessions search`: sessions by what was said and done in them.
+//! `sessions search`: finds sessions by the texts and tool calls in them.
 
 use std::io::{self, Write as _};
 use std::time::{Instant, SystemTime};
@@ -121,8 +121,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-/// Adds sessions that are in the vault only, and those that only other providers have, after the others. Most users have none, and then
-/// nothing is read.
+/// Adds sessions that only the vault or another provider has, after the others. Most users have none, and then nothing is read.
 fn beside(
     search: &SessionSearch,
     scope: &ProjectScope,
@@ -268,7 +267,7 @@ fn heading(
     Ok(())
 }
 
-/// A place, with what was found in colour, or between marks where there is none.
+/// A snippet, with the match in colour, or between marks where there is none.
 fn quote(snippet: &TextMatch, out: &mut Printer) -> io::Result<()> {
     let who = match (&snippet.tool, snippet.message) {
         (Some(tool), Some(message)) => format!("{message} {tool}"),

@@ -101,7 +101,7 @@ fn view_other(
     Ok(CommandExit::Success)
 }
 
-/// The session to which something was added last; one of another provider only if there is no file.
+/// The session that was updated last; one of another provider only if there is no file.
 fn newest(
     args: &Args,
     place: &SessionsContext,
@@ -118,7 +118,7 @@ fn newest(
     }
 }
 
-/// The session of a run that goes by this id. A failure to find one is that of the session.
+/// The session of the run with this id. If there is no such run, the failure of the session is returned.
 fn of_run(
     named: &str,
     args: &Args,
@@ -161,7 +161,7 @@ fn in_vault(
     Ok(kept.pop())
 }
 
-/// What cannot be an id: it has a slash in it, or the ending of a session's file.
+/// Whether a name cannot be an id: it has a slash in it, or the ending of a session file.
 pub(super) fn is_path(named: &str) -> bool {
     let ends = [".json", ".jsonl"]
         .iter()

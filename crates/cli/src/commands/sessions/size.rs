@@ -9,7 +9,7 @@ pub(in crate::commands) fn short(bytes: u64) -> String {
     }
     let mut amount = bytes as f64;
     let mut unit = 0;
-    // What would be rounded to a thousand is one of the next unit.
+    // An amount that would be rounded to a thousand is one of the next unit.
     while amount >= 999.5 && unit + 1 < UNITS.len() {
         amount /= 1000.0;
         unit += 1;

@@ -1,4 +1,4 @@
-//! `sessions stats`: how much was said and done, and what it cost.
+//! `sessions stats`: counts of turns, tools and tokens, and their cost.
 
 mod chart;
 
@@ -93,7 +93,7 @@ fn text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
         return Ok(());
     }
     let width = out.width().unwrap_or(80);
-    // What goes into a file or a mail is read by programs that may know ASCII only.
+    // Programs that read a file or a mail may know ASCII only.
     let marks = if out.colour {
         terminal::marks()
     } else {
@@ -168,7 +168,7 @@ fn cost(stats: &Stats) -> String {
 
 /// How wide the names of models and tools are.
 fn name_width(width: usize) -> usize {
-    /// What stands behind them.
+    /// The width of the columns behind the names.
     const FACTS: usize = 49;
     width.saturating_sub(FACTS).clamp(8, 28)
 }
@@ -272,7 +272,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Money: cents, or as much as it takes to see that it is something.
+/// An amount in cents; an amount below a cent has four decimals, so that it does not look like zero.
 fn dollars(amount: f64) -> String {
     if amount > 0.0 && amount < 0.01 {
         format!("${amount:.4}")

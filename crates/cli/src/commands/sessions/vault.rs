@@ -1,4 +1,4 @@
-//! `sessions vault`: copies of sessions that nobody else touches.
+//! `sessions vault`: copies of sessions that no agent touches.
 
 mod add;
 mod log;
@@ -58,7 +58,7 @@ pub(super) fn opened(place: &SessionsContext) -> Result<Vault, Failure> {
     Ok(Vault::open(prepare::vault_in(&place.environment)?))
 }
 
-/// What is not there was named wrongly; all else is a fault of the vault or of the disk.
+/// A missing session or snapshot was named wrongly; all other errors are faults of the vault or of the disk.
 pub(super) fn failed(error: VaultError) -> Failure {
     match error {
         VaultError::NoSession(_) | VaultError::NoSnapshot(_) | VaultError::Ambiguous(_) => {

@@ -1,4 +1,4 @@
-//! What is said when skills have changed: Gemini CLI's own words, or an object for programs.
+//! The output of commands that change skills: Gemini CLI's own words, or an object for programs.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(super) struct SkillTelling {
     format: SessionsFormat,
 }
 
-/// What became of it.
+/// The result of a change.
 pub(super) struct SkillChangeOutcome {
     /// Gemini CLI's words for it.
     pub(super) words: Vec<String>,
@@ -47,7 +47,7 @@ impl SkillTelling {
 }
 
 impl SkillChangeOutcome {
-    /// Of something about which nothing is known yet.
+    /// A change with its action only.
     pub(super) fn new(action: SkillAction) -> Self {
         let change = SkillChange {
             schema: CHANGE_SCHEMA.to_owned(),
@@ -64,7 +64,7 @@ impl SkillChangeOutcome {
         Self { words, change }
     }
 
-    /// Of a list of disabled skills.
+    /// A change of the lists of disabled skills.
     pub(super) fn of_lists(action: SkillAction, toggled: &ToggleResult) -> Self {
         let mut outcome = Self::new(action);
         let shown = |(_, file): &(SettingsScope, std::path::PathBuf)| file.display().to_string();

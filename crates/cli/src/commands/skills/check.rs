@@ -81,7 +81,7 @@ impl ProblemCounts {
                 .filter(|it| it.severity == Some(severity))
                 .count()
         };
-        // A conflict is told once more by the candidate that is overridden.
+        // The overridden candidate reports a conflict once more.
         let conflicts = problems.conflicts;
         Self {
             errors: problems.errors.len() + count(LoadSeverity::Error),

@@ -1,4 +1,4 @@
-//! What every verb can be told: whose skills, and of which workspace.
+//! Options of all `skills` commands: the workspace and the scope.
 
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ impl SkillsContext {
         skills
     }
 
-    /// Where the skills are that come with the Gemini CLI that is installed here: beside its program. Or why nobody knows.
+    /// The directory of the skills that come with the installed Gemini CLI: beside its program. The error says why it is unknown.
     pub(super) fn builtin(&self) -> Result<PathBuf, String> {
         let found = detect::gemini(&self.place.environment);
         let found = found.map_err(|_| "there is no Gemini CLI here".to_owned())?;
@@ -106,7 +106,7 @@ impl SkillsContext {
         Ok(target)
     }
 
-    /// That what is put into a scope does not count there, if it does not.
+    /// A warning that an untrusted workspace skips the skills that are put into it.
     pub(super) fn distrust(&self, scope: SkillScopeArg) -> Option<String> {
         let is_left_out = scope == SkillScopeArg::Workspace && !self.setup.is_trusted();
         is_left_out.then(|| {
@@ -115,8 +115,8 @@ impl SkillsContext {
     }
 }
 
-/// Whether a directory is elsewhere than it seems, or would be once it is made: then the last one on the way to it that is there decides.
-/// A link that leads nowhere could lead anywhere.
+/// Whether a directory lies outside its base, or would once it is made: then its nearest existing ancestor decides. A dangling
+/// link counts as outside.
 fn leads_out(base: &Path, directory: &Path) -> bool {
     let Ok(base) = base.canonicalize() else {
         return false;
@@ -130,7 +130,7 @@ fn leads_out(base: &Path, directory: &Path) -> bool {
     }
 }
 
-/// Finishes what those had begun there who were killed, and says so.
+/// Finishes or undoes installations that were killed, and reports them.
 pub(super) fn recover(target: &Path, is_stopped: &dyn Fn() -> bool) -> Result<(), Failure> {
     let told = skills::recover(target, is_stopped).map_err(not_installed)?;
     for one in &told {

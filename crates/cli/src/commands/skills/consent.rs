@@ -1,4 +1,4 @@
-//! Asking before somebody else's instructions become part of a prompt.
+//! Asks before another author's instructions become part of a prompt.
 
 use std::fs;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
@@ -15,26 +15,26 @@ use crate::printer::complain;
 
 const WARNING: &str = "Agent skills inject specialized instructions and domain-specific knowledge into the agent's system prompt. This can change how the agent interprets your requests and interacts with your environment. Review the skill definitions at the location(s) provided below to ensure they meet your security standards.";
 
-/// How often is looked whether somebody wants us to end, while an answer is waited for.
+/// How often the wait for an answer checks for a signal to end.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How many letters of a description are shown.
 const LONGEST: usize = 500;
 
-/// How many names are said in one sentence.
+/// How many names one sentence lists.
 const MOST_NAMED: usize = 20;
 
-/// What somebody is asked for.
+/// The skills that the user is asked to consent to.
 pub(super) struct ConsentQuestion<'a> {
     pub(super) package: &'a SkillPackage,
-    /// Where it comes from, without a password.
+    /// Its source, without a password.
     pub(super) source: &'a str,
     pub(super) target: &'a Path,
     pub(super) way: InstallMode,
 }
 
 impl ConsentQuestion<'_> {
-    /// Says what would come, and asks. True if it may.
+    /// Describes the skills, and asks. True if the user agrees.
     pub(super) fn obtain(
         &self,
         is_given_already: bool,
@@ -98,13 +98,13 @@ impl ConsentQuestion<'_> {
     }
 }
 
-/// Somebody else's words on one line: what they have of lines could pass for ours.
+/// Foreign text on one line: a further line could pass for one of ours.
 fn in_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
 }
 
-/// The same, and not so long that they push out of sight what is ours.
+/// The same, cut so that it does not push our own text off the screen.
 fn in_short(text: &str) -> String {
     let line = in_line(text);
     match line.char_indices().nth(LONGEST) {
@@ -120,7 +120,7 @@ fn items(skill: &SkillDefinition) -> String {
     }
 }
 
-/// Nothing but a yes, or nothing at all, is yes, as in Gemini CLI; the end of the input is no, and so is a signal that ends us.
+/// Only yes or an empty line is yes, as in Gemini CLI; the end of the input is no, and so is a signal to end.
 fn ask(stop: &StopListener) -> io::Result<bool> {
     let mut stderr = io::stderr();
     write!(stderr, "Do you want to continue? [Y/n]: ")?;

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let mut outcome = SkillChangeOutcome::of_lists(SkillAction::Disable, &toggled);
     outcome.change.scope = Some(args.scope.told());
     let distrust = here.distrust(args.scope);
-    // That the workspace is not trusted is enough of a reason.
+    // An untrusted workspace explains a skipped skill; only an unknown name needs a remark of its own.
     let missing = missing.filter(|it| distrust.is_none() || matches!(it, MissingSkill::Unknown(_)));
     let missing = missing.map(|missing| missing.remark(&args.name));
     outcome.change.remarks = missing.into_iter().chain(distrust).collect();

@@ -120,8 +120,7 @@ fn found(args: &Args, source: &SkillSource) -> Result<SkillPackage, Failure> {
     package.map_err(|error| nothing_found(error, &named))
 }
 
-/// What is there instead is worth more than that nothing is.
-/// `named` says how to name a directory further down.
+/// Reports that there are no skills, with the skills further down as a hint. `named` says how to name a directory further down.
 pub(super) fn nothing_found(error: PackageError, named: &dyn Fn(&Path) -> String) -> Failure {
     let (below, further) = match &error {
         PackageError::NoSkills { refused, below, .. } => {
@@ -170,7 +169,7 @@ pub(super) fn overwritten(skill: &PlacedSkill, place: &str) -> Option<String> {
     skill.replaced.then(words)
 }
 
-/// What was fetched is gone by the time that somebody could link it.
+/// The hint to link is only for a local directory: a fetched one is removed when we exit.
 fn not_copied(error: InstallError, source: &SkillSource) -> Failure {
     let could_be_linked = matches!(error, InstallError::Copy(_)) && !source.is_foreign();
     let failure = not_installed(error);
@@ -183,7 +182,7 @@ fn not_copied(error: InstallError, source: &SkillSource) -> Failure {
 pub(super) fn not_installed(error: InstallError) -> Failure {
     match &error {
         InstallError::Stopped => cancelled(),
-        // Nobody but who named it can do anything about that.
+        // Only the author of the source can change an invalid name.
         InstallError::Io { source, .. } if source.kind() == ErrorKind::InvalidFilename => {
             Failure::bad_input(error)
         }

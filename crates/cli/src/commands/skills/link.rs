@@ -86,7 +86,7 @@ fn found(args: &Args, here: &SkillsContext) -> Result<SkillPackage, Failure> {
         name: &format!("\"{name}\""),
         is_foreign: false,
     });
-    // What is further down is linked by its own path.
+    // A skill further down is linked by its own path.
     let further = |path: &Path| format!("`{}`", Path::new(&args.path).join(path).display());
     package.map_err(|error| nothing_found(error, &further))
 }

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-/// Which skills are not there, that somebody may look for.
+/// Notes on skills that a user may miss in the list.
 fn notes(args: &Args, here: &SkillsContext, loaded: &SkillManager) -> Vec<String> {
     if let Some(why) = &loaded.sources().switched_off {
         return vec![why.clone()];

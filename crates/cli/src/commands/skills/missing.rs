@@ -1,4 +1,4 @@
-//! A name that no skill has that counts: where one is after all, or what was meant.
+//! A name that no active skill has: the place of a skipped skill, or a similar name.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use super::common::SkillScopeArg;
 pub(super) enum MissingSkill {
     /// There is one, where nothing counts.
     LeftOut(String),
-    /// There is none. Somebody may have meant another.
+    /// There is none. The text is the nearest name, if there is a similar one.
     Unknown(Option<String>),
 }
 
 impl MissingSkill {
-    /// Nothing if one counts, disabled or not.
+    /// None if an active skill has the name, disabled or not.
     pub(super) fn find(name: &str, skills: &SkillManager) -> Option<Self> {
         if skills.skill_by_name(name).is_some() {
             return None;
@@ -28,7 +28,7 @@ impl MissingSkill {
         })
     }
 
-    /// As a remark on something that was done all the same.
+    /// A remark for a command that succeeds all the same.
     pub(super) fn remark(&self, name: &str) -> String {
         match self {
             Self::LeftOut(why) => format!("skill `{name}` is skipped here: {why}"),
@@ -40,7 +40,7 @@ impl MissingSkill {
     }
 }
 
-/// What to do about a skill that is not installed in a scope.
+/// The hint about a skill that is not installed in a scope.
 pub(super) fn instead(name: &str, scope: SkillScopeArg, skills: &SkillManager) -> String {
     let found = skills.sources().whereabouts(name);
     let mut called = found.iter().filter(|found| goes_by(found, name));

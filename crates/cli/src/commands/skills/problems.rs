@@ -1,4 +1,4 @@
-//! What is to be said beside the skills: about files that decide, and about skills that are not shown.
+//! Messages beside the list of skills: about settings files, and about skills that are not shown.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use lapidary::gemini::{FileNotice, setup::Setup};
 
 use super::common::SkillsContext;
 
-/// What is wrong with the files that decide, and which skills take the place of others: a sentence each.
+/// Mistakes in the files that decide about skills, and skills that replace others: a sentence each.
 pub(super) struct SkillProblems {
     /// Files that cannot be used. Gemini CLI does not start with them.
     pub(super) errors: Vec<String>,
@@ -35,13 +35,13 @@ impl SkillProblems {
         }
     }
 
-    /// All of them, for those who only want to be told.
+    /// Errors and warnings in one list.
     pub(super) fn all(self) -> Vec<String> {
         self.errors.into_iter().chain(self.warnings).collect()
     }
 }
 
-/// About a whole file, or about a key that decides which skills there are, or was meant to.
+/// Whether a notice is about a whole file, or about a key that decides about skills, or about a misspelt one.
 fn concerns_skills(notice: &FileNotice) -> bool {
     let Some(key) = notice.key.as_deref() else {
         return true;
@@ -63,7 +63,7 @@ fn is_error(notice: &FileNotice, setup: &Setup) -> bool {
     is_bad || list == Some(&notice.path)
 }
 
-/// How many skills of the workspace are left out, if any.
+/// How many skills of the workspace are skipped, if any.
 pub(super) fn left_out(skills: &SkillManager) -> Option<String> {
     let places = skills.sources().places.iter();
     let of_workspace =

@@ -1,4 +1,4 @@
-//! Somebody else's words on lines of ours.
+//! Foreign text within our own lines.
 
 use std::io::{self, Write as _};
 
@@ -10,14 +10,15 @@ use crate::printer::Printer;
 /// Narrower than that, lines are left to the terminal.
 const NARROWEST: usize = 12;
 
-/// Somebody else's text on a line of ours: it can command no terminal, and what it has of lines cannot pass for ours.
+/// Foreign text within our own lines: control characters are filtered, and further lines are indented so that they cannot pass
+/// for ours.
 pub(crate) fn on_a_line(text: &str, indent: &str) -> String {
     let text = sanitize(text);
     let text = text.trim_end();
     text.replace('\n', &format!("\n{indent}"))
 }
 
-/// Writes a text behind our words. What does not fit on the terminal goes on below its beginning.
+/// Writes a text behind a label. On a terminal, long text continues below its beginning.
 pub(crate) fn row(out: &mut Printer, start: &str, text: &str) -> io::Result<()> {
     let indent = " ".repeat(start.width());
     let room = out.width().map(|width| width.saturating_sub(start.width()));
@@ -28,7 +29,7 @@ pub(crate) fn row(out: &mut Printer, start: &str, text: &str) -> io::Result<()> 
     writeln!(out, "{start}{}", on_a_line(&text, &indent))
 }
 
-/// Lines that are broken between words. A word stays whole: it may be a path that somebody copies.
+/// Breaks lines between words. A word stays whole: it may be a path to copy.
 fn folded(text: &str, room: usize) -> String {
     let mut rows = Vec::new();
     for line in text.lines() {

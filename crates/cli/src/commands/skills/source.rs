@@ -1,4 +1,4 @@
-//! Where skills come from: a directory, or what is fetched into one that goes away again.
+//! The sources of skills: a local directory, or a temporary one into which they are fetched.
 
 use std::fs;
 use std::io;
@@ -17,27 +17,27 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::complain;
 
-/// How the names of directories begin that something is fetched into.
+/// The beginning of the names of temporary directories for fetched skills.
 const FETCHED: &str = "lapidary-skill-";
-/// A directory younger than this may belong to somebody who has not locked it yet.
+/// A directory younger than this may belong to a process that has not locked it yet.
 const YOUNG: Duration = Duration::from_mins(1);
 
-/// Where the skills are, here.
+/// The directory that holds the skills, on this machine.
 pub(super) enum SkillSource {
     Local(PathBuf),
     Fetched(FetchedDir),
 }
 
-/// A directory that something was unpacked or cloned into. It has our mark, and what was fetched in a directory of its own.
+/// A temporary directory with an unpacked or cloned source. It holds our mark, and the source in a directory of its own.
 pub(super) struct FetchedDir {
     /// Locked as long as we live, so that others can tell.
     directory: OwnedDir,
     source: PathBuf,
 }
 
-/// What to get, and for how long to try.
+/// The source to fetch, and its time limit.
 pub(super) struct FetchRequest<'a> {
-    /// As somebody wrote it.
+    /// The source as the user wrote it.
     pub(super) source: &'a str,
     /// How long cloning may take.
     pub(super) deadline: Duration,
@@ -119,7 +119,7 @@ fn github_url(source: &str) -> Option<String> {
     is_repository.then(|| format!("https://github.com/{owner}/{name}.git"))
 }
 
-/// What looks like an address is no path that was mistyped.
+/// A source that looks like an address is not reported as a mistyped path.
 fn not_there(source: &str, error: &io::Error) -> Failure {
     let shown = git::shown(source);
     let scheme = source.split_once("://").map(|(scheme, _)| scheme);
@@ -134,14 +134,15 @@ fn not_there(source: &str, error: &io::Error) -> Failure {
     Failure::bad_input(anyhow!("cannot read `{shown}`: {error}")).with_hint(hint)
 }
 
-/// Who takes directories.
+/// The command that takes a directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FetchVerb {
     Install,
     Link,
 }
 
-/// A file instead of a directory: what to name instead, by what it is called. It is not opened, since it may be a pipe.
+/// The source is a file: the hint names the directory or command to use instead, by the file's name. The file is not opened,
+/// since it may be a pipe.
 pub(super) fn not_a_directory(source: &str, verb: FetchVerb) -> Failure {
     let path = Path::new(source);
     let name = path.file_name().unwrap_or_default();
@@ -188,7 +189,7 @@ impl FetchedDir {
         let directory = OwnedDir::make(beside, FETCHED)?;
         directory.lock();
         let source = directory.path().join("source");
-        // From here on it is cleared away, come what may.
+        // From here on `Drop` removes the directory, also after an error.
         let fetched = Self { directory, source };
         fetched.directory.mark()?;
         fs::create_dir(&fetched.source)?;
@@ -202,7 +203,7 @@ impl Drop for FetchedDir {
     }
 }
 
-/// What those left who were killed: it has our mark, or nothing at all, and nobody holds its lock.
+/// Removes the directories of killed processes: they have our mark or are empty, and no process holds their lock.
 fn clear_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(FETCHED) {

@@ -1,4 +1,4 @@
-//! Ctrl-C and its like while skills come: what was fetched goes away before we do.
+//! Ctrl-C and termination signals during an installation: the fetched files are removed before we exit.
 
 use anyhow::anyhow;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ impl StopListener {
     pub(super) fn listen() -> Self {
         let token = CancellationToken::new();
         let heard = token.clone();
-        // Without it signals do what they always do, and the next who installs clears away what is left.
+        // Without it signals have their default effect, and the next installation removes the leftovers.
         let _ = on_interruptions(async move |interruptions| obey(interruptions, &heard).await);
         Self { token }
     }
@@ -29,7 +29,7 @@ impl StopListener {
         &self.token
     }
 
-    /// Goes no further if somebody wants that.
+    /// Fails if a signal to end has come.
     pub(super) fn check(&self) -> Result<(), Failure> {
         if self.is_wanted() {
             return Err(cancelled());
@@ -38,14 +38,14 @@ impl StopListener {
     }
 }
 
-/// What is said when nothing was done because somebody wanted us to end.
+/// The failure after a signal, when nothing was changed.
 pub(super) fn cancelled() -> Failure {
     let mut failure = Failure::bad_input(anyhow!("cancelled: nothing was changed"));
     failure.exit = CommandExit::Cancelled;
     failure
 }
 
-/// The first one stops what can be stopped, the second one ends us as we stand.
+/// The first signal cancels the work, the second one ends the process at once.
 #[expect(clippy::exit, reason = "somebody cannot wait for the main thread")]
 async fn obey(mut interruptions: Interruptions, heard: &CancellationToken) {
     interruptions.next().await;

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     args.telling.tell(&outcome, out)
 }
 
-/// That another skill of the name counts, and whether it did before.
+/// A remark that another skill of the same name is active, and whether it was before.
 fn namesake(name: &str, before: &SkillManager, after: &SkillManager) -> Option<String> {
     let counting = |skills: &SkillManager| {
         let mut all = skills.all_skills().iter();

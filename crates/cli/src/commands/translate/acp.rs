@@ -1,4 +1,4 @@
-//! A connection of the Agent Client Protocol: a transcript of both sides, their bare lines, or what the agent wrote.
+//! An ACP connection: a transcript of both sides, their bare lines, or the agent's lines alone.
 
 use lapidary::normalize::Normalizer as _;
 use std::io::Write as _;
@@ -25,7 +25,7 @@ pub(super) struct TranscriptReading {
     pub(super) events: Vec<Event>,
 }
 
-/// Line by line: what came is printed before more is waited for.
+/// Line by line: events are printed before the next line is waited for.
 pub(super) fn translate(
     args: &Args,
     format: OutputFormat,

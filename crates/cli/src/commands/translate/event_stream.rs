@@ -123,7 +123,7 @@ impl EventStream<'_> {
     }
 }
 
-/// Diagnostics keep what they are about.
+/// Diagnostics keep their raw line.
 fn without_raw(mut event: Event) -> Event {
     if !matches!(event.body, Body::Diagnostic(_)) {
         event.base.raw = None;

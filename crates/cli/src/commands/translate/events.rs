@@ -21,7 +21,7 @@ use super::recording;
 use super::source::InputSource;
 use crate::failure::Failure;
 
-/// What becomes of files that an agent reads and writes through its client.
+/// How to report files that an agent reads and writes through its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileHandling {
     /// They are calls of tools.
@@ -31,8 +31,7 @@ pub(crate) enum FileHandling {
 }
 
 /// Passes on every event of a file: a capture, a session file, a transcript of ACP, or events. `-` is stdin, and a directory is a
-/// recording. Returns which of them it was. What is none of these is refused, and so is what only looks like one: in which nothing
-/// happens that happens in a run.
+/// recording. Returns the format. Input of another format is refused, and so is input without any event of a run.
 pub(crate) fn each_event(
     path: &Path,
     files: FileHandling,

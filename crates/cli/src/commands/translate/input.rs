@@ -1,4 +1,4 @@
-//! Where the bytes come from, and finding out what they are.
+//! The input of `translate`, and the detection of its format.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
@@ -13,16 +13,16 @@ use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use crate::system;
 
-/// How much is read at once while it is not known what the input is.
+/// How much is read at once until the format is known.
 const CHUNK: usize = 64 * 1024;
 
-/// How much noise may come before the first line that means anything. Whoever sends more does not get all of our memory.
+/// How much noise may come before the first line of a known format. The limit bounds our memory.
 const MOST_NOISE: usize = 16 * 1024 * 1024;
 
 /// How large a document may be, which has to be held whole.
 const MOST_WHOLE: usize = 4 << 30;
 
-/// A file or stdin. What was read to find out its format is read again by whoever translates it.
+/// A file or stdin. The bytes that were read to detect the format are read again for the translation.
 pub(super) struct TranslateInput {
     name: String,
     reader: Box<dyn Read>,
@@ -98,8 +98,8 @@ impl TranslateInput {
         }
     }
 
-    /// Reads until a line gives the format away, if it has one. A stream is recognised by its first line that means anything, so
-    /// nothing is held up; a document has to be read to its end.
+    /// Reads until a line shows the format, if it has one. The first line of a known format identifies a stream, so no line of a
+    /// stream is delayed; a document has to be read to its end.
     pub(super) fn recognise(&mut self, limit: usize) -> Result<Option<InputSource>, Failure> {
         let mut looked_at = 0;
         let mut searched = 0;
@@ -109,7 +109,8 @@ impl TranslateInput {
                 let newline = searched + offset;
                 let line = without_mark(&self.head[looked_at..newline]);
                 match LineGuess::new(&String::from_utf8_lossy(line)) {
-                    // What stands inside a document looks like anything; only a line of a stream is sure not to.
+                    // A line inside a document may look like a line of any format; only a line of a stream cannot be part of a
+                    // document.
                     LineGuess::Is(source) if !may_be_document || source.is_stream() => {
                         return Ok(Some(source));
                     }
@@ -172,7 +173,7 @@ impl TranslateInput {
         Ok(count > 0)
     }
 
-    /// A line buffer that holds what was read already.
+    /// A line buffer that begins with the bytes that were read already.
     pub(super) fn lines(&mut self, limit: usize) -> LineBuffer {
         LineBuffer::holding(std::mem::take(&mut self.head), limit)
     }

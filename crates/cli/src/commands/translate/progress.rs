@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 const QUIET_FOR: Duration = Duration::from_millis(500);
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Shows the share of a file that was read. Only if somebody sees it: stderr is a terminal, and stdout is not, where it would
-/// disturb.
+/// Shows the share of a file that was read. Only if stderr is a terminal and stdout is not, where it would disturb the output.
 pub(super) struct ReadProgress {
     total: Option<u64>,
     done: u64,
@@ -41,14 +40,14 @@ impl ReadProgress {
         if since.elapsed() >= due {
             self.shown = Some(Instant::now());
             let percent = self.done.min(total) * 100 / total;
-            // Whoever closed stderr does not want to know.
+            // A closed stderr is ignored: progress is not necessary.
             let _ = write!(io::stderr(), "\rreading {percent:3} %");
         }
     }
 }
 
 impl ReadProgress {
-    /// Takes the line away again: at the end, before anything else is said.
+    /// Removes the line: at the end, and before any other message.
     fn clear(&mut self) {
         if self.shown.take().is_some() {
             let _ = write!(io::stderr(), "\r\x1b[K");

@@ -1,5 +1,5 @@
-//! A recording: what both sides said and when, and how the run ended. Its events are those that the run had when it was made, but for
-//! what we remarked ourselves beside violations.
+//! A recording: the lines of both sides with their times, and the end of the run. Its events are those of the original run,
+//! except for the diagnostics that Lapidary added beside violations.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use super::{Args, InputSource, OutputFormat, TranslateFrom};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// So many places that could be written are named.
+/// How many writable directories are listed.
 const MOST_PLACES: usize = 4;
 
 /// Takes events as they come.
@@ -39,7 +39,7 @@ pub(super) fn open(path: &Path) -> Result<Option<RecordingReader>, Failure> {
     Ok(Some(opened))
 }
 
-/// A recording that has nothing but what the agent wrote, if that.
+/// A recording without a manifest. It has the agent's output at most.
 fn unfinished(path: &Path) -> Failure {
     let (name, stdout) = (shown(path), shown(&path.join(STDOUT)));
     let error =
@@ -49,7 +49,7 @@ fn unfinished(path: &Path) -> Failure {
     ))
 }
 
-/// What there is to be done about a recording that is not in order.
+/// The failure of a damaged recording, with a hint.
 fn failed(path: &Path, error: ReplayError) -> Failure {
     let is_torn = matches!(
         &error,
@@ -102,7 +102,7 @@ pub(super) fn translate(
     sink.finish(out)
 }
 
-/// What the kernel let the agent write, in a sentence.
+/// The directories that the kernel let the agent write to, in a sentence.
 fn told_confinement(confinement: &RecordedConfinement) -> String {
     let places = confinement.write.iter().take(MOST_PLACES);
     let places: Vec<_> = places.map(|place| format!("`{place}`")).collect();
@@ -117,7 +117,7 @@ fn told_confinement(confinement: &RecordedConfinement) -> String {
     )
 }
 
-/// Why what follows may not be all.
+/// The reason why the events may be incomplete.
 fn caution(args: &Args, past: &RecordingReader, is_running: bool) -> Option<String> {
     if is_running {
         return Some("the run is going on: this is what was said so far".to_owned());
@@ -157,7 +157,7 @@ pub(super) fn each_event(
     Ok(source)
 }
 
-/// What the recorded agent spoke.
+/// The format of the recorded agent's output.
 fn source(past: &RecordingReader, how: &PastReading) -> Result<InputSource, Failure> {
     match past.format() {
         Some(PastFormat::Acp) => Ok(InputSource::Acp),
@@ -169,7 +169,7 @@ fn source(past: &RecordingReader, how: &PastReading) -> Result<InputSource, Fail
     }
 }
 
-/// A program that printed what no agent prints as it goes: it was recorded as it is, and can be read as that.
+/// The failure of a recorded program whose output is no known format.
 fn unspoken(past: &RecordingReader) -> Failure {
     let stdout = shown(&past.stdout());
     let error = anyhow!("the recorded program spoke nothing that Lapidary knows");

@@ -1,13 +1,13 @@
-//! What an input is: a format of an agent, or our own events.
+//! The format of an input: a format of an agent, or our own events.
 
 use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, OutputKind, StreamDialect};
 use lapidary::vocab::Event;
 use lapidary::wire::detect::{self, FormatGuess, InputFormat};
 
-/// What an input holds.
+/// The format of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InputSource {
-    /// What an agent prints that is not spoken to.
+    /// The output of a headless agent.
     Written(&'static StreamDialect),
     /// A session file.
     Session,
@@ -39,14 +39,14 @@ impl From<InputFormat> for InputSource {
     }
 }
 
-/// What one line gives away.
+/// The format that one line shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineGuess {
     /// It can only be this.
     Is(InputSource),
     /// It is a document, or begins one.
     MayBeDocument,
-    /// It can be anything.
+    /// The line does not show a format.
     Nothing,
 }
 

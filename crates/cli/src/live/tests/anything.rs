@@ -1,4 +1,4 @@
-//! Whatever is said, in whatever pieces: nothing is lost, nothing is doubled, nothing gets through.
+//! Any text, cut into any chunks: nothing is lost, nothing is doubled, no control character gets through.
 
 use lapidary::render::live::TerminalSize;
 use lapidary::render::plain::sanitize;
@@ -35,7 +35,7 @@ fn cut(text: &str, places: &[usize]) -> Vec<String> {
     chunks
 }
 
-/// What stands above the closing line.
+/// The rows above the closing line.
 fn answer(shown: &str) -> String {
     let lines = shown.lines();
     let is_closing = |line: &&str| line.starts_with("— ") || line.starts_with("‹dim›— ");
@@ -43,7 +43,7 @@ fn answer(shown: &str) -> String {
     above.join("\n").trim_end().to_owned()
 }
 
-/// Texts made of what Markdown is made of.
+/// Texts made of pieces of Markdown.
 fn markdown() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "word ",
@@ -138,7 +138,7 @@ proptest! {
     }
 }
 
-/// Our own sequences: colours, erasing rows, going up and down a few of them, and what happens at the margin.
+/// Checks that all sequences are our own: colours, erasing rows, moving the cursor by a few rows, and wrapping at the margin.
 fn only_ours(terminal: &Terminal) {
     let bytes = terminal.bytes.borrow();
     let text = std::str::from_utf8(&bytes).unwrap();

@@ -60,7 +60,7 @@ fn captures_on_a_terminal() {
     goldens.finish();
 }
 
-/// What no capture has: a long answer with everything that Markdown is used for.
+/// A long answer with all parts of Markdown, which no capture has.
 pub(super) const ANSWER: &str = "\
 # What I found
 

@@ -1,4 +1,4 @@
-//! What is on the screen while a run goes on.
+//! The screen while a run goes on.
 
 use std::time::Duration;
 
@@ -175,7 +175,7 @@ fn another_size_takes_effect_at_once() {
     view.finish().unwrap();
     let row = "  word word word";
     let expected = [
-        // What was settled is the terminal's to break.
+        // The terminal itself breaks finished rows.
         "  word word word wor",
         "d word word word wor",
         "d word word word wor",

@@ -18,7 +18,7 @@ const SCROLLBACK: usize = 20_000;
 #[derive(Clone)]
 pub(super) struct Terminal {
     pub(super) parser: Rc<RefCell<vt100::Parser>>,
-    /// All that was written.
+    /// All written bytes.
     pub(super) bytes: Rc<RefCell<Vec<u8>>>,
 }
 
@@ -43,7 +43,7 @@ impl Terminal {
         }
     }
 
-    /// What is on the screen now, without empty rows at its end.
+    /// The text on the screen, without empty rows at its end.
     pub(super) fn screen(&self) -> String {
         self.parser
             .borrow()

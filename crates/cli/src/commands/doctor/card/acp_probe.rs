@@ -1,4 +1,4 @@
-//! An agent that is spoken to, and what it takes to end it.
+//! A connection to the agent under test, and the steps that end the agent.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use tokio::time::{Instant, timeout};
 use super::offer::clip;
 use super::turn::{ObservedTurn, TurnCancel};
 
-/// A card's worth of lines is a few kilobytes. What writes more than this floods.
+/// A card's worth of lines is a few kilobytes. An agent that writes more than this floods.
 const MAX_OUTPUT: u64 = 16 * 1024 * 1024;
 
 /// How long an agent has to end by itself when its stdin is closed, and then when it is asked to.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long the last of what it said may take to be read.
+/// How long reading the agent's last lines may take.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 const MARK: &str = "LAPIDARY_RUN";
@@ -44,12 +44,12 @@ pub(super) struct NoiseSeen {
     pub(super) first: Option<String>,
 }
 
-/// How it ended.
+/// The end of the agent.
 pub(super) struct ProbeShutdown {
     pub(super) by: ShutdownBy,
     pub(super) took: Duration,
     pub(super) ended: Option<TreeExit>,
-    /// What is still alive.
+    /// Processes that are still alive.
     pub(super) left: Vec<i32>,
     pub(super) noise: NoiseSeen,
 }
@@ -60,7 +60,7 @@ impl AcpProbe {
         supervisor: &Supervisor,
         root: &Path,
     ) -> anyhow::Result<Self> {
-        // Nobody else has this directory.
+        // Only this probe uses this directory, so its path marks our processes.
         let run = root.to_string_lossy().into_owned();
         command.mark(MARK, &run);
         let launch = AgentLaunch {
@@ -81,7 +81,7 @@ impl AcpProbe {
         })
     }
 
-    /// Files and terminals are not offered: what the agent does, it does itself, and asks before.
+    /// Offers neither files nor terminals: the agent then does every action itself, and asks before.
     pub(super) async fn initialize(
         &self,
         time: Duration,
@@ -132,7 +132,7 @@ impl AcpProbe {
         AcpClient::new(self.agent.connection.clone(), time)
     }
 
-    /// Ends it in steps, and looks what it took and what is left.
+    /// Ends the agent in steps, and notes the step that was necessary and the processes that are left.
     pub(super) async fn end(mut self) -> ProbeShutdown {
         let began = Instant::now();
         let process = self.agent.process.clone();

@@ -1,19 +1,19 @@
-//! The model that is played: it calls for a shell command if the agent has told it of a tool for that, and falls silent when it is
-//! asked to.
+//! The mock model: it calls for a shell command if the agent offers it a shell tool, and falls silent when the prompt asks for
+//! that.
 
 use lapidary_standin::api::{AfterScript, FakeApi, RequestKind, Script, ScriptRule, Turn};
 use serde_json::json;
 
-/// What the model says.
+/// The mock model's answer.
 pub(super) const SAID: &str = "The proof is 42.";
 
 /// The file that the command makes, in the project.
 pub(super) const MADE: &str = "lapidary-proof.txt";
 
-/// Whether something is about one of the commands: it is in no other text.
+/// Part of both commands, and of no other text: it shows that a message is about one of them.
 pub(super) const MARK: &str = "lapidary-proof";
 
-/// Whether something is about the command that only reads.
+/// Part of the command that only reads.
 pub(super) const LOOK: &str = "lapidary-proof-look";
 
 pub(super) const CALL_PROMPT: &str = "Show that you work (lapidary-call).";
@@ -22,7 +22,7 @@ pub(super) const WAIT_PROMPT: &str = "Think for long (lapidary-wait).";
 const CALL: &str = "lapidary-call";
 const WAIT: &str = "lapidary-wait";
 
-/// What agents call their shells. Which of them an agent has, its requests say.
+/// The names of shell tools. The requests of an agent show which of them it has.
 const SHELLS: [&str; 4] = ["Bash", "bash", "run_shell_command", "developer__shell"];
 
 pub(super) fn script() -> Script {
@@ -54,7 +54,7 @@ pub(super) fn was_asked(api: &FakeApi) -> bool {
     requests(api).iter().any(|body| body.contains(CALL))
 }
 
-/// Whether the model was told of a shell.
+/// Whether a request offers the model a shell.
 pub(super) fn has_shell(api: &FakeApi) -> bool {
     let told = |body: &String| SHELLS.iter().any(|shell| body.contains(&quoted(shell)));
     requests(api).iter().any(told)

@@ -1,4 +1,4 @@
-//! What an agent says of itself and of its sessions, put on the card. Its words are cut to a length that people read.
+//! Puts the agent's answers about itself and its sessions on the card. Its texts are cut to a readable length.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Puts what it said of itself on the card.
+/// Puts the answer to `initialize` on the card.
 pub(super) fn introduced(card: &mut Card, theirs: &InitializeAnswer, took: Duration) {
     let info = &read(&theirs.whole)["agentInfo"];
     let text = |name: &str| info[name].as_str().map(clip);
@@ -43,7 +43,7 @@ pub(super) fn introduced(card: &mut Card, theirs: &InitializeAnswer, took: Durat
     });
 }
 
-/// What a session that was opened offers.
+/// The modes, models and options of an opened session.
 pub(super) fn session(opened: &OpenedSession) -> CardSession {
     let options = opened.config_options.as_ref().map(read).unwrap_or_default();
     let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -82,7 +82,7 @@ fn texts(items: &[Value], name: &str) -> Vec<String> {
     texts.take(ITEMS).map(clip).collect()
 }
 
-/// What is nested too deeply to be read says nothing here.
+/// JSON that is nested too deeply to be parsed is null here.
 fn read(json: &Json) -> Value {
     serde_json::from_str(json.as_str()).unwrap_or_default()
 }

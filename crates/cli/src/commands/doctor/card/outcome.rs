@@ -1,4 +1,4 @@
-//! From what was seen to checks in words, and to the facts on the card.
+//! Turns observations into checks for people, and into the facts of the card.
 
 mod conversation;
 mod ending;
@@ -22,7 +22,7 @@ pub(super) fn not_started(error: &anyhow::Error) -> Check {
     Check::new(CheckName::AcpStart, CheckState::Problem, message)
 }
 
-/// What did not work, with the last of what the agent complained about.
+/// A failed check, with the last lines of the agent's stderr.
 pub(super) fn failed(name: CheckName, what: &str, error: &RequestError) -> Check {
     const LINES: usize = 3;
     let message = format!("{what}: {}", clip(&error.to_string()));
@@ -86,7 +86,7 @@ pub(super) fn abilities(card: &Card) -> Check {
         .details(ways.map(|ways| format!("ways to log in: {ways}")))
 }
 
-/// What came of opening a session.
+/// The check of opening a session.
 pub(super) fn session(
     card: &mut Card,
     theirs: &InitializeAnswer,

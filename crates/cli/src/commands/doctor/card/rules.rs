@@ -17,7 +17,7 @@ use lapidary::vocab::capabilities::RuleKeeping;
 
 use crate::commands::doctor::proof_sandbox::ProofSandbox;
 
-/// What the agent was told.
+/// The rules that the agent was given.
 pub(super) struct ToldRules {
     pub(super) keeping: RuleKeeping,
     pub(super) session_meta: Option<Json>,

@@ -1,4 +1,4 @@
-//! One prompt, and what was seen until it was answered.
+//! One prompt, and the observations until its answer.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const CANCELLED_BY: Duration = Duration::from_secs(5);
 /// An agent that shows no sign of a turn is cancelled anyway.
 const SILENT: Duration = Duration::from_secs(5);
 
-/// How long what was said before the answer may take to be read.
+/// How long reading the lines before the answer may take.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How much of an agent's text is kept.
@@ -35,15 +35,15 @@ pub(super) enum TurnCancel {
     AtFirstSign,
 }
 
-/// What was seen of a turn.
+/// The observations of a turn.
 pub(super) struct ObservedTurn {
     pub(super) outcome: Result<PromptAnswer, RequestError>,
     pub(super) text: String,
-    /// Where the agent told how many tokens were used.
+    /// The places in which the agent reported its token counts.
     pub(super) usage_in: BTreeSet<&'static str>,
-    /// Whether it asked for a permission to do what the model had called for.
+    /// Whether it asked for permission for the command that the model had called for.
     pub(super) asked: bool,
-    /// The same for what only reads.
+    /// The same for the command that only reads.
     pub(super) asked_to_look: bool,
     /// How many permissions it asked for in all.
     pub(super) permissions: u64,
@@ -164,7 +164,7 @@ impl TurnSightings {
         }
     }
 
-    /// Reads what was said before the answer.
+    /// Reads the lines before the answer.
     async fn catch_up(&mut self, spoken: &mut AcpProbe, number: u64) {
         while self.number.is_none_or(|last| last < number) {
             let Some(observed) = spoken.agent.observer.next().await else {
@@ -258,7 +258,7 @@ fn look(call: &Value) -> Option<String> {
     is_look.then(|| call["toolCallId"].as_str().unwrap_or_default().to_owned())
 }
 
-/// What is nested too deeply to be read says nothing here.
+/// JSON that is nested too deeply to be parsed is null here.
 fn value(json: &Json) -> Value {
     serde_json::from_str(json.as_str()).unwrap_or_default()
 }

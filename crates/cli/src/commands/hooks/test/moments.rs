@@ -1,4 +1,4 @@
-//! What hooks are to be told: what somebody says, or every such moment of a recording.
+//! The inputs of hooks: from the arguments, or from every such moment of a recording.
 
 use std::fs::File;
 use std::io::{Read, stdin};
@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use super::{Args, recorded};
 use crate::failure::Failure;
 
-/// So many bytes may be said to hooks.
+/// How long an input may be, in bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// A moment, and what hooks are told then.
+/// A moment, and the inputs of its hooks.
 pub(super) struct TestMoment {
-    /// In each round a hook runs once. A tool may go by several names: of these it is told the first that it is for.
+    /// In each round a hook runs once. A tool may have several names: a hook receives the first one that its matcher fits.
     pub(super) rounds: Vec<Vec<HookInput>>,
-    /// What else somebody should know.
+    /// Further notes for the user.
     pub(super) notes: Vec<String>,
-    /// It is one around an agent that is spoken to, whose arguments nobody can change.
+    /// The moment is around an ACP agent, whose arguments hooks cannot change.
     pub(super) is_fixed: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn hook_moments(
     Ok(vec![TestMoment::new(vec![vec![said]])])
 }
 
-/// What somebody says, over what is usual.
+/// The input from the arguments, over the default one.
 fn said(args: &Args, event: HookEvent, around: &HookContext) -> Result<HookInput, Failure> {
     let given = args.input.as_deref().map(given).transpose()?;
     let is_about_tool = matches!(event, HookEvent::BeforeTool | HookEvent::AfterTool);
@@ -75,7 +75,7 @@ fn said(args: &Args, event: HookEvent, around: &HookContext) -> Result<HookInput
     })
 }
 
-/// What `--input` says itself, or the file that it names, or stdin.
+/// The value of `--input`, the content of the file that it names, or stdin.
 fn given(said: &str) -> Result<JsonObject, Failure> {
     let (name, text) = match said.strip_prefix('@') {
         Some(path) => {
@@ -88,7 +88,7 @@ fn given(said: &str) -> Result<JsonObject, Failure> {
     object(&text, name)
 }
 
-/// All that there is to read, unless it is too much.
+/// The whole text, unless it is too long.
 fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let read = source.take(LONGEST + 1).read_to_string(&mut text);
@@ -122,7 +122,7 @@ fn object_of(value: Value) -> JsonObject {
     }
 }
 
-/// What hooks are told where nobody says anything.
+/// The default input of an event.
 fn usual(event: HookEvent) -> EventDetails {
     let request = || json!({"model": "gemini-2.5-flash", "messages": [{"role": "user", "content": "hello"}], "config": {}});
     let word = |word: &str| word.to_owned();

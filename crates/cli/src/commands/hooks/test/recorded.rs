@@ -1,7 +1,7 @@
-//! The moments of a recording: what hooks would have been told, had they been there.
+//! The moments of a recording: the inputs that hooks would have received.
 //!
-//! Gemini CLI runs its hooks itself. Around an agent that is spoken to we do (`--hooks`), and what they are told then is made by the same
-//! functions as here.
+//! Gemini CLI runs its hooks itself. Around an ACP agent Lapidary runs them (`--hooks`), and the same functions as here make
+//! their inputs.
 
 mod calls;
 mod displays;
@@ -22,7 +22,7 @@ use super::moments::TestMoment;
 use crate::commands::translate::{FileHandling, InputSource, each_event};
 use crate::failure::Failure;
 
-/// What is said about a call that an agent did not ask about.
+/// The note on a call that an agent did not ask about.
 const UNASKED: &str =
     "the agent did not ask about this call: hooks around it could not have held it back";
 
@@ -54,7 +54,7 @@ pub(super) fn recorded_report(
     Ok(reading.moments(teller, around))
 }
 
-/// Events need not have all that hooks are told: `--no-raw` and files that are read through us take it away.
+/// Events may lack parts of an input: `--no-raw`, and files that the agent reads through us, leave them out.
 fn only_events(path: &Path) -> Failure {
     let error = anyhow!("`{}` holds events, not a recording", path.display());
     Failure::bad_input(error).with_hint("name the directory of the recording that they are of")
@@ -83,7 +83,7 @@ struct RecordedTest {
     dir: PathBuf,
     actions: ToolActions,
     calls: RecordedCalls,
-    /// What is about no call.
+    /// Inputs that are about no call.
     others: Vec<EventDetails>,
     prompt: String,
     answer: String,

@@ -1,4 +1,4 @@
-//! What came of it, as programs read it.
+//! The results of hooks, as programs read them.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::super::list::is_of_another;
 use super::PlannedTest;
 
-/// What does not count, with its reason: of this event, or of no event at all.
+/// Skipped definitions of this event or of no known event, with their reasons.
 pub(super) fn left_out(registry: &HookRegistry, event: HookEvent) -> Vec<String> {
     let all = registry.left_out.iter();
     let all = all.filter(|left| !is_of_another(left, event));

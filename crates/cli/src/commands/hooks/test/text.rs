@@ -1,4 +1,4 @@
-//! What came of it, as people read it. Everything that hooks say is filtered.
+//! The results of hooks, as people read them. All output of hooks is filtered.
 
 use std::io::{self, Write as _};
 
@@ -10,10 +10,10 @@ use lapidary::vocab::hook_test::{
 
 use crate::printer::{Printer, complain};
 
-/// So many lines of an output are shown.
+/// How many lines of an output are shown.
 const MOST_LINES: usize = 20;
 
-/// So much of a payload or an answer is shown.
+/// How much of a payload or an answer is shown.
 const LONGEST: usize = 2000;
 
 pub(super) fn show(test: &HookTest, out: &mut Printer) -> io::Result<()> {
@@ -176,7 +176,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Names and commands may hold anything.
+/// Names and commands may hold newlines and control characters.
 fn one_line(text: &str) -> String {
     sanitize(text).replace('\n', " ")
 }

@@ -1,4 +1,4 @@
-//! What a run looks like: a live view for people, lines for programs, the agent's own bytes.
+//! The output of a run: a live view for people, lines for programs, the agent's own bytes.
 
 use std::io::{self, Stdout, Write};
 use std::time::Duration;

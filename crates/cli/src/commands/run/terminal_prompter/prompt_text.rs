@@ -1,4 +1,4 @@
-//! What a permission prompt shows: the command or the change, filtered, and cut if it is long.
+//! The text of a permission prompt: the command or the change, filtered, and cut if it is long.
 
 use std::fmt::Write as _;
 
@@ -14,13 +14,13 @@ use lapidary::vocab::event::ToolKind;
 /// How many characters a title or a description may have.
 const LONGEST_TITLE: usize = 200;
 
-/// How many characters of what `always` allows are said.
+/// How long the description of an `always` answer may be, in characters.
 const LONGEST_ANSWER: usize = 120;
 
 /// How many files are named.
 const MOST_PATHS: usize = 10;
 
-/// What stands before each row of the command or the change.
+/// The indentation of each row of the command or the change.
 const INDENT: &str = "  ";
 
 /// How much of it is shown.
@@ -36,13 +36,14 @@ pub(super) enum PromptExtent {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ShownPrompt {
     pub(super) text: String,
-    /// Something was left out.
+    /// Lines were left out.
     pub(super) is_cut: bool,
-    /// What `always` would allow, if it can be said.
+    /// The action that `always` would allow, if it can be described.
     pub(super) always: Option<String>,
 }
 
-/// What the agent wants, in its own words, which are hostile: first what is judged and granted, then how the agent puts it.
+/// The prompt for a request: a heading, then the command that is judged and granted, then the changes as the agent describes
+/// them. The agent's text may be hostile, so all of it is filtered.
 pub(super) fn shown(
     question: &PermissionPrompt,
     extent: PromptExtent,
@@ -91,7 +92,7 @@ pub(super) fn shown(
     }
 }
 
-/// What the agent wants to do, and to which files.
+/// The kind of the action, the agent's title for it, and its files.
 fn heading(question: &PermissionPrompt, options: LiveOptions) -> String {
     let (request, action) = (&question.request, &question.action);
     let title = request.title.as_ref().unwrap_or(&request.tool_name);
@@ -118,7 +119,7 @@ fn sentence(mark: &str, words: &str, options: LiveOptions) -> String {
     rows.flat_map(|row| [row, "\n"]).collect()
 }
 
-/// What `always` allows. A long command stands above already.
+/// The action that `always` allows. A long command stands above already.
 fn in_few_words(answer: &StandingAnswer) -> String {
     let words = one_line(&answer.to_string());
     if words.chars().count() > LONGEST_ANSWER {

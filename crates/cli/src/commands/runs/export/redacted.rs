@@ -48,7 +48,7 @@ impl RedactedRun {
     }
 }
 
-/// The run as events with whole texts, without anything that the agent wrote byte for byte: diagnostics would keep it, even as Base64.
+/// The run as events with whole texts, without the agent's raw lines: diagnostics would keep them, even as Base64.
 fn events_of(recording: &Path, id: &str) -> Result<Vec<u8>, Failure> {
     let mut file = tempfile::tempfile()?;
     let mut printer = Printer::into_file(file.try_clone()?);

@@ -1,4 +1,4 @@
-//! The screen of the browser in memory: cells with a text and a style, of which only those that changed are written.
+//! The screen of the browser in memory: cells with a text and a style. Only changed cells are written.
 
 mod cells;
 mod geometry;
@@ -29,7 +29,7 @@ impl<W: Write> CellTerminal<W> {
         }
     }
 
-    /// Shows what `draw` puts on an empty canvas of this size, and the cursor where it says.
+    /// Lets `draw` fill an empty canvas of this size, and writes the changes and the cursor.
     pub(super) fn draw(
         &mut self,
         area: Rect,

@@ -1,4 +1,4 @@
-//! What is asked before something is done: whether, and under which name.
+//! Questions before an action: whether to do it, and under which name.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use super::keys::BrowseKey;
 /// A file's name may be so long.
 const LONGEST_NAME: usize = 200;
 
-/// What has to be typed to delete a session.
+/// The word to type to delete a session.
 const YES: &str = "yes";
 
-/// What is said may be so long; more is better said in a file.
+/// How long a prompt may be; a longer one belongs in a file.
 const LONGEST_PROMPT: usize = 4000;
 
 /// A question at the foot of the screen.
@@ -25,9 +25,9 @@ pub(super) enum FooterQuestion {
         plan: DeletionPlan,
         typed: String,
     },
-    /// What a transcript is to be called.
+    /// The name of a transcript's file.
     Export { path: PathBuf, name: String },
-    /// What is to be said to a session that goes on.
+    /// The prompt for a session that is resumed.
     Resume {
         id: String,
         root: Option<PathBuf>,
@@ -35,7 +35,7 @@ pub(super) enum FooterQuestion {
     },
 }
 
-/// What came of a question.
+/// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FooterAnswer {
     /// It still stands there.
@@ -100,7 +100,7 @@ impl FooterQuestion {
             return FooterAnswer::No;
         }
         match &mut self {
-            // Only the whole word is one: no letter that was meant for a search deletes anything.
+            // Only the whole word counts: a letter that was meant for a search must not delete a session.
             Self::Delete { path, typed, .. } if key == BrowseKey::Enter => {
                 if typed.eq_ignore_ascii_case(YES) {
                     FooterAnswer::Delete(std::mem::take(path))
@@ -130,7 +130,7 @@ impl FooterQuestion {
     }
 }
 
-/// A name that cannot leave the directory, whatever the id is.
+/// A name that cannot leave the directory: it keeps only letters, digits, `-` and `_` of the id.
 fn file_name(id: &str, path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let id = if id.is_empty() { stem.as_ref() } else { id };

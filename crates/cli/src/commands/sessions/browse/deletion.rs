@@ -1,4 +1,5 @@
-//! Deleting a session from the browser: first what would go is looked up, then somebody says yes, then just that goes.
+//! Deletes a session from the browser: first its files are looked up, then the user confirms, then exactly these files are
+//! deleted.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,25 +14,25 @@ use super::super::common::SessionsContext;
 use super::super::removal::RemovalPlan;
 use super::text::one_line;
 
-/// What would go, held until somebody says yes. What is written until then is not deleted.
+/// A deletion that waits for the user's yes. Files that are written until then are not deleted.
 pub(super) struct PlannedDeletion {
     path: PathBuf,
     inventory: SessionInventory,
     deletion: SessionDeletion,
 }
 
-/// What would go, for people.
+/// The plan of a deletion, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeletionPlan {
     /// How many files and directories.
     pub(super) count: usize,
     pub(super) bytes: u64,
-    /// What goes and what stays, a line each.
+    /// The files that are deleted and the files that stay, a line each.
     pub(super) lines: Vec<String>,
 }
 
 impl PlannedDeletion {
-    /// Looks up what goes with the session in a file that had this size when it was listed.
+    /// Looks up the files of a session. `size` is the size of its session file when it was listed.
     pub(super) fn new(projects: &[SessionProject], path: &Path, size: u64) -> anyhow::Result<Self> {
         let is_of = |project: &&SessionProject| {
             let mut directories = project.directories.iter();
@@ -73,7 +74,7 @@ impl PlannedDeletion {
         }
     }
 
-    /// A path from the project's directory on: what is before it is the same for all.
+    /// A path relative to the project's directory: the part before it is the same for all.
     fn below_project(&self, path: &Path) -> String {
         let project = &self.inventory.projects[self.deletion.project];
         let mut directories = project.directories.iter();
@@ -81,7 +82,7 @@ impl PlannedDeletion {
         below.unwrap_or(path).display().to_string()
     }
 
-    /// Removes it, after a copy was put into the vault; says what was removed.
+    /// Deletes the files, after copies were put into the vault. Returns a summary.
     pub(super) fn carry_out(self) -> anyhow::Result<String> {
         let place = SessionsContext::open().map_err(|failure| failure.error)?;
         let going = RemovalPlan {

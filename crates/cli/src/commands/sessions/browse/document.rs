@@ -88,7 +88,7 @@ impl ScrolledDocument {
     }
 }
 
-/// Where to look.
+/// The direction of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SearchDirection {
     /// From the row on top.

@@ -11,10 +11,10 @@ use lapidary::sessions::{
 use super::text::one_line;
 use super::title_terms::{TitleTerm, TitleText};
 
-/// So much of a title or a first message is looked at.
+/// How many bytes of a title or a first message are used.
 const LONGEST: usize = 2048;
 
-/// What the list knows about a file.
+/// The facts about a file in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BrowseEntry {
     /// Its number, if it is a session of Gemini CLI.
@@ -23,15 +23,15 @@ pub(super) struct BrowseEntry {
     pub(super) refusals: Option<EntryRefusals>,
     /// The session's id, if it has one.
     pub(super) id: String,
-    /// What to call it: harmless, one line.
+    /// Its title: filtered, one line.
     pub(super) title: String,
     pub(super) messages: u64,
     pub(super) updated_ms: Option<i64>,
     pub(super) path: PathBuf,
     pub(super) size: u64,
-    /// Where its project is, if that is known.
+    /// The directory of its project, if that is known.
     pub(super) root: Option<PathBuf>,
-    /// What to call the project: harmless, one line.
+    /// The name of its project: filtered, one line.
     pub(super) project: String,
     /// The name of the file for which Gemini CLI's next start deletes it, if there is one: harmless, one line.
     pub(super) endangered_by: Option<String>,
@@ -134,12 +134,12 @@ impl BrowseEntry {
         self.number.is_some() || self.refusals.is_some()
     }
 
-    /// Whether each of these terms is in what a list says about it.
+    /// Whether its text in the list has each of these terms.
     pub(super) fn says(&self, terms: &[TitleTerm]) -> bool {
         terms.iter().all(|term| self.words.has(term))
     }
 
-    /// How long ago something was added, in few letters: `now`, `5m`, `3h`, `12d`, `2y`.
+    /// The time since the last update, in few letters: `now`, `5m`, `3h`, `12d`, `2y`.
     pub(super) fn age(&self, now: SystemTime) -> String {
         const MINUTE: i64 = 60;
         const HOUR: i64 = 60 * MINUTE;
@@ -163,7 +163,7 @@ impl BrowseEntry {
     }
 }
 
-/// The last part of the project's path, or what its directory in the home is called.
+/// The last part of the project's path, or the name of its directory in the home.
 fn project_name(root: Option<&str>, id: &str, marks: MarkSet) -> String {
     let name = root.and_then(|root| root.rsplit(std::path::is_separator).next());
     let name = name.filter(|name| !name.is_empty()).unwrap_or(id);

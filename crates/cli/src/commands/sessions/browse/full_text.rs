@@ -1,4 +1,4 @@
-//! Searching what was said and done, while somebody types.
+//! Searches the texts of sessions while the user types.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::title_terms::as_search;
 /// Sessions, as places among the entries, and where each says it if that is known.
 pub(super) type FoundPlaces = Vec<(usize, Option<ListSnippet>)>;
 
-/// Where `sessions search` finds it, among files that are listed. None if it was given up.
+/// The matches of `sessions search` in listed files. None if the search was given up.
 pub(super) fn find(
     sources: &BrowsedProjects,
     query: &str,

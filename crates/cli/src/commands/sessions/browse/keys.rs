@@ -1,8 +1,8 @@
-//! Keys, and what they are for.
+//! Keys and their functions.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// A key that means something here.
+/// A key that has a function here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BrowseKey {
     Char(char),
@@ -22,7 +22,7 @@ pub(super) enum BrowseKey {
 }
 
 impl BrowseKey {
-    /// The key that was pressed, if it means anything.
+    /// The pressed key, if it has a function.
     pub(super) fn from_event(event: KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;
@@ -50,7 +50,7 @@ impl BrowseKey {
         })
     }
 
-    /// How far it moves in something of which so many rows are on the screen.
+    /// How far it moves in a view with so many rows on the screen.
     pub(super) fn motion(self, height: usize) -> Option<isize> {
         let page = isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(isize::MAX);
         Some(match self {
@@ -64,7 +64,7 @@ impl BrowseKey {
         })
     }
 
-    /// The same without the letters, for where these are typed.
+    /// The same without letters, for modes in which letters are typed.
     pub(super) fn motion_while_typing(self, height: usize) -> Option<isize> {
         match self {
             Self::Char(_) => None,
@@ -92,7 +92,7 @@ impl BrowseKey {
     }
 }
 
-/// The page that F1 shows: keys, and what they do.
+/// The page that F1 shows: keys and their functions.
 pub(super) const HELP: &[(&str, &str)] = &[
     (
         "Letters",

@@ -1,4 +1,4 @@
-//! Where things are on a screen of any size.
+//! The areas of a screen of any size.
 
 use super::canvas::Rect;
 
@@ -8,12 +8,12 @@ const WIDE: u16 = 120;
 /// Below this there is no preview: the list needs the rows.
 const HIGH: u16 = 14;
 
-/// The parts of the screen; those that there is no room for are empty.
+/// The parts of the screen; a part without room is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScreenAreas {
-    /// What this is, and how many.
+    /// The title, and the number of sessions.
     pub(super) head: Rect,
-    /// What the columns are.
+    /// The headings of the columns.
     pub(super) columns: Rect,
     pub(super) list: Rect,
     /// Between list and preview.
@@ -62,7 +62,7 @@ impl ScreenAreas {
         areas
     }
 
-    /// Everything between head and foot, for what takes the whole screen.
+    /// The head, the foot and all between them, for a page that takes the whole screen.
     pub(super) fn page(screen: Rect) -> (Rect, Rect, Rect) {
         let areas = Self::new(screen, false);
         let top = areas.head.bottom().max(screen.y);

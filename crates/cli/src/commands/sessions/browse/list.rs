@@ -1,4 +1,4 @@
-//! The list: what of it is shown, in which order, and where the cursor stands.
+//! The list: its visible rows, their order and the cursor.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use super::entry::BrowseEntry;
 use super::text::width;
 use super::title_terms::{TitleTerm, title_terms};
 
-/// By what the list is ordered.
+/// The order of the list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum ListSort {
     /// The most recently updated first.
@@ -43,7 +43,7 @@ impl ListSort {
     }
 }
 
-/// A place in a text where something was found. Harmless, one line.
+/// A match in a text, with its surroundings. Filtered, one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListSnippet {
     pub(super) before: String,
@@ -54,7 +54,7 @@ pub(super) struct ListSnippet {
 /// Files and their places among the entries, the newest first.
 pub(super) type EntryFiles = Arc<[(usize, PathBuf)]>;
 
-/// All that there is, and what of it is shown.
+/// All entries, and the rows that are shown.
 #[derive(Debug, Default)]
 pub(super) struct BrowseList {
     pub(super) entries: Vec<BrowseEntry>,
@@ -62,12 +62,12 @@ pub(super) struct BrowseList {
     rows: Vec<usize>,
     /// The row under the cursor.
     cursor: usize,
-    /// Somebody put it there; otherwise it stays on the first row of what a search finds.
+    /// The user moved the cursor; otherwise it stays on the first match of a search.
     is_placed: bool,
     /// The first row on the screen.
     top: usize,
     query: String,
-    /// What was found in the texts of the files, by place in `entries`.
+    /// Matches in the texts of the files, by place in `entries`.
     found: HashMap<usize, Option<ListSnippet>>,
     pub(super) sort: ListSort,
     pub(super) is_reversed: bool,
@@ -103,7 +103,7 @@ impl BrowseList {
         self.rows.len()
     }
 
-    /// The files to search: first those that are looked at first, so that what is found is added below.
+    /// The files to search: the newest first, so that further matches are added below.
     pub(super) fn files(&self) -> EntryFiles {
         let mut files: Vec<_> = self.entries.iter().enumerate().collect();
         files.sort_by_key(|(_, entry)| Reverse(entry.updated_ms));
@@ -135,12 +135,12 @@ impl BrowseList {
         &self.query
     }
 
-    /// What is searched, term by term, in lower case.
+    /// The terms of the search, in lower case.
     pub(super) fn words(&self) -> Vec<String> {
         super::title_terms::terms(&self.query)
     }
 
-    /// What is searched in titles, term by term.
+    /// The terms of the search, as titles are compared with them.
     pub(super) fn title_terms(&self) -> Vec<TitleTerm> {
         title_terms(&self.query)
     }
@@ -149,12 +149,12 @@ impl BrowseList {
         self.found.get(&place)?.as_ref()
     }
 
-    /// The snippet of what is under the cursor.
+    /// The snippet of the row under the cursor.
     pub(super) fn selected_snippet(&self) -> Option<&ListSnippet> {
         self.snippet(*self.rows.get(self.cursor)?)
     }
 
-    /// Searches for something else. What was found in files was found for other words.
+    /// Starts another search. The matches in files were for other words.
     pub(super) fn search(&mut self, query: String) {
         self.query = query;
         self.is_placed = false;
@@ -163,7 +163,7 @@ impl BrowseList {
         self.arrange(place.filter(|_| self.query.is_empty()));
     }
 
-    /// Takes what was found in files.
+    /// Adds matches in files.
     pub(super) fn add_found(&mut self, found: super::full_text::FoundPlaces) {
         self.found.extend(found);
         let place = self.rows.get(self.cursor).copied();
@@ -186,7 +186,7 @@ impl BrowseList {
         self.rearrange();
     }
 
-    /// Only the project of what is under the cursor, or all again.
+    /// Shows only the project of the row under the cursor, or all again.
     pub(super) fn toggle_project(&mut self) {
         self.project = match self.project {
             Some(_) => None,
@@ -239,7 +239,7 @@ impl BrowseList {
         if self.is_reversed {
             rows.reverse();
         }
-        // What is no session stands behind the sessions in any order.
+        // Hidden files stand behind the sessions in any order.
         rows.sort_by_key(|&place| !entries[place].is_session());
         let row = selected.and_then(|selected| rows.iter().position(|&place| place == selected));
         self.cursor = row.unwrap_or(0);

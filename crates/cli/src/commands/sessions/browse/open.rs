@@ -17,7 +17,7 @@ pub(super) struct OpenTranscript {
 }
 
 impl OpenTranscript {
-    /// Takes the text, and goes to where it says what is searched.
+    /// Takes the text, and scrolls to the first match of the search.
     pub(super) fn fill(&mut self, lines: Vec<String>, width: usize, height: usize) {
         let mut document = ScrolledDocument::new(lines, width);
         document.find(&terms(&self.query), SearchDirection::Here, height);
@@ -40,7 +40,7 @@ impl OpenTranscript {
         }
     }
 
-    /// Takes a key; returns what there is to be said about it.
+    /// Takes a key; returns a remark about it, if there is one.
     pub(super) fn turn(&mut self, key: BrowseKey, height: usize) -> Option<String> {
         let document = self.document.as_mut()?;
         if let Some(by) = key.motion(height) {

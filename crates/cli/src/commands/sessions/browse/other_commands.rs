@@ -1,4 +1,4 @@
-//! Where other commands are called: what `sessions export` and `sessions resume` do, done from here.
+//! Calls `sessions export` and `sessions resume` from the browser.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -21,7 +21,7 @@ use super::state::{BrowserInput, BrowserState};
 use super::view;
 use crate::system;
 
-/// So often the keyboard looks whether it is still wanted.
+/// How often the keyboard thread checks whether it must stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The terminal is ours: raw, on its other screen.
@@ -116,7 +116,7 @@ fn give_back_in_panic() {
     }));
 }
 
-/// What is typed, as inputs.
+/// The keyboard as a source of inputs.
 pub(super) struct Keyboard {
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -146,7 +146,7 @@ impl Keyboard {
         Ok(Self { is_over, thread })
     }
 
-    /// Takes no more keys: they belong to whatever comes next. A terminal that is gone may keep the thread; it is not waited for.
+    /// Takes no more keys: they belong to the next program. A closed terminal may block the thread; it is not waited for.
     pub(super) fn stop(self) {
         self.is_over.store(true, Ordering::Relaxed);
         let last = Instant::now() + 5 * LOOK;
@@ -166,7 +166,7 @@ fn next() -> io::Result<Option<BrowserInput>> {
     }
 }
 
-/// The size, if it is another than was known. Nobody is told of one that changes before anybody listens.
+/// The size, if it has changed. No event reports a change before we listen.
 fn resized(known: &mut Option<(u16, u16)>) -> Option<BrowserInput> {
     let size = terminal::size().ok()?;
     let was = known.replace(size);

@@ -1,4 +1,4 @@
-//! Where sessions come from: the projects, and an index of them if there is one.
+//! The sources of sessions: the projects, and their index if there is one.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,10 +12,10 @@ use lapidary::sessions::{
 use super::super::common::{ProjectScope, SessionsContext};
 use crate::failure::Failure;
 
-/// So many files are listed before it is told how far it is.
+/// How many files are listed between two reports of progress.
 const BATCH: usize = 256;
 
-/// Of so many sessions it is shown where they say what is searched. More are not looked through by anybody.
+/// For how many sessions the matches are shown. Users do not look through more.
 const WITH_PLACES: usize = 500;
 
 /// The projects that are browsed.
@@ -70,7 +70,7 @@ impl BrowsedProjects {
             filters: SearchFilters::default(),
             limit: WITH_PLACES,
         };
-        // Not kept open: who wants to delete it would have to wait for us.
+        // Not kept open: a process that wants to delete the index would have to wait for us.
         let mut index = self.place.index(&self.scope);
         let mut found = search.watched(&mut index, &self.projects, self.place.now, watch)?;
         found.hits.extend(search.of_others(&self.others()).hits);

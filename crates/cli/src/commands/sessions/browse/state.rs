@@ -1,4 +1,5 @@
-//! What the browser is doing. Pure: an [`BrowserInput`] changes the [`BrowserState`] and asks for [`BrowserEffect`]s; nothing is read or drawn here.
+//! The state of the browser. Pure: a [`BrowserInput`] changes the [`BrowserState`] and asks for [`BrowserEffect`]s; nothing is
+//! read or drawn here.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,20 +21,20 @@ use super::open::OpenTranscript;
 /// A search may be so long.
 pub(super) const LONGEST_QUERY: usize = 200;
 
-/// What is known from the beginning.
+/// Facts that do not change, except for the screen.
 #[derive(Debug, Clone)]
 pub(super) struct BrowserSetup {
     pub(super) screen: Rect,
     pub(super) marks: MarkSet,
     pub(super) colour: bool,
     pub(super) now: SystemTime,
-    /// Whose sessions: a directory, or all projects.
+    /// The owner of the sessions: a directory, or all projects.
     pub(super) place: String,
     /// Sessions of several projects are shown.
     pub(super) is_everywhere: bool,
 }
 
-/// All that is on the screen.
+/// The content of the screen.
 #[derive(Debug)]
 pub(super) struct BrowserState {
     pub(super) setup: BrowserSetup,
@@ -47,9 +48,9 @@ pub(super) struct BrowserState {
     /// How many files have been searched, and of how many, while it goes on.
     pub(super) searched: Option<(usize, usize)>,
     files: EntryFiles,
-    /// It is being looked up what goes with the session in this file.
+    /// The session file of the deletion that is being planned.
     planning: Option<PathBuf>,
-    /// Counts what was asked of others: an answer to what was asked before is of no use.
+    /// Counts requests to workers: the answer to an older request is dropped.
     ticket: u64,
     searching: u64,
 }
@@ -62,10 +63,10 @@ pub(super) enum ListingProgress {
     Done,
 }
 
-/// What takes the keys.
+/// The mode that takes the keys.
 #[derive(Debug)]
 pub(super) enum InputMode {
-    /// The list. What is typed is searched.
+    /// The list. Typed letters are searched.
     Browsing,
     /// A transcript takes the whole screen.
     Open(OpenTranscript),
@@ -73,7 +74,7 @@ pub(super) enum InputMode {
     Asking(FooterQuestion),
 }
 
-/// The preview of what is under the cursor.
+/// The preview of the row under the cursor.
 #[derive(Debug, Default)]
 pub(super) enum PreviewState {
     /// There is nothing to be seen.
@@ -86,7 +87,7 @@ pub(super) enum PreviewState {
     Failed(PathBuf, String),
 }
 
-/// What happens.
+/// An event for the browser.
 #[derive(Debug)]
 pub(super) enum BrowserInput {
     Key(BrowseKey),
@@ -95,22 +96,22 @@ pub(super) enum BrowserInput {
     /// So many files of so many have been listed.
     Counted(usize, usize),
     Listed(Vec<BrowseEntry>, Option<String>),
-    /// A transcript that was asked for, in harmless lines.
+    /// A requested transcript, in filtered lines.
     Read(u64, Result<Vec<String>, String>),
     Found(u64, FoundSessions),
-    /// A remark about what was done.
+    /// A remark about a finished action.
     Told(String),
-    /// What would go with the session in this file.
+    /// The deletion plan for the session in this file.
     Planned(PathBuf, DeletionPlan),
-    /// What was to be done to a file was not, and why: it may not be as it was listed.
+    /// An action on a file was refused, with the reason: the file may have changed since it was listed.
     Refused(String),
     /// This file is gone.
     Deleted(PathBuf, String),
-    /// Somebody wants us to end.
+    /// A signal asks this process to end.
     Terminated,
 }
 
-/// What a search has found since it was last told.
+/// The matches of a search since its last report.
 #[derive(Debug, Default)]
 pub(super) struct FoundSessions {
     pub(super) places: FoundPlaces,
@@ -118,19 +119,19 @@ pub(super) struct FoundSessions {
     pub(super) total: usize,
 }
 
-/// What is to be done by others.
+/// Work for the workers and the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BrowserEffect {
     /// List the sessions anew.
     List,
-    /// Read a transcript. Whatever was to be read before is not needed any more.
+    /// Read a transcript. It replaces an older request.
     Read(u64, PathBuf, TranscriptExtent),
-    /// Search files. Whatever was searched before is not needed any more; without words nothing is.
+    /// Search files. It replaces an older request; without words there is no search.
     Search(u64, String, EntryFiles),
     Export(PathBuf, PathBuf),
-    /// Look up what goes with the session in a file that was listed with this size.
+    /// Look up the files of the session in a file that was listed with this size.
     Plan(PathBuf, u64),
-    /// Delete what was looked up for this file.
+    /// Delete the files that were looked up for this file.
     Delete(PathBuf),
     /// Stop until the shell lets us go on.
     Suspend,
@@ -150,7 +151,7 @@ pub(super) enum TranscriptExtent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BrowserOutcome {
     Done,
-    /// By somebody who wants to go on with this session.
+    /// The user wants to resume this session.
     Resume(SessionResumption),
     /// By Ctrl-C or a signal.
     Interrupted,
@@ -178,7 +179,7 @@ impl BrowserState {
         ScreenAreas::new(self.setup.screen, self.with_preview)
     }
 
-    /// Takes what happened; returns what is to be done about it.
+    /// Takes an input; returns its effects.
     pub(super) fn update(&mut self, input: BrowserInput) -> Vec<BrowserEffect> {
         let mut effects = match input {
             BrowserInput::Key(BrowseKey::Ctrl('c')) | BrowserInput::Terminated => {
@@ -238,7 +239,7 @@ impl BrowserState {
             BrowseKey::Ctrl('q') => return vec![BrowserEffect::Leave(BrowserOutcome::Done)],
             BrowseKey::Esc if is_empty => return vec![BrowserEffect::Leave(BrowserOutcome::Done)],
             BrowseKey::Esc => return self.search(String::new()),
-            // Nothing is found by these alone.
+            // These keys alone search for nothing, so they have other functions.
             BrowseKey::Char('?') | BrowseKey::F1 if is_empty || key == BrowseKey::F1 => {
                 self.mode = InputMode::Help;
             }
@@ -275,7 +276,7 @@ impl BrowserState {
                 }
                 Vec::new()
             }
-            // What is pasted elsewhere is no command.
+            // Pasted text is never a command.
             _ => Vec::new(),
         }
     }
@@ -342,7 +343,7 @@ impl BrowserState {
         }
     }
 
-    /// What else goes is looked up first: that is part of the question.
+    /// Looks up the other files of the session first: they are part of the question.
     fn delete(&mut self) -> Vec<BrowserEffect> {
         let Some(entry) = self.list.selected() else {
             return Vec::new();
@@ -359,7 +360,7 @@ impl BrowserState {
         vec![BrowserEffect::Plan(path, size)]
     }
 
-    /// Asks, unless somebody has gone on to something else.
+    /// Asks, unless the user has moved to another row.
     fn planned(&mut self, path: &Path, plan: DeletionPlan) -> Vec<BrowserEffect> {
         let selected = self.list.selected().map(|entry| entry.path.as_path());
         if self
@@ -405,7 +406,7 @@ impl BrowserState {
             ..OpenTranscript::default()
         });
         self.ticket += 1;
-        // The answer to what the preview asked for will not be taken any more.
+        // The answer to the request of the preview will be dropped.
         if matches!(self.preview, PreviewState::Coming(_)) {
             self.preview = PreviewState::Empty;
         }
@@ -421,7 +422,7 @@ impl BrowserState {
         if open.is_typing {
             open.type_search(key, height);
         } else if matches!(key, BrowseKey::Esc | BrowseKey::Char('q')) {
-            self.ticket += 1; // what is still being read is not waited for
+            self.ticket += 1; // drops the answer to the pending read
             return Vec::new();
         } else if let Some(note) = open.turn(key, height) {
             self.note = Some(note);
@@ -462,7 +463,7 @@ impl BrowserState {
         Vec::new()
     }
 
-    /// Asks for the preview of what is under the cursor, if it is not there already.
+    /// Asks for the preview of the row under the cursor, if it is not there already.
     fn look(&mut self) -> Option<BrowserEffect> {
         let area = self.areas().preview;
         if matches!(self.mode, InputMode::Open(_)) || area.is_empty() {
@@ -495,7 +496,7 @@ impl BrowserState {
         Vec::new()
     }
 
-    /// What is gone is not shown, and not searched.
+    /// A deleted file is neither shown nor searched.
     fn forget(&mut self, path: &Path) {
         if self.preview.path().is_some_and(|shown| shown == path) {
             self.preview = PreviewState::Empty;

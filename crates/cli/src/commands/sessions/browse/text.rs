@@ -6,7 +6,7 @@ use lapidary::render::live::MarkSet;
 use lapidary::render::plain::sanitize;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// So many marks may stand on one letter. More of them would reach into the rows around it.
+/// How many combining marks one letter keeps. More of them would reach into the rows around it.
 const MOST_ACCENTS: usize = 2;
 
 /// How far a tab goes.
@@ -45,7 +45,7 @@ pub(super) fn lines(text: &str, marks: MarkSet) -> Vec<String> {
         .collect()
 }
 
-/// Characters that are not seen but change what is: joiners, selectors of shapes, directions, tags.
+/// Invisible characters that change the visible ones: joiners, selectors of shapes, directions, tags.
 fn is_unseen(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -105,7 +105,7 @@ pub(super) fn split(text: &str, room: usize) -> (&str, &str) {
     (text, "")
 }
 
-/// Breaks a line into rows: between words where there are any, and what goes on stands under its beginning.
+/// Breaks a line into rows: between words where there are any. Further rows have the indentation of the first.
 pub(super) fn wrap(line: &str, room: usize, mut row: impl FnMut(&str)) {
     let room = room.max(1);
     let indent = line.len() - line.trim_start().len();

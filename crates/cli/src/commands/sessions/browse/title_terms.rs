@@ -1,8 +1,8 @@
-//! What somebody typed to search for.
+//! The terms of a typed search.
 
 use lapidary::sessions::search::{exact, folded};
 
-/// What is typed, term by term, in lower case: words, and `"several words"` as they stand. For marking what was found.
+/// The terms of a query in lower case: words, and `"several words"` as they stand. For marking matches.
 pub(super) fn terms(query: &str) -> Vec<String> {
     let terms = split(query).into_iter();
     terms.map(|(term, _)| term.to_lowercase()).collect()
@@ -28,7 +28,7 @@ fn split(query: &str) -> Vec<(String, bool)> {
     terms
 }
 
-/// Something to look for in titles, in the form in which `sessions search` compares it.
+/// A term to find in titles, in the form in which `sessions search` compares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TitleTerm {
     text: String,
@@ -36,7 +36,7 @@ pub(super) struct TitleTerm {
     is_quoted: bool,
 }
 
-/// What is typed, term by term, for titles.
+/// The terms of a query, for titles.
 pub(super) fn title_terms(query: &str) -> Vec<TitleTerm> {
     let terms = split(query).into_iter().map(|(term, is_quoted)| TitleTerm {
         text: if is_quoted {
@@ -49,7 +49,7 @@ pub(super) fn title_terms(query: &str) -> Vec<TitleTerm> {
     terms.filter(|term| !term.text.is_empty()).collect()
 }
 
-/// What a list says about a session, in the forms in which terms are compared with it.
+/// The text of a session in the list, in the forms in which terms are compared with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TitleText {
     folded: String,
@@ -79,7 +79,7 @@ impl TitleText {
     }
 }
 
-/// What `sessions search` would be asked. A word that is still being typed may be the beginning of one; a blank ends it.
+/// The query for `sessions search`. A word that is still being typed may be the beginning of one; a blank ends it.
 pub(super) fn as_search(query: &str) -> String {
     let is_unfinished = query.chars().next_back().is_some_and(char::is_alphanumeric);
     let star = if is_unfinished { "*" } else { "" };

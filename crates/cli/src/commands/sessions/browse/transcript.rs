@@ -1,4 +1,4 @@
-//! A session file as lines to scroll through: as much of it as anybody looks at.
+//! A session file as lines to scroll through, cut to a limit.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -17,13 +17,13 @@ use lapidary::wire::gemini::session::ReplayedLog;
 use super::state::TranscriptExtent;
 use super::text::lines;
 
-/// How much is read of a file, and how much is shown of what is in it.
+/// How much of a file is read, and how much of its text is shown.
 struct TranscriptLimits {
     /// A file of at most this size is read whole.
     whole: u64,
-    /// Of a larger one its beginning and its end, so much of each.
+    /// How much of each end of a larger file is read.
     ends: u64,
-    /// So much text is kept of the beginning and of the end.
+    /// How much text of each end is kept.
     text: usize,
 }
 
@@ -147,7 +147,7 @@ fn render(
     renderer.finish(out)
 }
 
-/// Keeps the beginning and the end of what is written.
+/// Keeps the beginning and the end of a text.
 struct TextEnds {
     most: usize,
     start: Vec<u8>,

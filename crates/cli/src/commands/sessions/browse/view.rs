@@ -14,9 +14,9 @@ use super::state::{BrowserState, InputMode, ListingProgress, PreviewState};
 use super::text::{ascii, shortened, width, wrap};
 use styles::BrowserInk;
 
-/// Draws everything; returns where the cursor is to stand, if somebody types.
+/// Draws everything; returns the position of the cursor, if the user types.
 pub(super) fn draw(state: &BrowserState, screen: &mut Canvas) -> Option<CellPosition> {
-    // The state may be of another size for a moment: what is drawn is what there is.
+    // After a resize the state may have another size for a moment: only the common part is drawn.
     let state_screen = state.setup.screen.intersection(screen.area);
     if state_screen.is_empty() {
         return None;
@@ -62,7 +62,7 @@ fn head(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     brush.both_ends(area, ("Sessions  ", place), &right);
 }
 
-/// What is under the cursor: its id, size and whereabouts; or where it says what is searched.
+/// The line about the row under the cursor: its match, or its id and size. Between columns it is a plain rule.
 fn rule(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     if area.width == 1 {
         for y in area.y..area.bottom() {
@@ -193,7 +193,7 @@ fn keys(area: Rect, brush: &mut ScreenBrush<'_>) {
     brush.keys(area, KEYS);
 }
 
-/// What draws: never outside of an area, never a sign that the terminal does not have.
+/// Draws: never outside of an area, never a sign that the terminal does not have.
 struct ScreenBrush<'b> {
     screen: &'b mut Canvas,
     ink: BrowserInk,
@@ -231,7 +231,7 @@ impl ScreenBrush<'_> {
         self.put(rest, text, style);
     }
 
-    /// Something strong and something plain on the left, something dim on the right if there is room.
+    /// A bold and a plain text on the left, a dim one on the right if there is room.
     fn both_ends(&mut self, area: Rect, left: (&str, &str), right: &str) {
         let room = usize::from(area.width);
         let needed = width(left.0) + width(left.1).min(room / 3) + width(right) + 2;
@@ -282,7 +282,7 @@ impl ScreenBrush<'_> {
         }
     }
 
-    /// Keys and what they do, as many as fit.
+    /// Keys and their functions, as many as fit.
     fn keys(&mut self, area: Rect, keys: &[&str]) {
         let mut at = 0;
         for key in keys {
@@ -297,7 +297,7 @@ impl ScreenBrush<'_> {
     }
 }
 
-/// Where a transcript is searched, the words of that search; else of the list's.
+/// The words of the transcript's own search, which begins as the list's.
 fn words_of(open: &OpenTranscript) -> Vec<String> {
     super::title_terms::terms(&open.query)
 }

@@ -1,5 +1,5 @@
-//! What takes time, on threads of its own: listing, reading, searching, writing. The newest request of a sort counts; what was asked
-//! before is given up. Each tells what it has as an [`BrowserInput`]; once nobody listens, it ends.
+//! Slow work, on threads of its own: listing, reading, searching, writing. The newest request of a kind counts; older ones are
+//! given up. Each worker reports with a [`BrowserInput`], and ends once the receiver is gone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -20,28 +20,28 @@ use super::state::{BrowserInput, FoundSessions, TranscriptExtent};
 use super::title_terms::terms;
 use super::{full_text, other_commands, transcript};
 
-/// While somebody types on, files are not searched.
+/// Files are searched after this pause in typing.
 const PAUSE: Duration = Duration::from_millis(120);
 
-/// How far a search is is told after so many files.
+/// A search reports its progress after this many files.
 const TELL: usize = 256;
 
-/// So long what is being written may take once somebody has left.
+/// How long writing may take after the user has left.
 const LAST: Duration = Duration::from_secs(30);
 
 /// Says whether the answer is still of use.
 type IsWanted<'w> = dyn Fn() -> bool + Sync + 'w;
 
-/// Those who do the work.
+/// The threads of the browser.
 pub(super) struct BrowserWorkers {
     inputs: Sender<BrowserInput>,
     marks: MarkSet,
     sources: Arc<BrowsedProjects>,
     reads: NewestWorker<(PathBuf, TranscriptExtent)>,
     searches: NewestWorker<(String, EntryFiles)>,
-    /// What would go, once somebody says yes.
+    /// The deletion that waits for the user's yes.
     planned: Arc<Mutex<Option<PlannedDeletion>>>,
-    /// How many are writing or deleting something just now.
+    /// How many threads are writing or deleting now.
     writing: Arc<AtomicUsize>,
 }
 
@@ -63,7 +63,7 @@ impl BrowserWorkers {
                     None => transcript::read(&path, extent, marks, is_wanted),
                 });
                 let read = read.unwrap_or_else(|| Err("it cannot be shown".to_owned()));
-                let _ = told.send(BrowserInput::Read(ticket, read)); // nobody listens any more
+                let _ = told.send(BrowserInput::Read(ticket, read)); // fails once the browser has ended
             },
         );
         let (told, where_from) = (inputs.clone(), sources.clone());
@@ -96,7 +96,7 @@ impl BrowserWorkers {
         let (sources, marks, told) = (self.sources.clone(), self.marks, self.inputs.clone());
         self.once("list", move || {
             let count = |done, total| {
-                let _ = told.send(BrowserInput::Counted(done, total)); // nobody listens any more
+                let _ = told.send(BrowserInput::Counted(done, total)); // fails once the browser has ended
             };
             let listing = guarded(|| sources.listing(&count));
             let listing = listing.unwrap_or_else(|| SessionListing {
@@ -137,7 +137,7 @@ impl BrowserWorkers {
         });
     }
 
-    /// Looks up what would go with a session, and holds it.
+    /// Looks up the files of a session, and holds the plan.
     pub(super) fn plan(&self, path: PathBuf, size: u64) {
         let (sources, marks, slot) = (self.sources.clone(), self.marks, self.planned.clone());
         self.once("plan", move || {
@@ -153,7 +153,7 @@ impl BrowserWorkers {
         });
     }
 
-    /// Deletes what was looked up for this file.
+    /// Deletes the files that were looked up for this file.
     pub(super) fn delete(&self, path: PathBuf) {
         let slot = &self.planned;
         let planned = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -167,7 +167,7 @@ impl BrowserWorkers {
         });
     }
 
-    /// Waits until what is being written is written: nobody wants half of it.
+    /// Waits until all writing is done: a half-written file is of no use.
     pub(super) fn finish(&self) {
         let last = Instant::now() + LAST;
         while self.writing.load(Ordering::SeqCst) > 0 && Instant::now() < last {
@@ -213,7 +213,7 @@ impl Drop for CountedWriter {
     }
 }
 
-/// A thread that does the newest of what it was asked.
+/// A thread that does the newest of its jobs.
 struct NewestWorker<Job> {
     jobs: Sender<(u64, Job)>,
     /// The ticket of the newest request.
@@ -259,7 +259,7 @@ fn next<Job>(asked: &Receiver<Job>, pause: Duration) -> Option<Job> {
     }
 }
 
-/// Searches, telling how far it is until somebody wants to know something else.
+/// Searches and reports its progress, until a newer search is asked for.
 fn search(
     sources: &BrowsedProjects,
     (ticket, query, files): (u64, &str, &EntryFiles),
@@ -288,7 +288,7 @@ fn search(
     }
 }
 
-/// Whatever a file does to us, it does to this piece of work only.
+/// A panic over one file ends only this job.
 fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }

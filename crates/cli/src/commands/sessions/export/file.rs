@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// How a file is written.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::commands) struct ExportManner {
-    /// Nobody else may read it.
+    /// Only the user may read it.
     pub(in crate::commands) is_private: bool,
     /// It may take the place of one that exists.
     pub(in crate::commands) replaces: bool,
@@ -68,7 +68,7 @@ fn exists(path: &Path) -> Failure {
 #[cfg(unix)]
 fn temporary(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::PermissionsExt as _;
-    // What the user's own mask leaves of it.
+    // The user's umask reduces it further.
     let mode = if is_private { 0o600 } else { 0o666 };
     let permissions = std::fs::Permissions::from_mode(mode);
     let mut builder = Builder::new();

@@ -7,10 +7,10 @@ use lapidary::sessions::redact::{RedactionReport, Redactor};
 
 use crate::failure::Failure;
 
-/// Larger ones go by way of a file, so that what they were and what they become are not held at once.
+/// Larger sessions go through a temporary file, so that memory does not hold the original and the redacted bytes at once.
 const MOST_HELD_TWICE: usize = 16 << 20;
 
-/// The session as it is to be written, and what was taken out of it.
+/// The session as it is to be written, and a report of the removed secrets.
 pub(in crate::commands) fn redacted_session(
     bytes: Vec<u8>,
     redactor: Option<&Redactor>,

@@ -1,11 +1,11 @@
-//! What was taken out, as a table.
+//! The removed secrets, as a table.
 
 use lapidary::sessions::redact::{RedactedSecret, RedactionReport};
 
-/// How many secrets are told one by one.
+/// How many secrets are listed one by one.
 const MOST_LINES: usize = 40;
 
-/// What the secrets were removed from.
+/// The source of the secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum RedactedSource {
     /// The messages that had them are named by their numbers.

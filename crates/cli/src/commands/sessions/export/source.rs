@@ -1,4 +1,4 @@
-//! Where an exported session comes from: a file of Gemini CLI, or the events of another provider.
+//! The source of an exported session: a file of Gemini CLI, or the events of another provider.
 
 use std::fs;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use super::super::common::unsupported;
 use super::ExportFormat;
 use crate::failure::Failure;
 
-/// Where a session is read from.
+/// The source of a session.
 #[derive(Debug)]
 pub(super) enum ExportSource<'o> {
     /// A file in Gemini CLI's format.
@@ -36,7 +36,7 @@ impl ExportSource<'_> {
         }
     }
 
-    /// What is redacted and written: the file, or the events, one a line.
+    /// The bytes to redact and write: the file, or the events, one a line.
     pub(super) fn read(&self, to: ExportFormat) -> Result<Vec<u8>, Failure> {
         match self {
             Self::File(path) => read(path),
@@ -64,7 +64,7 @@ fn event_lines(session: &OtherSession<'_>) -> Result<Vec<u8>, Failure> {
     Ok(lines)
 }
 
-/// Events of another provider as a transcript. Read twice: a transcript begins with what only its end tells.
+/// Events of another provider as a transcript. Read twice: the head of a transcript has facts that only its end tells.
 pub(super) fn transcript(
     lines: &[u8],
     to: ExportFormat,

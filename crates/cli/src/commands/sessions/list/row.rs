@@ -15,10 +15,10 @@ use crate::printer::Printer;
 /// A title has no more columns than these.
 const WIDEST_TITLE: usize = 100;
 
-/// Of a title no more bytes are looked at. One that is cut here and still fits has hundreds of characters that take no room.
+/// How many bytes of a title are used. A title that is cut here and still fits has hundreds of characters without width.
 const LONGEST_TITLE: usize = 1024;
 
-/// What a terminal has room for before the title. The title matters most, and numbers select.
+/// The columns before the title, by the width of the terminal. The title matters most, and numbers select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ListLayout {
     /// Number, age, messages and whole ids: also where there is no terminal.

@@ -1,4 +1,4 @@
-//! What is said about recovering, to people and to programs.
+//! The output of `sessions recover`, for people and for programs.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::printer::{Printer, complain};
 /// How many messages of a session are shown to people.
 const SHOWN: usize = 6;
 
-/// What was found, and what became of it.
+/// The sessions that can be recovered, and the results.
 #[derive(Default)]
 pub(super) struct RecoverOutput {
     looked: usize,

@@ -13,14 +13,14 @@ use super::{dollars, grouped};
 /// No chart has more rows.
 const MOST_ROWS: usize = 31;
 
-/// What is in a row.
+/// The values of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct ChartRow {
     tokens: u64,
     cost: Option<f64>,
 }
 
-/// What a row stands for.
+/// The period of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChartSpan {
     Day,
@@ -127,7 +127,7 @@ fn cost(row: &ChartRow) -> String {
     row.cost.map(dollars).unwrap_or_default()
 }
 
-/// The days as rows, those without anything between them included.
+/// The days as rows, including empty ones between them. Many days become weeks or months.
 fn rows(days: &[DayStats]) -> (BTreeMap<Date, ChartRow>, ChartSpan) {
     let dated: Vec<(Date, &DayStats)> = days
         .iter()
@@ -195,7 +195,7 @@ fn with_gaps(rows: BTreeMap<Date, ChartRow>, span: ChartSpan) -> BTreeMap<Date, 
     all
 }
 
-/// A bar. What is not nothing can be seen.
+/// A bar. An amount above zero is always visible.
 fn bar(amount: u64, most: u64, room: usize, marks: MarkSet) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if amount == 0 || most == 0 {

@@ -79,7 +79,7 @@ fn named(args: &Args, place: &SessionsContext) -> Result<Vec<String>, Failure> {
     ids.map(|name| whole_id(name, &listing, &kept)).collect()
 }
 
-/// The directories of a project, each with the files in it that are meant.
+/// The directories of a project, each with the named files in it.
 fn places<'p>(
     project: &'p SessionProject,
     ids: &[String],

@@ -1,4 +1,4 @@
-//! `sessions vault log`: what the vault has, and since when.
+//! `sessions vault log`: the snapshots of the vault, with their times.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write as _};
@@ -110,7 +110,7 @@ fn text_of_kept(
     out.note("`lapidary sessions recover ID --apply` brings one back")
 }
 
-/// The vault is asked first: what is in it need not be anywhere else.
+/// Looks in the vault first: it may hold the only copy of a session.
 fn session(
     named: &str,
     history: &SnapshotHistory,

@@ -109,7 +109,7 @@ fn is_snapshot(named: &str, history: &SnapshotHistory) -> bool {
     is_long && ids.any(|id| id.starts_with(named))
 }
 
-/// What endangers the sessions that are back goes into the vault.
+/// Moves files into the vault that endanger the restored sessions.
 fn disarm(
     vault: &Vault,
     restored: &[BroughtBack],
@@ -129,7 +129,7 @@ fn disarm(
     Ok(notes)
 }
 
-/// Sessions that are older than the user's settings let them become: the CLI's next start deletes them, as it is told to.
+/// Restored sessions that are older than the user's retention settings allow: Gemini CLI deletes them at its next start.
 fn short_lived(restored: &[BroughtBack], directory: &Path, place: &SessionsContext) -> Vec<String> {
     let mut projects = place.store.projects().into_iter();
     let project = projects.find(|it| it.directories.iter().any(|it| it == directory));

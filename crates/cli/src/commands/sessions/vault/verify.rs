@@ -1,4 +1,4 @@
-//! `sessions vault verify`: whether the vault holds what it says.
+//! `sessions vault verify`: checks the contents of the vault against their hashes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;

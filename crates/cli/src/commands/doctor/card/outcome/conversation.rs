@@ -1,4 +1,4 @@
-//! What came of prompts.
+//! The checks of prompts.
 
 use lapidary::engine::acp::{PromptAnswer, RequestError};
 use lapidary::vocab::doctor::{Card, CardCancel, CardTurn, Check, CheckName, CheckState};
@@ -8,12 +8,12 @@ use crate::commands::doctor::card::model::SAID;
 use crate::commands::doctor::card::offer::{clip, millis};
 use crate::commands::doctor::card::turn::ObservedTurn;
 
-/// What was seen of a turn from beyond the connection.
+/// Observations of a turn outside the connection.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::commands::doctor::card) struct SeenConversation {
-    /// The played model got the prompt.
+    /// The mock model got the prompt.
     pub(in crate::commands::doctor::card) is_model_asked: bool,
-    /// It was told of a shell.
+    /// A request offers the model a shell.
     pub(in crate::commands::doctor::card) has_shell: bool,
     /// The command was run.
     pub(in crate::commands::doctor::card) was_run: bool,
@@ -134,7 +134,7 @@ fn usage(facts: &CardTurn) -> Check {
     }
 }
 
-/// What came of cancelling.
+/// The check of cancelling.
 pub(in crate::commands::doctor::card) fn cancel(card: &mut Card, turn: &ObservedTurn) -> Check {
     let name = CheckName::AcpCancel;
     let Some(took) = turn.since_cancel else {

@@ -1,4 +1,4 @@
-//! What came of a method that nobody knows, and of the end.
+//! The checks of an unknown method, and of the end.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::failed;
 use crate::commands::doctor::card::acp_probe::{NoiseSeen, ProbeShutdown};
 use crate::commands::doctor::card::offer::{clip, millis};
 
-/// What came of a method that nobody knows.
+/// The check of an unknown method.
 pub(in crate::commands::doctor::card) fn unknown(
     card: &mut Card,
     answer: &Result<RequestAnswer, RequestError>,
@@ -55,7 +55,7 @@ pub(in crate::commands::doctor::card) fn unknown(
     }
 }
 
-/// What it took, what is left, and what else was on its stdout.
+/// The checks of the end: the step that ended the agent, the processes that are left, and other text on its stdout.
 pub(in crate::commands::doctor::card) fn shutdown(
     card: &mut Card,
     end: &ProbeShutdown,

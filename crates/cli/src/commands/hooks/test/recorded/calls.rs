@@ -1,4 +1,4 @@
-//! The calls of a recording: what was known of each when it had to be decided, and when it was done.
+//! The calls of a recording: the facts about each call when it had to be decided, and when it was done.
 
 use std::collections::HashMap;
 
@@ -15,16 +15,16 @@ use serde_json::Value;
 use super::displays::CallDisplays;
 use super::questions::RecordedQuestions;
 
-/// Who tells the hooks.
+/// The program that runs the hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallTeller {
     /// Gemini CLI itself: its own names, and its own arguments.
     Gemini,
-    /// Lapidary, around an agent that is spoken to.
+    /// Lapidary, around an ACP agent.
     Lapidary,
 }
 
-/// What is known of a call.
+/// The facts about a call at one time.
 #[derive(Clone)]
 pub(super) struct KnownCall {
     pub(super) action: ToolAction,
@@ -33,9 +33,9 @@ pub(super) struct KnownCall {
 
 /// A call of a tool.
 pub(super) struct RecordedCall {
-    /// What was known when it had to be decided.
+    /// The facts when it had to be decided.
     pub(super) asked: KnownCall,
-    /// What is known by now.
+    /// The latest facts.
     latest: KnownCall,
     pub(super) is_asked: bool,
     is_held_back: bool,
@@ -49,11 +49,12 @@ pub(super) struct RecordedCalls {
     /// In the order in which they were first heard of.
     pub(super) all: Vec<RecordedCall>,
     pub(super) questions: RecordedQuestions,
-    /// What is done, and what came of it. Nothing comes of what was held back, but Gemini CLI does not tell what was.
+    /// Calls that were done, with their results. A blocked call has no result, but Gemini CLI does not tell which calls were
+    /// blocked.
     pub(super) done: Vec<(KnownCall, Value)>,
-    /// What Gemini CLI showed of those that are done.
+    /// The displays of finished calls, as Gemini CLI wrote them.
     displays: CallDisplays,
-    /// The places of those that have not ended.
+    /// The places of the calls that have not ended.
     open: HashMap<CallKey, usize>,
     /// The agent has its client do things for it, which belong to some call: not even the agent says to which.
     pub(super) is_served: bool,
@@ -67,7 +68,7 @@ impl KnownCall {
         }
     }
 
-    /// What hooks are told of it, once for each name that its tool goes by, in as many rounds as there are sides and files of it.
+    /// The inputs of hooks for this call: one for each name of its tool, in a round for each of its sides and files.
     pub(super) fn told(&self, teller: CallTeller) -> Vec<Vec<HookToolCall>> {
         if teller == CallTeller::Gemini {
             let call = HookToolCall {
@@ -86,7 +87,7 @@ impl KnownCall {
         rounds.collect()
     }
 
-    /// What is said about files, or arguments, of which hooks are not told.
+    /// The note on files or arguments that hooks do not receive.
     pub(super) fn left_out(&self, teller: CallTeller) -> Option<String> {
         if teller == CallTeller::Gemini {
             return None;
@@ -124,7 +125,7 @@ impl RecordedCall {
 }
 
 impl RecordedCalls {
-    /// Takes in an event, and what it comes to.
+    /// Takes in an event, and the action of its call.
     pub(super) fn note(&mut self, told: &Told, action: Option<ToolAction>) {
         self.displays.note(told);
         match (&told.body, action) {
@@ -154,7 +155,7 @@ impl RecordedCalls {
             .decided(&key(told, &decision.request_id), decision, file);
     }
 
-    /// A call may be told of several times, each time with more of it.
+    /// Takes in a report of a call. A call may be reported several times, each time with more facts.
     fn called(&mut self, key: CallKey, known: KnownCall) {
         self.is_served |= known.is_service();
         self.questions.called(&known);
@@ -194,7 +195,7 @@ impl RecordedCalls {
             return;
         };
         let call = &self.all[at];
-        // An agent may go on with what was denied.
+        // An agent may go on with a call that was denied.
         let is_held_back = call.is_held_back && done.status != ToolCallStatus::Completed;
         // A file belongs to some call, which has an end of its own; and a command that was refused has none.
         let is_terminal = |block: &ContentBlock| matches!(block, ContentBlock::Terminal(_));
@@ -212,7 +213,7 @@ fn key(told: &Told, id: &Text) -> CallKey {
     (session.unwrap_or_default().into_owned(), id.to_string())
 }
 
-/// What serde cannot hold is a text here.
+/// JSON that serde cannot parse is a string here.
 fn value(json: &Json) -> Value {
     serde_json::from_str(json.as_str()).unwrap_or_else(|_| json.as_str().into())
 }

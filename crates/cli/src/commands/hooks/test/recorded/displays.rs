@@ -1,4 +1,4 @@
-//! What Gemini CLI showed of its calls: hooks are told of it beside what the model was told, and only the lines as it wrote them have it.
+//! The displays of calls in Gemini CLI. Hooks receive them beside the output for the model, and only the raw lines hold them.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use lapidary::vocab::event::ToolCompletion;
 use lapidary::vocab::{Event as Told, Json};
 use serde_json::Value;
 
-/// What was shown of calls, by their ids.
+/// The displays of calls, by the ids of the calls.
 #[derive(Default)]
 pub(super) struct CallDisplays(HashMap<String, Value>);
 
@@ -32,7 +32,7 @@ impl CallDisplays {
         }
     }
 
-    /// Completes what hooks are told after a call, as far as Gemini CLI has written it.
+    /// Completes the input of `AfterTool` hooks, as far as Gemini CLI has written it.
     pub(super) fn complete(&mut self, response: &mut Value, told: &Told, done: &ToolCompletion) {
         if let Some(display) = self.0.remove(done.call_id.to_str().as_ref()) {
             response["returnDisplay"] = display;

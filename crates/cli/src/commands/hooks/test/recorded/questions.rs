@@ -1,4 +1,5 @@
-//! The questions of a recording: what somebody was asked about, not what a rule, a mode or a hook decided.
+//! The permission prompts of a recording: calls that a user or client was asked about, not calls that a rule, a mode or a hook
+//! decided.
 
 use std::collections::HashMap;
 
@@ -10,11 +11,11 @@ use super::calls::{CallKey, KnownCall};
 #[derive(Default)]
 pub(super) struct RecordedQuestions {
     all: Vec<RecordedQuestion>,
-    /// The places of those that are not decided yet.
+    /// The places of the questions that are not decided yet.
     open: HashMap<CallKey, usize>,
-    /// What was allowed in this turn: nobody is asked again when it is done through the client.
+    /// Calls that were allowed in this turn: there is no second question when the client carries one out.
     granted: Vec<KnownCall>,
-    /// A command was decided, and is told of next: whether somebody was asked, and allowed it.
+    /// The decision on a command whose call comes next: whether it was asked about, and whether it was allowed.
     command: Option<(bool, bool)>,
 }
 
@@ -24,19 +25,19 @@ struct RecordedQuestion {
 }
 
 impl RecordedQuestions {
-    /// Those that somebody was asked.
+    /// The calls that a user or client was asked about.
     pub(super) fn asked(&self) -> impl Iterator<Item = &KnownCall> {
         let asked = self.all.iter().filter(|question| question.is_asked);
         asked.map(|question| &question.known)
     }
 
-    /// The agent asks for permission. If nobody ever decides, somebody was asked.
+    /// The agent asks for permission. A request without a decision counts as asked.
     pub(super) fn ask(&mut self, key: CallKey, known: KnownCall) {
         self.open.insert(key, self.all.len());
         self.push(known);
     }
 
-    /// Somebody or something decided: a request for permission, a file, or a command that the client is to start.
+    /// A decision on a permission request, on a file, or on a command that the client is to start.
     pub(super) fn decided(
         &mut self,
         key: &CallKey,
@@ -58,7 +59,7 @@ impl RecordedQuestions {
         }
     }
 
-    /// A call is told of: perhaps the command that was just decided.
+    /// Takes in a report of a call: it may be of the command that was just decided.
     pub(super) fn called(&mut self, known: &KnownCall) {
         if known.action.tool.as_deref() == Some("terminal/create")
             && let Some((is_asked, is_allowed)) = self.command.take()
@@ -88,7 +89,7 @@ impl RecordedQuestions {
     }
 }
 
-/// Whether what was allowed is the same command, or the same files.
+/// Whether the granted call has the same command, or the same files.
 fn covers(granted: &KnownCall, known: &KnownCall) -> bool {
     let (granted, known) = (&granted.action, &known.action);
     let is_about_files = known.command.is_none() && !known.paths.is_empty();

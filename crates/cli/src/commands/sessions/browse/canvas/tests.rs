@@ -20,7 +20,7 @@ fn bold() -> CellStyle {
     }
 }
 
-/// What a terminal shows after each drawing, and how many bytes were written for the last one.
+/// The screen of a terminal after each drawing, and the number of bytes that the last one took.
 fn shown(drawings: &[&dyn Fn(&mut Canvas)]) -> (String, usize) {
     let mut emulated = emulator();
     let mut terminal = CellTerminal::new(Vec::new(), SCREEN);

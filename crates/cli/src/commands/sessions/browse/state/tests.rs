@@ -1,4 +1,4 @@
-//! What keys do, without a terminal and without files.
+//! The effects of keys, without a terminal and without files.
 
 use super::super::canvas::Canvas;
 use super::super::list::ListSnippet;

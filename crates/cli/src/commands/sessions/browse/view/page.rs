@@ -1,4 +1,4 @@
-//! What takes the whole screen: a transcript, the help.
+//! The pages that take the whole screen: a transcript, the help.
 
 use super::super::canvas::{CellPosition, CellStyle, Rect};
 use super::super::document::ScrolledDocument;
@@ -47,7 +47,7 @@ pub(super) fn transcript(
     None
 }
 
-/// The rows of a transcript, with what is searched marked.
+/// The rows of a transcript, with the matches marked.
 pub(super) fn lines(
     document: &ScrolledDocument,
     words: &[String],

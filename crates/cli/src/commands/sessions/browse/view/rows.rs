@@ -123,7 +123,7 @@ fn line(
         .snippet(place)
         .filter(|_| !entry.says(&state.list.title_terms()));
     let needed = width(&entry.title) + 3;
-    // Where the title does not say what was searched, the text around it does.
+    // Where the title does not have the terms of the search, a snippet stands beside it.
     let for_title = match snippet_of {
         Some(_) => needed.min(room / 2),
         None => room,
@@ -155,7 +155,7 @@ fn line(
     }
 }
 
-/// What was found, and as much as fits of what stands around it.
+/// A match, and as much of its surroundings as fits.
 pub(super) fn snippet(found: &ListSnippet, area: Rect, brush: &mut ScreenBrush<'_>) {
     let dots = brush.sign("…");
     let room = usize::from(area.width).saturating_sub(width(&found.matched) + width(&dots) + 2);

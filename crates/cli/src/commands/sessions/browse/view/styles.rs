@@ -1,4 +1,4 @@
-//! Styles. Without colour there is still bold, dim and reverse; and what is selected has a mark as well.
+//! Styles. Without colour there is still bold, dim and reverse; and the selected row has a mark as well.
 
 use crossterm::style::{Attribute, Attributes, Color};
 
@@ -10,24 +10,24 @@ pub(super) struct BrowserInk {
 }
 
 impl BrowserInk {
-    /// What is looked at first.
+    /// For the most important text.
     pub(super) const STRONG: CellStyle = plain_with(Attribute::Bold);
-    /// What is looked at last.
+    /// For the least important text.
     pub(super) const DIM: CellStyle = plain_with(Attribute::Dim);
 
-    /// What is under the cursor.
+    /// For the row under the cursor.
     pub(super) fn select(style: &mut CellStyle) {
         style.attributes.set(Attribute::Reverse);
     }
 
-    /// What was searched.
+    /// For matches of a search.
     pub(super) fn found(self) -> CellStyle {
         let mut style = Self::STRONG;
         style.attributes.set(Attribute::Underlined);
         self.coloured(style, Color::DarkYellow)
     }
 
-    /// What the user said.
+    /// For messages of the user.
     pub(super) fn user(self) -> CellStyle {
         self.coloured(Self::STRONG, Color::DarkCyan)
     }

@@ -1,4 +1,4 @@
-//! What is drawn, on a screen that is not there.
+//! The drawn screen, in memory.
 
 use std::time::{Duration, SystemTime};
 
