@@ -1,7 +1,7 @@
-//! Recorded sessions: where they are, what is in them, which of them can be resumed.
+//! Recorded sessions: their places, their contents, and which of them can be resumed.
 //!
-//! Everything is read as Gemini CLI 0.61 reads it, so that numbers, titles and order are the ones it shows. Nothing here writes,
-//! except what is for deleting; and nothing that is left out is left out without a [`HiddenReason`].
+//! Everything is read as Gemini CLI 0.61 reads it, so that numbers, titles and order are the ones it shows. Reading never writes; only
+//! deletion, the vault and the index do. Every session file that a list skips has a [`HiddenReason`].
 //!
 //! ```no_run
 //! use lapidary_gemini::GeminiHome;
