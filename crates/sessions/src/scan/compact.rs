@@ -24,7 +24,7 @@ pub struct CompactSummary {
     pub(crate) facts: SummaryFacts,
 }
 
-/// What a [`FileSummary`] says beside its texts.
+/// The facts of a [`FileSummary`] beside its texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SummaryFacts {
     pub(crate) message_count: u64,
@@ -70,17 +70,17 @@ impl CompactSummary {
         self.text(START_TIME)
     }
 
-    /// When something was last added.
+    /// The time of the last addition.
     pub fn last_updated(&self) -> Option<&str> {
         self.text(LAST_UPDATED)
     }
 
-    /// What a model said it was about.
+    /// The summary that a model wrote.
     pub fn summary(&self) -> Option<&str> {
         self.text(SUMMARY)
     }
 
-    /// The first message of the user's that says something, as it stands.
+    /// The first message with a text of the user's own, as it stands.
     pub fn first_user_message(&self) -> Option<&str> {
         self.text(FIRST_USER_MESSAGE)
     }
@@ -90,7 +90,7 @@ impl CompactSummary {
         self.facts.message_count
     }
 
-    /// True if there is anything to resume.
+    /// True if the session can be resumed.
     pub fn is_resumable(&self) -> bool {
         self.facts.is_resumable
     }

@@ -43,7 +43,7 @@ impl Needle {
         self.run.len()
     }
 
-    /// True if it is somewhere in these bytes, or may be.
+    /// True if the needle is in these bytes, or may be.
     pub(super) fn is_in(&self, bytes: &[u8]) -> bool {
         dispatch!(Level::new(), simd => self.is_in_by(simd, bytes))
             || self.varies_in(bytes, 0, bytes.len())
@@ -214,8 +214,8 @@ fn next_of_others(bytes: &[u8]) -> Option<usize> {
     rest.map(|at| words.len() * 8 + at)
 }
 
-/// How many bytes the character has that begins here, if they show that it is compared as itself and as nothing else; 0 if they do not.
-/// Most of what is no ASCII and no letter in texts, told without decoding it.
+/// The length of the character that begins here, if its bytes show that it is compared as itself and as no other; else 0. This
+/// covers most characters that are neither ASCII nor letters, without decoding them.
 fn sure_length(bytes: &[u8]) -> usize {
     match bytes {
         // From U+4000 to U+9FFF, and much of Hangul; arrows and mathematics; frames, ticks and dingbats.
