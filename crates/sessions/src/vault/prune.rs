@@ -1,4 +1,4 @@
-//! Making the vault smaller, without losing the last of anything.
+//! Making the vault smaller, without losing the last content of a session.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -41,20 +41,20 @@ pub struct PruneResult {
     pub freed: u64,
     /// Bytes that are left.
     pub left: u64,
-    /// Snapshots that cannot be read: what they name is unknown, so that nothing goes while they are there.
+    /// Snapshots that cannot be read: their contents are unknown, so nothing is removed while they exist.
     pub unreadable: Vec<PathBuf>,
 }
 
 impl Vault {
-    /// Drops what may go: first contents that a newer one of the same session begins with, then by age, then by size; never a
-    /// session's newest, nor its newest that can be resumed, nor what was there before a run that is not over.
+    /// Removes contents: first those that a newer one of the same session begins with, then by age, then by size. It never
+    /// removes a session's newest content, its newest resumable one, or a content from before a run that is not over.
     pub fn prune(&self, request: &PruneRequest) -> Result<PruneResult, VaultError> {
         if !self.dir.is_dir() {
             return Ok(PruneResult::default());
         }
         let _owned = self.own()?;
         let history = self.log()?;
-        // What an unreadable snapshot names is unknown, and may be anything.
+        // An unreadable snapshot may name any content.
         let knows_all = history.unreadable.is_empty();
         let mut snapshots = history.snapshots;
         for entry in snapshots.iter_mut().flat_map(|it| &mut it.files) {
@@ -85,7 +85,7 @@ impl Vault {
         Ok(pruned)
     }
 
-    /// Snapshots first: at no time do they name what is gone.
+    /// Rewrites the snapshots first, so that they never name a content that is gone.
     fn carry_out(&self, plan: &PrunePlan, now: SystemTime) -> Result<(), VaultError> {
         for snapshot in &plan.snapshots {
             self.ensure_locked()?;
@@ -119,7 +119,7 @@ impl Vault {
         Ok(())
     }
 
-    /// Who was stopped for so long that others did not wait any longer does not know what is needed now.
+    /// Fails if another process has added to the vault without waiting for this prune: the plan is out of date then.
     fn ensure_locked(&self) -> Result<(), VaultError> {
         if self.overtaken().exists() {
             let changed = io::Error::other("another process has added to it; try again");
@@ -206,7 +206,7 @@ impl PrunePlan {
         }
     }
 
-    /// What was there before a run that is not over is what may have to be put back.
+    /// Keeps the contents from before a run that is not over: they may have to be put back.
     fn keep(&mut self, guarded: &HashSet<String>) {
         let guarded = self.snapshots.iter().filter(|it| guarded.contains(&it.id));
         for entry in guarded.flat_map(|it| &it.files) {
@@ -295,7 +295,7 @@ impl PrunePlan {
         contents.map(|(name, _)| name.clone()).collect()
     }
 
-    /// What is read from a content goes with it.
+    /// Drops a content, together with the contents that are read from it.
     fn drop_content(&mut self, name: String) {
         let inside = self.within.iter().filter(|(_, whole)| **whole == name);
         self.dropped.extend(inside.map(|(name, _)| name.clone()));
