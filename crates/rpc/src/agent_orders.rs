@@ -1,4 +1,4 @@
-//! What the keeper of an agent is told.
+//! The orders to the keeper of an agent.
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use lapidary_process::Exit;
 pub struct PeerDeparture {
     /// How it ended, if it is a process and that is known.
     pub exit: Option<Exit>,
-    /// The last of what it complained about.
+    /// The end of its stderr.
     pub stderr_tail: String,
     /// Why it had to go, if it did not go by itself.
     pub sent_away: Option<ConnectionError>,
@@ -21,7 +21,7 @@ pub struct PeerDeparture {
 /// Resolves when the other side is gone.
 pub type GoneFuture = Pin<Box<dyn Future<Output = PeerDeparture> + Send>>;
 
-/// Two directions, and a way to hear that nobody is at the other end.
+/// Two directions, and a signal that the other end is gone.
 ///
 /// The stdin and stdout of a process are one, and so is any pair of a reader and a writer. HTTP and WebSocket are drafts of the
 /// protocol; either could be one.
