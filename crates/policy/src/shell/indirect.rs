@@ -1,8 +1,9 @@
-//! Commands that hide in what a program is given: in options that run their value, in variables, and in what changes the meaning of names.
+//! Commands that hide in a program's arguments: in options that run their value, in variables, and in assignments that change the
+//! meaning of names.
 
 use super::wrappers::is_assignment;
 
-/// What the name of an option has in it whose value is run: `--checkpoint-action`, `-oProxyCommand`, `--filter`.
+/// Parts of the names of options whose value is run: `--checkpoint-action`, `-oProxyCommand`, `--filter`.
 const RUN: [&str; 9] = [
     "exec", "command", "cmd", "program", "filter", "action", "shell", "pager", "editor",
 ];

@@ -336,7 +336,7 @@ enum OptionTail {
 }
 
 impl WrapperProgram {
-    /// True for a shell, which runs what it reads if it has no command and no file.
+    /// True for a shell, which runs its stdin if it has no command and no file.
     pub(super) fn is_shell(&self) -> bool {
         self.valued == "oO"
     }
