@@ -1,7 +1,7 @@
-//! A recorded dialogue as steps: what the agent says, and what it waits for.
+//! A recorded dialogue as steps: lines that the agent sends, and messages that it waits for.
 //!
-//! A line stands where its last byte was: nobody can have answered it before. It is read as it is played, so that a long recording
-//! takes no more memory than a short one.
+//! A line stands where its last byte was: the other side cannot have answered it before. It is read as it is played, so that a
+//! long recording takes no more memory than a short one.
 
 mod recorded;
 mod transcript;
@@ -19,7 +19,7 @@ pub(super) use transcript::{TranscriptScript, reads_as_transcript};
 /// Longer lines are played, but not understood.
 const LONGEST_LINE: usize = DEFAULT_LIMIT;
 
-/// Something that happened.
+/// A step of a recorded dialogue.
 #[derive(Debug)]
 pub(super) struct ScriptStep {
     /// When, since the start.
