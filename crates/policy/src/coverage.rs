@@ -1,4 +1,4 @@
-//! What rules and mode say about every call of a tool: whether the agent has to ask before it uses the tool.
+//! The decision of rules and mode about every call of a tool: whether the agent has to ask before it uses the tool.
 
 use lapidary_vocab::event::ToolKind;
 

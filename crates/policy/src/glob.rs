@@ -17,7 +17,7 @@ pub struct PathGlob {
     choices: Vec<DirectoryChoice>,
 }
 
-/// A directory as it was written and as it really is, and what may follow below it.
+/// A directory as it was written and with links resolved, and the pattern below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct DirectoryChoice {
     written: PathBuf,
@@ -37,7 +37,7 @@ pub enum PathGlobError {
 }
 
 impl PathGlobError {
-    /// What would be accepted instead.
+    /// An accepted form.
     pub fn accepted(self) -> &'static str {
         match self {
             Self::Home => "a path that does not begin with `~`: write the directory out",

@@ -40,7 +40,7 @@ pub struct HostPattern {
 pub struct HostPatternError;
 
 impl HostPatternError {
-    /// What would be accepted instead.
+    /// An accepted form.
     pub fn accepted(self) -> &'static str {
         "a host such as `docs.rs`, `*.example.com` or `localhost:8080`: in ASCII, without scheme and path"
     }

@@ -23,7 +23,7 @@ const ADDRESSES: [&str; 8] = [
 /// Where Gemini CLI's `web_fetch` has its addresses, in a text.
 const PROMPT: &str = "prompt";
 
-/// What words of a text are separated by.
+/// The separators between words of a text.
 const BETWEEN_WORDS: &str = "\"'`<>(){}|,;";
 
 /// The hosts of a call.

@@ -50,7 +50,7 @@ pub use shell::{command_line, may_configure_git, quoted};
 pub use standing_answer::StandingAnswer;
 pub use tool_action::{ToolActions, arguments};
 
-/// The file in which rules are written. A change of it needs a permission of its own: it decides what else is permitted.
+/// The file in which rules are written. A change of it needs a permission of its own: it decides about all other actions.
 pub const CONFIG_FILE_NAME: &str = "lapidary.toml";
 
 /// An action that an agent wants to take.
@@ -64,7 +64,7 @@ pub struct ToolAction {
     pub title: Option<String>,
     /// The command, if it runs one.
     pub command: Option<String>,
-    /// Its command stands in no shape that is known: `command` is the arguments as they stand, and what would be run is unknown.
+    /// Its command stands in no known shape: `command` is the arguments as they stand, and the program is unknown.
     pub is_unclear: bool,
     /// The files and directories that it is about, absolute.
     pub paths: Vec<PathBuf>,
@@ -83,7 +83,7 @@ pub struct ToolAction {
     pub mcp_server: Option<String>,
 }
 
-/// What becomes of it, from least to most strict.
+/// The decision about an action, from least to most strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PermissionEffect {
     /// It may.
@@ -231,7 +231,7 @@ impl Policy {
         }
     }
 
-    /// Says where the agent may work. Links in these paths are followed now: what one of them leads to later does not count.
+    /// Sets where the agent may work. Links in these paths are followed now: a later change of their targets does not count.
     pub fn with_roots<P: Into<PathBuf>>(mut self, roots: impl IntoIterator<Item = P>) -> Self {
         let roots = roots.into_iter().map(Into::into);
         self.roots = roots
@@ -293,7 +293,7 @@ impl Policy {
         strictest(verdicts, matched)
     }
 
-    /// What rules and mode say; and where a rule refuses commands of which one cannot be read, the user is asked.
+    /// The decision of rules and mode. Where a rule refuses commands and one of the line cannot be read, the user is asked.
     fn verdict(&self, step: ActionStep<'_>) -> StepDecision {
         let verdict = self.readable_verdict(step);
         if verdict.decision.effect != PermissionEffect::Allow {
@@ -410,7 +410,7 @@ fn strictest(verdicts: Vec<StepDecision>, matched: Vec<usize>) -> PolicyEvaluati
 }
 
 impl ToolAction {
-    /// What would have to stand behind `--allow`.
+    /// The value for `--allow`.
     fn as_flag(&self) -> String {
         match (&self.mcp_server, &self.tool) {
             (Some(_), Some(tool)) => format!("tool={tool}"),

@@ -8,8 +8,8 @@ use super::resolved_path::is_inside;
 use super::{Decision, PermissionEffect, ToolAction};
 use crate::permission_mode::PermissionMode;
 
-/// Names in the workspace that decide what programs run or which actions are allowed. A change to them is more than an edit of a
-/// file. Written small: on some disks `.GIT` is the same directory.
+/// Names in the workspace that decide about programs to run or actions to allow. A change to them is more than an edit of a file.
+/// Written small: on some disks `.GIT` is the same directory.
 pub const SENSITIVE_NAMES: [&str; 17] = [
     ".git",
     ".gitmodules",

@@ -1,4 +1,4 @@
-//! The files that a patch is about: of a unified diff, or of what Codex applies (`*** Begin Patch`).
+//! The files that a patch is about: of a unified diff, or of a patch of Codex (`*** Begin Patch`).
 
 use lapidary_json::{Token, TokenKind};
 

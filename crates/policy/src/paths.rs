@@ -439,7 +439,7 @@ fn file_of(address: &str) -> Option<&str> {
     })
 }
 
-/// What `%2e` and the like stand for.
+/// Resolves `%2e` and the like.
 fn unescaped(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

@@ -11,7 +11,7 @@ use super::host_reach::{self, HostReach};
 use super::shell::{self, CommandLine, CommandPart};
 use super::{PermissionEffect, ToolAction};
 
-/// Who wrote a rule.
+/// The author of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RuleOrigin {
@@ -32,7 +32,7 @@ pub struct Rule {
     pub reason: Option<String>,
     /// Where it stands, such as `lapidary.toml:12` or `--deny 'execute'`.
     pub name: String,
-    /// Who wrote it.
+    /// Its author.
     pub origin: RuleOrigin,
     /// The actions that the rule is about.
     pub about: RuleSubject,

@@ -37,7 +37,7 @@ pub enum FlagError {
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What would be one.
+        /// An accepted form.
         accepted: &'static str,
     },
 }

@@ -66,7 +66,7 @@ impl CommandLine {
         }
     }
 
-    /// Whether only a running shell knows what some of it runs.
+    /// Whether only a running shell knows one of its programs.
     pub(super) fn is_unreadable(&self) -> bool {
         let is_unreadable = || SuspectCommands::find(&self.whole).is_unreadable;
         *self.is_unreadable.get_or_init(is_unreadable)

@@ -85,7 +85,7 @@ impl StandingAnswer {
     }
 }
 
-/// What exactly is allowed.
+/// The command, files, hosts or tool that it allows.
 impl fmt::Display for StandingAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let action = &self.0;

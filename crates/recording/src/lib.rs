@@ -212,7 +212,7 @@ pub fn describe(directory: &Path, manifest: &Manifest) -> io::Result<()> {
     fs::rename(fresh, directory.join(MANIFEST))
 }
 
-/// What may name a directory of ours.
+/// True if a text may be the name of a recording's directory.
 pub fn is_name(run: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     (1..=128).contains(&run.len()) && !run.starts_with('.') && run.chars().all(is_plain)

@@ -199,7 +199,7 @@ fn block_on<T>(play: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     runtime.enable_time().build()?.block_on(play)
 }
 
-/// What one channel is played from.
+/// The source of one channel.
 struct ChannelSource(Box<dyn Read + Send>);
 
 impl ChannelSource {

@@ -53,7 +53,7 @@ pub enum AgentSource {
     Process {
         /// How it is started.
         command: Box<Command>,
-        /// What ends it with everything that it starts.
+        /// The supervisor, which ends it with everything that it starts.
         supervisor: Supervisor,
     },
     /// In this process.

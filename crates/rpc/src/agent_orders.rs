@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// What becomes of the agent.
+/// An order to the keeper of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgentOrder {
     /// It goes on.

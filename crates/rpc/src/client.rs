@@ -205,7 +205,7 @@ impl AcpClient {
     }
 }
 
-/// Where a session works, and with what.
+/// The directories and MCP servers of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionParams<'a> {
     /// Its directory, absolute.
@@ -214,7 +214,7 @@ pub struct SessionParams<'a> {
     pub additional: &'a [std::path::PathBuf],
     /// MCP servers that the agent is to use, each as the schema has it.
     pub mcp_servers: &'a [Json],
-    /// What else the agent is told, as its own extension of the protocol.
+    /// Extension data for the agent (`_meta`).
     pub meta: Option<&'a Json>,
 }
 

@@ -140,7 +140,7 @@ impl ConnectionTape {
         noted.map(|()| start)
     }
 
-    /// The agent is told nothing more. Who plays the recording waits for its client to say so, too.
+    /// Records the end of the agent's stdin. A replay waits for its client to close stdin there, too.
     pub(super) fn hung_up(&mut self) {
         let at = self.recorder.elapsed();
         let (channel, bytes) = (Channel::In, 0);

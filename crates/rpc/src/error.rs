@@ -92,11 +92,11 @@ pub enum RequestError {
 /// An answer that is an error, from either side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RpcError {
-    /// What sort of error. 0 if the agent did not say.
+    /// The code. 0 if the agent gave none.
     pub code: i64,
-    /// In words.
+    /// The message.
     pub message: Text,
-    /// What else was said.
+    /// Additional data.
     pub data: Option<Json>,
     /// The number of the agent's line that says so; none if it is ours.
     pub number: Option<u64>,

@@ -117,13 +117,13 @@ pub enum LineNoise {
     TooLong(u64),
 }
 
-/// What tells requests apart: a number, a text or `null`, exactly as its sender wrote it. Each side has its own: that both use the same
-/// means nothing.
+/// The id of a request: a number, a text or `null`, exactly as its sender wrote it. Each side has its own ids: the same id on
+/// both sides means nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId(SharedToken);
 
 impl RequestId {
-    /// What may be an id. It is copied: an id outlives its line.
+    /// An id, if the token can be one. It is copied: an id outlives its line.
     pub(super) fn read(token: Token<'_>) -> Option<Self> {
         let may = matches!(
             token.kind(),

@@ -49,7 +49,7 @@ impl TrafficPassage {
         self.bytes += next.bytes;
     }
 
-    /// What there is to be said of lines that cannot be read.
+    /// The item for lines that cannot be read.
     pub(super) fn skipped(&self) -> ObservedLine {
         ObservedLine {
             number: self.number,

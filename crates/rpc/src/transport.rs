@@ -1,4 +1,4 @@
-//! What carries a connection.
+//! The transport of a connection.
 
 use std::pin::Pin;
 

@@ -73,7 +73,8 @@ pub(super) fn file_name_of(id: &str) -> Option<String> {
 }
 
 impl ArtefactList {
-    /// Looks for what belongs to a session in a project's directory. `is_anothers` tells the names that belong to sessions which stay.
+    /// Finds the artefacts of a session in a project's directory. `is_anothers` is true for names that belong to sessions which
+    /// stay.
     pub fn find(directory: &Path, id: &str, is_anothers: &dyn Fn(&str) -> bool) -> Self {
         let mut artefacts = Self::default();
         let Some(name) = file_name_of(id) else {
@@ -96,7 +97,7 @@ impl ArtefactList {
         artefacts
     }
 
-    /// What one session or one sub-agent has to itself.
+    /// Adds the artefacts of one session or one sub-agent.
     fn own(&mut self, directory: &Path, name: &str, is_anothers: &dyn Fn(&str) -> bool) {
         if is_anothers(name) {
             self.spared.push(format!(

@@ -14,7 +14,7 @@ use super::projects::SessionProject;
 use super::scan::FileScanner;
 use super::select::SelectError;
 
-/// What would go.
+/// The files that a deletion removes.
 #[derive(Debug)]
 pub struct SessionDeletion {
     /// The session's id, whole. None for a file that names no session.
@@ -23,9 +23,9 @@ pub struct SessionDeletion {
     pub project: usize,
     /// Its files.
     pub files: Vec<InventoriedFile>,
-    /// What else belongs to it.
+    /// The artefacts of the session.
     pub artefacts: Vec<SessionArtefact>,
-    /// What stays although it is called as if it belonged to it, a sentence each.
+    /// Paths that are named like an artefact and stay, a sentence each.
     pub spared: Vec<String>,
 }
 
@@ -50,9 +50,9 @@ pub enum DeleteError {
     /// The system does not let us.
     #[error("`{}` cannot be removed", .path.display())]
     Io {
-        /// What.
+        /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 }

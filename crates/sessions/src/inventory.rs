@@ -98,7 +98,7 @@ impl SessionInventory {
     }
 }
 
-/// Reads summaries for a list, and notes what passes by.
+/// Reads summaries for a list, and notes each file on the way.
 #[derive(Debug, Default)]
 struct NotingSource {
     files: Vec<InventoriedFile>,

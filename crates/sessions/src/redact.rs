@@ -76,7 +76,7 @@ impl Redactor {
         }
     }
 
-    /// Only looks: what would be removed.
+    /// Reports the secrets that would be removed, without writing.
     pub fn look(&self, file: &[u8]) -> RedactionReport {
         self.file(file, &mut io::sink()).unwrap_or_default()
     }

@@ -35,12 +35,12 @@ use super::listing::{ListedSession, SessionListing};
 use super::projects::SessionProject;
 use super::scan::FileScanner;
 
-/// What to look for, and where.
+/// The query, its filters, and the number of results.
 #[derive(Debug, Clone)]
 pub struct SessionSearch {
-    /// What.
+    /// The query.
     pub query: SearchQuery,
-    /// Where.
+    /// The filters.
     pub filters: SearchFilters,
     /// How many sessions at most, the best first.
     pub limit: usize,

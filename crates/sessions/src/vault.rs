@@ -152,7 +152,7 @@ impl Vault {
         Ok((lock, Some(GatherFlaw { path, kind })))
     }
 
-    /// The same for who only reads, in a vault that may not be there or not be ours to write.
+    /// Takes the lock for reading. None if the vault does not exist, is not writable, or is locked for too long.
     fn share_where_it_is(&self) -> Option<File> {
         let lock = self.lock_file().ok()?;
         let is_ours = guard::lock::wait(self.patience, || lock.try_lock_shared()).ok()?;

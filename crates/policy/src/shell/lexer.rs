@@ -38,7 +38,7 @@ pub(super) struct SimpleCommand {
     pub(super) words: Vec<ShellWord>,
     /// The files of its redirections.
     pub(super) redirections: Vec<Redirection>,
-    /// It reads what another command writes, or a text of the line.
+    /// It reads the output of another command, or a text of the line.
     pub(super) is_fed: bool, // also by `<(…)`, which is a file that only this line has
 }
 

@@ -16,7 +16,7 @@ const MOST_LAYERS: usize = 32;
 /// Options before the first other word of a command that are looked behind: `git -C x push`.
 const MOST_OPTIONS: usize = 16;
 
-/// What `find` and `fd` have before a command.
+/// The options of `find` and `fd` before a command.
 const BEFORE_COMMANDS: [&str; 8] = [
     "-exec",
     "-execdir",

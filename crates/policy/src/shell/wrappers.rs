@@ -324,7 +324,7 @@ pub(super) fn starts_behind_words(program: &str, words: &[String]) -> Vec<usize>
 /// Words of which each may be the command.
 const MOST_STARTS: usize = 8;
 
-/// What may follow an option.
+/// The words that may follow an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OptionTail {
     /// The next option, or the command.

@@ -14,7 +14,7 @@ use lapidary_process::KillTimeout;
 use lapidary_process::stop::{StopLevel, wanted};
 use lapidary_process::{Running, TreeExit};
 
-/// What watches.
+/// Watches the program until its end.
 pub(super) struct CaptureWatch {
     running: Running,
     tape: SharedTape,

@@ -272,7 +272,7 @@ fn short(name: &str) -> String {
     name.chars().take(80).collect()
 }
 
-/// What serde says has the place at its end, which stands at our beginning.
+/// Serde's message has the place at its end; ours begins with it.
 fn misread(path: PathBuf, error: &serde_json::Error) -> ReplayError {
     let (line, column) = (error.line(), error.column());
     let problem = error.to_string();

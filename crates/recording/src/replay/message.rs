@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 4096;
 pub(super) struct MessageId {
     /// As it is written.
     pub(super) token: String,
-    /// What tells it from others, however it is written: a client may answer `1.0` with `1`.
+    /// The same for each way to write it: a client may answer `1.0` with `1`.
     pub(super) key: String,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct ScriptStep {
     pub(super) what: StepKind,
 }
 
-/// What happened.
+/// The event of a step.
 #[derive(Debug)]
 pub(super) enum StepKind {
     /// The agent wrote a line to its stdout, here with its end.
@@ -56,7 +56,7 @@ impl ScriptSource {
         TranscriptScript::open(place).map(Self::Transcript)
     }
 
-    /// What happened next. None at the end.
+    /// The next step. None at the end.
     pub(super) fn next(&mut self) -> Result<Option<ScriptStep>, ReplayError> {
         match self {
             Self::Recorded(recorded) => recorded.next(),

@@ -7,7 +7,7 @@ use super::{SecretHit, SecretKind};
 /// Where a beginning is also part of ordinary words: a word has to begin there, also behind an escape that was escaped once more.
 const LEFT: &str = r"(?:\b|\\[nrtbf])";
 
-/// A run of characters longer than this around it is an encoded file: what looks like a secret in it is chance.
+/// A run of characters longer than this around it is an encoded file: a match in it is chance.
 const LONGEST_RUN: usize = 300;
 
 /// The pattern of each kind of secret. The first group is the secret.

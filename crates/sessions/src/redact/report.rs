@@ -69,7 +69,7 @@ kinds! {
     GitlabToken = "gitlab-token",
     /// Of Anthropic.
     AnthropicKey = "anthropic-key",
-    /// Of `OpenAI`, or of who names keys as they do.
+    /// Of `OpenAI`, or of an issuer with the same prefix.
     OpenaiKey = "openai-key",
     /// Of another service that marks its tokens.
     ServiceToken = "service-token",
@@ -99,7 +99,7 @@ kinds! {
     DiscordToken = "discord-token",
     /// Of a bot of Telegram's.
     TelegramToken = "telegram-token",
-    /// What stood in an `Authorization` header.
+    /// The value of an `Authorization` header.
     BearerToken = "bearer-token",
     /// The password in a URL.
     UrlPassword = "url-password",

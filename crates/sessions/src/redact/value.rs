@@ -79,7 +79,7 @@ impl<'a> AssignedValues<'a> {
         })
     }
 
-    /// Skips what may stand before a quote: `b"…"`, `["…"]`.
+    /// Skips signs that may stand before a quote: `b"…"`, `["…"]`.
     fn behind_marks(&self, start: usize) -> usize {
         match self.text.get(start..start + 2) {
             Some([b'b' | b'r' | b'u' | b'f' | b'B' | b'@' | b'[', quote])

@@ -140,7 +140,7 @@ impl RetentionLimits {
     }
 }
 
-/// What counts as true in JavaScript.
+/// True for values that count as true in JavaScript.
 fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Null => false,

@@ -380,7 +380,7 @@ mod tests {
     }
 
     proptest! {
-        /// Torn records, followed by the next on the same line, are what crashes leave.
+        /// A crash leaves a torn record, followed by the next on the same line.
         #[test]
         fn a_glance_tells_what_reading_to_the_letter_tells(
             records in prop::collection::vec((records(), prop::option::weighted(0.2, any::<prop::sample::Index>())), 1..12),

@@ -60,8 +60,8 @@ pub(crate) struct TextEntry<'a> {
     pub(crate) text: Cow<'a, str>,
 }
 
-/// Hands over every text: the title first, then message by message. `take` says whether to go on. What `is_worth_it` says no to,
-/// a record or a line, is not even read if it need not be.
+/// Hands over every text: the title first, then message by message, until `take` returns false. A record or line for which
+/// `is_worth_it` is false is not parsed if it can be classified by its beginning.
 pub(crate) fn each<'a>(
     summary: &'a FileSummary,
     bytes: &'a [u8],
@@ -157,8 +157,8 @@ fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<TextEntry<'a>
     entries
 }
 
-/// True for what Gemini CLI says in the user's name when a session begins. It lists the files of the project: the name of each would be
-/// found in every session.
+/// True for the message that Gemini CLI writes in the user's name when a session begins. It lists the files of the project: the
+/// name of each would be found in every session.
 pub(super) fn is_context(role: EntryRole, text: &str) -> bool {
     role == EntryRole::User && text.trim_start().starts_with("<session_context>")
 }

@@ -324,7 +324,7 @@ pub(super) fn known(letter: char) -> Option<&'static FoldedLetter> {
     TABLE.get(place as usize)
 }
 
-/// Adds a single letter as it is compared without marks: nothing for a mark, a blank for what parts words.
+/// Adds a single letter as it is compared without marks: nothing for a mark, a blank for a separator.
 pub(super) fn add_letter(letter: char, to: &mut String) {
     match class(letter) {
         LetterClass::Separator => to.push(' '),

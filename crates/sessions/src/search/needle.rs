@@ -63,7 +63,7 @@ impl Needle {
         for (place, (one, two)) in one.iter().zip(two).enumerate() {
             let mut may_be = 0u8;
             for (one, two) in one.iter().zip(two) {
-                // Small letters; what else this makes equal is sorted out below.
+                // Small letters; other bytes that this makes equal are rejected below.
                 may_be |= u8::from(one | 0x20 == first) & u8::from(two | 0x20 == second);
             }
             if may_be != 0 && self.begins_in(bytes, place * BLOCK, BLOCK) {
@@ -245,7 +245,7 @@ fn is_itself(text: &str, letter: char) -> bool {
     letters.next() == Some(letter) && letters.next().is_none()
 }
 
-/// How common a letter is, roughly, in what people and programs write.
+/// How common a letter is, roughly, in texts of people and programs.
 fn commonness(byte: u8) -> usize {
     const RAREST_FIRST: &[u8] = b"qzjx9786543kvywbg20hfpmu1dclnsoriate";
     let place = RAREST_FIRST.iter().position(|letter| *letter == byte);

@@ -29,7 +29,7 @@ pub(crate) enum QueryTerm {
         /// In which form they are compared.
         form: LetterForm,
         last_is_prefix: bool,
-        /// What of it has to be in the bytes of a text.
+        /// The part of it that has to be in the bytes of a text.
         needle: Option<Needle>,
     },
     /// A regular expression.

@@ -454,7 +454,7 @@ mod tests {
                     let mut word = String::new();
                     token.add(&text, form, &mut word);
                     prop_assert!(!word.is_empty() && !word.contains(' '), "{token:?}");
-                    // What is looked for is made of the same text: it stays what it is, unless it is a mark that now stands on nothing.
+                    // A query of the same text has the same tokens, unless it begins with a mark that now stands alone.
                     let again = words_of(&word, form).concat();
                     let is_part = word.starts_with(|letter| letter == GAP || is_attached(letter));
                     prop_assert!(is_part || again == word, "{token:?} {again}");

@@ -296,7 +296,7 @@ impl UsageNotes {
         self.names.get(name as usize).map_or("", String::as_str)
     }
 
-    /// Takes what another file of the same session says.
+    /// Merges the notes of another file of the same session.
     pub(super) fn merge(&mut self, other: Self) {
         let renamed: Vec<_> = other.names.iter().map(|name| self.name(name)).collect();
         let rename = |name: u32| renamed.get(name as usize).copied().unwrap_or(name);
@@ -316,7 +316,7 @@ impl UsageNotes {
     }
 }
 
-/// True for what users say themselves: no command, no context, no answer of a tool.
+/// True for texts of the user's own: no command, no context, no result of a tool.
 fn is_turn(fields: &NoteFields<'_>) -> bool {
     let Some(content) = fields.content else {
         return false;

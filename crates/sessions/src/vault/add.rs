@@ -12,14 +12,14 @@ use super::error::ErrorContext as _;
 use super::stat::{self, FileStat};
 use super::{ContentFacts, FlawKind, GatherFlaw, Snapshot, SnapshotEntry, Vault, VaultError};
 
-/// What to take in.
+/// The files to add.
 #[derive(Debug, Clone)]
 pub struct AddRequest<'a> {
     /// The directory that the snapshot's paths start from.
     pub project: &'a Path,
     /// The files, which lie below it.
     pub files: &'a [PathBuf],
-    /// What for.
+    /// The purpose, for the snapshot.
     pub reason: &'a str,
     /// The time.
     pub now: SystemTime,
@@ -144,7 +144,7 @@ impl VaultIntake<'_> {
         self.flaws.push(GatherFlaw { path, kind });
     }
 
-    /// Contents first, then the snapshot that names them, then what only saves time.
+    /// Contents first, then the snapshot that names them, then the cache.
     fn finish(mut self, old: FileCache) -> Result<AddedFiles, VaultError> {
         let (vault, request) = (self.vault, self.request);
         let new = self.pending.len();

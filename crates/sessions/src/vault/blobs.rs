@@ -21,7 +21,7 @@ const MANY: usize = 16;
 /// How many bytes are compared before a content is hashed.
 const LAST: u64 = 4096;
 
-/// What temporary files begin with.
+/// The prefix of temporary files.
 pub(super) const TEMPORARY: &str = ".tmp-";
 
 /// A content on its way into the vault.

@@ -1,4 +1,4 @@
-//! What Gemini CLI would make of a session file.
+//! Facts of a session file, as Gemini CLI reads it.
 
 use lapidary_json::Token;
 use lapidary_wire::gemini::session::{MessagePart, MessageRecord, ReplayedLog};

@@ -45,7 +45,7 @@ use super::{
 };
 use crate::names;
 
-/// What to watch over.
+/// The sessions to watch over.
 #[derive(Debug, Clone)]
 pub struct GuardRequest {
     /// The directories that hold the project's sessions.
@@ -54,7 +54,7 @@ pub struct GuardRequest {
     pub now: SystemTime,
     /// The full id of the session that will be resumed or loaded.
     pub resume: Option<String>,
-    /// The retention by which the CLI deletes sessions, if the user has set one.
+    /// The retention by which the CLI deletes sessions, if it is enabled.
     pub retention: Option<RetentionSettings>,
 }
 
@@ -139,7 +139,7 @@ pub(super) struct SeenFile {
     pub(super) path: PathBuf,
     /// Not a subagent's, by its place.
     is_main: bool,
-    /// Who may read it.
+    /// The permissions of the file.
     permissions: Option<fs::Permissions>,
 }
 
@@ -204,7 +204,7 @@ impl Guard {
         actions
     }
 
-    /// What keeps the session files of each directory alive while the run lasts.
+    /// The holdings that keep the session files of each directory alive while the run lasts.
     pub fn holdings(&self) -> Vec<SessionHolding> {
         let places = self.places.iter();
         places.map(|place| self.holding(place)).collect()

@@ -13,20 +13,20 @@ use super::{Snapshot, SnapshotEntry, Vault, VaultError, stat};
 /// How long a temporary file is left alone.
 const A_DAY: Duration = Duration::from_hours(24);
 
-/// What may go.
+/// The limits of a prune.
 #[derive(Debug, Clone, Copy)]
 pub struct PruneRequest {
     /// Contents that no snapshot younger than this names.
     pub older_than: Option<Duration>,
     /// The oldest contents, until no more than this is left.
     pub max_bytes: Option<u64>,
-    /// Say what would be done, and do nothing.
+    /// Only report the removals.
     pub dry_run: bool,
     /// The time.
     pub now: SystemTime,
 }
 
-/// What went, or would go.
+/// The removals, made or planned.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PruneResult {
     /// Contents that are the beginning of a newer one of the same session: they can still be brought back, from that one.
@@ -244,7 +244,7 @@ impl PrunePlan {
         }
         for (name, whole) in found {
             self.gone.insert(name.clone(), self.contents[&name].size);
-            // Who must not go makes the one that it is read from stay.
+            // If a content must stay, so must the one that it is read from.
             let is_last = self.contents[&name].is_last;
             let target = self.contents.get_mut(&whole);
             if let Some(target) = target {

@@ -32,7 +32,7 @@ pub use survey::{EndangeredSession, ProjectSurvey, disarm, survey};
 /// How many characters of a message a plan shows.
 const WORDS: usize = 60;
 
-/// What would come back.
+/// The recovery of a file's hidden messages, not carried out yet.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecoveryPlan {

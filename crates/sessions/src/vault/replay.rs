@@ -29,7 +29,7 @@ pub enum ReadingDepth {
     Everything,
 }
 
-/// What hid messages.
+/// The cause that hid messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HiddenCause {
@@ -402,7 +402,7 @@ const BEGINNINGS: [&str; 4] = [
 /// How many beginnings of a line are tried: each may cost a look at all of the rest, and a hostile line has one at every byte.
 const MOST_PLACES: usize = 64;
 
-/// The record that a torn line ends in. What only looks like one, such as a tool call inside a message, has no `type`.
+/// The record that a torn line ends in. Other objects, such as a tool call inside a message, have no `type`.
 fn last_record(line: &str) -> Option<Token<'_>> {
     let is_beginning = |at: &usize| BEGINNINGS.iter().any(|it| line[*at..].starts_with(it));
     // The line as a whole was looked at already.

@@ -11,7 +11,7 @@ use super::replay::{LogReplay, ReadingDepth, enriched, lossy};
 use super::{Snapshot, SnapshotEntry, SnapshotHistory, Vault, VaultError, stat};
 use crate::names;
 
-/// What to bring back.
+/// The files to restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoreTarget<'a> {
     /// The newest resumable content of a session, by its full id.
@@ -82,7 +82,7 @@ impl Vault {
         Ok(restored)
     }
 
-    /// What [`Vault::put_back`] would do. The contents are read, so that nothing is promised that is not there.
+    /// The results that [`Vault::put_back`] would have. The contents are read, so that missing ones are found here.
     pub fn foresee(
         &self,
         chosen: &ChosenFiles,
@@ -251,7 +251,7 @@ pub(super) fn write_new(
     }
 }
 
-/// Who may read the sessions that lie there already.
+/// The permissions of the sessions that lie there already.
 fn permissions_in(folder: &Path) -> Option<fs::Permissions> {
     let mut entries = fs::read_dir(folder).ok()?.flatten();
     entries.find_map(|entry| {

@@ -1,4 +1,4 @@
-//! Which files of a directory are sessions, and what only looks like one.
+//! The session files of a directory, and the entries that only look like one.
 
 use std::fmt;
 use std::fs::{self, DirEntry};

@@ -65,7 +65,7 @@ impl Vault {
                     verdict.sound += 1;
                     verdict.bytes += path.metadata().map_or(0, |about| about.len());
                 }
-                // Who adds has just folded it into a later one.
+                // An addition has just folded it into a later one.
                 Err(_) if !path.exists() => continue,
                 Err(_) => verdict.corrupt.push(name.clone()),
             }
@@ -83,7 +83,7 @@ impl Vault {
         Ok(verdict)
     }
 
-    /// What only saves time goes: files are read as if for the first time.
+    /// Removes the caches: files are read as if for the first time.
     pub(super) fn forget_caches(&self) {
         for cache in children(&self.caches()) {
             let _ = fs::remove_file(cache);
@@ -104,7 +104,7 @@ impl Vault {
     }
 }
 
-/// What lies in a directory, by name.
+/// The entries of a directory, by name.
 pub(super) fn children(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut paths: Vec<_> = entries

@@ -10,10 +10,10 @@ use super::player::DialoguePlayer;
 use super::waiting::{TakenMessage, WaitOutcome};
 use crate::replay::message::{MessageId, MessageKind};
 
-/// What there is no such method for.
+/// The method does not exist.
 const UNKNOWN: i32 = -32601;
 
-/// A request that cannot be answered now.
+/// The request cannot be answered now.
 const OUT_OF_TURN: i32 = -32603;
 
 /// How often the client's oddities are noted. A client that has more says nothing new.

@@ -244,7 +244,7 @@ impl<A: Audience> DialoguePlayer<A> {
         Ok(can)
     }
 
-    /// What happened next, complaints aside.
+    /// The event of the next step that is not stderr.
     fn peek(&mut self) -> io::Result<Option<&StepKind>> {
         let is_complaint = |step: &ScriptStep| matches!(step.what, StepKind::Complain(_));
         while self.ahead.iter().all(is_complaint) && self.ahead.len() < AHEAD {

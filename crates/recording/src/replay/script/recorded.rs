@@ -15,7 +15,7 @@ use crate::{Channel, STDERR, STDIN, STDOUT, TIMING, Timing, TimingEntry};
 #[derive(Debug)]
 pub(in crate::replay) struct RecordedScript {
     moments: std::vec::IntoIter<TimingEntry>,
-    /// What of the latest moment has not been read.
+    /// The bytes of the latest moment that have not been read.
     now: TimingEntry,
     stdin: RecordedChannel,
     stdout: RecordedChannel,

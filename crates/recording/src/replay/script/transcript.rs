@@ -1,4 +1,4 @@
-//! The steps of a transcript: one record a line, which says who wrote what.
+//! The steps of a transcript: one record a line, with its author and its text.
 
 use std::fs::File;
 use std::io::{self, Read as _};

@@ -70,7 +70,7 @@ impl<'b> ByteColumns<'b> {
             for at in 0..BLOCK {
                 may_be_escaped |= u8::from((backslashes[at] ^ b'\\') | (letters[at] ^ b'u') == 0);
                 may_be_id |= u8::from((small[at] ^ ID[7]) | (capital[at] ^ ID[8]) == 0);
-                // Small letters; what else this makes equal is sorted out later.
+                // Small letters; other bytes that this makes equal are rejected later.
                 let differs = ((ones[at] | 0x20) ^ one) | ((others[at] | 0x20) ^ other);
                 may_match |= u8::from(differs == 0);
             }

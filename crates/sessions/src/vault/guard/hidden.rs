@@ -77,7 +77,7 @@ impl HiddenMessages<'_> {
         Ok(Some(action(file, id, path, why)))
     }
 
-    /// What last had this name and said which session it was.
+    /// The last content that had this name and named its session.
     fn known(&self, file: &SeenFile) -> Option<SnapshotEntry> {
         let project = project_of(file.path.parent()?).to_string_lossy();
         let history = self.vault.log().ok()?;

@@ -14,7 +14,7 @@ use crate::vault::{ContentFacts, VaultError};
 
 const ASIDE: &str = ".lapidary-aside-";
 
-/// How often is tried what others may prevent.
+/// How often an operation is tried that another process may prevent.
 const TRIES: usize = 100;
 
 /// A temporary file that is older has no owner any more.
