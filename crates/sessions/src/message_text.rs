@@ -54,7 +54,7 @@ fn beginning(content: Token<'_>) -> String {
     trim(&text).to_owned()
 }
 
-/// Placeholder for a part that is no text.
+/// What stands for a part that is no text.
 const NO_TEXT: &str = "[part]";
 
 /// True if the first key of the first part makes it no text.
@@ -242,7 +242,7 @@ pub fn headline(first_message: Option<&str>) -> (String, String) {
     (name, first)
 }
 
-/// The name of a session in a list, from its first message.
+/// What a list calls a session by its first message.
 pub(super) fn name(first_message: Option<&str>) -> String {
     own_letters(first_message).unwrap_or_else(|| opening(first_message))
 }

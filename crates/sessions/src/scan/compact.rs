@@ -24,7 +24,7 @@ pub struct CompactSummary {
     pub(crate) facts: SummaryFacts,
 }
 
-/// The facts of a [`FileSummary`] beside its texts.
+/// What a [`FileSummary`] says beside its texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SummaryFacts {
     pub(crate) message_count: u64,
@@ -80,7 +80,7 @@ impl CompactSummary {
         self.text(SUMMARY)
     }
 
-    /// The first message with a text of the user's own, as it stands.
+    /// The first message of the user's that says something, as it stands.
     pub fn first_user_message(&self) -> Option<&str> {
         self.text(FIRST_USER_MESSAGE)
     }

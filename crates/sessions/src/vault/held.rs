@@ -107,7 +107,7 @@ impl HeldFiles {
         fs::rename(link, self.folder.join(format!("{linked}{SEPARATOR}{name}")))
     }
 
-    /// Holds files that may be written to: those that changed lately, and `named`.
+    /// Holds files that may be written to: recently changed files, and `named`.
     pub(super) fn hold_recent(&self, named: &[PathBuf], now: SystemTime) -> io::Result<()> {
         for path in session_files(&self.chats).0 {
             let modified = path.metadata().and_then(|about| about.modified());

@@ -46,8 +46,8 @@ pub struct PruneResult {
 }
 
 impl Vault {
-    /// Removes contents: first those that a newer one of the same session begins with, then by age, then by size. It never
-    /// removes a session's newest content, its newest resumable one, or a content from before a run that is not over.
+    /// Removes contents: first beginnings of a newer content of the same session, then by age, then by size. It never removes a
+    /// session's newest content, its newest resumable one, or a content from before a run that is not over.
     pub fn prune(&self, request: &PruneRequest) -> Result<PruneResult, VaultError> {
         if !self.dir.is_dir() {
             return Ok(PruneResult::default());

@@ -1,10 +1,11 @@
-//! Two readings of a session log at once: the messages that Gemini CLI shows, and those that should be there.
+//! Two readings of a session log at once: the messages that Gemini CLI shows, and the messages that should be there.
 //!
 //! The CLI's own reading believes every record. The other one does not believe destructive ones: a checkpoint without any content
 //! is merged instead of replacing the conversation, a rewind to an unknown id is ignored, and a record that was appended to a
-//! torn line is read. A checkpoint *with* content omits messages on purpose, but only those that its writer knew of. Compression
-//! omits the beginning, a turn that is rolled back the end. Messages that it omits between others that stay were written by
-//! another process at the same time, and messages that had been hidden before are unknown to the writer, too: both stay.
+//! torn line is read. A checkpoint *with* content omits messages on purpose, but only messages that its writer knew of.
+//! Compression omits the beginning, a turn that is rolled back the end. Messages that it omits between others that stay were
+//! written by another process at the same time, and messages that had been hidden before are unknown to the writer, too: both
+//! stay.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

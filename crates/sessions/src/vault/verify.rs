@@ -36,8 +36,8 @@ impl VaultVerdict {
 }
 
 impl Vault {
-    /// Hashes every content. If one is damaged, the next addition reads every session file again and copies those that still
-    /// exist.
+    /// Hashes every content. If one is damaged, the next addition reads every session file again and copies each file that still
+    /// exists.
     pub fn verify(&self) -> Result<VaultVerdict, VaultError> {
         // A prune at the same time would remove contents before they are checked.
         let _shared = self.share_where_it_is();

@@ -102,7 +102,7 @@ impl HiddenMessages<'_> {
         (ids.len() == 1).then(|| ids.remove(0))
     }
 
-    /// Adds the messages that a session lacks, except those that were left out of it on purpose.
+    /// Adds the messages that a session lacks, except messages that were left out of it on purpose.
     pub(super) fn join(
         &self,
         hidden: &LogReplay<'_>,

@@ -11,7 +11,7 @@ use crate::vault::replay::{LogReplay, ReadingDepth};
 
 /// States of a session, one after the other.
 pub(super) struct StateMerge<'a> {
-    /// The messages that the CLI shows now, and those that should be there.
+    /// The messages that the CLI shows now, and the messages that should be there.
     pub(super) replay: LogReplay<'a>,
     /// Messages that were there and are not shown, without a good reason.
     pub(super) missing: usize,
