@@ -9,7 +9,7 @@ pub(super) enum HostReach {
     Fetches,
     /// Possibly any host: a command, a tool of an MCP server, a tool of no known kind.
     Unknown,
-    /// None.
+    /// It reaches no host.
     None,
 }
 

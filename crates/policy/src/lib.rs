@@ -86,11 +86,11 @@ pub struct ToolAction {
 /// The decision about an action, from least to most strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PermissionEffect {
-    /// It may.
+    /// The action is allowed.
     Allow,
     /// A person or a client has to be asked.
     Ask,
-    /// It may not.
+    /// The action is refused.
     Deny,
 }
 

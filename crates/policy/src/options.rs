@@ -37,8 +37,8 @@ pub fn choose(options: &Json, effect: PermissionEffect) -> Option<OptionChoice> 
     }
 }
 
-/// The option that also allows later calls of the agent's choice, if the agent offers no narrower one. Only a person who sees
-/// this warning may choose it.
+/// The option that also allows later calls of the agent's choice, if the agent offers no narrower one. Only a person may choose
+/// it, after being told so.
 pub fn only_always(options: &Json) -> Option<Text> {
     let find = |kind| {
         let mut options = options.token().elements();

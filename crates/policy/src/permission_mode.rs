@@ -3,7 +3,7 @@
 /// Actions that an agent may take without asking, from least to most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PermissionMode {
-    /// Nothing but plan.
+    /// Planning only.
     Plan,
     /// Actions that change nothing.
     #[default]

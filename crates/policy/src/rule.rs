@@ -142,7 +142,7 @@ pub(super) struct ActionStep<'a> {
 /// How a rule is about a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuleMatch<'a> {
-    /// It says so.
+    /// The call shows that the rule matches.
     Certain,
     /// It cannot be told, and the rule refuses or asks: it counts as matched.
     Presumed(MatchPresumption<'a>),

@@ -64,20 +64,20 @@ pub fn prune(root: &Path, limits: KeepLimits, now: SystemTime) -> io::Result<usi
 pub struct RetentionPlan {
     /// The recordings that go, newest first.
     pub going: Vec<ExpiredRun>,
-    /// How many stay.
+    /// The number of recordings that stay.
     pub kept: usize,
 }
 
 /// A recording that goes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpiredRun {
-    /// Where it is.
+    /// Its directory.
     pub directory: PathBuf,
     /// When a file of it was last written.
     pub modified: SystemTime,
     /// How many bytes it has.
     pub size: u64,
-    /// Why it goes.
+    /// The reason.
     pub reason: RunRemovalReason,
 }
 

@@ -95,7 +95,7 @@ pub enum RecordError {
     /// The files cannot be made.
     #[error("cannot record in `{directory}`")]
     Write {
-        /// Where.
+        /// The directory.
         directory: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -141,7 +141,7 @@ impl Recorder {
         })
     }
 
-    /// Where it is.
+    /// Its directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

@@ -28,7 +28,7 @@ pub enum LineSide {
 /// A line that was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordedLine<'a> {
-    /// By whom.
+    /// The sender.
     pub side: LineSide,
     /// When, as events carry it, if the recording has times.
     pub at: Option<&'a str>,

@@ -56,7 +56,7 @@ pub enum AgentSource {
         /// The supervisor, which ends it with everything that it starts.
         supervisor: Supervisor,
     },
-    /// In this process.
+    /// As a task of this process.
     Local(LocalAgent),
 }
 

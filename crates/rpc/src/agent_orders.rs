@@ -7,7 +7,7 @@ use tokio::sync::watch;
 /// An order to the keeper of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgentOrder {
-    /// It goes on.
+    /// The agent goes on.
     Live,
     /// It is asked to end, and ended after this grace.
     Stop(Duration),

@@ -81,7 +81,7 @@ pub enum RequestError {
     /// Too many requests are waiting for an answer.
     #[error("{waiting} requests are waiting for an answer already")]
     TooMany {
-        /// How many.
+        /// The number of waiting requests.
         waiting: usize,
     },
     /// There is no connection any more.

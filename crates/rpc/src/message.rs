@@ -80,7 +80,7 @@ pub enum MessageContent {
     },
     /// An answer.
     Answer {
-        /// To which request.
+        /// The id of the request.
         id: RequestId,
         /// The result or the error.
         outcome: Result<Json, RpcError>,

@@ -26,9 +26,9 @@ pub enum TrafficLine {
     Received(ReceivedMessage),
     /// By either, but beyond the limit for an observer that does not look, and not recorded so that it could be read again.
     Skipped {
-        /// How many lines.
+        /// The number of lines.
         lines: u64,
-        /// How many bytes they have.
+        /// Their bytes.
         bytes: u64,
     },
 }

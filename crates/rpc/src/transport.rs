@@ -26,9 +26,9 @@ pub type GoneFuture = Pin<Box<dyn Future<Output = PeerDeparture> + Send>>;
 /// The stdin and stdout of a process are one, and so is any pair of a reader and a writer. HTTP and WebSocket are drafts of the
 /// protocol; either could be one.
 pub trait Transport: Send + 'static {
-    /// Where the agent's lines come from.
+    /// The stream of the agent's lines.
     type Reads: AsyncRead + Send + Unpin + 'static;
-    /// Where ours go.
+    /// The stream for our lines.
     type Writes: AsyncWrite + Send + Unpin + 'static;
 
     /// Its parts. All of them are dropped when the connection is. Where nothing tells that the other side is gone, it is when there is

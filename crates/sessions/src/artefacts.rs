@@ -25,7 +25,7 @@ const RESERVED: [&str; 11] = [
 /// A file or directory that belongs to a session beside its session files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionArtefact {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// File, directory or link.
     pub kind: ArtefactKind,

@@ -22,7 +22,7 @@ pub struct SessionInventory {
 /// A file among the sessions.
 #[derive(Debug, Clone)]
 pub struct InventoriedFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Which of the projects it belongs to.
     pub project: usize,
@@ -45,7 +45,7 @@ pub enum FileContent {
     Stub(String),
     /// A sub-agent's session.
     Subagent(String),
-    /// Nothing.
+    /// An empty file.
     Nothing,
     /// Content that names no session.
     NoSession,

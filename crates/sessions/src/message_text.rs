@@ -276,8 +276,8 @@ pub(super) fn one_line(message: &str) -> String {
     line
 }
 
-/// True for most texts that are on one line already: no byte may begin white space other than a blank, a control character or an
-/// invisible letter.
+/// True for most texts that are on one line already: no byte is, or may begin, white space other than a blank, a control
+/// character or an invisible letter.
 fn is_one_line(text: &str) -> bool {
     #[expect(
         clippy::needless_bitwise_bool,

@@ -22,7 +22,7 @@ pub struct ExpiredSession<'i> {
     pub what: ExpiringItem<'i>,
     /// Which of the projects it belongs to.
     pub project: usize,
-    /// Why.
+    /// The reason.
     pub reason: ExpiryReason,
 }
 

@@ -34,7 +34,7 @@ pub enum SelectError {
     Invalid {
         /// The text that was to name a session.
         identifier: String,
-        /// Where.
+        /// The directories that were searched.
         searched: Vec<PathBuf>,
     },
     /// Several projects have a session with that number.

@@ -86,7 +86,7 @@ impl Vault {
         }
     }
 
-    /// Where it is.
+    /// Its directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }

@@ -57,7 +57,7 @@ pub struct DialogueStage<'a> {
     pub err: &'a mut dyn Write,
     /// Notes about differences between the client and the recorded one.
     pub note: &'a mut dyn FnMut(&str),
-    /// How fast.
+    /// The speed.
     pub rate: ReplayRate,
 }
 

@@ -11,7 +11,7 @@ use crate::{MANIFEST, Manifest, STDERR, STDIN, STDOUT, TIMING, spoken};
 /// A recording that was found to be in order.
 #[derive(Debug)]
 pub struct OpenRecording {
-    /// Where it is.
+    /// Its directory.
     pub directory: PathBuf,
     /// The program that was started, and how it ended.
     pub manifest: Manifest,

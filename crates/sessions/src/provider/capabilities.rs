@@ -19,9 +19,9 @@ pub struct ProviderCapabilities {
 /// Whether the sessions of a provider support an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionAbility {
-    /// It can.
+    /// The operation works.
     Supported,
-    /// It cannot.
+    /// The operation is refused.
     Unsupported {
         /// The kind of session that it is instead; a sentence whose subject is the session.
         reason: &'static str,

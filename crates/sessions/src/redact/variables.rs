@@ -8,7 +8,7 @@ use super::{SecretHit, SecretKind};
 /// `DB_PASSWORD=…`, in capitals: any value of four bytes or more. Code has blanks around the sign.
 const VARIABLE: &str = r#"\b(?P<before>(?:[A-Z0-9]+_)*(?:PG|DB|MY)?)(?P<name>PASSWORD|PASSWD|PASSPHRASE|PASS|PW|SECRET|TOKEN|KEY|CREDENTIALS?)(?:_BASE)?(?:_(?:PROD|PRODUCTION|STAGING|STAGE|DEV|TEST|LIVE|[0-9]{1,2}))?(?:=|: )(?:\\*["'](?P<quoted>[^"'\r\n\\]{4,})\\*["']|(?P<bare>[^\s"'`,;&|<>(){}\[\]$\\]{4,}))"#;
 
-/// Prefixes of keys that are not cryptographic.
+/// Prefixes of keys that are no secrets.
 const HARMLESS_KEYS: [&[u8]; 7] = [
     b"CACHE_",
     b"PRIMARY_",

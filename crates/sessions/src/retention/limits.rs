@@ -60,7 +60,7 @@ pub enum RetentionError {
     /// A session would go before it may.
     #[error("maxAge cannot be less than minRetention ({0})")]
     BelowMinimum(String),
-    /// None would stay.
+    /// A count of 0: no session would stay.
     #[error("maxCount must be at least 1")]
     BadCount,
     /// A number is no number.

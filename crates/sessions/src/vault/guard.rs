@@ -69,7 +69,7 @@ pub struct GuardAction {
     pub session_id: Option<String>,
     /// The file.
     pub path: PathBuf,
-    /// In one sentence.
+    /// The action, in one sentence.
     pub sentence: String,
 }
 
@@ -99,7 +99,7 @@ pub enum RepairKind {
 /// The repairs after a run.
 #[derive(Debug, Clone, Default)]
 pub struct SessionRepair {
-    /// In order.
+    /// The repairs, in order.
     pub actions: Vec<GuardAction>,
     /// Files that could not be read.
     pub flaws: Vec<GatherFlaw>,

@@ -13,7 +13,7 @@ use crate::names;
 pub struct GatherFlaw {
     /// The file.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub kind: FlawKind,
 }
 
