@@ -2,10 +2,10 @@
 
 use lapidary_json::Token;
 
-/// A longer name is none that anybody looks for.
+/// A longer name is not in any list of names.
 const LONGEST: usize = 32;
 
-/// A name in small letters, without what stands between its words.
+/// A name in small letters, without the separators between its words.
 pub(super) fn word(name: Token<'_>) -> String {
     let letters = name.as_str().trim_matches('"').as_bytes();
     if letters.len() <= LONGEST && letters.iter().all(|it| is_plain(*it)) {

@@ -13,14 +13,14 @@
 //! | language servers | `textDocument`, `uri`, `documentChanges` | |
 //! | Agent Client Protocol | `locations`, `content` of type `diff` | `terminal/create`: `command` and `args` |
 
-/// What a member of a call's arguments is.
+/// The role of a member of a call's arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ArgumentRole {
     /// A file or a directory, or several of them.
     File,
     /// An address, of which those of files count.
     Address,
-    /// A file of a call that moves or changes one; anything for other calls.
+    /// A file of a call that moves or changes one; no file for other calls.
     End,
     /// A list of changes: in each item there may be a file, or each goes by the name of its file.
     Changes,
@@ -28,11 +28,11 @@ pub(super) enum ArgumentRole {
     Steps,
     /// All arguments, or those of a tool within the tool.
     Wrapper,
-    /// What stands in a file, what is said, or what is run: no name of a file.
+    /// The content of a file, a message, or a command: no name of a file.
     Content,
     /// A pattern over file names, which may lead anywhere.
     Pattern,
-    /// Anything else.
+    /// Any other member.
     Other,
 }
 
@@ -169,7 +169,7 @@ const WRITTEN: &[&str] = &[
     "newuri",
 ];
 
-/// What a member of this name is.
+/// The role of a member of this name.
 pub(super) fn role(word: &str) -> ArgumentRole {
     let is_one_of = |names| is_one_of(word, names);
     let ends_as = |endings: &[&str]| endings.iter().any(|it| word.ends_with(it));
@@ -225,7 +225,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "argv",
 ];
 
-/// Where agents put what is to be run, and others put whatever they like: only a call that says that it runs a command has it there.
+/// Names under which some agents put the command and other tools put any text: only a call of kind `execute` has a command there.
 pub(super) const CODE: &[&str] = &["code", "run"];
 
 /// Where agents put several commands.
@@ -237,7 +237,7 @@ pub(super) const COMMAND_ARGUMENTS: &[&str] = &["args", "arguments", "params", "
 /// Variables have names of their own.
 pub(super) const VARIABLES: &[&str] = &["env", "environment", "envs", "variables"];
 
-/// What editors call what they do, where others have a command.
+/// Words that editors have in the place where other tools have a command.
 pub(super) const EDITORS_WORDS: &[&str] = &[
     "view",
     "create",

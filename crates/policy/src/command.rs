@@ -1,8 +1,8 @@
-//! The command of a call, in whatever shape an agent has it: a line, a list of words, a program and its arguments, a list of commands,
-//! at any depth.
+//! The command of a call, in each shape that agents use: a line, a list of words, a program and its arguments, a list of
+//! commands, at any depth.
 //!
-//! A command in no known shape is told as it stands, and marked as unclear. The title of a call is its command only where the agent
-//! gives no arguments at all: any other title may say what it likes.
+//! A command in no known shape is kept as it stands, and marked as unclear. The title of a call is its command only where the
+//! agent gives no arguments at all: any other title is free text.
 
 use std::borrow::Cow;
 use std::cell::LazyCell;
@@ -32,7 +32,7 @@ const SHELLS: [&str; 8] = [
     "cmd",
 ];
 
-/// How deep in arguments a command is looked for, and its words are read. What is deeper is a word as it stands.
+/// How deep in arguments a command is looked for, and its words are read. A deeper value is a word as it stands.
 const DEEPEST: usize = 8;
 
 /// So many commands of a call are read one by one.
@@ -50,7 +50,7 @@ pub(super) struct ShellCommand {
 }
 
 impl ShellCommand {
-    /// The command of a call. Whoever is given one may run it, whatever sort of tool it says it is; of several, each is looked at.
+    /// The command of a call. A tool of any kind may run a command that it is given; of several commands, each is looked at.
     pub(super) fn from_arguments(
         kind: &ToolKind,
         input: Token<'_>,
@@ -216,7 +216,7 @@ impl<'a> FoundCommands<'a> {
 
     fn with_args(&mut self, program: &str, args: Option<Token<'_>>) -> String {
         let Some(args) = args else {
-            return program.to_owned(); // a line as somebody typed it
+            return program.to_owned(); // a line as a user types it
         };
         match args.kind() {
             TokenKind::String => format!("{program} {}", args.string().unwrap_or_default()),
@@ -253,7 +253,7 @@ fn args_of(object: Token<'_>) -> Option<Token<'_>> {
     args.map(|(_, args)| args)
 }
 
-/// Codex says `["bash", "-lc", "git diff"]`, which is `git diff` to anybody who reads it.
+/// Codex writes `["bash", "-lc", "git diff"]`, which a rule sees as `git diff`.
 fn line_of_words(words: &[String]) -> String {
     match words {
         [shell, flag, script] if is_shell(shell) && matches!(flag.as_str(), "-c" | "-lc") => {
@@ -298,7 +298,7 @@ fn words_in(value: Token<'_>, depth: usize, words: &mut Vec<String>) {
     }
 }
 
-/// Whether a value says nothing. What is too deep to be looked at says something.
+/// Whether a value is empty. A value that is too deep to be looked at counts as not empty.
 fn is_empty(value: Token<'_>, depth: usize) -> bool {
     match (value.kind(), depth.checked_sub(1)) {
         (TokenKind::Null, _) => true,

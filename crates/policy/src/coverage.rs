@@ -1,4 +1,4 @@
-//! What rules and mode say about every call of a tool: whether the agent has to ask before it uses the tool.
+//! The decision of rules and mode about every call of a tool: whether the agent has to ask before it uses the tool.
 
 use lapidary_vocab::event::ToolKind;
 
@@ -10,20 +10,20 @@ use crate::permission_mode::PermissionMode;
 /// A tool as an agent has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentTool<'a> {
-    /// What the agent calls it.
+    /// The agent's name for it.
     pub name: &'a str,
-    /// What sort of tool.
+    /// The kind of tool.
     pub kind: &'a ToolKind,
     /// The MCP server that it belongs to.
     pub server: Option<&'a str>,
 }
 
-/// What has to be asked about a tool.
+/// The decision about all calls of a tool together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolCoverage {
     /// Every call is allowed.
     Allowed,
-    /// No rule is about the tool, and the permission mode allows what the agent does by itself: read the workspace, plan, take notes.
+    /// No rule is about the tool, and the permission mode allows the agent's usual actions: read the workspace, plan, take notes.
     Usual,
     /// Some calls are not allowed, or it is unknown: each has to be asked about.
     Asked,
@@ -39,7 +39,7 @@ enum RuleReach {
     All,
 }
 
-/// What can become of the calls of a tool.
+/// The decisions that calls of a tool can get.
 #[derive(Debug, Clone, Copy, Default)]
 struct ToolOutcomes {
     allow: bool,
@@ -51,7 +51,7 @@ struct ToolOutcomes {
 }
 
 impl Policy {
-    /// What has to be asked about a tool.
+    /// The decision about all calls of a tool together.
     pub fn coverage(&self, tool: AgentTool<'_>) -> ToolCoverage {
         let flags = self.outcomes(RuleOrigin::Flag, tool);
         if flags.is_decided {
@@ -178,8 +178,8 @@ impl Rule {
         }
     }
 
-    /// Whether a rule about files or hosts is about a tool of another kind: a command may do anything to files and hosts that it names,
-    /// and a tool of no known kind to those that it is given.
+    /// Whether a rule about files or hosts is about a tool of another kind: a command may have any effect on files and hosts that
+    /// it names, and a tool of no known kind on those in its arguments.
     fn may_be_about(&self, tool: AgentTool<'_>) -> bool {
         let is_open = tool.server.is_some() || is_open(tool.kind);
         self.then != PermissionEffect::Allow

@@ -17,7 +17,7 @@ pub struct PathGlob {
     choices: Vec<DirectoryChoice>,
 }
 
-/// A directory as it was written and as it really is, and what may follow below it.
+/// A directory as it was written and with links resolved, and the pattern below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct DirectoryChoice {
     written: PathBuf,
@@ -37,7 +37,7 @@ pub enum PathGlobError {
 }
 
 impl PathGlobError {
-    /// What would be accepted instead.
+    /// An accepted form.
     pub fn accepted(self) -> &'static str {
         match self {
             Self::Home => "a path that does not begin with `~`: write the directory out",
@@ -48,7 +48,7 @@ impl PathGlobError {
 }
 
 impl PathGlob {
-    /// A pattern as somebody wrote it. A relative one counts from `dir`.
+    /// Parses a pattern as it is written. A relative one counts from `dir`.
     pub fn parse(pattern: &str, dir: &Path) -> Result<Self, PathGlobError> {
         if pattern == "~" || pattern.starts_with("~/") {
             return Err(PathGlobError::Home);
@@ -72,7 +72,7 @@ impl PathGlob {
             .any(|choice| choice.is_below_real(&path, PatternEnd::Yes))
     }
 
-    /// True if this path is meant, or something that it lies in, as it is written or as it really is.
+    /// True if the pattern matches this path or a directory above it, as it is written or with links resolved.
     pub(super) fn touches(&self, path: &Path) -> bool {
         let plain = super::resolved_path::lexical(path);
         let real = resolved(path);
@@ -87,7 +87,7 @@ impl PathGlob {
 }
 
 impl PathGlob {
-    /// True if something that is meant may lie in this path: below a directory, or where the pattern begins.
+    /// True if a path that the pattern matches may lie in this path: below a directory, or where the pattern begins.
     pub(super) fn may_lie_in(&self, path: &Path) -> bool {
         let paths = [Some(super::resolved_path::lexical(path)), resolved(path)];
         self.choices.iter().any(|choice| {

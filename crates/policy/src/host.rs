@@ -40,7 +40,7 @@ pub struct HostPattern {
 pub struct HostPatternError;
 
 impl HostPatternError {
-    /// What would be accepted instead.
+    /// An accepted form.
     pub fn accepted(self) -> &'static str {
         "a host such as `docs.rs`, `*.example.com` or `localhost:8080`: in ASCII, without scheme and path"
     }
@@ -72,7 +72,7 @@ impl HostPattern {
     }
 }
 
-/// What an address says about its host.
+/// The host of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AddressHost {
     /// It is this one.
@@ -104,7 +104,7 @@ pub(super) fn host_of(address: &str) -> AddressHost {
     }
 }
 
-/// The host at the beginning of what follows `//`.
+/// The host at the beginning of the text after `//`.
 fn of_authority(rest: &str, usual_port: Option<u16>) -> AddressHost {
     let authority = rest.split(BEHIND).next().unwrap_or_default();
     let is_odd = |letter: char| letter == '\\' || letter.is_whitespace() || letter.is_control();

@@ -2,14 +2,14 @@
 
 use lapidary_vocab::event::ToolKind;
 
-/// What is known about the hosts of a tool.
+/// The hosts that a tool may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HostReach {
     /// It fetches, or searches the web.
     Fetches,
-    /// It may do anything: a command, a tool of an MCP server, a tool of no known kind.
+    /// Possibly any host: a command, a tool of an MCP server, a tool of no known kind.
     Unknown,
-    /// None.
+    /// It reaches no host.
     None,
 }
 
@@ -27,7 +27,7 @@ impl HostReach {
     }
 }
 
-/// Whether a tool of this kind may do anything.
+/// Whether a tool of this kind may have any effect.
 pub(super) fn is_open(kind: &ToolKind) -> bool {
     use ToolKind::{Execute, Mcp, Other, Unclassified};
     matches!(kind, Execute | Mcp | Unclassified | Other(_))

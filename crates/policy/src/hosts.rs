@@ -23,7 +23,7 @@ const ADDRESSES: [&str; 8] = [
 /// Where Gemini CLI's `web_fetch` has its addresses, in a text.
 const PROMPT: &str = "prompt";
 
-/// What words of a text are separated by.
+/// The separators between words of a text.
 const BETWEEN_WORDS: &str = "\"'`<>(){}|,;";
 
 /// The hosts of a call.
@@ -39,7 +39,7 @@ pub struct CallHosts {
     pub is_hidden: bool,
 }
 
-/// What a call is looked through for.
+/// The parts of a call that are searched for hosts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HostSources<'a> {
     pub(super) input: Token<'a>,
@@ -212,7 +212,7 @@ impl<'a> HostSearch<'a> {
         }
     }
 
-    /// An address under a name that says so. What is called `uri` may be a file.
+    /// An address under a name for addresses. A `uri` may be a file.
     fn of_address(&mut self, value: Token<'a>, name: &str) {
         let address = value.string().unwrap_or_default();
         match host_of(&address) {
@@ -227,7 +227,7 @@ impl<'a> HostSearch<'a> {
         }
     }
 
-    /// The other texts. Those of a call that names no address elsewhere say which it fetches: its prompt, or else its title.
+    /// The other texts. If a fetching call names no address in its arguments, its prompt does, or else its title.
     fn of_texts(&mut self, sources: HostSources<'_>) {
         let is_nameless = sources.is_fetch && self.found.named.is_empty();
         let has_arguments = sources.input.members().next().is_some();

@@ -1,4 +1,4 @@
-//! What an agent may do, and who says so.
+//! The actions that an agent may take, and the rules and modes that decide.
 //!
 //! An agent that wants to do something asks. What it wants is a [`ToolAction`]; a [`Policy`] says what becomes of it: first the
 //! [`Rules`], of which the first that matches decides, then the permission mode. Everything is judged by what the agent says
@@ -55,21 +55,21 @@ pub use shell::{command_line, may_configure_git, quoted};
 pub use standing_answer::StandingAnswer;
 pub use tool_action::{ToolActions, arguments};
 
-/// The file in which rules are written. A change of it needs a permission of its own: it decides what else is permitted.
+/// The file in which rules are written. A change of it needs a permission of its own: it decides about all other actions.
 pub const CONFIG_FILE_NAME: &str = "lapidary.toml";
 
-/// Something that an agent wants to do.
+/// An action that an agent wants to take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolAction {
-    /// What sort of thing.
+    /// The kind of tool.
     pub kind: ToolKind,
     /// The tool's name, as far as it is known: the agent's own, or the method of the protocol.
     pub tool: Option<String>,
-    /// What it calls the call.
+    /// The agent's title for the call.
     pub title: Option<String>,
     /// The command, if it runs one.
     pub command: Option<String>,
-    /// Its command stands in no shape that is known: `command` is the arguments as they stand, and what would be run is unknown.
+    /// Its command stands in no known shape: `command` is the arguments as they stand, and the program is unknown.
     pub is_unclear: bool,
     /// The files and directories that it is about, absolute.
     pub paths: Vec<PathBuf>,
@@ -80,8 +80,7 @@ pub struct ToolAction {
     pub read_paths: Vec<PathBuf>,
     /// It is about more files than are looked at, or they stand too deep in its arguments: any file may be meant.
     pub has_unseen_paths: bool,
-    /// It shows or says what it would change in files, or was announced as an edit: then it changes them, whatever sort of thing it
-    /// says it is.
+    /// It shows or describes a change of files, or was announced as an edit: then it changes them, even if its kind is another.
     pub shows_diff: bool,
     /// The hosts that it names.
     pub hosts: CallHosts,
@@ -89,14 +88,14 @@ pub struct ToolAction {
     pub mcp_server: Option<String>,
 }
 
-/// What becomes of it, from least to most strict.
+/// The decision about an action, from least to most strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PermissionEffect {
-    /// It may.
+    /// The action is allowed.
     Allow,
-    /// Somebody has to be asked.
+    /// A person or a client has to be asked.
     Ask,
-    /// It may not.
+    /// The action is refused.
     Deny,
 }
 
@@ -119,7 +118,7 @@ impl PermissionEffect {
     }
 }
 
-/// Whether a decision was somebody's, or would have been, had anybody been there: not that of a rule, a mode or a hook alone.
+/// Whether a person or client made the decision, or would have made it if one had been there: not a rule, a mode or a hook alone.
 pub fn was_asked(decision: &PermissionDecision) -> bool {
     match &decision.decided_by {
         None | Some(DecidedBy::User | DecidedBy::Peer) => true,
@@ -127,22 +126,22 @@ pub fn was_asked(decision: &PermissionDecision) -> bool {
     }
 }
 
-/// What was decided, by what, and why.
+/// The answer to an action, its origin and its reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// What becomes of it.
+    /// Allow, ask or deny.
     pub effect: PermissionEffect,
-    /// Who decided.
+    /// The rule, mode, hook or person that decided.
     pub by: DecidedBy,
     /// The rule that decided, named by where it stands, such as `lapidary.toml:12`.
     pub rule: Option<String>,
     /// Why, in words for the agent and for people.
     pub reason: String,
-    /// Somebody would have been asked, had anybody been there.
+    /// A person would have been asked, but none was there.
     pub is_unattended: bool,
     /// It holds for the rest of the run.
     pub is_for_run: bool,
-    /// A rule decided because the call does not show what it is about: later it may show that the rule does not match.
+    /// A rule decided because the call does not show its file or host: a later message may show that the rule does not match.
     pub is_presumed: bool,
 }
 
@@ -160,7 +159,7 @@ impl Decision {
         }
     }
 
-    /// The decision where nobody can be asked: a refusal that says what to do about it.
+    /// The decision where no person can be asked: a refusal that names a way to allow the call.
     pub fn unattended(self) -> Self {
         self.refused("--allow")
     }
@@ -170,7 +169,7 @@ impl Decision {
         self.without_anybody(&format!("; `{flag}` or a rule in {file} would allow it"))
     }
 
-    /// A refusal where somebody would have to be asked.
+    /// Turns a decision to ask into a refusal.
     pub fn without_anybody(self, remedy: &str) -> Self {
         if self.effect != PermissionEffect::Ask {
             return self;
@@ -184,7 +183,7 @@ impl Decision {
     }
 }
 
-/// Says what becomes of what an agent wants to do.
+/// Decides about the actions of an agent.
 ///
 /// ```
 /// use lapidary_policy::PermissionMode;
@@ -213,7 +212,7 @@ pub struct Policy {
 /// A decision, and which rules had a part in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicyEvaluation {
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
     /// The rules that decided, by their place among the rules. More than one for a line of several commands.
     pub decided: Vec<usize>,
@@ -221,7 +220,7 @@ pub struct PolicyEvaluation {
     pub matched: Vec<usize>,
 }
 
-/// What was decided about a step, and by which rule.
+/// The decision about a step, and its rule.
 struct StepDecision {
     decision: Decision,
     rule: Option<usize>,
@@ -237,7 +236,7 @@ impl Policy {
         }
     }
 
-    /// Says where the agent may work. Links in these paths are followed now: what one of them leads to later does not count.
+    /// Sets where the agent may work. Links in these paths are followed now: a later change of their targets does not count.
     pub fn with_roots<P: Into<PathBuf>>(mut self, roots: impl IntoIterator<Item = P>) -> Self {
         let roots = roots.into_iter().map(Into::into);
         self.roots = roots
@@ -266,7 +265,7 @@ impl Policy {
         self.judge(action).decision
     }
 
-    /// Decides where nobody can be asked: what would be asked is refused, and told how it could be allowed.
+    /// Decides where no person can be asked: a decision to ask becomes a refusal that names a flag to allow the call.
     pub fn decide_unattended(&self, action: &ToolAction) -> Decision {
         let flag = format!("--allow '{}'", action.as_flag());
         self.decide(action).refused(&flag)
@@ -299,7 +298,7 @@ impl Policy {
         strictest(verdicts, matched)
     }
 
-    /// What rules and mode say; and where a rule refuses commands of which one cannot be read, the user is asked.
+    /// The decision of rules and mode. Where a rule refuses commands and one of the line cannot be read, the user is asked.
     fn verdict(&self, step: ActionStep<'_>) -> StepDecision {
         let verdict = self.readable_verdict(step);
         if verdict.decision.effect != PermissionEffect::Allow {
@@ -381,7 +380,7 @@ impl Rule {
     }
 }
 
-/// The first of the strictest decisions, a rule's rather than the mode's. What is allowed by several rules names all of them.
+/// The first of the strictest decisions, a rule's rather than the mode's. If several rules allow it, all of them are named.
 fn strictest(verdicts: Vec<StepDecision>, matched: Vec<usize>) -> PolicyEvaluation {
     let effect = verdicts.iter().map(|verdict| verdict.decision.effect).max();
     let effect = effect.unwrap_or(PermissionEffect::Deny);
@@ -416,7 +415,7 @@ fn strictest(verdicts: Vec<StepDecision>, matched: Vec<usize>) -> PolicyEvaluati
 }
 
 impl ToolAction {
-    /// What would have to stand behind `--allow`.
+    /// The value for `--allow`.
     fn as_flag(&self) -> String {
         match (&self.mcp_server, &self.tool) {
             (Some(_), Some(tool)) => format!("tool={tool}"),

@@ -1,4 +1,4 @@
-//! What the permission modes say about what no rule is about.
+//! The decisions of the permission modes, where no rule matches.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,8 @@ use super::resolved_path::is_inside;
 use super::{Decision, PermissionEffect, ToolAction};
 use crate::permission_mode::PermissionMode;
 
-/// Names in the workspace that decide what is run, or what is allowed. Whoever changes them has more than edited a file. Written
-/// small: on some disks `.GIT` is the same directory.
+/// Names in the workspace that decide about programs to run or actions to allow. A change to them is more than an edit of a file.
+/// Written small: on some disks `.GIT` is the same directory.
 pub const SENSITIVE_NAMES: [&str; 17] = [
     ".git",
     ".gitmodules",
@@ -32,7 +32,7 @@ pub const SENSITIVE_NAMES: [&str; 17] = [
 
 /// How much an action can do.
 enum ActionHarm {
-    /// None: it looks at what it was given to look at.
+    /// None: it only thinks, asks, or reads in the workspace.
     None,
     /// It changes files of the workspace.
     Edits(&'static str),
@@ -40,7 +40,7 @@ enum ActionHarm {
     Any(&'static str),
 }
 
-/// What the mode says.
+/// The decision of the mode.
 pub(super) fn decide(mode: PermissionMode, action: &ToolAction, roots: &[PathBuf]) -> Decision {
     let (effect, reason) = match (mode, harm(action, roots)) {
         (PermissionMode::BypassPermissions, _) => (
@@ -87,7 +87,7 @@ fn harm(action: &ToolAction, roots: &[PathBuf]) -> ActionHarm {
             ActionHarm::Any("changing a file under another name")
         }
         ToolKind::Search if goes_online(action) => ActionHarm::Any("searching the web"),
-        // Whoever does not say where searches here.
+        // A search without a path searches the working directory.
         ToolKind::Think | ToolKind::Ask | ToolKind::Search if is_inside => ActionHarm::None,
         ToolKind::Search => ActionHarm::Any("searching outside the workspace"),
         ToolKind::Read if is_known => ActionHarm::None,

@@ -5,22 +5,22 @@ use lapidary_vocab::{Json, Text};
 
 use super::PermissionEffect;
 
-/// The option that says what was decided.
+/// The option that expresses a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionChoice {
     /// Its id, as the agent spelt it.
     pub option_id: Text,
-    /// What the reader of a decision should know: the option says more than was decided.
+    /// A note for the reader of the decision: the option covers more than was decided.
     pub note: Option<&'static str>,
 }
 
-/// Picks the option of an ACP permission request that says `effect`, by its kind and never by its place: the first one is
+/// Picks the option of an ACP permission request that expresses `effect`, by its kind and never by its place: the first one is
 /// `allow_always` more often than not. Of two of a kind the first is taken.
 ///
-/// `allow_always` is never picked: the agent decides what it covers, and does not ask again. `reject_always` is picked only where
-/// nothing else says it, and with a note. None if the agent offers nothing that says it, and for [`PermissionEffect::Ask`]. A caller who gets none
-/// for a refusal answers with an error, which is all that is left to say, and cancels the turn: an agent that offers no way to refuse
-/// may go on otherwise.
+/// `allow_always` is never picked: the agent decides which calls it covers, and does not ask again. `reject_always` is picked
+/// only if there is no `reject_once`, and with a note. None if the agent offers no such option, and for
+/// [`PermissionEffect::Ask`]. A caller that gets none for a refusal answers with an error, which is the only answer left, and
+/// cancels the turn: an agent that offers no way to refuse may go on otherwise.
 pub fn choose(options: &Json, effect: PermissionEffect) -> Option<OptionChoice> {
     let picked = |kind, note| {
         let mut options = options.token().elements();
@@ -37,8 +37,8 @@ pub fn choose(options: &Json, effect: PermissionEffect) -> Option<OptionChoice> 
     }
 }
 
-/// The option that also allows later calls of the agent's choice, if the agent offers no narrower one. Only a person who was told so
-/// may choose it.
+/// The option that also allows later calls of the agent's choice, if the agent offers no narrower one. Only a person may choose
+/// it, after being told so.
 pub fn only_always(options: &Json) -> Option<Text> {
     let find = |kind| {
         let mut options = options.token().elements();

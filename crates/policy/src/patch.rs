@@ -1,11 +1,11 @@
-//! The files that a patch is about: of a unified diff, or of what Codex applies (`*** Begin Patch`).
+//! The files that a patch is about: of a unified diff, or of a patch of Codex (`*** Begin Patch`).
 
 use lapidary_json::{Token, TokenKind};
 
 /// How deep in arguments a patch is looked for.
 const DEEPEST: usize = 8;
 
-/// What stands before a file in a patch of Codex.
+/// The texts before a file name in a patch of Codex.
 const HEADERS: [&str; 4] = [
     "*** Update File: ",
     "*** Add File: ",
@@ -13,7 +13,7 @@ const HEADERS: [&str; 4] = [
     "*** Move to: ",
 ];
 
-/// The files of each patch in these arguments, whatever it is called.
+/// The files of each patch in these arguments, under any name.
 pub(super) fn files(arguments: Token<'_>) -> Vec<String> {
     let mut found = Vec::new();
     search(arguments, DEEPEST, &mut found);

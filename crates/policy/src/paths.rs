@@ -37,11 +37,11 @@ const MOST_TITLE_WORDS: usize = 64;
 /// The files of a call.
 #[derive(Debug, Default)]
 pub(super) struct CallPaths {
-    /// Those that it names as such.
+    /// Files that it names as such.
     pub(super) named: Vec<PathBuf>,
-    /// Those that it may be about.
+    /// Files that it may be about.
     pub(super) possible: Vec<PathBuf>,
-    /// Those that its command reads.
+    /// Files that its command reads.
     pub(super) read: Vec<PathBuf>,
     /// There are more than are looked at.
     pub(super) has_unseen: bool,
@@ -61,11 +61,11 @@ pub(super) struct PathList<'a> {
     is_full: bool,
     /// Some stand deeper than is looked.
     is_deep: bool,
-    /// What is called `from` or `to` is a file.
+    /// A member called `from` or `to` is a file.
     has_ends: bool,
     /// There is a diff, a patch, or a list of changes.
     is_shown: bool,
-    /// There is something that is written to a file, if one is named.
+    /// There is a text to write to a file, if one is named.
     is_written: bool,
 }
 
@@ -144,7 +144,7 @@ impl<'a> PathList<'a> {
         }
     }
 
-    /// A value whose name does not say that it is a file. What stands in it may be one.
+    /// A value whose name is not that of a file. Texts in it may be files.
     fn of_inner(&mut self, value: Token<'_>, depth: usize, may_be_file: bool) {
         match (value.kind(), depth.checked_sub(1)) {
             _ if self.is_full => {}
@@ -252,7 +252,7 @@ impl<'a> PathList<'a> {
     fn of_addresses(&mut self, value: Token<'_>) {
         for address in std::iter::once(value).chain(value.elements()) {
             let address = address.string().unwrap_or_default();
-            // `C:` is no scheme, and nobody opens a file by the name of a web page.
+            // `C:` is no scheme, and the address of a web page names no file.
             let is_elsewhere = address.contains("://") && file_of(&address).is_none();
             if !is_elsewhere {
                 self.add(&address);
@@ -310,7 +310,7 @@ impl<'a> PathList<'a> {
         }
     }
 
-    /// A file, by its path or by its address: whoever reads an address resolves its escapes, or does not.
+    /// A file, by its path or by its address: some programs resolve the escapes of an address, others do not.
     fn add(&mut self, path: &str) {
         let Some(named) = file_of(path) else {
             return self.add_path(path);
@@ -389,7 +389,8 @@ fn possible(text: &str, dir: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// Adds the files that a call was about before. Agents tell a path bit by bit: what was only the beginning of one of these is over.
+/// Adds the files that a call was about before. Agents stream a path bit by bit: an earlier path that is the beginning of a
+/// present one is dropped.
 pub(super) fn add_before(paths: &mut Vec<PathBuf>, before: &[PathBuf]) {
     if *paths == before {
         return;
@@ -438,7 +439,7 @@ fn file_of(address: &str) -> Option<&str> {
     })
 }
 
-/// What `%2e` and the like stand for.
+/// Resolves `%2e` and the like.
 fn unescaped(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

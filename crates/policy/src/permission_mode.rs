@@ -1,16 +1,16 @@
-//! What an agent may do without asking, where no rule decides.
+//! Actions that an agent may take without asking, where no rule decides.
 
-/// What an agent may do without asking, from least to most.
+/// Actions that an agent may take without asking, from least to most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PermissionMode {
-    /// Nothing but plan.
+    /// Planning only.
     Plan,
-    /// What changes nothing.
+    /// Actions that change nothing.
     #[default]
     Default,
     /// Edit files.
     AcceptEdits,
-    /// Anything.
+    /// All actions.
     BypassPermissions,
 }
 

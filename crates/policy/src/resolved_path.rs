@@ -22,8 +22,8 @@ pub fn lexical(path: &Path) -> PathBuf {
     plain
 }
 
-/// Where an absolute path leads once every link in it is followed, as the system would: `..` goes up from where a link led. What
-/// is not there (yet) leads where it says. None for links in a circle and for relative paths, which lead nowhere.
+/// The target of an absolute path once every link in it is followed, as the system would: `..` goes up from the target of a link.
+/// A path that does not exist (yet) stays as it is. None for links in a circle and for relative paths.
 pub fn resolved(path: &Path) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;
@@ -41,7 +41,7 @@ pub fn resolved(path: &Path) -> Option<PathBuf> {
     Some(at)
 }
 
-/// Goes on from `at`, part by part. Stops in the directory of the first link: returns where that leads, with what follows it.
+/// Goes on from `at`, part by part. Stops in the directory of the first link: returns its target, with the rest of the path.
 fn follow(at: &mut PathBuf, path: &Path) -> Option<PathBuf> {
     let mut parts = path.components();
     while let Some(part) = parts.next() {

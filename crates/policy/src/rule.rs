@@ -11,34 +11,34 @@ use super::host_reach::{self, HostReach};
 use super::shell::{self, CommandLine, CommandPart};
 use super::{PermissionEffect, ToolAction};
 
-/// Who wrote a rule.
+/// The author of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RuleOrigin {
     /// The user, on the command line: it comes before every other.
     Flag,
-    /// A project. It can only narrow what the user's rules and mode say.
+    /// A project. It can only narrow the user's rules and mode.
     Project,
     /// The user, in a file, or a program.
     User,
 }
 
-/// One rule: which actions it is about, and what becomes of them. What it does not say anything about it does not look at.
+/// One rule: the actions that it is about, and the decision about them. An absent condition matches every action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// What becomes of the action.
+    /// The decision.
     pub then: PermissionEffect,
     /// Why, in words for the agent.
     pub reason: Option<String>,
     /// Where it stands, such as `lapidary.toml:12` or `--deny 'execute'`.
     pub name: String,
-    /// Who wrote it.
+    /// Its author.
     pub origin: RuleOrigin,
     /// The actions that the rule is about.
     pub about: RuleSubject,
 }
 
-/// What a rule looks at. Everything that is given must match.
+/// The conditions of a rule. All that are given must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleSubject {
     /// Names or families of agents, with `*` and `?`: the rule counts only in their runs.
@@ -100,7 +100,7 @@ impl Rules {
         self.0.is_empty()
     }
 
-    /// Says that a project wrote them. It is named by its file alone: everybody who works on it has it elsewhere.
+    /// Marks the rules as a project's. Their names keep the file name alone, because the project's path differs between machines.
     pub fn become_projects(&mut self) {
         for rule in &mut self.0 {
             rule.origin = RuleOrigin::Project;
@@ -142,7 +142,7 @@ pub(super) struct ActionStep<'a> {
 /// How a rule is about a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuleMatch<'a> {
-    /// It says so.
+    /// The call shows that the rule matches.
     Certain,
     /// It cannot be told, and the rule refuses or asks: it counts as matched.
     Presumed(MatchPresumption<'a>),
@@ -159,7 +159,7 @@ pub(super) enum MatchPresumption<'a> {
     TooManyFiles,
     /// A file of the rule stands where no file is expected.
     PossibleFile(&'a Path),
-    /// A file of the rule is named, and not what is done to it.
+    /// A file of the rule is named, but not the action on it.
     UnknownKind(&'a Path),
     /// A directory is deleted or moved in which such a file may lie.
     Directory(&'a Path),
@@ -167,7 +167,7 @@ pub(super) enum MatchPresumption<'a> {
     NoHost,
     /// It does not show every host.
     HiddenHost,
-    /// A host of the rule stands where no address is expected, or in a call that may do anything.
+    /// A host of the rule stands where no address is expected, or in a call that may have any effect.
     PossibleHost(&'a CallHost),
 }
 
@@ -202,8 +202,8 @@ impl Rule {
         patterns.is_empty() || patterns.iter().any(is_meant)
     }
 
-    /// Whether the rule is about this, and how. A rule that allows must be sure of all of it; for one that refuses or asks, any part
-    /// is enough, and what it cannot see is presumed.
+    /// Whether the rule is about this step, and how surely. A rule that allows must be sure of all of it; for one that refuses or
+    /// asks, any part is enough, and hidden parts are presumed to match.
     pub(super) fn matching<'a>(&self, step: ActionStep<'a>) -> Option<RuleMatch<'a>> {
         let about = &self.about;
         let is_sure = self.then == PermissionEffect::Allow;
@@ -260,7 +260,7 @@ impl Rule {
         commands.copied().collect()
     }
 
-    /// Whether it names files, and what is done to them.
+    /// Whether it names files, and kinds of actions on them.
     pub(super) fn is_about_files(&self) -> bool {
         let about = &self.about;
         !about.paths.is_empty() && about.kinds.iter().any(is_file_kind)
@@ -294,7 +294,7 @@ impl<'a> RuleMatch<'a> {
             let path = paths.find(|path| globs.iter().any(|glob| glob.touches(path)))?;
             Some(path.as_path())
         };
-        // A command may do anything to files that it names, and a tool of no known kind to those that it is given.
+        // A command may have any effect on files that it names, and a tool of no known kind on those in its arguments.
         let is_command = action.command.is_some();
         if !is_of_kind && !is_command && !is_of_unknown_kind(action) {
             return None;
@@ -364,8 +364,8 @@ impl<'a> RuleMatch<'a> {
     }
 }
 
-/// Whether a call fetches, and only from hosts of these. A tool that may do anything counts if the rule names its kind; a command never
-/// does: its words do not say what it reaches.
+/// Whether a call fetches, and only from these hosts. A tool that may have any effect counts if the rule names its kind; a
+/// command never does: its words do not show the hosts that it reaches.
 fn reaches_only(hosts: &[HostPattern], kinds: &[ToolKind], action: &ToolAction) -> bool {
     let covers = |host: &CallHost| hosts.iter().any(|pattern| pattern.covers(host));
     let fetches = |kind: &ToolKind| {
@@ -420,8 +420,8 @@ fn covered(globs: &[PathGlob], action: &ToolAction) -> bool {
     !action.has_unseen_paths && !action.paths.is_empty() && action.paths.iter().all(covers)
 }
 
-/// What runs a command is an `execute`, what shows a diff an `edit`, and what belongs to a server is an `mcp`, whatever else the agent
-/// calls it. Tools that are known to change something by their name do so under every kind.
+/// The kinds of an action. With a command it is an `execute`, with a diff an `edit`, with a server an `mcp`, in addition to the
+/// agent's own kind. Tools that are known by name to change files do so under every kind.
 fn kinds_of(action: &ToolAction) -> impl Iterator<Item = &ToolKind> {
     let also = [
         action.command.as_ref().map(|_| &ToolKind::Execute),
@@ -457,8 +457,8 @@ fn tool_matches(tools: &[String], action: &ToolAction, is_sure: bool) -> bool {
     action.tool.as_deref().is_some_and(matches) || title.is_some_and(matches)
 }
 
-/// `mcp_my_server_my_tool` does not say where the server's name ends. A rule that refuses tries every place, one that allows
-/// only what is certain.
+/// `mcp_my_server_my_tool` does not show where the server's name ends. A rule that refuses tries every place, one that allows
+/// only a certain one.
 fn server_matches(servers: &[String], action: &ToolAction, is_sure: bool) -> bool {
     let matches = |name: &str| servers.iter().any(|pattern| glob::matches(pattern, name));
     let tool = action.tool.as_deref().unwrap_or_default();
@@ -482,7 +482,7 @@ fn command_matches<'a>(
     let (line, part) = step.command?;
     if is_sure {
         let is_allowed = |pattern: &str| {
-            // Who writes a line out knows what is in it.
+            // A rule without `*` names the whole line, so its author has seen all of it.
             (!pattern.contains('*') && pattern == line.whole)
                 || (part.is_plain && says(pattern, &part.text))
         };

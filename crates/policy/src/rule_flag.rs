@@ -37,7 +37,7 @@ pub enum FlagError {
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What would be one.
+        /// An accepted form.
         accepted: &'static str,
     },
 }
@@ -50,7 +50,7 @@ fn meant(nearest: Option<&'static str>) -> String {
 }
 
 impl Rule {
-    /// Reads what stands behind `--allow`, `--deny` or `--ask`. Relative paths in it count from `dir`.
+    /// Reads the value of `--allow`, `--deny` or `--ask`. Relative paths in it count from `dir`.
     ///
     /// | spec | is about |
     /// |---|---|
@@ -138,7 +138,7 @@ impl RuleSubject {
     }
 }
 
-/// What a pattern behind these kinds is about.
+/// The condition that a pattern behind these kinds sets.
 fn key_of(kinds: &[ToolKind], spelt: &str) -> Result<&'static str, FlagError> {
     let is_file = |kind: &ToolKind| {
         use ToolKind::{Delete, Edit, Move, Read, Search};

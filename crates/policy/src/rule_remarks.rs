@@ -7,7 +7,7 @@ use lapidary_normalize::tools;
 use super::{PermissionEffect, Rule, Rules, glob};
 use crate::nearest::nearest_of;
 
-/// What the author of rules should know.
+/// A remark for the author of rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuleRemark {
@@ -15,7 +15,7 @@ pub enum RuleRemark {
     Contradiction {
         /// The rule that counts.
         first: String,
-        /// What it says.
+        /// Its decision.
         says: PermissionEffect,
         /// The rule that never decides.
         second: String,
@@ -96,7 +96,7 @@ fn meant(nearest: Option<&str>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 impl Rules {
-    /// What their author should know. `agents` are the names and families of the agents that are known.
+    /// Remarks for their author. `agents` are the names and families of the known agents.
     pub fn remarks(&self, agents: &[&str]) -> Vec<RuleRemark> {
         let rules: Vec<_> = self.iter().collect();
         let contradictions = rules.iter().enumerate().filter_map(|(at, second)| {

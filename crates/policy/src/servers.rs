@@ -80,7 +80,7 @@ fn server_of(tool: &str) -> Option<String> {
     Some(server.to_owned())
 }
 
-/// What follows `mcp_` where nothing says how much of it is the server's name.
+/// The rest after `mcp_`, in a name that does not show where the server's name ends.
 pub(super) fn ambiguous_server(tool: &str) -> Option<&str> {
     let rest = tool.strip_prefix("mcp_")?;
     (!rest.starts_with('_')).then_some(rest)

@@ -1,6 +1,6 @@
-//! What a command line would run, as far as it can be told without being a shell.
+//! The commands that a line would run, as far as they can be told without being a shell.
 //!
-//! To allow, a line must be understood: it is cut into its simple commands, and one that holds anything that a shell would act on
+//! To allow, a line must be understood: it is cut into its simple commands, and one that holds a sign that a shell would act on
 //! (substitutions, variables, redirections, groups, escapes, quotes without an end) is not *plain*. To refuse, a guess is enough:
 //! [`SuspectCommands`] has every command that may hide in a line, and [`NamedFiles`] every file that it may be about.
 
@@ -24,7 +24,7 @@ pub(super) use requests::command_words;
 pub use suspects::may_configure_git;
 pub(super) use suspects::{NamedFiles, SuspectCommands};
 
-/// Redirections that write nothing anybody keeps.
+/// Redirections that write no file.
 const HARMLESS: [&str; 3] = ["2>&1", "2>/dev/null", ">/dev/null"];
 
 /// A command line, cut into its simple commands. There is at least one.
@@ -66,7 +66,7 @@ impl CommandLine {
         }
     }
 
-    /// Whether only a running shell knows what some of it runs.
+    /// Whether only a running shell knows one of its programs.
     pub(super) fn is_unreadable(&self) -> bool {
         let is_unreadable = || SuspectCommands::find(&self.whole).is_unreadable;
         *self.is_unreadable.get_or_init(is_unreadable)
@@ -114,7 +114,7 @@ impl LineCutter {
                     continue;
                 }
                 '<' | '>' | '$' | '`' | '(' | ')' | '\\' => self.odd(letter),
-                // A comment: what stands in it is no quote, and would hide the line behind it.
+                // A comment: a quote in it has no meaning, and would hide the line behind it.
                 '#' if self.text.is_empty() || self.is_word_start() => self.odd(letter),
                 letter if letter.is_control() && letter != '\t' => self.odd(letter),
                 letter => letter.len_utf8(),
@@ -138,7 +138,7 @@ impl LineCutter {
         letter.len_utf8()
     }
 
-    /// How long the text in single quotes is, quotes included. Nothing in it means anything.
+    /// The length of the text in single quotes, quotes included. No sign in it has a meaning.
     fn quoted(&mut self, rest: &str) -> usize {
         match rest[1..].find('\'') {
             Some(end) => end + 2,

@@ -1,9 +1,10 @@
 //! Answers that hold for the rest of a run: `always` at the terminal.
 //!
-//! Such an answer is as narrow as it can be and still be of use: the same tool with the same command line, or with the same files, or
-//! with the same hosts, or the same tool if it has none of them. The agent's own `allow_always` is never chosen for it. What that allows is the agent's to say (for
-//! Gemini CLI any command that begins alike, for Claude Code a rule that it writes into the project's settings), it may outlast the
-//! run, and the agent would not ask again, so no rule, no hook and no recording of ours would see what it does.
+//! Such an answer is as narrow as it can be and still be of use: the same tool with the same command line, or with the same
+//! files, or with the same hosts, or the same tool if it has none of them. The agent's own `allow_always` is never chosen for it.
+//! The agent decides which calls that option allows (Gemini CLI: any command that begins alike; Claude Code: a rule that it
+//! writes into the project's settings), the option may outlast the run, and the agent would not ask again, so no rule, no hook
+//! and no recording of ours would see those calls.
 
 use std::fmt;
 use std::path::Path;
@@ -20,7 +21,7 @@ const MOST_NAMED: usize = 3;
 /// Ports that a web address has if it names none.
 const USUAL_PORTS: [Option<u16>; 3] = [None, Some(80), Some(443)];
 
-/// What a user has allowed for the rest of a run.
+/// An action that the user has allowed for the rest of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StandingAnswer(ToolAction);
 
@@ -57,7 +58,7 @@ impl StandingAnswer {
         is_same_tool && is_no_more && allowed.command == wanted.command && self.covers_hosts(wanted)
     }
 
-    /// Whether a call names no other host. What a tool that does not fetch has in its texts is no host that it reaches.
+    /// Whether a call names no other host. A host in the texts of a tool that does not fetch is not one that it reaches.
     fn covers_hosts(&self, wanted: &ToolAction) -> bool {
         let allowed = &self.0.hosts;
         let is_named = |host: &CallHost| allowed.named.iter().any(|own| is_same_host(own, host));
@@ -70,7 +71,7 @@ impl StandingAnswer {
             && possible.all(|host| is_named(host) || is_possible(host))
     }
 
-    /// The decision by which something is allowed that was answered before.
+    /// The decision about an action that this answer covers.
     pub fn decision(&self) -> Decision {
         let answer = self.to_string();
         Decision {
@@ -84,7 +85,7 @@ impl StandingAnswer {
     }
 }
 
-/// What exactly is allowed.
+/// The command, files, hosts or tool that it allows.
 impl fmt::Display for StandingAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let action = &self.0;

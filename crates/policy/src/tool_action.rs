@@ -1,4 +1,4 @@
-//! From what an agent says about a call to what it wants to do.
+//! From the agent's messages about a call to the action.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use super::hosts::{CallHosts, HostSources};
 use super::paths::{self, PathList};
 use super::servers::McpServers;
 
-/// Calls that are remembered. Whoever has more of them open than that floods us.
+/// Calls that are remembered. An agent that has more of them open floods us.
 const MOST_CALLS: usize = 4096;
 
-/// The arguments of the call that an event tells of or asks about, as an object: what an agent gives that is none stands in it as
+/// The arguments of the call that an event tells of or asks about, as an object: arguments that are no object stand in it as
 /// `rawInput`.
 pub fn arguments(event: &Event) -> Option<Json> {
     let input = match &event.body {
         Body::ToolInvocation(call) => &call.input,
-        // What was derived from what the agent shows is judged there, and is no word of its own.
+        // Arguments that were derived from the shown content are judged there; they are not the agent's own.
         Body::PermissionRequest(_) if event.base.extensions.contains_key("lapidary.derived") => {
             return Some(Json::empty_object());
         }
@@ -35,18 +35,19 @@ pub fn arguments(event: &Event) -> Option<Json> {
 }
 
 impl ToolAction {
-    /// What a call of a tool would do. `content` is what the agent shows beside it (`acp.toolContent`), in which diffs name
-    /// files; relative paths count from `dir`, where the agent works.
+    /// The action of a tool call. `content` is shown by the agent beside it (`acp.toolContent`), and diffs in it name files;
+    /// relative paths count from `dir`, where the agent works.
     pub fn of_call(call: &ToolInvocation, content: Option<&Json>, dir: &Path) -> Self {
         ToldCall::of_call(call, content, dir, &McpServers::default()).action
     }
 
-    /// What a request for permission is about, as far as it says. Where the call itself was heard of, [`ToolActions`] knows more.
+    /// The action of a permission request, as far as the request shows it. If the call itself was announced, [`ToolActions`]
+    /// knows more.
     pub fn of_request(request: &PermissionRequest, dir: &Path) -> Self {
         Self::of_call(&called(request), None, dir)
     }
 
-    /// Something of this kind, of which nothing else is known.
+    /// An action of this kind, of which nothing else is known.
     pub fn new(kind: ToolKind) -> Self {
         Self {
             kind,
@@ -94,7 +95,7 @@ impl ToolAction {
     }
 }
 
-/// What an event tells of a call.
+/// The content of an event about a call.
 #[derive(Debug, Clone)]
 struct ToldCall {
     action: ToolAction,
@@ -152,7 +153,7 @@ impl ToldCall {
         Self { action, certain }
     }
 
-    /// What a request is about where its call is told of nowhere else: then the request shows it.
+    /// The action of a request whose call was not announced before: then the request shows it.
     fn of_nameless(
         request: &PermissionRequest,
         event: &Event,
@@ -174,8 +175,8 @@ impl ToldCall {
         Self::of_call(&call, extensions.get("acp.toolContent"), dir, servers)
     }
 
-    /// Takes in what was told before: a call that was announced as an edit, or with a command, stays one, whatever a later message
-    /// calls it. A later command takes the place of an earlier one.
+    /// Adds earlier messages about the call: a call that was announced as an edit, or with a command, stays one, even if a later
+    /// message gives it another kind. A later command takes the place of an earlier one.
     fn also(&mut self, before: &Self) {
         let changes = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
         let was_edit =
@@ -207,8 +208,8 @@ impl ToldCall {
     }
 }
 
-/// What is known about the calls of a run. A call is told of several times, each time with more of it, and a request for
-/// permission says less than the call.
+/// The known actions of a run. A call is announced several times, each time with more of it, and a permission request shows less
+/// than the call.
 #[derive(Debug, Clone)]
 pub struct ToolActions {
     dir: PathBuf,
@@ -231,7 +232,7 @@ impl ToolActions {
         }
     }
 
-    /// Says where a session works: its relative paths count from there. What was said in it before may be meant from there too.
+    /// Sets where a session works: its relative paths count from there. Paths of earlier calls may count from there too.
     pub fn works_in(&mut self, session: Option<&Text>, dir: &Path) {
         let before = self.dir_of(session).to_owned();
         let session = session.map(Text::to_string).unwrap_or_default();
@@ -243,7 +244,7 @@ impl ToolActions {
         self.places.insert(session, dir.to_owned());
     }
 
-    /// Where a session works. One that nobody has heard of works where the only one does that somebody has.
+    /// Where a session works. An unknown session works where the only known one does.
     pub fn dir_of(&self, session: Option<&Text>) -> &Path {
         if self.places.is_empty() {
             return &self.dir;
@@ -259,8 +260,8 @@ impl ToolActions {
         known.or_else(only).unwrap_or(&self.dir)
     }
 
-    /// Takes in an event, and says what the agent wants to do if it is about that: for a call, and for a request for permission,
-    /// whose call is known from an earlier event.
+    /// Takes in an event. Returns the action of a tool call, and of a permission request, whose call is known from an earlier
+    /// event.
     pub fn note(&mut self, event: &Event) -> Option<ToolAction> {
         match &event.body {
             Body::ToolInvocation(call) => {
@@ -306,7 +307,7 @@ impl ToolActions {
         }
     }
 
-    /// What is known about a call that has not ended.
+    /// The action of a call that has not ended.
     pub fn action_for(&self, session: Option<&Text>, call: &Text) -> Option<&ToolAction> {
         let told = self.calls.get(&named(session, call));
         told.map(|told| &told.action)

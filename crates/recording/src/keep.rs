@@ -64,20 +64,20 @@ pub fn prune(root: &Path, limits: KeepLimits, now: SystemTime) -> io::Result<usi
 pub struct RetentionPlan {
     /// The recordings that go, newest first.
     pub going: Vec<ExpiredRun>,
-    /// How many stay.
+    /// The number of recordings that stay.
     pub kept: usize,
 }
 
 /// A recording that goes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpiredRun {
-    /// Where it is.
+    /// Its directory.
     pub directory: PathBuf,
     /// When a file of it was last written.
     pub modified: SystemTime,
     /// How many bytes it has.
     pub size: u64,
-    /// Why it goes.
+    /// The reason.
     pub reason: RunRemovalReason,
 }
 
@@ -160,7 +160,7 @@ fn is_removed(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(REMOVED.as_bytes())
 }
 
-/// Deletes what processes that were killed have left of recordings that they deleted.
+/// Finishes deletions of recordings by processes that were killed.
 fn finish_removals(root: &Path) -> io::Result<()> {
     for entry in fs::read_dir(root)?.flatten() {
         if is_removed(&entry.file_name()) {
@@ -173,8 +173,8 @@ fn finish_removals(root: &Path) -> io::Result<()> {
 /// A directory without a lock may be about to get one, but not for that long.
 const SETTLED: Duration = Duration::from_mins(1);
 
-/// Deletes what runs have left below `root` that were killed before they could do it: nothing there was to be kept. Returns how many
-/// these were.
+/// Deletes the recordings below `root` of runs that were killed before they could do it themselves: none of them was to be kept.
+/// Returns their number.
 pub fn sweep(root: &Path, now: SystemTime) -> io::Result<usize> {
     let all = newest_first(root)?;
     let left = all

@@ -95,7 +95,7 @@ pub enum RecordError {
     /// The files cannot be made.
     #[error("cannot record in `{directory}`")]
     Write {
-        /// Where.
+        /// The directory.
         directory: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -141,7 +141,7 @@ impl Recorder {
         })
     }
 
-    /// Where it is.
+    /// Its directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -212,7 +212,7 @@ pub fn describe(directory: &Path, manifest: &Manifest) -> io::Result<()> {
     fs::rename(fresh, directory.join(MANIFEST))
 }
 
-/// What may name a directory of ours.
+/// True if a text may be the name of a recording's directory.
 pub fn is_name(run: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     (1..=128).contains(&run.len()) && !run.starts_with('.') && run.chars().all(is_plain)

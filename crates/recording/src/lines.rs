@@ -1,7 +1,7 @@
-//! What both sides of a recording said, line by line, in the order in which it was said.
+//! The lines of both sides of a recording, in the order in which they were sent.
 //!
-//! A line stands where its last byte was: no answer to it can have come before. Only the lines that are being read are held. A recording
-//! that is still being made can be read, too.
+//! A line stands where its last byte was: no answer to it can have come before. Only the lines that are being read are held. A
+//! recording that is still being made can be read, too.
 
 use std::array;
 use std::fs::File;
@@ -16,7 +16,7 @@ use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer, RawLine};
 use super::timing::{Channel, TimingEntry, TimingReader, time_of};
 use super::{STDIN, STDOUT};
 
-/// Who wrote a line.
+/// The sender of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineSide {
     /// The client.
@@ -28,7 +28,7 @@ pub enum LineSide {
 /// A line that was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordedLine<'a> {
-    /// By whom.
+    /// The sender.
     pub side: LineSide,
     /// When, as events carry it, if the recording has times.
     pub at: Option<&'a str>,
@@ -64,7 +64,7 @@ pub struct RecordedLines {
     moments: TimingReader,
     /// Bytes after the last entry of `timing`, once the recording is complete.
     rest: Option<array::IntoIter<Channel, 3>>,
-    /// What of the latest moment has not been read.
+    /// The bytes of the latest moment that have not been read.
     now: TimingEntry,
     started: Option<Timestamp>,
     /// When that was, as events carry it.
@@ -107,7 +107,7 @@ impl RecordedLines {
         self.rest.get_or_insert(all.into_iter());
     }
 
-    /// The next line. None at the end, or at the end of what there is so far.
+    /// The next line. None at the end, or at the present end of a recording that is still being made.
     pub fn next_line(&mut self) -> Result<Option<RecordedLine<'_>>, ReadLineError> {
         while !self.find_line() {
             if self.now.bytes > 0 {

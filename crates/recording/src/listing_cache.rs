@@ -1,7 +1,7 @@
-//! A file beside the recordings that has what `run.json` of each says, so that a list of thousands reads one file.
+//! A file beside the recordings with the contents of each `run.json`, so that a list of thousands reads one file.
 //!
 //! A row counts only while size and time of its `run.json` are the same. Only runs that have ended have rows: they do not change.
-//! Losing the file costs time, nothing else: a file that cannot be read or written is done without.
+//! Losing the file costs time, nothing else: the list does without a file that cannot be read or written.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -37,7 +37,7 @@ impl PolicyFile {
             super::private_directories(root)?;
         }
         private_directory().create(&path)?;
-        // The empty `timing` makes it a recording to what cleans up, and its lock one that is being made.
+        // The empty `timing` makes it a recording for the clean-up, and its lock one that is being made.
         let lock = fresh_file(&path.join(TIMING))?;
         lock.try_lock()?;
         let directory = Arc::new(PolicyDirectory { path, _lock: lock });

@@ -44,7 +44,7 @@ impl PromptDirectory {
         let _ = fs::remove_dir_all(&self.path);
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,7 +1,7 @@
-//! Recording any program, whatever it speaks and whoever speaks to it.
+//! Recording any program, with any protocol and any client.
 //!
-//! The program's stdin is passed on to it and recorded on the way. Its stdout and stderr are the recording's own files, so nothing
-//! that it writes has to wait for whoever reads it; they are followed and handed on as they grow.
+//! The program's stdin is passed on to it and recorded on the way. Its stdout and stderr are the recording's own files, so a slow
+//! reader never blocks it; the files are followed and handed on as they grow.
 //!
 //! ```no_run
 //! # fn demo(request: lapidary_recording::record::CaptureRequest, input: std::fs::File) -> Result<(), lapidary_recording::record::TakeError> {
@@ -43,12 +43,12 @@ use watch::{CaptureWatch, OutputCopier};
 /// How many pieces may wait for a slow reader. More wait in the recording itself.
 const PIECES: usize = 4;
 
-/// What is to be recorded.
+/// The program to record, and where.
 #[derive(Debug, Clone)]
 pub struct CaptureRequest {
-    /// What the recording is called.
+    /// The name of the recording.
     pub run: String,
-    /// What the program is called.
+    /// The name of the program.
     pub agent: String,
     /// How it is started.
     pub command: Command,
@@ -60,7 +60,7 @@ pub struct CaptureRequest {
     pub grace: Duration,
 }
 
-/// Something that the program wrote.
+/// Bytes that the program wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CapturedPiece {
     /// To stdout.
@@ -69,14 +69,14 @@ pub enum CapturedPiece {
     Err(Vec<u8>),
 }
 
-/// What came of it.
+/// The result of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureResult {
     /// Where the recording is.
     pub directory: PathBuf,
     /// How the program ended. Unknown if its supervisor was lost.
     pub exit: Option<Exit>,
-    /// Why it was ended by us, if nobody asked us to.
+    /// Why we ended it, if no stop was requested.
     pub ended_because: Option<String>,
 }
 
@@ -124,17 +124,17 @@ impl RunningCapture {
         }
     }
 
-    /// What the program wrote next, or none after its end.
+    /// The next bytes of the program, or none after its end.
     pub fn blocking_next(&mut self) -> Option<CapturedPiece> {
         self.pieces.blocking_recv()
     }
 
-    /// What ends the program from elsewhere.
+    /// A handle that ends the program from another thread.
     pub fn stopper(&self) -> StopHandle {
         self.stopper.clone()
     }
 
-    /// Waits for the end. What was not read until now is recorded all the same.
+    /// Waits for the end. Bytes that were not read until now are recorded all the same.
     pub fn finish(mut self) -> Result<CaptureResult, TakeError> {
         self.pieces.close();
         let thread = self.thread.take();
@@ -155,7 +155,7 @@ async fn take(
     stops: value::Receiver<StopLevel>,
     pieces: mpsc::Sender<CapturedPiece>,
 ) -> Result<CaptureResult, TakeError> {
-    // Not the recording's name, which somebody may have given to another one elsewhere.
+    // Not the recording's name, which another recording in another directory may have, too.
     request.command.mark("LAPIDARY_RUN", fresh_run());
     let records = &request.records;
     // Whether old recordings could be cleaned up is no concern of this one.

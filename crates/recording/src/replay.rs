@@ -1,6 +1,6 @@
 //! A recording, played back: the same bytes on the same channels at the same times, and then the same end.
 //!
-//! A [`Replay`] plays to whoever listens. A [`Dialogue`] is a recording of an agent that speaks ACP, and talks to a client. An
+//! A [`Replay`] writes to its outputs without reading. A [`Dialogue`] is a recording of an ACP agent, and talks to a client. An
 //! [`OpenRecording`] is read, and not played.
 //!
 //! Everything is checked before the first byte is played. How the process that plays it ends is its own business:
@@ -79,7 +79,7 @@ pub enum ReplayPace {
 }
 
 impl ReplayPace {
-    /// The moment at which something happens that happened then.
+    /// The time in the replay of a moment of the recording.
     fn scaled(self, then: Duration) -> Duration {
         match self {
             Self::Times(speed) => Duration::try_from_secs_f64(then.as_secs_f64() / speed)
@@ -91,8 +91,8 @@ impl ReplayPace {
 }
 
 impl Replay {
-    /// Opens a recording, named by its directory or its `run.json`, or a file that somebody saved an agent's stdout in. Such a
-    /// file has no timing, and its agent is taken to have exited with 0.
+    /// Opens a recording, named by its directory or its `run.json`, or a file with an agent's saved stdout. Such a file has no
+    /// timing, and its agent is taken to have exited with 0.
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
         let metadata = fs::metadata(path).map_err(|source| ReplayError::read(path, source))?;
         if metadata.is_dir() {
@@ -145,13 +145,13 @@ impl Replay {
         )
     }
 
-    /// How the agent ended. None if that was never recorded: whoever recorded it was killed.
+    /// How the agent ended. None if that was never recorded, because the recording process was killed.
     pub fn exit(&self) -> Option<Exit> {
         self.exit
     }
 
-    /// Plays it to its end. Each piece is flushed. Times count from now, so that a slow reader makes nothing late but what he holds
-    /// up himself.
+    /// Plays it to its end. Each piece is flushed. Times count from now, so that a slow reader delays only the pieces that it
+    /// blocks itself.
     pub fn play(
         self,
         pace: ReplayPace,
@@ -174,11 +174,11 @@ impl Replay {
             match moment.channel {
                 Channel::In => {}
                 Channel::Out => self.stdout.play(moment.bytes, out)?,
-                // An agent does not mind that nobody hears its complaints.
+                // An agent goes on if its stderr is closed.
                 Channel::Err => drop(self.stderr.play(moment.bytes, err)),
             }
         }
-        // What was written when nobody took the time any more, and all of a file that somebody saved.
+        // The bytes after the last timing entry, and all of a file with a saved stdout.
         let _ = self.stderr.play(u64::MAX, err);
         self.stdout.play(u64::MAX, out)?;
         wait_until(started, pace.scaled(self.duration)).await;
@@ -199,7 +199,7 @@ fn block_on<T>(play: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     runtime.enable_time().build()?.block_on(play)
 }
 
-/// What one channel is played from.
+/// The source of one channel.
 struct ChannelSource(Box<dyn Read + Send>);
 
 impl ChannelSource {

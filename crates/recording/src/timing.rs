@@ -36,7 +36,7 @@ impl Channel {
 pub struct TimingEntry {
     /// When, since the start.
     pub at: Duration,
-    /// Which.
+    /// The channel.
     pub channel: Channel,
     /// By how many bytes.
     pub bytes: u64,

@@ -29,20 +29,20 @@ const TAIL: u64 = 16 * 1024;
 /// How often it is looked whether the agent has written too much.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
-/// What is to be started, and how.
+/// The agent to start, and the limits of its connection.
 #[derive(Debug)]
 pub struct AgentLaunch {
     /// The agent.
     pub source: AgentSource,
-    /// Where all that is said is kept.
+    /// The recording of both directions.
     pub recorder: Recorder,
     /// How many bytes the agent may write. More end it.
     pub max_output: u64,
-    /// What it can ask of us.
+    /// The methods that the agent may call.
     pub methods: HandledMethods,
-    /// What is kept and waited for.
+    /// The limits of queues and waits.
     pub limits: ConnectionLimits,
-    /// Who sees each line at once.
+    /// Sees each line at once.
     pub tap: Option<LineTap>,
 }
 
@@ -53,10 +53,10 @@ pub enum AgentSource {
     Process {
         /// How it is started.
         command: Box<Command>,
-        /// What ends it with everything that it starts.
+        /// The supervisor, which ends it with everything that it starts.
         supervisor: Supervisor,
     },
-    /// In this process.
+    /// As a task of this process.
     Local(LocalAgent),
 }
 
@@ -76,11 +76,11 @@ pub enum AgentError {
 pub struct RunningAgent {
     /// To speak to it.
     pub connection: Connection,
-    /// What it asks.
+    /// The agent's requests.
     pub requests: IncomingRequests,
-    /// All that is said.
+    /// Sees the lines of both directions.
     pub observer: TrafficObserver,
-    /// What ends it.
+    /// The handle that ends it.
     pub process: AgentProcess,
 }
 
@@ -189,7 +189,7 @@ impl AgentProcess {
         self.log.describe(manifest)
     }
 
-    /// How long its stderr was when it last said anything.
+    /// The length of stderr at the time of the agent's last line.
     pub fn complained_before(&self) -> u64 {
         self.log.complained_before()
     }
@@ -199,9 +199,9 @@ impl AgentProcess {
         *self.ended.borrow()
     }
 
-    /// Ends the agent, in steps: once its stdin is closed it has so long to end by itself; then it is asked to end, and after the grace it
-    /// is ended with everything that it started. Returns when nothing is left; none only if the runtime is going down. What was
-    /// said until then can still be observed.
+    /// Ends the agent, in steps: once its stdin is closed it has so long to end by itself; then it is asked to end, and after the
+    /// grace it is ended with everything that it started. Returns when no process is left; none only if the runtime is going
+    /// down. The lines until then can still be observed.
     pub async fn end(&self, by_itself: Duration, grace: Duration) -> Option<TreeExit> {
         if let Ok(ended) = timeout(by_itself, self.gone()).await {
             return ended;
@@ -274,7 +274,7 @@ impl ProcessTask {
         let mut patience = KillTimeout::default();
         let mut order = AgentOrder::Live;
         loop {
-            // All of these can be cancelled without losing anything.
+            // All of these futures are cancel-safe.
             let wanted = tokio::select! {
                 biased;
                 ended = self.running.wait() => return ended,

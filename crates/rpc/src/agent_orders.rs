@@ -1,13 +1,13 @@
-//! What the keeper of an agent is told.
+//! The orders to the keeper of an agent.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// What becomes of the agent.
+/// An order to the keeper of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgentOrder {
-    /// It goes on.
+    /// The agent goes on.
     Live,
     /// It is asked to end, and ended after this grace.
     Stop(Duration),

@@ -1,4 +1,4 @@
-//! Telling a line's kind by its envelope: tolerantly, since an answer that is taken for noise leaves somebody waiting.
+//! Telling a line's kind by its envelope: tolerantly, since an answer that is taken for noise leaves a caller waiting.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::message::{
     AnswerExpectation, LineNoise, MessageContent, ReceivedLine, ReceivedMessage, RequestId,
 };
 
-/// A line of the agent and what it is. Whether an answer is awaited is for others to say; so far it is not.
+/// A line of the agent and its kind. The caller sets whether an answer is awaited; here it never is.
 pub(super) fn read(line: lines::RawLine<'_>) -> ReceivedMessage {
     match line {
         lines::RawLine::Whole(bytes) => {

@@ -1,7 +1,7 @@
 //! The client's side of the protocol: each method as a function, with exactly the parameters that the schema has.
 //!
-//! What an agent answers is read tolerantly: what it can do, what it offers, and which session it opened. The answer as it came is
-//! kept beside it.
+//! The agent's answers are read tolerantly: its capabilities, its login methods, and the session that it opened. The answer as it
+//! came is kept beside them.
 
 mod answers;
 
@@ -17,7 +17,7 @@ pub use answers::{
     AgentCapabilities, AuthMethod, InitializeAnswer, OpenedSession, PromptAnswer, SessionModes,
 };
 
-/// What we can do for every agent, as the schema has it.
+/// Our capabilities for every agent, as the schema has them.
 fn abilities() -> serde_json::Value {
     serde_json::json!({
         "fs": {"readTextFile": true, "writeTextFile": true},
@@ -33,7 +33,7 @@ pub const VERSION: u64 = 1;
 #[derive(Debug, Clone)]
 pub struct AcpClient {
     connection: Connection,
-    /// How long the agent may take to answer anything but a prompt.
+    /// How long the agent may take to answer a request other than a prompt.
     patience: Duration,
 }
 
@@ -51,7 +51,7 @@ impl AcpClient {
         &self.connection
     }
 
-    /// Says who we are and what we can do, and hears the same.
+    /// Sends our capabilities and returns the agent's.
     pub async fn initialize(
         &self,
         time: Option<Duration>,
@@ -205,7 +205,7 @@ impl AcpClient {
     }
 }
 
-/// Where a session works, and with what.
+/// The directories and MCP servers of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionParams<'a> {
     /// Its directory, absolute.
@@ -214,7 +214,7 @@ pub struct SessionParams<'a> {
     pub additional: &'a [std::path::PathBuf],
     /// MCP servers that the agent is to use, each as the schema has it.
     pub mcp_servers: &'a [Json],
-    /// What else the agent is told, as its own extension of the protocol.
+    /// Extension data for the agent (`_meta`).
     pub meta: Option<&'a Json>,
 }
 

@@ -18,14 +18,14 @@ use super::shared_connection::IncomingRequests;
 use super::shared_connection::{SharedConnection, ToldSender};
 use super::transport::Transport;
 
-/// A connection and what comes out of it.
+/// A connection, with the agent's requests and the observer of its lines.
 #[derive(Debug)]
 pub struct OpenConnection {
     /// To speak to the agent.
     pub connection: Connection,
-    /// What the agent asks.
+    /// The agent's requests.
     pub requests: IncomingRequests,
-    /// All that is said.
+    /// Sees the lines of both directions.
     pub observer: TrafficObserver,
 }
 
@@ -74,8 +74,8 @@ impl Drop for HeldConnection {
 }
 
 impl Connection {
-    /// Asks the agent something and waits for the answer, but not longer than this. If nobody waits any more, because it is late or
-    /// because this future is dropped, the agent is told (`$/cancel_request`).
+    /// Sends a request and waits for the answer, at most for `time`. If the wait ends without an answer, because the time is over
+    /// or because this future is dropped, the agent is told (`$/cancel_request`).
     pub async fn request(
         &self,
         method: &str,
@@ -85,7 +85,7 @@ impl Connection {
         self.ask(method, params)?.answer(time).await
     }
 
-    /// Asks the agent something. The answer can be waited for later.
+    /// Sends a request. The answer can be waited for later.
     pub fn ask(&self, method: &str, params: Option<&Json>) -> Result<PendingCall, RequestError> {
         let (id, told) = self.0.shared.ask(method, params)?;
         Ok(PendingCall {
@@ -96,13 +96,13 @@ impl Connection {
         })
     }
 
-    /// Tells the agent something.
+    /// Sends a notification.
     pub fn notify(&self, method: &str, params: Option<&Json>) -> Result<(), ConnectionError> {
         self.0.shared.tell(outgoing::notification(method, params))
     }
 
-    /// Says what is still to be said and nothing more, and closes the agent's stdin: most agents end then. What they say until they
-    /// do is still read.
+    /// Sends the queued lines and no more, and closes the agent's stdin: most agents end then. Their output until they do is
+    /// still read.
     pub fn hang_up(&self) {
         self.0.shared.hang_up();
     }
@@ -113,7 +113,7 @@ impl Connection {
     }
 }
 
-/// A request that waits for its answer. Dropping it tells the agent that nobody does any more.
+/// A request that waits for its answer. Dropping it tells the agent that the answer is no longer needed.
 #[derive(Debug)]
 pub struct PendingCall {
     connection: Connection,

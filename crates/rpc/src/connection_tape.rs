@@ -1,4 +1,4 @@
-//! The recording of a connection: what the agent was told, what it said and what it complained about, and when.
+//! The recording of a connection: stdin, stdout and stderr of the agent, and the times of their bytes.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use super::error::ConnectionError;
 use lapidary_recording::{Channel, Manifest, Recorder, STDERR, STDIN, STDOUT, TimingEntry};
 
-/// An agent that speaks word by word would cost three system calls a word. What is said within this time is noted as one moment, …
+/// An agent that writes word by word would cost three system calls a word. Bytes within this time are noted as one moment, …
 const ONE_MOMENT: Duration = Duration::from_millis(1);
 
-/// … and moments are written, and stderr is looked at, only so often, and with each heartbeat. Whoever kills us loses so much of the
-/// timing, and nothing else.
+/// … and moments are written, and stderr is looked at, only so often, and with each heartbeat. If our process is killed, so much
+/// of the timing is lost, and nothing else.
 const OFTEN: Duration = Duration::from_millis(20);
 
 /// A recording while it is made. `stdin` and `stdout` are written here, `stderr` by the agent itself.
@@ -25,10 +25,10 @@ pub(super) struct ConnectionTape {
     stderr: File,
     /// How far stderr had grown when it was last looked at, and when that was.
     complained: u64,
-    /// The same, when the agent last said anything.
+    /// The length of stderr at the time of the agent's last line.
     complained_before: u64,
     looked: Duration,
-    /// What is not written yet, and when it last was.
+    /// The moments that are not written yet, and the time of the last write.
     moments: Vec<TimingEntry>,
     noted: Duration,
     /// The times of the newest moments of stdin and stdout.
@@ -43,11 +43,11 @@ pub(super) struct ConnectionTape {
     limit: u64,
     /// How many bytes the agent was told.
     heard: u64,
-    /// Something could not be recorded: from then on nothing stands where one would look for it.
+    /// A write has failed: from then on offsets into the recording are wrong.
     is_torn: bool,
 }
 
-/// What was recorded of both sides, to be read again.
+/// The recorded bytes of both directions, for reading them again.
 #[derive(Debug)]
 pub(super) struct RecordedTraffic {
     pub(super) stdin: File,
@@ -96,8 +96,8 @@ impl ConnectionTape {
         self.flush_if_due()
     }
 
-    /// A line is taken that ends there in all that the agent said. What we say meanwhile, between two lines of one read, has its
-    /// place in the recording, too.
+    /// Notes the time of a line that ends at this offset in the agent's output. Lines that we send between two lines of one read
+    /// keep their place in the recording, too.
     pub(super) fn take_line(&mut self, end: u64) {
         let end = end.min(self.recorded);
         let more = end.saturating_sub(self.timed);
@@ -107,7 +107,7 @@ impl ConnectionTape {
         }
     }
 
-    /// All lines of a read are taken. What is left is the beginning of one.
+    /// All lines of a read are taken. The remaining bytes are the beginning of a line.
     pub(super) fn take_rest(&mut self) {
         self.take_line(self.recorded);
     }
@@ -140,14 +140,14 @@ impl ConnectionTape {
         noted.map(|()| start)
     }
 
-    /// The agent is told nothing more. Who plays the recording waits for its client to say so, too.
+    /// Records the end of the agent's stdin. A replay waits for its client to close stdin there, too.
     pub(super) fn hung_up(&mut self) {
         let at = self.recorder.elapsed();
         let (channel, bytes) = (Channel::In, 0);
         self.moments.push(TimingEntry { at, channel, bytes });
     }
 
-    /// What was recorded, if all of it was.
+    /// The recorded bytes, if all were recorded.
     pub(super) fn recorded(&self) -> Option<RecordedTraffic> {
         let open = |name| File::open(self.recorder.directory().join(name)).ok();
         if self.is_torn {
@@ -159,12 +159,12 @@ impl ConnectionTape {
         })
     }
 
-    /// How long stderr was when the agent last said anything.
+    /// The length of stderr at the time of the agent's last line.
     pub(super) fn complained_before(&self) -> u64 {
         self.complained_before
     }
 
-    /// Whether something could not be recorded.
+    /// Whether a write has failed.
     pub(super) fn is_torn(&self) -> bool {
         self.is_torn
     }
@@ -172,7 +172,7 @@ impl ConnectionTape {
     /// Notes how far stderr has grown, and says if the agent has written too much by now.
     pub(super) fn look_at_stderr(&mut self) -> Result<(), ConnectionError> {
         let length = self.stderr.metadata().map_or(0, |metadata| metadata.len());
-        let more = length.saturating_sub(self.complained); // somebody may have cut it
+        let more = length.saturating_sub(self.complained); // the file may have been truncated
         self.looked = self.recorder.elapsed();
         self.complained += more;
         if more > 0 {
@@ -197,7 +197,7 @@ impl ConnectionTape {
         self.recorder.note_all(&moments)
     }
 
-    /// Counts what the agent has written.
+    /// Counts the bytes that the agent has written.
     fn grew(&mut self, bytes: u64) -> Result<(), ConnectionError> {
         self.written = self.written.saturating_add(bytes);
         let limit = self.limit;

@@ -28,9 +28,9 @@ pub(super) async fn drive(transport: impl Transport, over: DriverGuard) {
             () = &mut writing, if !is_written => is_written = true,
         }
     }
-    // What it has said before it ended still counts; and how it ended is worth a moment.
+    // Lines from before its end still count; and its exit status is worth a moment of waiting.
     if departure.is_some() {
-        let _ = timeout(LAST_WORDS, reading).await; // somebody we could not end may have its stdout
+        let _ = timeout(LAST_WORDS, reading).await; // a process that we could not end may have its stdout
     } else if has_process {
         departure = timeout(LAST_WORDS, &mut gone).await.ok();
     }
@@ -50,7 +50,7 @@ fn reason(departure: PeerDeparture) -> ConnectionError {
     })
 }
 
-/// However driving ends, even before it has begun, nobody waits for ever.
+/// Closes the connection however driving ends, even before it has begun, so that no caller waits for ever.
 pub(super) struct DriverGuard(pub(super) Arc<SharedConnection>);
 
 impl Drop for DriverGuard {

@@ -17,16 +17,16 @@ pub enum ConnectionError {
     Closed {
         /// How it ended. Unknown if it has closed its stdout and lives on.
         exit: Option<Exit>,
-        /// The last of what it complained about.
+        /// The end of its stderr.
         stderr_tail: String,
     },
-    /// The agent does not read what it is told.
+    /// The agent does not read its stdin.
     #[error("the agent does not read: {unread} bytes are waiting for it")]
     NotReading {
         /// How many bytes it has not read, without those in the pipe.
         unread: usize,
     },
-    /// The agent cannot be told anything any more: it has closed its stdin.
+    /// Nothing can be sent any more: the agent has closed its stdin.
     #[error("the agent has closed its stdin")]
     Deaf,
     /// The agent has written more than is recorded.
@@ -35,7 +35,7 @@ pub enum ConnectionError {
         /// The limit.
         limit: u64,
     },
-    /// The agent has sent a message that is too long to be read, and nothing shows who waits for it.
+    /// The agent has sent a message that is too long to be read, and it does not show which request it answers.
     #[error(
         "the agent sent a message of {length} bytes, of which at most {limit} are read, and its id cannot be seen"
     )]
@@ -45,10 +45,10 @@ pub enum ConnectionError {
         /// How long it may be.
         limit: usize,
     },
-    /// What is said cannot be recorded any more.
+    /// The recording cannot be written any more.
     #[error("the recording cannot be written: {kind}")]
     Unrecorded {
-        /// What the system says.
+        /// The system's error.
         kind: io::ErrorKind,
     },
     /// We have ended it.
@@ -70,10 +70,10 @@ pub enum RequestError {
     /// The agent has answered with an error.
     #[error("the agent refuses: {0}")]
     Refused(RpcError),
-    /// The agent has not answered in time, and was told that nobody waits any more.
+    /// The agent has not answered in time, and was sent a cancellation.
     #[error("the agent did not answer `{method}` in {} s", time.as_secs_f64())]
     Late {
-        /// What was asked.
+        /// The method.
         method: String,
         /// How long it had.
         time: Duration,
@@ -81,7 +81,7 @@ pub enum RequestError {
     /// Too many requests are waiting for an answer.
     #[error("{waiting} requests are waiting for an answer already")]
     TooMany {
-        /// How many.
+        /// The number of waiting requests.
         waiting: usize,
     },
     /// There is no connection any more.
@@ -92,11 +92,11 @@ pub enum RequestError {
 /// An answer that is an error, from either side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RpcError {
-    /// What sort of error. 0 if the agent did not say.
+    /// The code. 0 if the agent gave none.
     pub code: i64,
-    /// In words.
+    /// The message.
     pub message: Text,
-    /// What else was said.
+    /// Additional data.
     pub data: Option<Json>,
     /// The number of the agent's line that says so; none if it is ours.
     pub number: Option<u64>,
@@ -109,7 +109,7 @@ impl RpcError {
     pub const NO_METHOD: i64 = -32601;
     /// The parameters make no sense.
     pub const BAD_PARAMS: i64 = -32602;
-    /// Something went wrong inside.
+    /// Internal error.
     pub const INTERNAL: i64 = -32603;
     /// One has to log in first.
     pub const LOG_IN: i64 = -32000;
@@ -128,7 +128,7 @@ impl RpcError {
         }
     }
 
-    /// An agent's. Whatever it looks like, it is one.
+    /// Reads an agent's error. Any JSON value is accepted as one.
     pub(super) fn read(line: &Arc<str>, error: Token<'_>) -> Self {
         let shared = |token| SharedToken::new(line, token);
         let code = error

@@ -4,13 +4,13 @@
 //! that loses nothing needs the bytes, and because everything an agent prints may be an attack:
 //!
 //! * reading never ends on bad input. Banners, scalars, batches, half lines, invalid UTF-8, lines without end and answers to
-//!   questions that nobody asked are shown to the [`TrafficObserver`] as they came, and otherwise ignored. The agent is never told;
-//! * everything that is said, by both sides, is shown to the observer in the order in which it was said;
-//! * each [`IncomingRequest`] request is answered once: by whoever handles its method, at once with -32601 if nobody does, and with -32603 if
-//!   whoever does drops it;
-//! * when the agent ends, everybody who waits for it hears so at once, with its exit status and the end of its stderr;
-//! * the agent is never made to wait for us. One task reads what it writes and hands it on to queues that are bounded by what they
-//!   hold, not by making anybody wait: see [`ConnectionLimits`] for what happens where one is full.
+//!   requests that were never sent are shown to the [`TrafficObserver`] as they came, and otherwise ignored. The agent is never told;
+//! * every line, of both sides, is shown to the observer in the order in which it was sent;
+//! * each [`IncomingRequest`] request is answered once: by the handler of its method, at once with -32601 if there is none, and with -32603 if
+//!   the handler drops it;
+//! * when the agent ends, every pending request fails at once, with its exit status and the end of its stderr;
+//! * the agent is never made to wait for us. One task reads its output and hands it on to queues that are bounded by the bytes they
+//!   hold, not by blocking the sender: [`ConnectionLimits`] says for each queue how it acts when it is full.
 //!
 //! An agent is a process, whose stdin and stdout are the [`Transport`], or a task of this process ([`LocalAgent`]). HTTP and WebSocket
 //! are drafts of the protocol, and may become others.

@@ -24,7 +24,7 @@ impl HandledMethods {
     }
 }
 
-/// How much of what is kept, and how long is waited for what.
+/// The limits of lines, queues and waits.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
     /// The longest line that is read. Of a longer one the beginning is kept, and that there was one.
@@ -37,10 +37,10 @@ pub struct ConnectionLimits {
     pub open_bytes: usize,
     /// How many bytes may wait for the agent to read them, unless it is a single line. More end the connection.
     pub unread_bytes: usize,
-    /// How long the agent may read nothing while something waits for it. Longer ends the connection.
+    /// How long the agent may read nothing while lines wait for it. Longer ends the connection.
     pub patience: Duration,
-    /// How many bytes are kept for an observer that does not look. What is more it reads again where it was recorded; without a
-    /// recording it is shown only how much it was.
+    /// How many bytes are kept for an observer that does not look. Further lines it reads again from the recording; without a
+    /// recording it is only told their number and size.
     pub unseen_bytes: usize,
 }
 

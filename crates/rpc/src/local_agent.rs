@@ -1,7 +1,7 @@
 //! An agent that runs as a task of this process, at the other end of a pipe in memory.
 //!
-//! It is spoken to, recorded, limited and ended as an agent in a process of its own is; only nothing has to be started, and time can
-//! be a test's. What it starts itself is its own to end: a task has no process tree.
+//! It is prompted, recorded, limited and ended like an agent in a process of its own; only no process has to be started, and time
+//! can be a test's. Processes that it starts are its own to end: a task has no process tree.
 
 use std::fmt;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use super::transport::{GoneFuture, PeerDeparture, Transport};
 /// How many bytes wait in the pipe, in each direction, before its writer waits.
 const PIPE_BYTES: usize = 64 * 1024;
 
-/// What a task that panicked is said to have exited with: as a Rust program would.
+/// The exit code of a task that panicked: as that of a Rust program.
 const PANICKED: i32 = 101;
 
 /// The agent's side of a conversation. The agent has ended when it is done, and says how, if it knows.
@@ -129,7 +129,7 @@ impl LocalKeeper {
                     None => std::future::pending().await,
                 }
             };
-            // All of these can be cancelled without losing anything.
+            // All of these futures are cancel-safe.
             tokio::select! {
                 biased;
                 done = self.task.join_next() => return match done? {

@@ -1,7 +1,7 @@
-//! Everything that is said, by both sides, in order: written to the recording at once, and kept for the one who watches.
+//! All lines of both sides, in order: written to the recording at once, and kept for the observer.
 //!
-//! Only so much is kept. Of what is more, only where it stands in the recording; whoever watches reads it again there, and misses
-//! nothing. Without a recording they are told how much they missed.
+//! Only so much is kept. Of further lines only their place in the recording is kept; the observer reads them again there and
+//! misses nothing. Without a recording it is told how much it missed.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -21,10 +21,10 @@ use super::playback::{TrafficPassage, TrafficPlayback, TrafficSide};
 use super::traffic::{ObservedLine, TrafficLine, length};
 use lapidary_recording::Manifest;
 
-/// What an item costs beside its line: so that even a million empty lines cannot be kept for free.
+/// The cost of an item beside its line: so that even a million empty lines cannot be kept for free.
 const ITEM: usize = 256;
 
-/// Sees all that is said, at its own pace. Nobody has to look: what is said is recorded anyway, and a dropped observer costs nothing.
+/// Sees all lines, at its own pace. Looking is optional: all lines are recorded anyway, and a dropped observer costs nothing.
 #[derive(Debug)]
 pub struct TrafficObserver {
     log: Arc<TrafficLog>,
@@ -40,7 +40,7 @@ impl TrafficObserver {
         }
     }
 
-    /// What was said next. None when the connection is over. Can be cancelled.
+    /// The next line. None when the connection is over. Can be cancelled.
     pub async fn next(&mut self) -> Option<ObservedLine> {
         loop {
             if let Some(observed) = self.playback.as_mut().and_then(TrafficPlayback::next) {
@@ -135,9 +135,10 @@ impl Drop for TrafficObserver {
     }
 }
 
-/// Sees each line at once, before anybody acts on it: with its number, and while everything else waits. It must be quick.
+/// Sees each line at once, before it has any effect: with its number, and while everything else waits. It must be quick.
 ///
-/// What it returns for a request of the agent is handed over with that request ([`IncomingRequest::facts`](crate::IncomingRequest::facts)).
+/// Its result for a request of the agent is handed over with that request
+/// ([`IncomingRequest::facts`](crate::IncomingRequest::facts)).
 #[derive(Clone)]
 pub struct LineTap(Arc<TapFunction>);
 
@@ -152,7 +153,7 @@ impl LineTap {
     }
 }
 
-/// What a tap knows of a line. The connection knows no methods, so only the tap and the handler of the request know its type.
+/// A tap's knowledge of a line. The connection knows no methods, so only the tap and the handler of the request know its type.
 #[derive(Debug)]
 pub struct LineFacts(Box<dyn Any + Send + Sync>);
 
@@ -174,19 +175,19 @@ impl fmt::Debug for LineTap {
     }
 }
 
-/// What was said so far.
+/// The lines of both sides so far.
 #[derive(Debug)]
 pub(super) struct TrafficLog {
     state: Mutex<LogState>,
     news: Notify,
     tap: Option<LineTap>,
-    /// How many bytes are kept for somebody who does not look.
+    /// How many bytes are kept for an observer that does not look.
     most: usize,
     /// The longest line that is read.
     longest: usize,
 }
 
-/// What is kept for the one who watches.
+/// An item that is kept for the observer.
 #[derive(Debug)]
 enum KeptTraffic {
     Whole(ObservedLine),
@@ -214,12 +215,12 @@ impl KeptTraffic {
 struct LogState {
     kept: VecDeque<KeptTraffic>,
     bytes: usize,
-    /// The number of what is said next.
+    /// The number of the next line.
     next: u64,
     is_watched: bool,
     is_over: bool,
     tape: Option<ConnectionTape>,
-    /// The recording, once something has to be read there again.
+    /// The recording, once a passage has to be read from it.
     recorded: Option<Arc<RecordedTraffic>>,
 }
 
@@ -247,7 +248,7 @@ impl TrafficLog {
         Self { tap, ..self }
     }
 
-    /// The agent wrote these bytes. They are recorded before anybody looks what they are.
+    /// The agent wrote these bytes. They are recorded before they are parsed.
     pub(super) fn read(&self, bytes: &[u8]) -> Result<(), ConnectionError> {
         match &mut self.state().tape {
             Some(tape) => tape.read(bytes),
@@ -272,7 +273,7 @@ impl TrafficLog {
         )
     }
 
-    /// All lines of what was read last are received.
+    /// All lines of the last read are received.
     pub(super) fn caught_up(&self) {
         if let Some(tape) = &mut self.state().tape {
             tape.take_rest();
@@ -299,7 +300,7 @@ impl TrafficLog {
         }
     }
 
-    /// How long stderr was when the agent last said anything.
+    /// The length of stderr at the time of the agent's last line.
     pub(super) fn complained_before(&self) -> u64 {
         let state = self.state();
         state
@@ -324,12 +325,12 @@ impl TrafficLog {
         }
     }
 
-    /// Tells whoever watches that this was all.
+    /// Tells the observer that no line follows.
     pub(super) fn finish(&self) {
         let mut state = self.state();
         state.is_over = true;
         if let Some(tape) = &mut state.tape {
-            let _ = tape.flush(); // nobody is left who could be told
+            let _ = tape.flush(); // no caller is left to report an error to
         }
         drop(state);
         self.news.notify_one();
@@ -373,7 +374,8 @@ impl TrafficLog {
 }
 
 impl LogState {
-    /// Whoever has fallen behind catches up first: what they read again stands in one piece, and costs one look.
+    /// True if the line goes to a passage. An observer that has fallen behind catches up first: a passage stands in one piece,
+    /// and costs one read.
     fn is_behind(&self, size: usize, most: usize) -> bool {
         match self.kept.back() {
             Some(KeptTraffic::Passage(_)) => true,
@@ -387,7 +389,7 @@ impl LogState {
         self.kept.push_back(kept);
     }
 
-    /// Keeps only where something stands.
+    /// Keeps only the place of a line in the recording.
     fn note(&mut self, observed: &ObservedLine, start: Option<u64>) {
         let next = self.passage(observed, start);
         match self.kept.back_mut() {
@@ -428,7 +430,7 @@ impl LogState {
     }
 }
 
-/// What a line does not say itself: whether anybody waits for the answer that it is.
+/// Whether a request waits for this answer: the line itself does not tell.
 fn asked(received: &ReceivedMessage) -> Option<AnswerExpectation> {
     match received.what {
         MessageContent::Answer { asked, .. } => Some(asked),
@@ -438,7 +440,7 @@ fn asked(received: &ReceivedMessage) -> Option<AnswerExpectation> {
     }
 }
 
-/// What an item takes in memory, about.
+/// The approximate size of an item in memory.
 fn size(traffic: &TrafficLine) -> usize {
     let held = match traffic {
         TrafficLine::Skipped { .. } => 0,

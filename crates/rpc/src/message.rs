@@ -1,4 +1,4 @@
-//! What an agent can say, told apart by its envelope.
+//! The messages of an agent, told apart by their envelopes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use lapidary_wire::acp::envelope;
 
 use super::error::RpcError;
 
-/// A line as it was read, without its end. The bytes stay, whatever we make of them.
+/// A line as it was read, without its end. The bytes are kept even if they are invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedLine {
     text: Arc<str>,
-    /// The bytes, if they are no UTF-8 and the text is only what can be read of them.
+    /// The bytes, if they are no UTF-8 and the text has replacement characters.
     bytes: Option<Arc<[u8]>>,
 }
 
@@ -39,7 +39,7 @@ impl ReceivedLine {
         }
     }
 
-    /// The text. What is no UTF-8 reads as U+FFFD.
+    /// The text. Invalid UTF-8 reads as U+FFFD.
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }
@@ -50,53 +50,53 @@ impl ReceivedLine {
     }
 }
 
-/// A line from the agent and what it is.
+/// A line from the agent and its meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedMessage {
     /// The line. Of one that was too long, its beginning.
     pub line: ReceivedLine,
-    /// What it is.
+    /// The message or noise.
     pub what: MessageContent,
 }
 
-/// What a line is.
+/// The meaning of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageContent {
     /// A request, which wants an answer.
     Request {
-        /// By what the answer is told.
+        /// The id for the answer.
         id: RequestId,
-        /// What is wanted.
+        /// The method.
         method: Text,
-        /// With what.
+        /// The parameters.
         params: Option<Json>,
     },
-    /// Something that the agent tells.
+    /// A notification of the agent.
     Notification {
-        /// What it is about.
+        /// The method.
         method: Text,
-        /// What it says.
+        /// The parameters.
         params: Option<Json>,
     },
     /// An answer.
     Answer {
-        /// To which request.
+        /// The id of the request.
         id: RequestId,
-        /// What it says.
+        /// The result or the error.
         outcome: Result<Json, RpcError>,
-        /// Whether anybody waits for it.
+        /// Whether a request waits for it.
         asked: AnswerExpectation,
     },
     /// No message of the protocol.
     Noise(LineNoise),
 }
 
-/// Whether anybody waits for an answer.
+/// Whether a request waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerExpectation {
-    /// Somebody does, and gets it.
+    /// A request does, and gets it.
     Awaited,
-    /// Somebody did: it has been answered before, or was given up.
+    /// A request did: it has been answered before, or was given up.
     Before,
     /// There never was such a request.
     Never,
@@ -117,13 +117,13 @@ pub enum LineNoise {
     TooLong(u64),
 }
 
-/// What tells requests apart: a number, a text or `null`, exactly as its sender wrote it. Each side has its own: that both use the same
-/// means nothing.
+/// The id of a request: a number, a text or `null`, exactly as its sender wrote it. Each side has its own ids: the same id on
+/// both sides means nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId(SharedToken);
 
 impl RequestId {
-    /// What may be an id. It is copied: an id outlives its line.
+    /// An id, if the token can be one. It is copied: an id outlives its line.
     pub(super) fn read(token: Token<'_>) -> Option<Self> {
         let may = matches!(
             token.kind(),
@@ -170,12 +170,12 @@ impl RequestId {
     }
 }
 
-/// What came of a request.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestAnswer {
     /// Which request it answers.
     pub id: RequestId,
-    /// The number of its line in what was [observed](super::ObservedLine::number): all that has a lower number was said before.
+    /// The [number](super::ObservedLine::number) of its line: lines with a lower number came before.
     pub number: u64,
     /// The result, as it came.
     pub result: Json,

@@ -1,4 +1,4 @@
-//! What we say, as lines with their ends. Values go out as they stand.
+//! The messages that we send, as lines with their ends. Values go out as they stand.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) fn notification(method: &str, params: Option<&Json>) -> Arc<str> {
     call("", method, params)
 }
 
-/// Nobody waits for the answer to this request of ours any more.
+/// Tells the agent that the answer to this request is no longer needed.
 pub(super) fn cancel_request(id: &RequestId) -> Arc<str> {
     let id = format!(r#"{{"requestId":{}}}"#, id.as_str());
     Arc::from(format!(

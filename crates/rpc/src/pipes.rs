@@ -7,7 +7,7 @@ use lapidary_recording::Recorder;
 
 pub(super) use system::{PipeReader, PipeWriter};
 
-/// Both ends of what an agent reads and writes.
+/// Both ends of an agent's stdin and stdout.
 pub(super) struct PreparedPipes {
     pub(super) stdin: PipeWriter,
     pub(super) stdout: PipeReader,
@@ -43,7 +43,7 @@ mod system {
     }
 }
 
-/// Anonymous pipes cannot be waited for there. Nobody has needed it yet.
+/// Anonymous pipes cannot be waited for on Windows, so this is not implemented.
 #[cfg(windows)]
 mod system {
     use super::{PreparedPipes, Recorder, io};

@@ -1,4 +1,4 @@
-//! Reading again what was recorded: for whoever watches, but not fast enough for everything to be kept in memory.
+//! Reading recorded lines again, for an observer that is too slow for all of them to be kept in memory.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -12,7 +12,7 @@ use super::connection_tape::RecordedTraffic;
 use super::message::{AnswerExpectation, MessageContent};
 use super::traffic::{ObservedLine, TrafficLine, length};
 
-/// Who said something, and so in which file it stands.
+/// The sender of a line, and so the file in which it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TrafficSide {
     Ours,
@@ -34,7 +34,7 @@ pub(super) struct TrafficPassage {
     pub(super) lines: u64,
     /// How many bytes they have without their ends.
     pub(super) bytes: u64,
-    /// Whether anybody waits for it, if it is an answer. Then it stands alone.
+    /// Whether a request waits for it, if it is an answer. Then it stands alone.
     pub(super) asked: Option<AnswerExpectation>,
 }
 
@@ -49,7 +49,7 @@ impl TrafficPassage {
         self.bytes += next.bytes;
     }
 
-    /// What there is to be said of lines that cannot be read.
+    /// The item for lines that cannot be read.
     pub(super) fn skipped(&self) -> ObservedLine {
         ObservedLine {
             number: self.number,
@@ -68,7 +68,7 @@ pub(super) struct TrafficPlayback {
     recorded: Arc<RecordedTraffic>,
     ours: PlaybackPosition,
     theirs: PlaybackPosition,
-    /// What is left of the passage.
+    /// The rest of the passage.
     passage: Option<TrafficPassage>,
 }
 
@@ -110,7 +110,7 @@ impl TrafficPlayback {
             TrafficSide::Nowhere => None,
         };
         let Some(traffic) = traffic else {
-            // Somebody has cut the files.
+            // The files have been truncated.
             return Some(passage.skipped());
         };
         let observed = ObservedLine {
@@ -162,7 +162,7 @@ impl PlaybackPosition {
         }
     }
 
-    /// Passages mostly follow each other, and then what was read already is used.
+    /// Passages mostly follow each other; then the bytes that were read already are used.
     fn turn_to(&mut self, start: u64) {
         if self.origin + self.lines.taken() != start {
             self.lines = LineBuffer::midway(self.limit);

@@ -1,4 +1,4 @@
-//! Reading what the agent says. It ends where the agent's output does, and nowhere else.
+//! Reading the agent's output. Reading ends with the output and for no other reason.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<SharedCon
     }
 }
 
-/// Takes a line that stands there in what the agent has written.
+/// Takes a line, with its place in the agent's output.
 fn take(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedConnection>) {
     let ReceivedMessage { line, what } = classify::read(line);
     match &what {
@@ -89,8 +89,8 @@ fn take(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedConnecti
     }
 }
 
-/// A line over the limit is not read: whoever waits for it hears so. If nobody can tell who does, the connection ends: the agent, or we,
-/// would wait for ever.
+/// A line over the limit is not read: the side that waits for it gets an error. If the line does not show which side waits, the
+/// connection ends, because the agent, or we, would wait for ever.
 fn too_long(
     truncated: TruncatedEnvelope,
     length: u64,
@@ -120,7 +120,7 @@ fn too_long(
     }
 }
 
-/// Whoever waits hears of it after it was noted, so that they find it among what was said.
+/// The caller gets the answer after the log has it, so that the observer finds it there.
 fn take_answer(
     line: ReceivedLine,
     place: Range<u64>,

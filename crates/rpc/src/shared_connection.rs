@@ -1,6 +1,6 @@
-//! What both directions of a connection know: who waits for an answer, who owes one, and what is still to be said.
+//! State that both directions of a connection share: pending requests of either side, and the queue of lines to send.
 //!
-//! Nothing in here waits. Whoever holds the lock holds it for a moment, never across an `await`.
+//! Nothing in here waits. The lock is held for a moment, never across an `await`.
 
 mod incoming;
 
@@ -19,7 +19,7 @@ use super::log::{LineFacts, TrafficLog};
 use super::message::{AnswerExpectation, RequestAnswer, RequestId};
 use super::outgoing;
 
-/// What an open request costs beside its line.
+/// The cost of an open request beside its line.
 const REQUEST: usize = 512;
 
 pub(super) type ToldSender = Result<RequestAnswer, RequestError>;
@@ -27,7 +27,7 @@ pub(super) type ToldSender = Result<RequestAnswer, RequestError>;
 #[derive(Debug)]
 pub(super) struct SharedConnection {
     state: Mutex<ConnectionState>,
-    /// There is something to say, or nothing any more.
+    /// There is a line to send, or none will follow.
     news: Notify,
     pub(super) log: Arc<TrafficLog>,
     pub(super) limits: ConnectionLimits,
@@ -39,7 +39,7 @@ struct ConnectionState {
     /// Our next id.
     next: u64,
     pending: HashMap<u64, oneshot::Sender<ToldSender>>,
-    /// What the agent has asked and nobody has answered.
+    /// The agent's requests that are not answered yet.
     open: HashMap<u64, OpenCalls>,
     open_bytes: usize,
     serial: u64,
@@ -95,7 +95,7 @@ impl SharedConnection {
         }
     }
 
-    /// Asks the agent something.
+    /// Sends a request.
     pub(super) fn ask(
         &self,
         method: &str,
@@ -118,7 +118,7 @@ impl SharedConnection {
         Ok((id, told))
     }
 
-    /// Says something that wants no answer.
+    /// Sends a line that wants no answer.
     pub(super) fn tell(&self, line: Arc<str>) -> Result<(), ConnectionError> {
         let mut state = self.state();
         state.usable()?;
@@ -127,7 +127,7 @@ impl SharedConnection {
         said.inspect_err(|error| self.close(error))
     }
 
-    /// Nobody waits for this answer any more. The agent hears so, unless it has answered.
+    /// The answer to this request is no longer needed. The agent is told, unless it has answered.
     pub(super) fn give_up(&self, id: &RequestId) {
         let pending = id
             .number()
@@ -137,7 +137,7 @@ impl SharedConnection {
         }
     }
 
-    /// Who waits for this answer, and whether anybody ever did.
+    /// The request that waits for this answer, and whether there ever was one.
     pub(super) fn awaited(
         &self,
         id: &RequestId,
@@ -152,7 +152,7 @@ impl SharedConnection {
         }
     }
 
-    /// The agent asks for something: whoever handles it gets it, and if nobody does, the agent hears so at once.
+    /// A request of the agent: its handler gets it, or, if there is none, the agent gets an error at once.
     pub(super) fn asked(self: &Arc<Self>, asking: RawRequest) {
         if let Err((id, refusal)) = self.hand_over(asking) {
             let _ = self.tell(outgoing::answer(&id, Err(&refusal)));
@@ -178,7 +178,7 @@ impl SharedConnection {
             return Err((asking.id, refusal));
         }
         let Some(handler) = state.handler.clone() else {
-            return Ok(()); // nobody can be answered any more
+            return Ok(()); // no answer can be sent any more
         };
         let responder = RequestResponder {
             shared: Arc::clone(self),
@@ -189,7 +189,7 @@ impl SharedConnection {
         };
         state.open(&responder, bytes);
         drop(state);
-        // If nobody listens, the responder comes back and is dropped, and that is an answer.
+        // If the receiver is gone, the responder is returned and dropped, and that is an answer.
         let _ = handler.send(IncomingRequest {
             number: asking.number,
             id: asking.id,
@@ -215,10 +215,10 @@ impl SharedConnection {
     /// Answers the agent.
     pub(super) fn answer(&self, serial: u64, id: &RequestId, outcome: Result<&Json, &RpcError>) {
         self.state().settle(serial);
-        let _ = self.tell(outgoing::answer(id, outcome)); // without a connection nobody wants to know
+        let _ = self.tell(outgoing::answer(id, outcome)); // without a connection the answer is not needed
     }
 
-    /// What is to be said next. None if nothing is, any more. Can be cancelled.
+    /// The next line to send. None if there will be none. Can be cancelled.
     pub(super) async fn next_line(&self) -> Option<Arc<str>> {
         loop {
             {
@@ -240,13 +240,13 @@ impl SharedConnection {
         self.state().outbox_bytes
     }
 
-    /// Says what is still to be said, and nothing after it: the agent reads the end of its stdin.
+    /// Sends the queued lines and no more: the agent reads the end of its stdin.
     pub(super) fn hang_up(&self) {
         self.state().is_hanging_up = true;
         self.news.notify_one();
     }
 
-    /// Ends the connection: everybody who waits hears why. The first reason is the one that counts.
+    /// Ends the connection: every pending request fails with the reason. The first reason counts.
     pub(super) fn close(&self, why: &ConnectionError) {
         let mut state = self.state();
         if state.closed.is_some() {
@@ -260,7 +260,7 @@ impl SharedConnection {
         let open = std::mem::take(&mut state.open);
         drop(state);
         for sender in pending.into_values() {
-            let _ = sender.send(Err(why.clone().into())); // who does not wait any more need not know
+            let _ = sender.send(Err(why.clone().into())); // a caller that has given up need not know
         }
         for open in open.into_values() {
             open.cancelled.cancel();

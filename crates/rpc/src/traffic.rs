@@ -6,29 +6,29 @@ use jiff::Timestamp;
 
 use super::message::ReceivedMessage;
 
-/// Something that was said.
+/// A line of either side, as an observer sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedLine {
-    /// Its place among all that was said, from 0.
+    /// Its place among all lines, from 0.
     pub number: u64,
     /// When it was read, or handed to the agent.
     pub at: Timestamp,
-    /// What it was.
+    /// The line and its sender.
     pub traffic: TrafficLine,
 }
 
-/// Something that was said, and by whom.
+/// A line of either side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrafficLine {
     /// By us: the line, without its end.
     Sent(Arc<str>),
     /// By the agent.
     Received(ReceivedMessage),
-    /// By either, but more than is kept for somebody who does not look, and not recorded so that it could be read again.
+    /// By either, but beyond the limit for an observer that does not look, and not recorded so that it could be read again.
     Skipped {
-        /// How many lines.
+        /// The number of lines.
         lines: u64,
-        /// How many bytes they have.
+        /// Their bytes.
         bytes: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! What carries a connection.
+//! The transport of a connection.
 
 use std::pin::Pin;
 
@@ -12,7 +12,7 @@ use lapidary_process::Exit;
 pub struct PeerDeparture {
     /// How it ended, if it is a process and that is known.
     pub exit: Option<Exit>,
-    /// The last of what it complained about.
+    /// The end of its stderr.
     pub stderr_tail: String,
     /// Why it had to go, if it did not go by itself.
     pub sent_away: Option<ConnectionError>,
@@ -21,14 +21,14 @@ pub struct PeerDeparture {
 /// Resolves when the other side is gone.
 pub type GoneFuture = Pin<Box<dyn Future<Output = PeerDeparture> + Send>>;
 
-/// Two directions, and a way to hear that nobody is at the other end.
+/// Two directions, and a signal that the other end is gone.
 ///
 /// The stdin and stdout of a process are one, and so is any pair of a reader and a writer. HTTP and WebSocket are drafts of the
 /// protocol; either could be one.
 pub trait Transport: Send + 'static {
-    /// Where the agent's lines come from.
+    /// The stream of the agent's lines.
     type Reads: AsyncRead + Send + Unpin + 'static;
-    /// Where ours go.
+    /// The stream for our lines.
     type Writes: AsyncWrite + Send + Unpin + 'static;
 
     /// Its parts. All of them are dropped when the connection is. Where nothing tells that the other side is gone, it is when there is

@@ -1,4 +1,4 @@
-//! A line over the limit, of which only the beginning is kept: who waits for it, as far as that can be seen.
+//! A line over the limit, of which only the beginning is kept: the request that it is or answers, as far as it shows that.
 
 use lapidary_json::Token;
 
@@ -7,16 +7,16 @@ use super::message::RequestId;
 /// The members of a message.
 const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
-/// What the beginning of a message shows of its envelope.
+/// The envelope of a message, as far as its beginning shows it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TruncatedEnvelope {
     /// The agent waits for an answer to this.
     Request(RequestId),
     /// We wait for this.
     Answer(RequestId),
-    /// A method, which is a notification unless an id follows where nobody sees it.
+    /// A method, which is a notification unless an id follows in the part that was cut off.
     Method(String),
-    /// A message, but nothing shows what it wants.
+    /// A message whose kind its beginning does not show.
     Message,
     /// No message.
     Noise,
@@ -60,7 +60,7 @@ impl<'a> PartialMembers<'a> {
         let after = text[name.as_str().len()..].trim_start();
         let value = after.strip_prefix(':')?.trim_start();
         let found = scalar(value);
-        // What is no scalar, or breaks off, is the last that is seen: only what stands before it is certain.
+        // A value that is no scalar, or breaks off, is the last one that is read: only the members before it are certain.
         self.0 = found.map_or("", |found| &value[found.as_str().len()..]);
         Some((name.string()?.into_owned(), found))
     }

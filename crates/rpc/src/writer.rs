@@ -1,4 +1,4 @@
-//! Saying what is to be said: one line after the other, each of them whole.
+//! Writing the queued lines: one after the other, each of them whole.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::error::ConnectionError;
 use super::limits::LAST_WORDS;
 use super::shared_connection::SharedConnection;
 
-/// Writes until there is nothing more to say, or nobody who reads it. Then the agent's stdin is closed.
+/// Writes until no line will follow or the agent does not read. Then the agent's stdin is closed.
 pub(super) async fn write(mut to: impl AsyncWrite + Unpin, shared: Arc<SharedConnection>) {
     while let Some(line) = shared.next_line().await {
         if let Err(error) = shared.log.sent(&line) {

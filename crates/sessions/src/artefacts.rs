@@ -1,7 +1,8 @@
-//! What else belongs to a session: what its tools put out, its log, its plans, its sub-agents and all of theirs.
+//! Files beside a session's own: the outputs of its tools, its log, its plans, and the sessions of its sub-agents with their
+//! artefacts.
 //!
-//! An id comes out of a file that anybody may have written. It never becomes a way out of the project's directory, nor the name of a
-//! directory that belongs to the project itself, and a link on the way is not followed.
+//! An id comes from a session file, which any program can write. It never leads out of the project's directory, never names a
+//! directory that belongs to the project itself, and links on the way are not followed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,12 +22,12 @@ const RESERVED: [&str; 11] = [
     "shell_history",
 ];
 
-/// Something that belongs to a session beside its files.
+/// A file or directory that belongs to a session beside its session files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionArtefact {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it is.
+    /// File, directory or link.
     pub kind: ArtefactKind,
     /// How many bytes are in it.
     pub bytes: u64,
@@ -34,23 +35,23 @@ pub struct SessionArtefact {
     pub sessions: Vec<PathBuf>,
 }
 
-/// What an artefact is, as far as removing goes.
+/// The kind of an artefact, which decides how it is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArtefactKind {
     /// A file.
     File,
     /// A directory with all that is in it.
     Directory,
-    /// A link, which goes; what it leads to stays.
+    /// A link, which is removed without its target.
     Link,
 }
 
-/// What was found, and what was left alone.
+/// The artefacts of a session, and the paths that look like artefacts and stay.
 #[derive(Debug, Default)]
 pub struct ArtefactList {
-    /// What belongs to the session.
+    /// The artefacts of the session.
     pub found: Vec<SessionArtefact>,
-    /// What does not go although it is called as if it did, a sentence each.
+    /// Paths that are named like an artefact and are not removed, with the reason: a sentence each.
     pub spared: Vec<String>,
 }
 
@@ -72,7 +73,8 @@ pub(super) fn file_name_of(id: &str) -> Option<String> {
 }
 
 impl ArtefactList {
-    /// Looks for what belongs to a session in a project's directory. `is_anothers` tells the names that belong to sessions which stay.
+    /// Finds the artefacts of a session in a project's directory. `is_anothers` is true for names that belong to sessions which
+    /// stay.
     pub fn find(directory: &Path, id: &str, is_anothers: &dyn Fn(&str) -> bool) -> Self {
         let mut artefacts = Self::default();
         let Some(name) = file_name_of(id) else {
@@ -95,7 +97,7 @@ impl ArtefactList {
         artefacts
     }
 
-    /// What one session or one sub-agent has to itself.
+    /// Adds the artefacts of one session or one sub-agent.
     fn own(&mut self, directory: &Path, name: &str, is_anothers: &dyn Fn(&str) -> bool) {
         if is_anothers(name) {
             self.spared.push(format!(

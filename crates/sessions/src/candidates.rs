@@ -47,7 +47,7 @@ pub struct SessionCandidate {
 pub(super) enum CandidateName {
     /// At the end of the path, with so many bytes before it.
     InPath(usize),
-    /// Elsewhere: the file is a copy under another name.
+    /// Not in the path: the file is a copy under another name.
     Other(Box<str>),
 }
 
@@ -77,7 +77,8 @@ impl CandidateName {
     }
 }
 
-/// The files that are called like sessions, directory by directory, by name. What could not be looked into is said in a sentence each.
+/// The files that are named like sessions, directory by directory, by name. Directories that cannot be read are reported in a
+/// sentence each.
 pub fn candidates(projects: &[SessionProject]) -> (Vec<SessionCandidate>, Vec<String>) {
     let (seen, warnings) = sightings(projects, &mut NoMemory);
     (in_order(seen), warnings)
@@ -151,8 +152,8 @@ pub(super) fn subagents(projects: &[SessionProject]) -> Vec<SessionCandidate> {
     found
 }
 
-/// The files of a directory that are called as wished. Of tens of thousands most are only compared with what an index knows: all that
-/// tells one state of a file from another is here, and nothing is allocated for each.
+/// The files of a directory whose names match. Of tens of thousands most are only compared with the index: each entry has the
+/// size, time and number that identify a state of a file, and nothing is allocated for each.
 #[derive(Debug)]
 pub(super) struct FileSightings {
     pub(super) directory: PathBuf,
@@ -162,7 +163,7 @@ pub(super) struct FileSightings {
     project: usize,
     names: String,
     plain: Vec<FileSighting>,
-    /// Links and what else is no plain file.
+    /// Links and other entries that are no plain files.
     odd: Vec<SessionCandidate>,
 }
 
@@ -326,7 +327,7 @@ fn is_called_like_a_session(name: &str) -> bool {
     name.starts_with("session-") && has_its_ending(name)
 }
 
-/// Something that is no plain file.
+/// A candidate that is no plain file.
 fn odd(
     directory: &Path,
     file_name: &str,

@@ -1,7 +1,7 @@
-//! Removing a session: every file that names its whole id, what belongs to it, and nothing else.
+//! Removing a session: every file that names its whole id, its artefacts, and nothing else.
 //!
-//! First a [`SessionDeletion`] says what would go. Carrying it out looks again: what has changed meanwhile stays. What goes is kept elsewhere
-//! first, if the caller has such a place; what cannot be kept is not removed.
+//! First a [`SessionDeletion`] lists the files. Carrying it out checks them again: if one has changed meanwhile, nothing is
+//! removed. If the caller keeps copies, every session file is copied first; if one cannot be copied, nothing is removed.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,7 +14,7 @@ use super::projects::SessionProject;
 use super::scan::FileScanner;
 use super::select::SelectError;
 
-/// What would go.
+/// The files that a deletion removes.
 #[derive(Debug)]
 pub struct SessionDeletion {
     /// The session's id, whole. None for a file that names no session.
@@ -23,17 +23,17 @@ pub struct SessionDeletion {
     pub project: usize,
     /// Its files.
     pub files: Vec<InventoriedFile>,
-    /// What else belongs to it.
+    /// The artefacts of the session.
     pub artefacts: Vec<SessionArtefact>,
-    /// What stays although it is called as if it belonged to it, a sentence each.
+    /// Paths that are named like an artefact and stay, a sentence each.
     pub spared: Vec<String>,
 }
 
-/// Why something was not removed.
+/// The reason why a file was not removed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeleteError {
-    /// It was written since somebody looked.
+    /// The file was written after the deletion was planned.
     #[error("`{}` has changed: nothing of its session was removed", .path.display())]
     Changed {
         /// The file.
@@ -44,15 +44,15 @@ pub enum DeleteError {
     NotKept {
         /// The file.
         path: PathBuf,
-        /// What was wrong.
+        /// The error of the copy.
         source: io::Error,
     },
     /// The system does not let us.
     #[error("`{}` cannot be removed", .path.display())]
     Io {
-        /// What.
+        /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -61,8 +61,8 @@ pub enum DeleteError {
 pub type KeepBefore<'k> = dyn FnMut(&Path) -> io::Result<()> + 'k;
 
 impl SessionInventory {
-    /// The whole id of the session that somebody means to remove: by its id, or by its number in the list. Nothing is guessed:
-    /// `1x`, `01`, `latest` and the beginning of an id name nothing here.
+    /// The whole id of the session to remove, given as an id or as a number of the list. Nothing is guessed: `1x`, `01`, `latest`
+    /// and the beginning of an id name no session here.
     pub fn named(&self, identifier: &str) -> Result<(usize, String), SelectError> {
         let by_id = self
             .files
@@ -90,7 +90,7 @@ impl SessionInventory {
         })
     }
 
-    /// What goes with these sessions, each named by its project and its whole id.
+    /// The deletion of each of these sessions, named by project and whole id.
     pub fn deletions(&self, going: &HashSet<(usize, String)>) -> Vec<SessionDeletion> {
         let mut ids: Vec<_> = going.iter().collect();
         ids.sort();
@@ -119,7 +119,7 @@ impl SessionInventory {
         deletion
     }
 
-    /// What goes with a file that names no session: itself.
+    /// The deletion of a file that names no session: the file alone.
     pub fn deletion_of_file(&self, file: &InventoriedFile) -> SessionDeletion {
         SessionDeletion::plan(file.project, std::iter::once(file), self)
     }
@@ -165,7 +165,8 @@ impl SessionDeletion {
         files.chain(subagents.map(PathBuf::as_path))
     }
 
-    /// Removes it. The session's own files go last, so that a session of which something could not be removed can still be found.
+    /// Removes the files. The session's own files go last, so that the session can still be found if an artefact could not be
+    /// removed.
     pub fn carry_out(&self, keep: &mut KeepBefore<'_>) -> Result<(), Vec<DeleteError>> {
         self.look_again().map_err(|error| vec![error])?;
         self.keep_all(keep).map_err(|error| vec![error])?;
@@ -183,7 +184,8 @@ impl SessionDeletion {
         nothing_failed(files.map(|file| removed(&file.path, fs::remove_file(&file.path))))
     }
 
-    /// Files are as they were, and still of this session: what was written meanwhile is worth more than an order given before.
+    /// Checks that the files are unchanged and still of this session. A file that was written after the deletion was planned
+    /// stays.
     fn look_again(&self) -> Result<(), DeleteError> {
         let mut scanner = FileScanner::default();
         for file in &self.files {
@@ -219,7 +221,7 @@ impl SessionDeletion {
     }
 }
 
-/// What is gone already need not be removed.
+/// A path that no longer exists counts as removed.
 fn removed(path: &Path, result: io::Result<()>) -> Result<(), DeleteError> {
     match result {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(DeleteError::Io {

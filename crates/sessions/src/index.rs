@@ -1,11 +1,11 @@
-//! An index of the sessions of a home: what lists say about each file, and which words are in which of its texts.
+//! An index of the sessions of a home: the summary of each file for lists, and the words in each of its texts.
 //!
-//! It is a cache in the caller's cache directory, never in `.gemini`. It knows nothing that the files do not say, so deleting it
-//! loses nothing; a file counts as known only while its size, time and number are those that were read. Whatever is odd about it
-//! is one sentence and a look at the files instead, never an error, and never another result.
+//! It is a cache in the caller's cache directory, never in `.gemini`. It holds only facts from the files, so deleting it loses
+//! nothing; a file counts as known only while its size, time and number are the recorded ones. A defect of the index costs one
+//! warning and a look at the files instead; it is never an error, and never changes a result.
 //!
-//! `SQLite` keeps it, in WAL mode: many read while one writes. Who writes holds a lock file, and who does not get it reads what
-//! the index does not know from the files.
+//! `SQLite` keeps it, in WAL mode: many processes read while one writes. The writer holds a lock file; a process that does not
+//! get the lock reads the files that the index does not know.
 
 mod directory_names;
 mod lookup;
@@ -45,7 +45,7 @@ pub struct SessionIndex {
     connection: Option<Connection>,
     /// Held while it is in use: a database that is in use must not be deleted, `SQLite` says, not even where systems allow it.
     in_use: Option<File>,
-    /// Which file that is, in case somebody else replaces it.
+    /// The number of that file, in case another process replaces it.
     identity: Option<u64>,
     /// Names of directories that are to be kept.
     noted: Vec<directory_names::NotedNames>,
@@ -72,7 +72,7 @@ pub enum IndexError {
         /// Its version.
         found: i64,
     },
-    /// Another process is using it, for longer than anybody waits.
+    /// Another process uses it for longer than we wait.
     #[error("another process is using it")]
     Busy,
 }
@@ -189,7 +189,7 @@ impl SessionIndex {
         Ok(true)
     }
 
-    /// Forgets everything, so that an update reads it all again. Who is reading goes on reading what was there.
+    /// Empties the index, so that an update reads all files again. A process that is reading keeps reading the old state.
     pub fn clear(&mut self) -> Result<(), IndexError> {
         let _lock = wait_for_lock(&self.path)?;
         let connection = self.connection.as_mut().ok_or(IndexError::Busy)?;
@@ -205,7 +205,7 @@ impl SessionIndex {
 
     fn connect(&mut self) {
         match self.try_connect() {
-            // Somebody is replacing it just now: it is as if there were none yet.
+            // Another process is replacing it now: it is as if there were none yet.
             Ok(()) | Err(IndexError::Busy) => {}
             Err(error) => self.give_up(&error),
         }
@@ -217,7 +217,7 @@ impl SessionIndex {
         Ok(())
     }
 
-    /// Goes on without. What is beyond repair is replaced by an empty one, which fills by itself.
+    /// Continues without the index. One that is beyond repair is replaced by an empty one, which fills by itself.
     fn give_up(&mut self, error: &IndexError) {
         self.connection = None;
         self.in_use = None;
@@ -237,14 +237,14 @@ impl SessionIndex {
         ));
     }
 
-    /// Puts an empty one in its place, if nobody else uses it.
+    /// Replaces it by an empty one, if no other process uses it.
     fn replace(&mut self) -> Result<(), IndexError> {
         self.connection = None;
         self.in_use = None;
         {
             let _lock = try_lock(&self.path)?.ok_or(IndexError::Busy)?;
             let _alone = alone(&self.path)?.ok_or(IndexError::Busy)?;
-            // Somebody else may have replaced it while we looked at the old one.
+            // Another process may have replaced it while we looked at the old one.
             if identity(&self.path) == self.identity {
                 remove(&self.path)?;
                 schema::make(&self.path)?;
@@ -254,7 +254,7 @@ impl SessionIndex {
         self.try_connect()
     }
 
-    /// Reads a few changed files into the index, if nobody else does.
+    /// Reads a few changed files into the index, if no other process does.
     fn update_on_the_way(&mut self, files: &[&SessionCandidate]) {
         if self.connection.is_none() {
             return;
@@ -294,7 +294,7 @@ impl SummarySource for SessionIndex {
 }
 
 impl SessionIndex {
-    /// What the index knows of these files, each as it is now.
+    /// The summaries of these files in the index, if they are up to date.
     fn known(
         &mut self,
         files: &[&SessionCandidate],
@@ -320,12 +320,12 @@ fn missing<'f, T>(
     missing.map(|(file, _)| *file).collect()
 }
 
-/// The right to write, until it is dropped. None if somebody else has it.
+/// The right to write, until it is dropped. None if another process has it.
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
     locked(path, "lock", File::try_lock)
 }
 
-/// The right to delete it: nobody else uses it.
+/// The right to delete it: no other process uses it.
 fn alone(path: &Path) -> io::Result<Option<File>> {
     locked(path, "users", File::try_lock)
 }
@@ -354,7 +354,7 @@ fn locked(
     }
 }
 
-/// The right to write, for somebody who asked for nothing else.
+/// The right to write, for a caller that only wants to write and therefore waits.
 fn wait_for_lock(path: &Path) -> Result<File, IndexError> {
     wait_until(|| try_lock(path))
 }
@@ -374,7 +374,7 @@ fn wait_until<T>(mut get: impl FnMut() -> io::Result<Option<T>>) -> Result<T, In
     }
 }
 
-/// Makes a directory that nobody else can look into: words of conversations are in it.
+/// Makes a directory that only its owner can read: words of conversations are in it.
 fn make_private(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -395,7 +395,7 @@ fn identity(path: &Path) -> Option<u64> {
         .map(|made| states::nanoseconds(made).cast_unsigned());
 }
 
-/// Removes a database. Not its lock, which somebody may be waiting for.
+/// Removes a database. Not its lock, which another process may be waiting for.
 fn remove(path: &Path) -> io::Result<()> {
     for name in [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")] {
         match fs::remove_file(name) {

@@ -1,4 +1,4 @@
-//! Every session file of some projects, with the id that is in it: what somebody needs who means to remove one.
+//! Every session file of some projects, with the id that is in it. Deletion and retention work on this list.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -13,7 +13,7 @@ use super::scan::{CompactSummary, UnreadableFile};
 pub struct SessionInventory {
     /// The projects.
     pub projects: Vec<SessionProject>,
-    /// What a list of them shows.
+    /// The list of their sessions.
     pub listing: SessionListing,
     /// Every file that could be opened, in the list or not.
     pub files: Vec<InventoriedFile>,
@@ -22,7 +22,7 @@ pub struct SessionInventory {
 /// A file among the sessions.
 #[derive(Debug, Clone)]
 pub struct InventoriedFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Which of the projects it belongs to.
     pub project: usize,
@@ -30,26 +30,26 @@ pub struct InventoriedFile {
     pub size: u64,
     /// When it was last written.
     pub modified: SystemTime,
-    /// What is in it.
+    /// The session or other content.
     pub content: FileContent,
     /// Whether there is more in it than the CLI shows, which can be recovered.
     pub hides_content: bool,
 }
 
-/// What is in a file.
+/// The content of a file, as far as removing it matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileContent {
     /// A session that can be resumed.
     Session(String),
-    /// A session in which nobody said anything that could be resumed.
+    /// A session without a message that could be resumed.
     Stub(String),
     /// A sub-agent's session.
     Subagent(String),
-    /// Nothing.
+    /// An empty file.
     Nothing,
-    /// Something that names no session.
+    /// Content that names no session.
     NoSession,
-    /// Something that cannot be read, or not now.
+    /// Content that cannot be read, or not now.
     Unreadable,
 }
 
@@ -86,7 +86,7 @@ impl SessionInventory {
         }
     }
 
-    /// The files that name this session, in whatever state they are.
+    /// The files that name this session, resumable or not.
     pub fn files_of<'i>(
         &'i self,
         project: usize,
@@ -98,7 +98,7 @@ impl SessionInventory {
     }
 }
 
-/// Reads summaries for a list, and notes what passes by.
+/// Reads summaries for a list, and notes each file on the way.
 #[derive(Debug, Default)]
 struct NotingSource {
     files: Vec<InventoriedFile>,

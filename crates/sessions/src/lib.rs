@@ -1,4 +1,4 @@
-//! Recorded sessions: where they are, what is in them, which of them can be resumed.
+//! Recorded sessions: their places, their contents, and which of them can be resumed.
 //!
 //! Everything is read as Gemini CLI 0.61 reads it, so that numbers, titles and order are the ones it shows. Nothing here writes,
 //! except what is for deleting and the files of sub-agents of our own; and nothing that is left out is left out without a [`HiddenReason`].

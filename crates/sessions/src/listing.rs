@@ -1,4 +1,4 @@
-//! The list of sessions: which count, in which order, under which numbers; and what does not count, and why.
+//! The list of sessions: the sessions that count, their order and numbers; and the files that do not count, with the reason.
 
 mod listed;
 
@@ -24,11 +24,11 @@ pub use listed::ListedSession;
 /// The sessions of some projects.
 #[derive(Debug, Default)]
 pub struct SessionListing {
-    /// Those that can be resumed: project by project, the oldest first, numbered as the CLI numbers them.
+    /// Sessions that can be resumed: project by project, the oldest first, numbered as the CLI numbers them.
     pub sessions: Vec<ListedSession>,
     /// The files that are not among them.
     pub hidden: Vec<HiddenFile>,
-    /// What was wrong beside that, a sentence each.
+    /// Warnings beside that, a sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl SessionListing {
         Self::with(projects, now, &mut FromFiles)
     }
 
-    /// The same, with summaries from elsewhere.
+    /// Reads the list with summaries from this source.
     pub fn with(
         projects: &[SessionProject],
         now: SystemTime,
@@ -141,7 +141,7 @@ impl SessionListing {
                     let there = &kept[place];
                     let is_newer =
                         session.updated_ms > there.updated_ms && there.updated_ms.is_some();
-                    // The CLI resumes what is in its own directory, however old.
+                    // The CLI resumes the file in its own directory, however old.
                     let is_better = match (session.is_cli_listed(), there.is_cli_listed()) {
                         (true, false) => true,
                         (false, true) => false,
@@ -159,7 +159,8 @@ impl SessionListing {
         self.sessions = kept;
     }
 
-    /// The CLI deletes what has no content at its next start, and with it whatever ends in the same eight characters.
+    /// Marks sessions in danger: at its next start the CLI deletes files without content, and with them every file that ends in
+    /// the same eight characters.
     fn mark_endangered(&mut self, projects: &[SessionProject]) {
         let mut dangers: HashMap<(&str, &str), &str> = HashMap::new();
         for file in &self.hidden {
@@ -183,7 +184,8 @@ impl SessionListing {
     }
 
     fn number(&mut self) {
-        // What the CLI does not list comes last, so that the others have its numbers. Keys are cached: sessions are large to move.
+        // Sessions that the CLI does not list come last, so that the others have its numbers. Keys are cached: sessions are large
+        // to move.
         let key = |session: &ListedSession| {
             let is_last = !session.is_cli_listed();
             (session.project, is_last, session.started_ms)

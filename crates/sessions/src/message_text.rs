@@ -1,4 +1,4 @@
-//! What a message says, as far as lists care: whether it counts, and how it reads on one line.
+//! The text of a message for lists: whether the message counts, and how it reads on one line.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use lapidary_wire::gemini::session::NO_TEXTS;
 
 use lapidary_gemini::js::{is_space, trim};
 
-/// What the CLI puts before the first message itself, and the way its own commands begin.
+/// Beginnings of texts that no user wrote: commands of the CLI, and context that the CLI inserts before the first message.
 const NOT_SAID_BY_USERS: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
-/// True if a message makes its session worth resuming: a user who said something, or a model that said, thought or did something.
+/// True if a message makes its session resumable: a user's text, or a model's text, thought or tool call.
 pub fn is_resumable(
     kind: Option<&str>,
     content: Option<Token<'_>>,
@@ -31,13 +31,13 @@ pub fn is_resumable(
     }
 }
 
-/// True unless a text begins as what the CLI puts there itself.
+/// True unless a text begins like a command or like inserted context.
 pub(super) fn is_of_a_user(text: &str) -> bool {
     let text = trim(text);
     !NOT_SAID_BY_USERS.iter().any(|mark| text.starts_with(mark))
 }
 
-/// True for a list with something in it. What that is, nobody needs to know.
+/// True for an array with at least one element.
 fn has_any(list: Option<Token<'_>>) -> bool {
     let inside = list.and_then(|list| list.if_kind(TokenKind::Array)?.as_str().strip_prefix('['));
     inside.is_some_and(|inside| !inside.trim_ascii_start().starts_with(']'))
@@ -149,7 +149,7 @@ fn part(part: Token<'_>) -> Cow<'_, str> {
     part.get("text").and_then(Token::string).unwrap_or_default()
 }
 
-/// The text of a content: what its text parts say, nothing of the others.
+/// The text of a content: its text parts, joined; other parts are skipped.
 pub fn says(content: Token<'_>) -> Cow<'_, str> {
     match content.kind() {
         TokenKind::String => content.string().unwrap_or_default(),
@@ -176,7 +176,7 @@ pub fn title(message: &str) -> String {
         let mut letters = behind.chars();
         match letters.next() {
             Some(letter) if is_space(letter) => gap = true,
-            // What is not ASCII goes, and leaves the blanks around it.
+            // Letters that are not ASCII are dropped; the blanks around them stay.
             Some(_) if std::mem::take(&mut gap) => line.push(' '),
             _ => {}
         }
@@ -237,8 +237,8 @@ fn has_two_blanks(text: &str) -> bool {
     pairs.fold(false, |any, (one, other)| any | are_blank(*one, *other))
 }
 
-/// What a list calls a session by its first message, and that message as the CLI shows it. The CLI leaves out what is not ASCII: all of
-/// a Japanese title.
+/// The name of a session in a list, from its first message, and that message as the CLI shows it. The CLI drops letters that are
+/// not ASCII, which is all of a Japanese title.
 pub fn headline(first_message: Option<&str>) -> (String, String) {
     let first = first_message.map_or_else(|| NOTHING_SAID.to_owned(), title);
     let name = own_letters(first_message).unwrap_or_else(|| first.clone());
@@ -269,7 +269,8 @@ pub(super) fn one_line(message: &str) -> String {
     line
 }
 
-/// True for most texts that are on one line already: no byte may be of white space other than a blank or of what a terminal obeys.
+/// True for most texts that are on one line already: no byte is, or may begin, white space other than a blank, a control
+/// character or an invisible letter.
 fn is_one_line(text: &str) -> bool {
     #[expect(
         clippy::needless_bitwise_bool,
@@ -283,7 +284,7 @@ fn is_one_line(text: &str) -> bool {
     !is_suspect && !has_edge && !has_two_blanks(text)
 }
 
-/// A summary without what a terminal would obey, as the CLI shows it.
+/// A summary without escape sequences and control characters, as the CLI shows it.
 pub(super) fn harmless(summary: &str) -> String {
     if is_plain(summary) {
         return summary.to_owned();
@@ -313,7 +314,7 @@ fn harmless_length(text: &str) -> usize {
     text.bytes().position(may_matter).unwrap_or(text.len())
 }
 
-/// Skips what is left of an escape sequence.
+/// Skips the rest of an escape sequence.
 fn skip_sequence(start: char, letters: &mut std::str::Chars<'_>) {
     let kind = if start == '\u{9b}' {
         Some('[')

@@ -47,7 +47,7 @@ impl OnlyInVault {
         found
     }
 
-    /// The same without those that a list has, under another name.
+    /// Drops the sessions that `listing` already has, perhaps in a file of another name.
     #[must_use]
     pub fn without(self, listing: &SessionListing) -> Self {
         if self.is_empty() {
@@ -70,7 +70,7 @@ impl OnlyInVault {
         self.files.is_empty()
     }
 
-    /// What a list says about them, project by project, the oldest first. They have no numbers.
+    /// The sessions as entries of a list, project by project, the oldest first. They have no numbers.
     pub fn listed(&self, projects: &[SessionProject], now: SystemTime) -> Vec<ListedSession> {
         let mut listing =
             SessionListing::of_files(self.files.clone(), projects, now, &mut FromFiles);

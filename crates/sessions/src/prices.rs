@@ -1,4 +1,4 @@
-//! What tokens cost: a table with a date, which anybody may lay their own over.
+//! Prices of tokens: a table with a date, which a user's own table may override.
 
 mod shipped;
 
@@ -18,7 +18,7 @@ pub struct PriceTable {
     models: BTreeMap<String, ModelPrice>,
 }
 
-/// What a model costs.
+/// The prices of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelPrice {
     usual: TokenRate,
@@ -41,7 +41,7 @@ pub enum PriceError {
     /// It is no TOML.
     #[error("it is not TOML: {0}")]
     Syntax(String),
-    /// Something is not what it has to be.
+    /// A value of the wrong type.
     #[error("`{0}` has to be {1}")]
     Odd(String, &'static str),
 }
@@ -62,7 +62,7 @@ impl ModelPrice {
     }
 }
 
-/// What an answer costs in US dollars. Thoughts count as written; what is cached counts as read, for less.
+/// The cost of an answer in US dollars. Thoughts count as output; cached tokens count as input, at a lower rate.
 ///
 /// ```
 /// use lapidary_sessions::{ModelPrice, price};
@@ -100,7 +100,7 @@ impl PriceTable {
         }
     }
 
-    /// Reads a file with `[prices."model"]` tables, and maybe `as_of`. Whatever else is in it is left alone.
+    /// Reads a file with `[prices."model"]` tables and an optional `as_of`. Other keys are ignored.
     pub fn from_toml(text: &str) -> Result<Self, PriceError> {
         let table: Table = text
             .parse()
@@ -123,7 +123,7 @@ impl PriceTable {
         Ok(prices)
     }
 
-    /// These prices where they say something, and else the others. They are of the day of the others, as far as they do not say theirs.
+    /// Lays these prices over `others`. The date is that of `others` unless these prices have one.
     #[must_use]
     pub fn over(mut self, mut others: Self) -> Self {
         if self.as_of.is_empty() {
@@ -134,7 +134,7 @@ impl PriceTable {
         self
     }
 
-    /// What a model costs, if that is known.
+    /// The price of a model, if it is known.
     pub fn price_for(&self, model: &str) -> Option<&ModelPrice> {
         let name = model.strip_prefix("models/").unwrap_or(model);
         self.models.get(name)
@@ -177,7 +177,7 @@ fn rate(name: &str, table: &Table) -> Result<TokenRate, PriceError> {
     let input = needed("input")?;
     Ok(TokenRate {
         input,
-        // Whoever does not say that it is cheaper gets no discount.
+        // Without a `cached` price, cached tokens cost as much as others.
         cached: amount("cached").unwrap_or(Ok(input))?,
         output: needed("output")?,
     })

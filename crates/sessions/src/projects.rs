@@ -27,15 +27,15 @@ pub struct SessionStore {
 /// A project, and where its sessions lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionProject {
-    /// Its directory, if anything says so.
+    /// Its directory, if the registry or a mark names it.
     pub root: Option<PathBuf>,
-    /// The name of its directory in `.gemini/tmp`: what the CLI would use now.
+    /// The name of its directory in `.gemini/tmp`: the one that the CLI would use now.
     pub id: String,
     /// The directory that the CLI uses, or will make.
     pub directory: PathBuf,
     /// The directories that belong to it, the one that the CLI uses first. There may be none yet.
     pub directories: Vec<PathBuf>,
-    /// What was odd, a sentence each.
+    /// Oddities, a sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl SessionStore {
         self.home.folder().join("tmp")
     }
 
-    /// The project in a directory, which should be absolute. Whether anything was ever recorded for it is another question.
+    /// The project in a directory, which should be absolute. It need not have any sessions.
     pub fn project(&self, root: &Path) -> SessionProject {
         let root = normal(root);
         let registry = self.registry();
@@ -157,7 +157,7 @@ impl SessionStore {
         warnings.extend(self.not_looked_into());
         match projects.first_mut() {
             Some(first) => first.warnings.append(&mut warnings),
-            // Where nothing can be seen, somebody has to say why.
+            // An empty list needs the warnings too, so they get a project of their own.
             None if !warnings.is_empty() => projects.push(SessionProject {
                 root: None,
                 id: String::new(),
@@ -170,7 +170,7 @@ impl SessionStore {
         projects
     }
 
-    /// What may hold sessions and is not looked into, a sentence each.
+    /// Links that may lead to sessions and are not followed, a sentence each.
     fn not_looked_into(&self) -> Vec<String> {
         let base = self.base();
         let entries = match fs::read_dir(&base) {
@@ -192,7 +192,8 @@ impl SessionStore {
             .collect()
     }
 
-    /// What `projects.json` says. A file that says nothing sensible counts as empty, as for the CLI: markers tell the same.
+    /// Reads `projects.json`. A file without usable content counts as empty, as for the CLI: the markers in the directories hold
+    /// the same facts.
     fn registry(&self) -> ProjectRegistry {
         let path = self.home.folder().join("projects.json");
         let read = match file::object(&path) {
@@ -212,7 +213,7 @@ impl SessionStore {
             };
         };
         let sound = projects.iter().filter_map(|(root, name)| {
-            // Whoever wrote it: a name is one name, not a way out of the directory.
+            // The file may hold any text: a name must be one name, not a way out of the directory.
             let name = name.as_str().filter(|name| is_name(name))?;
             Some((PathBuf::from(root), name.to_owned()))
         });
@@ -241,7 +242,7 @@ impl SessionStore {
             .filter(move |name| self.other_owner(name, root).is_none())
     }
 
-    /// The name that the CLI would give a project that has none: the first that is nobody else's.
+    /// The name that the CLI would give a project that has none: the first that no other project uses.
     fn free_name(&self, root: &Path, registry: &ProjectRegistry) -> String {
         let slug = slug(root);
         let is_free = |name: &String| {
@@ -253,7 +254,7 @@ impl SessionStore {
         names.find(is_free).unwrap_or(slug)
     }
 
-    /// Who else a directory belongs to, if anybody.
+    /// The other project that a directory belongs to, if there is one.
     fn other_owner(&self, name: &str, root: &Path) -> Option<PathBuf> {
         let owners = self.bases().map(|base| owner_of(&base, name));
         owners.into_iter().flatten().find(|owner| owner != root)

@@ -1,12 +1,12 @@
-//! The seam for sessions of any agent.
+//! The interface for sessions of any agent.
 //!
-//! A [`SessionProvider`] finds sessions, summarises each for a list, and replays one as events. Gemini CLI's session files are the
-//! first provider ([`GeminiSessions`]). Recordings are the second; they are in `lapidary-engine`, which knows how to read them. A list
-//! takes Gemini's sessions first, and from another provider only those that it does not have yet ([`SessionListing::add_others`]): a run
-//! whose agent left a session file is one session.
+//! A [`SessionProvider`] finds sessions, summarises each for a list, and replays one as events. Gemini CLI's session files are
+//! the first provider ([`GeminiSessions`]). Recordings are the second; they are in `lapidary-engine`, which knows how to read
+//! them. A list takes Gemini's sessions first, and adds a session of another provider only if its id is new
+//! ([`SessionListing::add_others`]): a run whose agent left a session file is one session.
 //!
-//! [`SessionProviders`] holds the providers beside Gemini CLI's own files. Commands ask it, and not a provider by its name; they answer
-//! from [`ProviderCapabilities`] where a provider cannot do what is asked.
+//! [`SessionProviders`] holds the providers beside Gemini CLI's own files. Commands ask it, and not a provider by its name;
+//! [`ProviderCapabilities`] tells them which operations a provider does not support.
 
 mod capabilities;
 mod gemini;
@@ -31,7 +31,7 @@ pub trait SessionProvider {
     /// The provider's name, such as `gemini` or `recordings`.
     fn name(&self) -> &'static str;
 
-    /// What can be done with its sessions.
+    /// The operations that its sessions support.
     fn capabilities(&self) -> ProviderCapabilities;
 
     /// Finds the sessions of a scope, and summarises each. No transcript is kept of it.
@@ -114,7 +114,7 @@ impl<'s> ProjectPlaces<'s> {
 pub struct ReplaySessionError {
     /// The session's file or directory.
     pub path: PathBuf,
-    /// What its provider says.
+    /// The provider's error.
     pub source: Box<dyn Error + Send + Sync>,
 }
 

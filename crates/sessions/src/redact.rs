@@ -1,10 +1,10 @@
-//! A session without what should not be passed on: keys, tokens, passwords, and whose home it was.
+//! A session without its secrets: keys, tokens, passwords, and the name of the home directory's owner.
 //!
 //! The file's JSON strings are looked through, keys included, and written back with a placeholder where a secret stood; everything else
 //! stays byte for byte. So the result is a session file of the same format, and every export can be made from it. The same secret always
 //! gets the same placeholder (`[redacted:github-token-1]`), so that a reader can follow it.
 //!
-//! What it cannot see: secrets inside Base64 (images, archives) or any other encoding than JSON's own, and secrets that neither look like
+//! Not recognised: secrets inside Base64 (images, archives) or any other encoding than JSON's own, and secrets that neither look like
 //! one nor stand behind a name that says so. Where a secret was recognised once, it is removed wherever else it stands.
 //!
 //! ```
@@ -55,10 +55,10 @@ pub struct Redactor {
     paths: paths::HomeDetector,
 }
 
-/// Nothing shorter is a secret, and most of what stands between strings is.
+/// The shortest secret, in bytes. Most text between strings is shorter.
 const SHORTEST: usize = 4;
 
-/// Something that has to go: where it stands in a text, and what it is.
+/// A secret in a text: its place and its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SecretHit {
     range: Range<usize>,
@@ -76,12 +76,13 @@ impl Redactor {
         }
     }
 
-    /// Only looks: what would be removed.
+    /// Reports the secrets that would be removed, without writing.
     pub fn look(&self, file: &[u8]) -> RedactionReport {
         self.file(file, &mut io::sink()).unwrap_or_default()
     }
 
-    /// Writes the file without its secrets. It is read twice, and held once: what is written is never held whole.
+    /// Writes the file without its secrets. The file is read twice and held once; the output is written piece by piece and never
+    /// held whole.
     pub fn file(&self, file: &[u8], out: &mut impl Write) -> io::Result<RedactionReport> {
         let places = MessagePlaces::find(file);
         let mut tally = self.survey(file);

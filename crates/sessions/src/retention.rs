@@ -1,7 +1,8 @@
-//! How long sessions are kept: Gemini CLI's own settings, and which sessions they let go.
+//! How long sessions are kept: Gemini CLI's own settings, and the sessions that expire by them.
 //!
-//! The CLI deletes at once whatever it cannot resume, and by the first eight letters of an id. Here whole ids are compared, a session goes
-//! with all its files or with none, and nothing that was written within `minRetention` goes at all.
+//! The CLI deletes every session file at once that it cannot resume, and compares only the first eight letters of an id. Here
+//! whole ids are compared, a session goes with all its files or with none, and no file goes that was written within
+//! `minRetention`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, SystemTime};
@@ -14,18 +15,18 @@ mod limits;
 
 pub use limits::{RetentionError, RetentionLimits, RetentionPeriod, RetentionRules};
 
-/// What a rule lets go, and why.
+/// A session or file that a rule removes, and the reason.
 #[derive(Debug, Clone, Copy)]
 pub struct ExpiredSession<'i> {
-    /// What goes.
+    /// The session or file.
     pub what: ExpiringItem<'i>,
     /// Which of the projects it belongs to.
     pub project: usize,
-    /// Why.
+    /// The reason.
     pub reason: ExpiryReason,
 }
 
-/// What goes: a session with all its files, or a file that names none.
+/// A session with all its files, or a file that names none.
 #[derive(Debug, Clone, Copy)]
 pub enum ExpiringItem<'i> {
     /// A session, by its whole id.
@@ -34,14 +35,14 @@ pub enum ExpiringItem<'i> {
     File(&'i InventoriedFile),
 }
 
-/// Why something goes.
+/// The reason why a session or file expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpiryReason {
     /// Nothing was added to it for too long.
     TooOld,
     /// There are enough newer ones.
     TooMany,
-    /// Nobody said anything in it.
+    /// It has no message that could be resumed.
     NoContent,
     /// It names no session.
     NotASession,
@@ -73,7 +74,7 @@ struct SessionGroup<'i> {
 }
 
 impl RetentionRules {
-    /// What goes of a project by these limits.
+    /// The sessions and files of a project that expire by these limits.
     pub fn expired<'i>(
         &self,
         inventory: &'i SessionInventory,
@@ -121,7 +122,7 @@ impl RetentionRules {
         now: SystemTime,
     ) -> Vec<ExpiredSession<'i>> {
         let mut newest_first: Vec<_> = listed(inventory, project).collect();
-        // A time that nobody can read is no reason to let go: such a session counts as new.
+        // A session whose time cannot be read counts as new, so that it does not expire.
         newest_first.sort_by_key(|(_, updated)| std::cmp::Reverse(updated.unwrap_or(i64::MAX)));
         let gone = newest_first
             .into_iter()
@@ -150,7 +151,8 @@ impl RetentionRules {
         gone.collect()
     }
 
-    /// Why a session goes that is not in the list. What can be recovered from it is kept as long as a session would be.
+    /// The reason why a session expires that is not in the list. One with recoverable content is kept as long as a listed
+    /// session.
     fn unlisted(&self, group: &SessionGroup<'_>, now: SystemTime) -> Option<ExpiryReason> {
         if group.is_subagents {
             return Some(ExpiryReason::Subagent);
@@ -164,7 +166,7 @@ impl RetentionRules {
             .then_some(ExpiryReason::TooOld)
     }
 
-    /// Why a file that names no session goes. What is in it may still be recovered, so it is kept as long as a session would be.
+    /// The reason why a file expires that names no session. Its content may be recoverable, so it is kept as long as a session.
     fn unnamed(&self, file: &InventoriedFile, now: SystemTime) -> Option<ExpiryReason> {
         let (reason, age) = match file.content {
             FileContent::Nothing => (ExpiryReason::Empty, self.min_retention),

@@ -1,7 +1,9 @@
-//! One session file, read for a list: its id, its times, its title, whether it can be resumed. Nothing is built of what passes by.
+//! One session file, read for a list: its id, its times, its title, whether it can be resumed. No values are built for the
+//! records that are passed over.
 //!
 //! An append log is read in pieces of bounded size, however long it is; only its longest record has to fit. A document has to be
-//! read whole. A title, a count, an id: what the CLI would say, to the letter, rewinds and checkpoints and torn lines included.
+//! read whole. Title, count and id are those of the CLI to the letter, with rewinds, checkpoints and torn lines taken into
+//! account.
 
 mod compact;
 mod document;
@@ -30,13 +32,13 @@ const PIECE: usize = 256 * 1024;
 /// No record and no document may be longer.
 const LONGEST: usize = 1 << 30;
 
-/// What takes more memory than this is read by one thread at a time.
+/// A file that takes more memory than this is read by one thread at a time.
 const MUCH: usize = 64 << 20;
 
-/// Whoever reads something long.
+/// Held by the scanner that reads such a file.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// What a list says about a file.
+/// A file's entry in a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileSummary {
     /// The session's id.
@@ -45,9 +47,9 @@ pub struct FileSummary {
     pub has_project_hash: bool,
     /// When it began.
     pub start_time: Option<String>,
-    /// When something was last added.
+    /// The time of the last addition.
     pub last_updated: Option<String>,
-    /// What a model said it was about.
+    /// The summary that a model wrote.
     pub summary: Option<String>,
     /// Whether a sub-agent wrote it.
     pub is_subagent: bool,
@@ -55,17 +57,17 @@ pub struct FileSummary {
     pub message_count: u64,
     /// How many messages of the user's, each counted once.
     pub user_message_count: u64,
-    /// The first message of the user's that says something, as it stands.
+    /// The first message with a text of the user's own, as it stands.
     pub first_user_message: Option<String>,
-    /// Whether there is anything to resume.
+    /// Whether the session can be resumed.
     pub is_resumable: bool,
     /// Lines that are no JSON objects: a torn one among them.
     pub unreadable_lines: u64,
 }
 
 impl FileSummary {
-    /// True if nothing can be resumed although something was said: a checkpoint or a rewind hides it, or a line is torn. Such a
-    /// conversation can be recovered.
+    /// True if the session cannot be resumed although it has messages: a checkpoint or a rewind hides them, or a line is torn.
+    /// Such a conversation can be recovered.
     pub fn hides_content(&self) -> bool {
         !self.is_resumable && (self.first_user_message.is_some() || self.unreadable_lines > 0)
     }
@@ -84,7 +86,7 @@ pub enum UnreadableFile {
     /// No record of it names a session.
     #[error("it names no session")]
     NotASession,
-    /// Nobody has that much memory to spare for a list.
+    /// A record is too long to hold in memory for a list.
     #[error("a record of it is longer than 1 GiB")]
     TooLarge,
 }
@@ -127,7 +129,7 @@ impl FileScanner {
         whole(&self.buffer[..self.filled])
     }
 
-    /// Skips what is blank, however much that is, and reads on until there is a line or a piece.
+    /// Skips white space, however much there is, and reads on until there is a line or a piece.
     fn begins_with_an_object(&mut self, file: &mut File) -> Result<bool, UnreadableFile> {
         loop {
             let bytes = &self.buffer[..self.filled];
@@ -145,7 +147,7 @@ impl FileScanner {
         }
     }
 
-    /// Reads what is in memory already.
+    /// Reads a file that is in memory already.
     pub fn bytes(bytes: &[u8]) -> Result<FileSummary, UnreadableFile> {
         if bytes.is_empty() {
             return Err(UnreadableFile::Empty);
@@ -178,7 +180,8 @@ impl FileScanner {
         }
     }
 
-    /// True if the first line is a whole record, or will be once all of it is here: then this is a log, or one line of anything.
+    /// True if the first line is a whole JSON text, or may become one when more is read: then the file is a log, or a document of
+    /// one line.
     fn begins_with_a_record(&self) -> bool {
         let bytes = without_mark(&self.buffer[..self.filled]).trim_ascii_start();
         match memchr::memchr(b'\n', bytes) {
@@ -246,7 +249,7 @@ fn whole(bytes: &[u8]) -> Result<FileSummary, UnreadableFile> {
     reading.finish()
 }
 
-/// Opens a file that may have become something else since somebody looked: a pipe must not be waited for.
+/// Opens a file. It may have become a pipe since the directory was listed, and opening must not block on that.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
@@ -259,7 +262,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Bytes as text. What is no UTF-8 reads as U+FFFD, as in Node.
+/// Bytes as text. Invalid UTF-8 reads as U+FFFD, as in Node.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -1,8 +1,8 @@
-//! Finding sessions by what was said and done in them.
+//! Finding sessions by the words and tool calls in them.
 //!
-//! Words, phrases or a regular expression, looked for in the state in which a session is at the end of its file, as `show` shows
-//! it. What is found, and in which order, does not depend on whether an index was asked: `direct` reads the files, and the
-//! index knows nothing that they do not say.
+//! Words, phrases or a regular expression are searched for in the state that a session has at the end of its file, as `show`
+//! shows it. The results and their order do not depend on the use of an index: `direct` reads the files, and the index holds only
+//! the contents of files.
 
 mod comparable;
 pub(super) mod direct;
@@ -35,18 +35,18 @@ use super::listing::{ListedSession, SessionListing};
 use super::projects::SessionProject;
 use super::scan::FileScanner;
 
-/// What to look for, and where.
+/// The query, its filters, and the number of results.
 #[derive(Debug, Clone)]
 pub struct SessionSearch {
-    /// What.
+    /// The query.
     pub query: SearchQuery,
-    /// Where.
+    /// The filters.
     pub filters: SearchFilters,
     /// How many sessions at most, the best first.
     pub limit: usize,
 }
 
-/// What was found.
+/// The results of a search.
 #[derive(Debug, Default)]
 pub struct SearchHits {
     /// The best sessions, the best first.
@@ -55,7 +55,7 @@ pub struct SearchHits {
     pub total: usize,
     /// How many bytes there were to look through.
     pub searched_bytes: u64,
-    /// What was wrong, a sentence each.
+    /// Warnings, a sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct SessionHit {
     pub session: ListedSession,
     /// Whether everything is in its title.
     pub in_title: bool,
-    /// How many of its texts have something of it.
+    /// How many of its texts match a part of the query.
     pub matching_texts: u64,
     /// Some of the places.
     pub snippets: Vec<TextMatch>,
@@ -117,8 +117,8 @@ impl SessionSearch {
         self.best(matched.unwrap_or_default(), bytes, warnings)
     }
 
-    /// The same for somebody who waits: every session, however many; of those beyond the limit the places are not looked up where
-    /// that takes another look at the file. None if the watch did not want to go on.
+    /// Searches with the help of an index and reports progress to `watch`. All matching sessions are returned; beyond the limit,
+    /// snippets are skipped if they would take another reading of the file. None if the watch stopped the search.
     #[cfg(feature = "index")]
     pub fn watched(
         &self,
@@ -171,7 +171,7 @@ impl SessionSearch {
         direct::search(files, projects, now, &self.query, &self.filters, watch)
     }
 
-    /// What the index says; or else the files, unless it was not wanted any more.
+    /// Searches the index, or the files if the index cannot answer. None if the watch stopped the search.
     #[cfg(feature = "index")]
     fn in_index(
         &self,
@@ -239,7 +239,7 @@ impl SessionSearch {
         }
     }
 
-    /// What was found a moment ago. A file that has gone since has nothing to show.
+    /// The snippets of a file that matched a moment ago. A file that has gone since has none.
     fn snippets(&self, path: &Path, size: u64) -> Vec<TextMatch> {
         let mut buffer = Vec::new();
         let Ok(bytes) = direct::read(path, size, &mut buffer) else {

@@ -1,4 +1,4 @@
-//! Which session somebody means.
+//! Selecting a session by id, beginning of an id, number or `latest`.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub enum SelectionMode {
     Generous,
 }
 
-/// The shortest beginning of an id that counts as one if it has digits only: what is shorter is a number of the list.
+/// The shortest beginning of an id that consists of digits only: a shorter number is a place in the list.
 const SHORTEST_NUMERIC_PREFIX: usize = 4;
 
 /// True if a text may stand for an id that begins so.
@@ -32,9 +32,9 @@ pub enum SelectError {
     /// None is called so.
     #[error("there is no session `{identifier}`")]
     Invalid {
-        /// What was looked for.
+        /// The text that was to name a session.
         identifier: String,
-        /// Where.
+        /// The directories that were searched.
         searched: Vec<PathBuf>,
     },
     /// Several projects have a session with that number.
@@ -48,7 +48,7 @@ pub enum SelectError {
     /// It is the beginning of one id, where only whole ids count.
     #[error("`{identifier}` is not a whole id: the session is `{id}`")]
     NotWhole {
-        /// What was looked for.
+        /// The text that was to name a session.
         identifier: String,
         /// The whole id.
         id: String,
@@ -56,7 +56,7 @@ pub enum SelectError {
     /// Several begin so.
     #[error("{} sessions begin with `{identifier}`: {}", .candidates.len(), .candidates.join(", "))]
     Ambiguous {
-        /// What was looked for.
+        /// The text that was to name a session.
         identifier: String,
         /// Whole ids.
         candidates: Vec<String>,
@@ -165,7 +165,7 @@ fn by_number<'l>(
 }
 
 impl SessionListing {
-    /// The session to which something was added last.
+    /// The session with the latest update.
     pub fn most_recent(&self) -> Option<&ListedSession> {
         self.sessions
             .iter()

@@ -1,7 +1,8 @@
-//! How much was said and done in sessions, and what it cost.
+//! Messages, tool calls and tokens of sessions, and their cost.
 //!
-//! Tokens are used when a model answers, whatever becomes of the answer: every answer counts that stands anywhere in a file, rewound ones
-//! and those before a checkpoint included, and each counts once, however often it was written and in however many copies of the file.
+//! Tokens are used when a model answers, even if the answer is discarded later. So every answer in a file counts, rewound ones
+//! and those before a checkpoint included, and each counts once, however often it was written and in however many copies of the
+//! file.
 
 mod event_notes;
 mod fold;
@@ -21,18 +22,18 @@ use event_notes::EventNotes;
 use fold::StatsFold;
 use notes::{NotesReader, UsageNotes};
 
-/// What is asked for.
+/// The range and the models to count.
 #[derive(Debug, Clone, Default)]
 pub struct StatsRequest {
-    /// Only what was said from then on, in milliseconds since 1970.
+    /// Only messages from then on, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Only what was said before, likewise.
+    /// Only messages before then, likewise.
     pub until: Option<i64>,
     /// Only models whose names contain this.
     pub model: Option<String>,
 }
 
-/// Counts what is in the files of these projects.
+/// Counts the session files of these projects.
 pub fn stats(projects: &[SessionProject], request: &StatsRequest, prices: &PriceTable) -> Stats {
     count(projects, None, request, prices)
 }
@@ -65,7 +66,7 @@ fn count(
     for (file, notes) in readable.iter().zip(read) {
         match notes {
             Ok(Some(notes)) => put(&mut sessions, notes),
-            // A file that names no session has nothing in it that could be anybody's.
+            // A file that names no session has no messages to count.
             Ok(None) => {}
             Err(error) => fold.warnings.push(unread(file, &error)),
         }
@@ -105,7 +106,7 @@ fn replayed(session: &OtherSession<'_>) -> Result<UsageNotes, ReplaySessionError
     Ok(notes.finish())
 }
 
-/// The same session in another file: what is the same message counts once.
+/// Merges the notes of several files of one session: a message that is in more than one of them counts once.
 fn put(sessions: &mut HashMap<String, UsageNotes>, notes: UsageNotes) {
     match sessions.get_mut(&notes.session) {
         Some(known) => known.merge(notes),

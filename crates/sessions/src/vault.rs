@@ -1,9 +1,9 @@
-//! The vault: copies of session files that nobody else touches, and what is needed to put them back.
+//! The vault: copies of session files that only Lapidary touches, and the means to put them back.
 //!
 //! Gemini CLI 0.61 destroys conversations: a session resumed in a later minute leaves a content-free stub with the same short id,
 //! and the next start deletes every file of that short id; one loaded in the minute in which it was made is cut down to its
 //! context. So the files are copied before an agent starts ([`Guard::before`]), held by a second name while it runs ([`SessionHolding`]),
-//! and what is missing afterwards is put back ([`Guard::after`]).
+//! and missing ones are put back afterwards ([`Guard::after`]).
 //!
 //! ```text
 //! vault/blobs/ab/<sha256>            a content, named by its SHA-256; never changed, never a hard link (the CLI appends in place)
@@ -65,13 +65,13 @@ use std::time::Duration;
 
 use error::ErrorContext as _;
 
-/// A vault in a directory, which is made when something is first added.
+/// A vault in a directory, which is made with the first addition.
 #[derive(Debug, Clone)]
 pub struct Vault {
     dir: PathBuf,
     /// Called before each step that changes the disk: tests end the process there.
     step: fn(&'static str),
-    /// How long somebody who holds a lock is waited for.
+    /// How long to wait for the lock.
     patience: Duration,
 }
 
@@ -86,7 +86,7 @@ impl Vault {
         }
     }
 
-    /// Where it is.
+    /// Its directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -99,7 +99,7 @@ impl Vault {
         self
     }
 
-    /// Waits no longer than this for somebody else. For tests that would wait for long.
+    /// Sets how long to wait for the lock, for tests that would wait too long.
     #[doc(hidden)]
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
@@ -123,7 +123,7 @@ impl Vault {
         self.dir.join("cache")
     }
 
-    /// Makes the directories, for nobody but their owner.
+    /// Makes the directories, accessible only to their owner.
     fn make(&self) -> Result<(), VaultError> {
         self.step("make the directories");
         for folder in [
@@ -137,14 +137,14 @@ impl Vault {
         Ok(())
     }
 
-    /// Held by who adds: nothing is pruned meanwhile. The flaw says that somebody prunes for too long to be waited for.
+    /// Takes the lock for adding: nothing is pruned meanwhile. The flaw reports a prune that held the lock for too long.
     fn share(&self) -> Result<(File, Option<GatherFlaw>), VaultError> {
         let lock = self.lock_file()?;
         if guard::lock::wait(self.patience, || lock.try_lock_shared()).at("lock", &self.dir)? {
             return Ok((lock, None));
         }
-        // Whoever prunes for so long is stopped more likely than at work, and keeping sessions matters more than room. If it
-        // goes on after all, it finds this and removes nothing more.
+        // A process that prunes for so long is more likely stopped than at work, and keeping sessions matters more than disk
+        // space. If it continues after all, it finds this file and removes nothing more.
         let path = self.overtaken();
         fs::write(&path, "").at("write", &path)?;
         let path = self.dir.join("lock");
@@ -152,14 +152,14 @@ impl Vault {
         Ok((lock, Some(GatherFlaw { path, kind })))
     }
 
-    /// The same for who only reads, in a vault that may not be there or not be ours to write.
+    /// Takes the lock for reading. None if the vault does not exist, is not writable, or is locked for too long.
     fn share_where_it_is(&self) -> Option<File> {
         let lock = self.lock_file().ok()?;
         let is_ours = guard::lock::wait(self.patience, || lock.try_lock_shared()).ok()?;
         is_ours.then_some(lock)
     }
 
-    /// Held by who prunes: nobody else adds or prunes meanwhile.
+    /// Takes the lock for pruning: no other process adds or prunes meanwhile.
     fn own(&self) -> Result<File, VaultError> {
         let lock = self.lock_file()?;
         if guard::lock::wait(self.patience, || lock.try_lock()).at("lock", &self.dir)? {
@@ -170,7 +170,7 @@ impl Vault {
         Err(held).at("lock", &self.dir)
     }
 
-    /// Who did not wait for a prune any longer leaves this.
+    /// The file that an addition leaves when it stops waiting for a prune.
     fn overtaken(&self) -> PathBuf {
         self.dir.join("overtaken")
     }

@@ -1,6 +1,6 @@
 //! Lists in braces, which a shell makes several words of: `{a,b}.txt`.
 
-/// Words that one word becomes at most. What is beyond stays as it stands.
+/// Words that one word becomes at most. Further lists stay as they stand.
 const MOST_WORDS: usize = 64;
 
 /// The words that a word with lists in braces becomes.
@@ -19,7 +19,7 @@ pub(crate) fn unbraced(word: &str) -> Vec<String> {
     done
 }
 
-/// The first list without another in it: what stands before it, its items, and what stands behind it.
+/// The first list without another in it: the text before it, its items, and the text behind it.
 fn first_list(word: &str) -> Option<(&str, Vec<&str>, &str)> {
     let mut closed = word.match_indices('}').map(|(end, _)| end);
     closed.find_map(|end| {

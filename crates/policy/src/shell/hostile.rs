@@ -6,7 +6,7 @@ use lapidary_vocab::event::ToolKind;
 
 use crate::{PermissionEffect, PermissionMode, Policy, Rule, Rules, ToolAction};
 
-/// What becomes of a line that is allowed but for one rule.
+/// The decision about a line that is allowed but for one rule.
 fn effect(rule: &str, line: &str) -> PermissionEffect {
     let rule = Rule::parse_flag(PermissionEffect::Deny, rule, Path::new("/work")).unwrap();
     let policy = Policy::new(Rules::new([rule]), PermissionMode::BypassPermissions);
@@ -34,7 +34,7 @@ const LINES: &[&str] = &[
     "hash -p /usr/bin/touch t; t x",
     "enable -f ./x.so t; t x",
     "x=$'\\x74ouch x'; $x",
-    // What another command writes.
+    // The output of another command.
     ". /dev/stdin <<< $'\\x74ouch x'",
     "printf 'to%s x' uch | . /dev/stdin",
     "source <(printf 'to%s x' uch)",

@@ -1,8 +1,9 @@
-//! Commands that hide in what a program is given: in options that run their value, in variables, and in what changes the meaning of names.
+//! Commands that hide in a program's arguments: in options that run their value, in variables, and in assignments that change the
+//! meaning of names.
 
 use super::wrappers::is_assignment;
 
-/// What the name of an option has in it whose value is run: `--checkpoint-action`, `-oProxyCommand`, `--filter`.
+/// Parts of the names of options whose value is run: `--checkpoint-action`, `-oProxyCommand`, `--filter`.
 const RUN: [&str; 9] = [
     "exec", "command", "cmd", "program", "filter", "action", "shell", "pager", "editor",
 ];
@@ -52,7 +53,7 @@ fn without_sign(line: &str) -> String {
     rest.unwrap_or(line).to_owned()
 }
 
-/// Whether a program changes what later names mean, or runs what another command writes.
+/// Whether a program changes the meaning of later names, or runs the output of another command.
 pub(super) fn is_rebinding(program: &str, rest: &[String], is_fed: bool) -> bool {
     let has = |option: &str| rest.iter().any(|word| word.starts_with(option));
     let name = program.rsplit('/').next().unwrap_or(program);
@@ -75,7 +76,7 @@ fn is_evaluated(word: &str) -> bool {
     word.contains('[') && (word.contains("$(") || word.contains('`'))
 }
 
-/// A file that is what another command writes, or a text of the line.
+/// A file with the output of another command, or with a text of the line.
 pub(super) fn is_device(file: &str) -> bool {
     file == "-" || file.starts_with("/dev/") || file.starts_with("/proc/")
 }

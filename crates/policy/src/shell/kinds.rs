@@ -30,7 +30,7 @@ const MOVES: &[&str] = &[
     "rsync *--remove-source-files*",
 ];
 
-/// Patterns of the commands that do what this kind of action is. Other programs can do the same, and no pattern knows them.
+/// Patterns of the commands that perform this kind of action. Other programs can do the same, and no pattern knows them.
 pub(crate) fn commands_of(kind: &ToolKind) -> &'static [&'static str] {
     match kind {
         ToolKind::Delete => DELETES,

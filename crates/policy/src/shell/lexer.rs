@@ -1,8 +1,8 @@
-//! A command line as a shell reads it: simple commands, their words without quotes, and what they redirect.
+//! A command line as a shell reads it: simple commands, their words without quotes, and their redirections.
 //!
-//! For rules that refuse. Commands in substitutions are commands of the line too, wherever they stand. The lexer never fails and keeps
-//! no stack of calls: what it cannot read is marked as [unreadable](LexedLine::is_unreadable). Compared with real shells in the tests;
-//! `docs/decisions/0004-dependencies.md` has the grammars that were tried instead.
+//! For rules that refuse. Commands in substitutions are commands of the line too, wherever they stand. The lexer never fails and
+//! does not recurse: a line that it cannot read is marked as [unreadable](LexedLine::is_unreadable). Compared with real shells in
+//! the tests; `docs/decisions/0004-dependencies.md` has the grammars that were tried instead.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -13,7 +13,7 @@ const DEEPEST: usize = 64;
 /// Simple commands of a line that are read. More of them make it unreadable.
 const MOST_COMMANDS: usize = 4096;
 
-/// What a line comes to.
+/// The commands and texts of a line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct LexedLine {
     /// Its simple commands, those in substitutions included, each as soon as it ends.
@@ -38,7 +38,7 @@ pub(super) struct SimpleCommand {
     pub(super) words: Vec<ShellWord>,
     /// The files of its redirections.
     pub(super) redirections: Vec<Redirection>,
-    /// It reads what another command writes, or a text of the line.
+    /// It reads the output of another command, or a text of the line.
     pub(super) is_fed: bool, // also by `<(…)`, which is a file that only this line has
 }
 
@@ -77,7 +77,7 @@ pub(super) fn lex_text(text: &str) -> LexedLine {
     lexer.done
 }
 
-/// What a substitution stands in.
+/// The state around a substitution.
 #[derive(Debug)]
 struct SubstitutionFrame {
     command: SimpleCommand,
@@ -87,11 +87,11 @@ struct SubstitutionFrame {
     documents: Vec<Document>,
     /// The letter that ends it.
     end: char,
-    /// A group: what follows it is another command, as in `f() { …`.
+    /// A group: a new command begins behind it, as in `f() { …`.
     is_group: bool,
 }
 
-/// What the next word is.
+/// The role of the next word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AwaitedWord {
     Read,
@@ -206,7 +206,7 @@ impl<'a> ShellLexer<'a> {
         word.text.push(letter);
     }
 
-    /// In double quotes only these mean anything.
+    /// A letter in double quotes: only these have a meaning there.
     fn quoted(&mut self, letter: char) {
         match letter {
             '"' if self.is_text && self.open.is_empty() => self.push(letter),
@@ -392,7 +392,7 @@ impl<'a> ShellLexer<'a> {
         }
     }
 
-    /// It ends, and so does what was left open in it.
+    /// Ends a substitution, together with all that are still open in it.
     fn leave(&mut self, end: char) {
         self.end_command();
         let Some(at) = self.open.iter().rposition(|frame| frame.end == end) else {

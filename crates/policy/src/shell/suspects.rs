@@ -1,4 +1,4 @@
-//! What a command line may run, and which files it may read or write: for rules that refuse, to which a guess is enough.
+//! The commands that a line may run, and the files that it may read or write: for rules that refuse, for which a guess is enough.
 
 use super::indirect::{given_lines, is_device, is_rebinding};
 use super::lexer::{ShellWord, SimpleCommand, lex, lex_text};
@@ -16,7 +16,7 @@ const MOST_LAYERS: usize = 32;
 /// Options before the first other word of a command that are looked behind: `git -C x push`.
 const MOST_OPTIONS: usize = 16;
 
-/// What `find` and `fd` have before a command.
+/// The options of `find` and `fd` before a command.
 const BEFORE_COMMANDS: [&str; 8] = [
     "-exec",
     "-execdir",
@@ -102,9 +102,9 @@ pub(crate) struct SuspectCommands {
 /// Files that a line names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct NamedFiles {
-    /// Those that are only read.
+    /// Files that are only read.
     pub(crate) read: Vec<String>,
-    /// Those that may be read, written, moved or removed.
+    /// Files that may be read, written, moved or removed.
     pub(crate) any: Vec<String>,
     /// Directories that it changes to.
     pub(crate) directories: Vec<String>,
@@ -113,8 +113,8 @@ pub(crate) struct NamedFiles {
 }
 
 impl SuspectCommands {
-    /// Every command that may hide in a line: those that a shell would run, and its pieces between all that a shell acts on, whatever
-    /// quotes they stand in; each without words before it that leave a command what it is, and without the directory of its program.
+    /// Every command that may hide in a line: the commands that a shell would run, and the pieces between the signs that a shell
+    /// acts on, in any quotes; each without the wrappers before it, and without the directory of its program.
     pub(super) fn find(line: &str) -> Self {
         let mut found = Self {
             commands: vec![line.to_owned()],
@@ -357,7 +357,7 @@ fn joined(program: &str, rest: &[String]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Where a program may stand among words: at the first, and behind each that leaves a command what it is.
+/// The places among words where a program may stand: the first, and the one behind each wrapper.
 pub(super) fn programs(words: &[String]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut open = vec![0];
@@ -394,7 +394,7 @@ fn is_open(command: &SimpleCommand, programs: &[usize]) -> bool {
     })
 }
 
-/// Whether only a running shell knows what the program at this place is, or does.
+/// Whether only a running shell knows the program at this place, or its effect.
 fn is_unreadable(command: &SimpleCommand, words: &[String], at: usize) -> bool {
     let word = &command.words[at];
     if word.is_expanded && !is_assignment(&word.text) {

@@ -324,7 +324,7 @@ pub(super) fn starts_behind_words(program: &str, words: &[String]) -> Vec<usize>
 /// Words of which each may be the command.
 const MOST_STARTS: usize = 8;
 
-/// What may follow an option.
+/// The words that may follow an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OptionTail {
     /// The next option, or the command.
@@ -336,7 +336,7 @@ enum OptionTail {
 }
 
 impl WrapperProgram {
-    /// True for a shell, which runs what it reads if it has no command and no file.
+    /// True for a shell, which runs its stdin if it has no command and no file.
     pub(super) fn is_shell(&self) -> bool {
         self.valued == "oO"
     }

@@ -9,8 +9,8 @@ use crate::Channel;
 use crate::follow::CHUNK;
 use lapidary_process::platform::wait_for_input;
 
-/// Passes `input` on to `feed` on a thread of its own, which nobody waits for: it may be reading from somebody who never says anything
-/// again, and such a read cannot be interrupted. When the input ends, so does the feed.
+/// Passes `input` on to `feed` on a thread of its own, which is never joined: it may be blocked on an input without an end, and
+/// such a read cannot be interrupted. When the input ends, so does the feed.
 pub(super) fn pass_on(
     mut input: File,
     mut copy: File,
@@ -25,7 +25,7 @@ pub(super) fn pass_on(
                 Ok(count) => &chunk[..count],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    // Whoever gave it to us, or shares it with us, does not like to wait.
+                    // The input is non-blocking: its other owner has set it so.
                     wait_for_input(&input);
                     continue;
                 }

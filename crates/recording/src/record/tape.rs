@@ -1,4 +1,4 @@
-//! The recording while it is made, by two at once: what goes in is noted by one thread, what comes out by another.
+//! The recording while two threads make it: one notes the input, the other the output.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,7 +42,7 @@ impl SharedTape {
         }
     }
 
-    /// Notes that the input has ended. What cannot be recorded of that is missed by nobody.
+    /// Notes that the input has ended. A failure to record that is ignored.
     pub(super) fn hung_up(&self) {
         let _ = self.state().recorder.note(Channel::In, 0);
     }

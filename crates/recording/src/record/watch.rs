@@ -14,7 +14,7 @@ use lapidary_process::KillTimeout;
 use lapidary_process::stop::{StopLevel, wanted};
 use lapidary_process::{Running, TreeExit};
 
-/// What watches.
+/// Watches the program until its end.
 pub(super) struct CaptureWatch {
     running: Running,
     tape: SharedTape,
@@ -44,7 +44,7 @@ impl CaptureWatch {
     /// Watches until the program and everything that it started is gone.
     pub(super) async fn until_the_end(mut self, mut stops: watch::Receiver<StopLevel>) -> TreeExit {
         let ended = loop {
-            // All of these can be cancelled without losing anything.
+            // All of these futures are cancel-safe.
             tokio::select! {
                 biased;
                 ended = self.running.wait() => break ended,
@@ -84,7 +84,7 @@ impl CaptureWatch {
     }
 }
 
-/// Hands on what the program writes, at the pace of whoever takes it.
+/// Hands on the program's output, at the pace of the receiver.
 pub(super) struct OutputCopier {
     stdout: FollowedFile,
     stderr: FollowedFile,
@@ -100,7 +100,7 @@ impl OutputCopier {
         })
     }
 
-    /// Reads until there is nothing more to come, or nobody to take it.
+    /// Reads until the output ends, or the receiver is gone.
     pub(super) async fn follow(mut self, mut grown: watch::Receiver<FileSizes>) {
         loop {
             let now = *grown.borrow_and_update();
@@ -118,7 +118,7 @@ impl OutputCopier {
     }
 }
 
-/// False if nobody takes it any more, or the file cannot be read.
+/// False if the receiver is gone, or the file cannot be read.
 async fn copy(
     from: &mut FollowedFile,
     until: u64,
@@ -129,7 +129,7 @@ async fn copy(
         let mut bytes = vec![0; CHUNK];
         match from.read(&mut bytes, until) {
             Ok(count @ 1..) => bytes.truncate(count),
-            Ok(0) | Err(_) => return false, // somebody has cut the file
+            Ok(0) | Err(_) => return false, // the file was truncated
         }
         if pieces.send(piece(bytes)).await.is_err() {
             return false;

@@ -30,7 +30,7 @@ pub enum ReplayError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A file of it goes on and on.
@@ -48,7 +48,7 @@ pub enum ReplayError {
         line: usize,
         /// The column, from 1.
         column: usize,
-        /// What is wrong there.
+        /// The problem.
         problem: String,
     },
     /// The manifest is of another version.
@@ -56,7 +56,7 @@ pub enum ReplayError {
     Schema {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// Its value.
         found: String,
     },
     /// The manifest tells of an end that no process has.
@@ -64,7 +64,7 @@ pub enum ReplayError {
     End {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The end that it names.
         end: String,
     },
     /// The timing makes no sense.
@@ -72,7 +72,7 @@ pub enum ReplayError {
     Timing {
         /// The recording.
         place: PathBuf,
-        /// Where, and what stands there.
+        /// The line, and its problem.
         problem: TimingError,
     },
     /// The timing tells of bytes that are not there.
@@ -116,7 +116,7 @@ impl ReplayError {
     }
 }
 
-/// A file that is read whole. Bytes that are not UTF-8 will make no sense to whoever reads it.
+/// Reads a whole file. Bytes that are not UTF-8 become U+FFFD.
 pub(super) fn read(path: &Path) -> Result<String, ReplayError> {
     let (file, size) = open(path)?;
     if size > LONGEST {
@@ -140,14 +140,14 @@ pub(super) fn open(path: &Path) -> Result<(File, u64), ReplayError> {
     opened.map_err(|source| ReplayError::read(path, source))
 }
 
-/// What is known of a recording.
+/// The checked facts of a recording.
 pub(super) struct RecordingFacts {
     pub(super) timing: Timing,
     pub(super) duration: Duration,
     pub(super) exit: Option<Exit>,
 }
 
-/// What is checked: the texts themselves, and how long the channels are.
+/// The parts that are checked: the texts themselves, and the lengths of the channels.
 pub(super) struct CheckedTexts<'a> {
     pub(super) place: PathBuf,
     pub(super) manifest: &'a str,
@@ -177,7 +177,7 @@ impl CheckedTexts<'_> {
         })
     }
 
-    /// What is known of the recording, if all of it is in order.
+    /// The facts of the recording, if all of it is valid.
     pub(super) fn facts(&self) -> Result<RecordingFacts, ReplayError> {
         let end = self.manifest()?.end;
         let timing = self.timing()?;
@@ -192,7 +192,8 @@ impl CheckedTexts<'_> {
         })
     }
 
-    /// Whether it is a dialogue with an ACP agent. Whoever recorded it may not have lived to say so: then what was said does.
+    /// Whether it is a dialogue with an ACP agent. If the recording process was killed before it noted the transport, the
+    /// recorded lines tell.
     pub(super) fn find_dialogue(
         &self,
         spoken: impl FnOnce() -> Option<&'static str>,
@@ -248,7 +249,7 @@ impl CheckedTexts<'_> {
         Ok(timing)
     }
 
-    /// None if the supervisor was lost, and nobody knows.
+    /// None if the supervisor was lost, so that the exit is unknown.
     fn exit(&self, end: &RecordedEnd) -> Result<Option<Exit>, ReplayError> {
         let impossible = |end: String| ReplayError::End {
             path: self.place.join(MANIFEST),
@@ -271,7 +272,7 @@ fn short(name: &str) -> String {
     name.chars().take(80).collect()
 }
 
-/// What serde says has the place at its end, which stands at our beginning.
+/// Serde's message has the place at its end; ours begins with it.
 fn misread(path: PathBuf, error: &serde_json::Error) -> ReplayError {
     let (line, column) = (error.line(), error.column());
     let problem = error.to_string();

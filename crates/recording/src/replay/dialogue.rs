@@ -1,18 +1,18 @@
 //! A recorded dialogue, played as an agent that any ACP client can talk to: it waits for the client where the original did.
 //!
-//! The recording is a script in the order in which things were said. What the agent says comes at the recorded times, counted from the
-//! latest thing that it waited for. What it waits for:
+//! The recording is a script in the order of its lines. The agent's lines come at the recorded times, counted from the latest message
+//! that it waited for. It waits for:
 //!
 //! * a request or a notification of the same method. The client has its own ids, and gets its answer under them;
-//! * the answer to a request of the agent's, by its id. That it may say something else than the recorded one changes nothing;
+//! * the answer to a request of the agent's, by its id. An answer that differs from the recorded one changes nothing;
 //! * the end of its stdin, where that was recorded.
 //!
 //! Requests and notifications that come early wait for their turn. A request that the script does not have any more is refused at
-//! once with -32601, such a notification is ignored. One that the script has, but only behind something that the client does not say, waits
-//! until the patience ends. Then what the client leaves out is passed over if nothing depends on it: a request that was answered right
-//! away, a notification after which the agent said nothing. Otherwise the request that waits is refused.
+//! once with -32601, such a notification is ignored. One that the script has, but only behind a message that the client does not send, waits
+//! until the patience ends. Then the missing message is skipped if nothing depends on it: a request that was answered right
+//! away, a notification after which the agent sent nothing. Otherwise the request that waits is refused.
 //!
-//! A client that says nothing is waited for as long as it does not hang up, as every agent would.
+//! The replay waits for a silent client until it hangs up, as every agent would.
 
 mod audience;
 mod client;
@@ -49,15 +49,15 @@ pub struct Dialogue {
     coming: UpcomingMethods,
 }
 
-/// What it is played with.
+/// The outputs and the speed of a replay.
 pub struct DialogueStage<'a> {
-    /// What the client reads.
+    /// The agent's stdout.
     pub out: &'a mut dyn Write,
-    /// What the agent complained about.
+    /// The agent's stderr.
     pub err: &'a mut dyn Write,
-    /// What is to be said about how the client differs from the recorded one.
+    /// Notes about differences between the client and the recorded one.
     pub note: &'a mut dyn FnMut(&str),
-    /// How fast.
+    /// The speed.
     pub rate: ReplayRate,
 }
 
@@ -66,7 +66,7 @@ pub struct DialogueStage<'a> {
 pub struct ReplayRate {
     /// How fast the agent speaks.
     pub pace: ReplayPace,
-    /// How long a request waits for what the recording has before it.
+    /// How long a request waits for the messages that the recording has before it.
     pub patience: Duration,
 }
 
@@ -151,7 +151,7 @@ impl Dialogue {
         dialogue.checked().map(Some)
     }
 
-    /// Reads all of it once, before anything is played, and counts what the client will have to say.
+    /// Reads all of it once, before the first line is played, and counts the messages that the client will have to send.
     fn checked(mut self) -> Result<Self, ReplayError> {
         let mut script = ScriptSource::open(&self.place)?;
         while let Some(step) = script.next()? {
@@ -169,9 +169,10 @@ impl Dialogue {
 
     /// Plays it, until the client has hung up or the agent ended by itself.
     ///
-    /// Where no end of the agent's stdin was recorded, an agent is taken to have ended by itself if it left a request unanswered, exited
-    /// with something else than 0, or ended by a signal that nobody sends to end a process. Any other ends when the client hangs up. A
-    /// client that hangs up early gets what follows what it has said, up to the next thing that it has not.
+    /// Where no end of the agent's stdin was recorded, an agent is taken to have ended by itself if it left a request unanswered,
+    /// exited with another code than 0, or ended by a signal that is not used to end a process. Any other ends when the client
+    /// hangs up. A client that hangs up early gets the lines that follow its messages, up to the next message that it has not
+    /// sent.
     ///
     /// The input is read by a thread that waits for it until it ends, even if the agent ends before.
     pub fn play(self, input: File, stage: DialogueStage<'_>) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! A line of either side, as far as a replay has to understand it: what it is, and under which id.
+//! A line of either side, as far as a replay has to understand it: its kind and its id.
 
 use std::borrow::Cow;
 
@@ -13,11 +13,11 @@ const LONGEST_NAME: usize = 4096;
 pub(super) struct MessageId {
     /// As it is written.
     pub(super) token: String,
-    /// What tells it from others, however it is written: a client may answer `1.0` with `1`.
+    /// The same for each way to write it: a client may answer `1.0` with `1`.
     pub(super) key: String,
 }
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MessageKind {
     Request {
@@ -27,7 +27,7 @@ pub(super) enum MessageKind {
     Notification {
         method: String,
     },
-    /// An answer, and what was decided in it if it was about a permission.
+    /// An answer, and its decision if it is about a permission.
     Answer {
         id: MessageId,
         decision: AnswerDecision,
@@ -35,13 +35,13 @@ pub(super) enum MessageKind {
     Noise,
 }
 
-/// What an answer comes to.
+/// The decision in an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AnswerDecision {
     Refused,
     /// An option, or that it was cancelled.
     Outcome(String),
-    /// Anything else.
+    /// Any other answer.
     Answered,
 }
 
@@ -126,7 +126,7 @@ fn decision(result: Token<'_>) -> AnswerDecision {
     outcome.map_or(AnswerDecision::Answered, AnswerDecision::Outcome)
 }
 
-/// The line with another id at its top: that of whoever really asked. All else stays, byte for byte.
+/// The line with another id at its top: that of the present client's request. The rest stays, byte for byte.
 pub(super) fn with_id(line: &[u8], id: &str) -> Vec<u8> {
     let text = readable(line);
     let Some(old) = Token::parse(&text).ok().and_then(|whole| whole.get("id")) else {

@@ -11,9 +11,9 @@ use crate::{MANIFEST, Manifest, STDERR, STDIN, STDOUT, TIMING, spoken};
 /// A recording that was found to be in order.
 #[derive(Debug)]
 pub struct OpenRecording {
-    /// Where it is.
+    /// Its directory.
     pub directory: PathBuf,
-    /// What was started, and how it ended.
+    /// The program that was started, and how it ended.
     pub manifest: Manifest,
     /// Whether it is a dialogue with an agent that speaks ACP.
     pub is_dialogue: bool,
@@ -26,8 +26,8 @@ pub struct OpenRecording {
 impl OpenRecording {
     /// Opens a recording by its directory.
     ///
-    /// Without its timing nobody could tell which side of a dialogue spoke first. What an agent that was not spoken to has written has
-    /// its order anyway: there the files besides `stdout` may be missing.
+    /// Without its timing the order of the two sides of a dialogue is unknown. The output of a headless agent has its order
+    /// anyway: there the files besides `stdout` may be missing.
     pub fn open(directory: &Path) -> Result<Self, ReplayError> {
         let text = check::read(&directory.join(MANIFEST))?;
         let mut texts = check::CheckedTexts {

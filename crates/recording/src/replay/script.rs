@@ -1,7 +1,7 @@
-//! A recorded dialogue as steps: what the agent says, and what it waits for.
+//! A recorded dialogue as steps: lines that the agent sends, and messages that it waits for.
 //!
-//! A line stands where its last byte was: nobody can have answered it before. It is read as it is played, so that a long recording
-//! takes no more memory than a short one.
+//! A line stands where its last byte was: the other side cannot have answered it before. It is read as it is played, so that a
+//! long recording takes no more memory than a short one.
 
 mod recorded;
 mod transcript;
@@ -19,7 +19,7 @@ pub(super) use transcript::{TranscriptScript, reads_as_transcript};
 /// Longer lines are played, but not understood.
 const LONGEST_LINE: usize = DEFAULT_LIMIT;
 
-/// Something that happened.
+/// A step of a recorded dialogue.
 #[derive(Debug)]
 pub(super) struct ScriptStep {
     /// When, since the start.
@@ -27,7 +27,7 @@ pub(super) struct ScriptStep {
     pub(super) what: StepKind,
 }
 
-/// What happened.
+/// The event of a step.
 #[derive(Debug)]
 pub(super) enum StepKind {
     /// The agent wrote a line to its stdout, here with its end.
@@ -56,7 +56,7 @@ impl ScriptSource {
         TranscriptScript::open(place).map(Self::Transcript)
     }
 
-    /// What happened next. None at the end.
+    /// The next step. None at the end.
     pub(super) fn next(&mut self) -> Result<Option<ScriptStep>, ReplayError> {
         match self {
             Self::Recorded(recorded) => recorded.next(),

@@ -1,4 +1,4 @@
-//! What the agent answers to the client's methods, as far as the client has to know.
+//! The agent's answers to the client's methods, as far as the client needs them.
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::{Json, Text};
@@ -6,12 +6,12 @@ use lapidary_wire::acp::results;
 
 use crate::message::RequestAnswer;
 
-/// What an agent says of itself.
+/// The agent's answer to `initialize`.
 #[derive(Debug, Clone)]
 pub struct InitializeAnswer {
     /// The version of the protocol that it speaks; 0 if it does not say.
     pub protocol_version: u64,
-    /// What it can do.
+    /// The optional methods that it supports.
     pub offered: AgentCapabilities,
     /// How one can log in.
     pub auth_methods: Vec<AuthMethod>,
@@ -19,7 +19,7 @@ pub struct InitializeAnswer {
     pub whole: Json,
 }
 
-/// What an agent can do beyond what all can.
+/// The optional methods that an agent supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -53,11 +53,12 @@ pub struct AgentCapabilities {
 /// A way to log in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthMethod {
-    /// What it is asked for by.
+    /// The id with which it is requested.
     pub id: String,
-    /// What people call it.
+    /// The name for display.
     pub name: String,
-    /// What it needs: `agent` if the agent does it itself, `terminal` if somebody has to sit at one, `env_var`, or what else it says.
+    /// The kind of login: `agent` if the agent does it itself, `terminal` if a person has to sit at one, `env_var`, or another
+    /// word of the agent's.
     pub kind: String,
 }
 
@@ -146,7 +147,7 @@ pub struct OpenedSession {
     pub config_options: Option<Json>,
     /// The models, as agents listed them before there were options.
     pub models: Option<Json>,
-    /// The number of the answer's line in what was observed.
+    /// The [number](crate::ObservedLine::number) of the answer's line.
     pub number: u64,
     /// The answer as it came.
     pub whole: Json,
@@ -157,7 +158,7 @@ pub struct OpenedSession {
 pub struct SessionModes {
     /// The one that it is in.
     pub current: String,
-    /// Those that it can be in.
+    /// All modes that it has.
     pub available: Vec<String>,
 }
 
@@ -165,7 +166,7 @@ impl OpenedSession {
     /// No id is longer, in bytes: hooks find it in their environment, where there is not room for everything.
     pub const LONGEST_ID: usize = 4096;
 
-    /// Why nobody can use a session of this id.
+    /// The reason why a session of this id cannot be used.
     pub fn misfit(&self) -> Option<String> {
         let opened = "the agent opened a session";
         let longest = Self::LONGEST_ID;
@@ -218,7 +219,7 @@ impl SessionModes {
 pub struct PromptAnswer {
     /// In the agent's own word.
     pub stop_reason: Text,
-    /// The number of the answer's line in what was observed.
+    /// The [number](crate::ObservedLine::number) of the answer's line.
     pub number: u64,
     /// The answer as it came.
     pub whole: Json,

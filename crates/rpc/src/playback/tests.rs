@@ -1,4 +1,4 @@
-//! What was kept and what is read again must not differ.
+//! Kept lines and lines that are read again must not differ.
 
 use tempfile::TempDir;
 
@@ -23,7 +23,7 @@ impl Dice {
     }
 }
 
-/// A log that records, and whoever watches it.
+/// A log that records, and its observer.
 struct Scene {
     log: Arc<TrafficLog>,
     observer: TrafficObserver,
@@ -35,7 +35,7 @@ struct Scene {
 
 const LONGEST: usize = 300;
 
-/// What is there comes at once: who would have to wait for it has lost something.
+/// The next line is there at once; a wait means that one was lost.
 async fn next(observer: &mut TrafficObserver) -> Option<ObservedLine> {
     let next = tokio::time::timeout(std::time::Duration::from_secs(20), observer.next());
     next.await.expect("something is missing")
@@ -122,7 +122,7 @@ fn a_line(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// The same conversation, watched by somebody who hardly looks and keeps up with it by reading again, or never has to.
+/// The lines that an observer sees that hardly looks and catches up by reading again, or that never has to.
 async fn watched(seed: u64, unseen_bytes: usize, looks: u64) -> Vec<(u64, TrafficLine)> {
     let mut dice = Dice(seed);
     let mut scene = Scene::new(unseen_bytes);

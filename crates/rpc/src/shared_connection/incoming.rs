@@ -1,4 +1,4 @@
-//! What the agent asks of us.
+//! The agent's requests to us.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::error::RpcError;
 use crate::log::LineFacts;
 use crate::message::RequestId;
 
-/// The requests of the agent that somebody handles, in the order in which they came.
+/// The agent's requests with a handler, in the order in which they came.
 #[derive(Debug)]
 pub struct IncomingRequests(pub(crate) mpsc::UnboundedReceiver<IncomingRequest>);
 
@@ -25,21 +25,21 @@ impl IncomingRequests {
 /// A request of the agent.
 #[derive(Debug)]
 pub struct IncomingRequest {
-    /// The number of its line in what was [observed](crate::ObservedLine::number).
+    /// The [number](crate::ObservedLine::number) of its line.
     pub number: u64,
     /// The agent's id for it.
     pub id: RequestId,
-    /// What is wanted.
+    /// The method.
     pub method: Text,
-    /// With what.
+    /// The parameters.
     pub params: Option<Json>,
-    /// What the [`LineTap`](crate::LineTap) knows of its line.
+    /// The facts that the [`LineTap`](crate::LineTap) returned for its line.
     pub facts: Option<LineFacts>,
     /// How it is answered.
     pub respond: RequestResponder,
 }
 
-/// Answers one request, once. If it is dropped, the agent hears that something went wrong (-32603): it must not wait for ever.
+/// Answers one request, once. If it is dropped, the agent gets an internal error (-32603), so that it does not wait for ever.
 #[derive(Debug)]
 pub struct RequestResponder {
     pub(super) shared: Arc<SharedConnection>,
@@ -51,12 +51,12 @@ pub struct RequestResponder {
 }
 
 impl RequestResponder {
-    /// Gives the agent what it wants.
+    /// Answers with a result.
     pub fn answer(mut self, result: &Json) {
         self.say(Ok(result));
     }
 
-    /// Tells the agent that it does not get it.
+    /// Answers with an error.
     pub fn refuse(mut self, refusal: &RpcError) {
         self.say(Err(refusal));
     }

@@ -1,7 +1,7 @@
-//! The entries of a directory, and what the system says of each.
+//! The entries of a directory, and the metadata of each.
 //!
-//! Lists and searches ask for every file of every directory: of tens of thousands that is most of the time they take. On Linux names are
-//! read without a copy of each, and files are asked for in the order of their numbers, in which file systems keep them.
+//! Lists and searches ask for every file of every directory: of tens of thousands that is most of the time they take. On Linux
+//! names are read without a copy of each, and files are asked for in the order of their numbers, in which file systems keep them.
 
 #[cfg(any(test, not(target_os = "linux")))]
 use std::fs;
@@ -52,7 +52,7 @@ pub(super) fn each(
     Ok(())
 }
 
-/// The same elsewhere.
+/// The same on other systems.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn each(
     directory: &Path,
@@ -163,7 +163,7 @@ mod linux {
         system.try_into().is_ok_and(|it| WITH_TIMES.contains(&it))
     }
 
-    /// None for what is no plain file.
+    /// None for an entry that is no plain file.
     pub(super) fn plain(about: &Stat) -> Option<FileFacts> {
         if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
             return None;

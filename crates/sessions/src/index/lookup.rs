@@ -18,7 +18,7 @@ use crate::search::filters::{SearchFilters, SearchScore, SessionTally};
 use crate::search::letters::LetterForm;
 use crate::search::query::{QueryTerm, SearchQuery};
 
-/// A file that a search is about: everything is in it, or it is of the same session as one in which everything is, or nobody knows.
+/// A file that a search returns: it is a hit, it belongs to the same session as a hit, or it is not known whether it is one.
 #[derive(Debug)]
 pub(crate) struct IndexedFile {
     pub(crate) file: SessionCandidate,
@@ -27,7 +27,7 @@ pub(crate) struct IndexedFile {
     pub(crate) score: Option<SearchScore>,
 }
 
-/// What the index says.
+/// The answer of the index.
 #[derive(Debug, Default)]
 struct IndexAnswer {
     /// The files of all sessions of which one is a hit.
@@ -41,8 +41,8 @@ struct IndexAnswer {
 }
 
 impl SessionIndex {
-    /// Looks through files: in the index as far as it knows them, in the files themselves else. None if it is of no use here, or
-    /// somebody does not want to know any more.
+    /// Searches files: in the index as far as it knows them, else in the files themselves. None if the index cannot answer this
+    /// query, or `watch` stops the search.
     pub(crate) fn look(
         &mut self,
         seen: &[FileSightings],
@@ -102,7 +102,8 @@ fn candidates_of(seen: &[FileSightings], places: &[IndexPlace]) -> Vec<SessionCa
         .collect()
 }
 
-/// What the index and the files say together, in the order of the files. One without a hit is left out if it is of no session with one.
+/// The results of the index and of the files together, in the order of the files. A file without a hit is skipped unless its
+/// session has one.
 fn all(
     seen: &[FileSightings],
     answer: IndexAnswer,
@@ -156,7 +157,7 @@ fn ids_of_hits(looks: &[FileLook]) -> impl Iterator<Item = String> {
     })
 }
 
-/// States, rows and words in one and the same state of the index. `hits` are sessions that are known to have a hit elsewhere.
+/// States, rows and words in one and the same state of the index. `hits` are sessions with a hit in another file.
 fn ask(
     connection: &mut Connection,
     seen: &[FileSightings],

@@ -1,8 +1,8 @@
-//! What was read of a file, as one value: a column for each of its fields takes three times as long to read.
+//! The summary of a file, as one value: a column for each of its fields takes three times as long to read.
 
 use crate::scan::{CompactSummary, FileSummary, SummaryFacts, SummaryTime, TEXTS, UnreadableFile};
 
-/// Of what kind it is.
+/// The kind of a value.
 const SESSION: u8 = 0;
 const EMPTY: u8 = 1;
 const TOO_LARGE: u8 = 2;
@@ -11,8 +11,8 @@ const NO_SESSION: u8 = 3;
 /// How many numbers a session has.
 const NUMBERS: usize = 5;
 
-/// What was read of a file: its kind, for a session its flags, numbers and the lengths of its texts, and the texts in one piece, so that
-/// one look tells that all of them are UTF-8. None if that may be different in a moment.
+/// Packs the summary of a file: its kind, for a session its flags, numbers and the lengths of its texts, and the texts in one
+/// piece, so that one check tells that all of them are UTF-8. None for an error that may be gone in a moment.
 pub(super) fn write(read: Result<&FileSummary, &UnreadableFile>) -> Option<Vec<u8>> {
     let summary = match read {
         Ok(summary) => CompactSummary::from(summary),

@@ -1,4 +1,4 @@
-//! What the index says of a file.
+//! The rows of the index, one for each file.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::scan::{CompactSummary, FileSummary, UnreadableFile};
 /// From how many files on all rows are read instead of one after the other.
 const MANY: usize = 200;
 
-/// What is known of a file.
+/// The row of a file.
 type KnownRow = Result<CompactSummary, UnreadableFile>;
 
 /// A path as the index has it.
@@ -22,7 +22,7 @@ pub(super) fn key(path: &Path) -> &[u8] {
     path.as_os_str().as_encoded_bytes()
 }
 
-/// What is known of these files, where they are known as they are now.
+/// The rows of these files, if they are up to date.
 pub(super) fn known(
     connection: &Connection,
     files: &[&SessionCandidate],
@@ -59,7 +59,7 @@ pub(super) fn known(
     Ok(rows)
 }
 
-/// What is known of the files of these sessions: which file counts for a session depends on all of them.
+/// The rows of the files of these sessions: which file counts for a session depends on all of them.
 pub(super) fn sessions(
     connection: &Connection,
     sessions: &HashSet<String>,
@@ -117,7 +117,7 @@ fn read(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<KnownRow> {
         .ok_or_else(|| rusqlite::Error::InvalidColumnType(column, "about".to_owned(), Type::Blob))
 }
 
-/// Writes what was read of a file and returns its number, or none for what may be different in a moment.
+/// Writes the row of a file and returns its number, or none for an error that may be gone in a moment.
 pub(super) fn insert(
     connection: &Connection,
     file: &SessionCandidate,

@@ -44,9 +44,9 @@ pub(super) fn open(path: &Path) -> Result<Connection, IndexError> {
     keep_private(path)?;
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    // What is forgotten is not to be read from where it was.
+    // Deleted rows must not stay readable in the file.
     connection.pragma_update(None, "secure_delete", true)?;
-    // Not even a database that somebody else put here runs anything.
+    // A database that another program put here must not run code.
     connection.pragma_update(None, "trusted_schema", false)?;
     match versions(&connection)? {
         (APPLICATION, VERSION) => Ok(connection),
@@ -55,7 +55,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, IndexError> {
     }
 }
 
-/// Makes an empty one, if there is none: whole, under another name, before anybody can see it.
+/// Makes an empty one, if there is none: complete, under another name, before it is visible.
 pub(super) fn make(path: &Path) -> Result<(), IndexError> {
     if path.symlink_metadata().is_ok() {
         return Ok(());
@@ -66,7 +66,7 @@ pub(super) fn make(path: &Path) -> Result<(), IndexError> {
     keep_private(&new)?;
     let mut connection = Connection::open(&new)?;
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
-    // What it answers is of no use: where WAL cannot be had, the journal is as safe.
+    // The answer is ignored: where WAL is not available, the journal is as safe.
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     let transaction = connection.transaction()?;
     transaction.execute_batch(TABLES)?;
@@ -78,7 +78,7 @@ pub(super) fn make(path: &Path) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// Nobody else reads it. What `SQLite` puts beside it gets the same permissions.
+/// Makes it readable only by its owner. Files that `SQLite` puts beside it get the same permissions.
 #[cfg(unix)]
 fn keep_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,7 +1,8 @@
-//! Which files the index knows as they are now.
+//! The files that the index knows in their present state.
 //!
-//! Every list and every search asks that of every file. So what is known is kept directory by directory, in one piece each that is read
-//! at once: a table with a row for each file takes ten times as long to go through as asking the system about the files does.
+//! Every list and every search asks that of every file. So the states are kept directory by directory, in one piece each that is
+//! read at once: a table with a row for each file takes ten times as long to go through as asking the system about the files
+//! does.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -45,7 +46,7 @@ pub(super) fn nanoseconds(time: SystemTime) -> i64 {
 struct IndexedEntry<'n, T> {
     name: &'n [u8],
     state: IndexedState,
-    /// Whatever belongs to it: its number in the index, or its place among those who ask.
+    /// Its number in the index, or its place among the requested files.
     value: T,
 }
 
@@ -171,12 +172,12 @@ fn directory_of(file: &SessionCandidate) -> &[u8] {
 /// Where a file stands: among which files, and at which place among them.
 pub(super) type IndexPlace = (usize, usize);
 
-/// What the index knows of files.
+/// The requested files, by whether the index knows them.
 #[derive(Debug, Default)]
 pub(super) struct RecognisedFiles {
-    /// Those that are known as they are, with their numbers.
+    /// Known files in their present state, with their numbers.
     pub(super) known: Vec<(i64, IndexPlace)>,
-    /// Those that are not.
+    /// Other files.
     pub(super) changed: Vec<IndexPlace>,
 }
 
@@ -232,7 +233,7 @@ pub(super) struct IndexChange {
 /// What changed in one directory, by the names of its files.
 type ChangedFiles<'c> = HashMap<&'c [u8], Option<(IndexedState, i64)>>;
 
-/// Writes what changed, in place of what was known of the same files.
+/// Writes changed states, in place of earlier ones of the same files.
 pub(super) fn change(connection: &Connection, changes: &[IndexChange]) -> rusqlite::Result<()> {
     let mut directories: HashMap<&Path, ChangedFiles<'_>> = HashMap::new();
     for IndexChange { path, now } in changes {

@@ -16,7 +16,7 @@ use crate::candidates::SessionCandidate;
 use crate::scan::{FileScanner, FileSummary};
 use crate::search::direct;
 
-/// How many bytes of files are read before what was read is kept: what an interruption loses, and how large the log grows.
+/// How many bytes of files are read before a commit: the most that an interruption loses, and the size to which the log grows.
 const BATCH: u64 = 16 << 20;
 
 /// A file that was written a moment ago may be written again without its time telling.
@@ -42,7 +42,7 @@ pub struct UpdateProgress {
     pub of_bytes: u64,
 }
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UpdateResult {
     /// How many files were known already.
@@ -56,7 +56,7 @@ pub struct UpdateResult {
 }
 
 impl SessionIndex {
-    /// Reads everything that changed. These have to be all files of the home: what is not among them is dropped.
+    /// Reads all changed files. `files` have to be all files of the home: others are dropped from the index.
     pub fn update_all(
         &mut self,
         files: &[SessionCandidate],
@@ -77,7 +77,7 @@ impl SessionIndex {
         self.connection.as_mut().ok_or(IndexError::Busy)
     }
 
-    /// Reads files, if nobody else does, in order, as far as the budget goes.
+    /// Reads files, if no other process does, in order, as far as the budget goes.
     pub(super) fn update(
         &mut self,
         files: &[&SessionCandidate],
@@ -191,7 +191,7 @@ impl UpdateRun<'_> {
     }
 }
 
-/// Reads a file in place of what was known of it, and returns its number. None if it cannot be read.
+/// Reads a file in place of its earlier rows, and returns its number. None if it cannot be read.
 fn one(
     connection: &Connection,
     file: &SessionCandidate,
@@ -248,7 +248,7 @@ fn texts_of(
     Ok(())
 }
 
-/// Drops what is known of files, and writes anew what their words stood in.
+/// Drops files from the index, and removes their words from the database file and its log.
 pub(super) fn forget_all(
     connection: &mut Connection,
     files: &[PathBuf],
@@ -280,7 +280,7 @@ pub(super) fn forget_all(
     Ok(count)
 }
 
-/// Drops what is known of a file.
+/// Drops a file from the index.
 fn forget(connection: &Connection, path: &[u8]) -> rusqlite::Result<()> {
     let id: Option<i64> = connection
         .prepare_cached("DELETE FROM files WHERE path = ?1 RETURNING id")?

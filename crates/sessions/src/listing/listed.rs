@@ -1,5 +1,5 @@
-//! A session in the list. What a list prints about it is made of the file's summary once it is asked for: a dozen texts for each of
-//! tens of thousands of sessions would take most of the memory.
+//! A session in the list. Its printed texts are made of the file's summary on demand: a dozen texts for each of tens of thousands
+//! of sessions would take most of the memory.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub struct ListedSession {
     pub modified: SystemTime,
     /// When it began, in milliseconds since 1970, if that can be read.
     pub started_ms: Option<i64>,
-    /// When something was last added, likewise.
+    /// The time of the last addition, likewise.
     pub updated_ms: Option<i64>,
     source: InfoSource,
 }
@@ -40,7 +40,7 @@ enum InfoSource {
     File(Box<SummarisedFile>),
 }
 
-/// What is known of a session file, without anything that can be made of the rest.
+/// The facts of a session file, without any that can be derived.
 #[derive(Debug, Clone)]
 struct SummarisedFile {
     name: CandidateName,
@@ -53,7 +53,7 @@ struct SummarisedFile {
     info: OnceLock<Box<SessionInfo>>,
 }
 
-/// What is the same for every session of a project.
+/// The facts that all sessions of a project share.
 #[derive(Debug)]
 pub(super) struct SharedByProject {
     /// The time of the list.
@@ -62,8 +62,8 @@ pub(super) struct SharedByProject {
     now_ms: Option<i64>,
     root: Option<String>,
     id: String,
-    /// The directory that the CLI uses, if there is an older one beside it. What is in the older one the CLI copies only when it
-    /// makes its own.
+    /// The directory that the CLI uses, if there is an older one beside it. The CLI copies sessions from the older one only when
+    /// it makes its own.
     used_beside_older: Option<PathBuf>,
 }
 
@@ -91,7 +91,7 @@ impl SharedByProject {
 }
 
 impl ListedSession {
-    /// A session that is in no file of Gemini CLI, of the first project, with times from what is said about it.
+    /// A session that is in no file of Gemini CLI, of the first project, with the times of `info`.
     pub fn new(info: SessionInfo, path: PathBuf) -> Self {
         Self {
             path,
@@ -128,7 +128,7 @@ impl ListedSession {
         }
     }
 
-    /// What a list says about it. The session keeps it from then on; [`ListedSession::row`] does not.
+    /// The entry of a list about it. The session keeps it from then on; [`ListedSession::row`] does not.
     pub fn info(&self) -> &SessionInfo {
         match &self.source {
             InfoSource::Info(info) => info,
@@ -155,7 +155,7 @@ impl ListedSession {
         }
     }
 
-    /// What a list says about it, to be changed.
+    /// The entry of a list about it, to be changed.
     pub fn info_mut(&mut self) -> &mut SessionInfo {
         if let InfoSource::File(file) = &self.source {
             let info = file.row(&self.path).into_info();
@@ -301,7 +301,7 @@ impl SummarisedFile {
     }
 }
 
-/// A file's name without what its format adds.
+/// A file's name without the extension of its format.
 fn stem(file_name: &str) -> &str {
     let mut stem = file_name.strip_suffix(".jsonl").unwrap_or(file_name);
     // Not by `trim_end_matches`, which prepares for texts of any length.
@@ -317,8 +317,8 @@ fn path_text(path: &Path) -> Cow<'_, str> {
     text.map_or_else(|_| path.to_string_lossy(), Cow::Borrowed)
 }
 
-/// When a session began and when something was last added. Older files have one of both, and no hash of their project; what has
-/// neither began now.
+/// The times of a session's start and of its last addition. Older files have one of both, and no hash of their project; a file
+/// with neither began now.
 fn times<'s>(summary: &'s CompactSummary, now: &'s str) -> (&'s str, &'s str) {
     either_time(summary, summary.start_time(), summary.last_updated(), now)
 }

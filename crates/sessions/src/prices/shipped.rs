@@ -1,7 +1,8 @@
-//! What Google asks for a million tokens, in US dollars: paid tier, standard, text.
+//! Google's prices for a million tokens, in US dollars: paid tier, standard, text.
 //!
-//! From <https://ai.google.dev/gemini-api/docs/pricing>, as of [`AS_OF`]. Thoughts cost what output costs. The storage of explicit caches
-//! is not in it: the CLI uses none. A table in code rather than in a file: each run prices its tokens, and none parses it.
+//! From <https://ai.google.dev/gemini-api/docs/pricing>, as of [`AS_OF`]. Thoughts cost as much as output. The storage of
+//! explicit caches is not in it: the CLI uses none. A table in code rather than in a file: each run prices its tokens, and none
+//! parses it.
 
 use super::{ModelPrice, TokenRate};
 

@@ -1,8 +1,9 @@
-//! What can be done with the sessions of a provider, and the answer to a user who wants more.
+//! The operations that the sessions of a provider support, and the answer to a user who asks for another.
 
 use crate::listing::ListedSession;
 
-/// What can be done with the sessions of a provider. All of them can be listed, shown, searched, counted, and exported as a transcript.
+/// The operations that the sessions of a provider support. All of them can be listed, shown, searched, counted, and exported as a
+/// transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderCapabilities {
     /// A list gives them numbers, which select them.
@@ -15,27 +16,27 @@ pub struct ProviderCapabilities {
     pub records: SessionAbility,
 }
 
-/// Whether something can be done with the sessions of a provider.
+/// Whether the sessions of a provider support an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionAbility {
-    /// It can.
+    /// The operation works.
     Supported,
-    /// It cannot.
+    /// The operation is refused.
     Unsupported {
-        /// What the session is instead; a sentence whose subject is the session.
+        /// The kind of session that it is instead; a sentence whose subject is the session.
         reason: &'static str,
         /// The next step. `{id}` stands for the session's id, `{run}` for that of its newest recorded run.
         hint: &'static str,
     },
 }
 
-/// What a provider cannot do with one of its sessions.
+/// An operation that a provider does not support for one of its sessions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("session `{id}` {reason}")]
 pub struct UnsupportedOperation {
     /// The session's id.
     pub id: String,
-    /// What the session is instead.
+    /// The kind of session that it is instead.
     pub reason: &'static str,
     /// The next step.
     pub hint: String,

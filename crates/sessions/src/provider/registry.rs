@@ -58,7 +58,7 @@ impl fmt::Debug for SessionProviders {
 pub struct OtherSessions {
     groups: Vec<ProvidedSessions>,
     hidden: Vec<HiddenFile>,
-    /// What was wrong, a sentence each.
+    /// Warnings, a sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -135,7 +135,7 @@ pub struct OtherSession<'o> {
 }
 
 impl OtherSession<'_> {
-    /// What can be done with it.
+    /// The operations that it supports.
     pub fn capabilities(&self) -> ProviderCapabilities {
         self.provider.capabilities()
     }

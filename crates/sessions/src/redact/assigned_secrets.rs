@@ -24,7 +24,7 @@ const LONGEST_NAME: usize = 128;
 /// How far a value may be from its name.
 const LONGEST_GAP: usize = 256;
 
-/// Finds secrets by what they are called.
+/// Finds secrets by the names before them.
 #[derive(Debug)]
 pub(super) struct AssignedDetector {
     in_text: Regex,

@@ -1,4 +1,4 @@
-//! Secrets that show what they are: each issuer gives its own a beginning that nothing else has.
+//! Secrets with a form of their own: each issuer gives its secrets a beginning that no other text has.
 
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -7,10 +7,10 @@ use super::{SecretHit, SecretKind};
 /// Where a beginning is also part of ordinary words: a word has to begin there, also behind an escape that was escaped once more.
 const LEFT: &str = r"(?:\b|\\[nrtbf])";
 
-/// A run of characters longer than this around it is an encoded file: what looks like a secret in it is chance.
+/// A run of characters longer than this around it is an encoded file: a match in it is chance.
 const LONGEST_RUN: usize = 300;
 
-/// What a secret looks like. The first group is the secret.
+/// The pattern of each kind of secret. The first group is the secret.
 const PATTERNS: [(SecretKind, &str, &str); 25] = [
     (
         SecretKind::PrivateKey,
@@ -18,7 +18,7 @@ const PATTERNS: [(SecretKind, &str, &str); 25] = [
         r"(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s\\,:.-]{40,}?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$))",
     ),
     (
-        // Cut off, it goes to the end of what it stands in.
+        // A key without its end line goes to the end of the text.
         SecretKind::PrivateKey,
         "",
         r#"(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\s|\\+[rn]|["'+,])*(?:[A-Za-z-]+: [^"\r\n\\]*(?:\s|\\+[rn])+)*[A-Za-z0-9+/=]{24,}(?:(?:[^"\\]|\\+[nrt])*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?:[^"\\]|\\+[nrt])*))"#,

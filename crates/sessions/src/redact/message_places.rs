@@ -1,4 +1,4 @@
-//! In which message something stands.
+//! The message in which a byte of a file stands.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ impl MessagePlaces {
         Self { ranges }
     }
 
-    /// The number of the message that stands there, from 1; none for what is not, or no longer, part of the conversation.
+    /// The number of the message that stands there, from 1; none for bytes that are not, or no longer, part of the conversation.
     pub(super) fn message_at(&self, offset: usize) -> Option<u64> {
         let after = self
             .ranges

@@ -1,4 +1,4 @@
-//! Home directories: whose machine it was is nobody's business, where in the project a file is may be.
+//! Home directories: the name of the owner is removed, the path within the home stays.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::{SecretHit, SecretKind};
 
-/// Directories beside the homes that belong to nobody.
+/// Directories beside the homes that belong to no user.
 const NOBODY: [&[u8]; 6] = [b"Shared", b"Public", b"Default", b"All", b"~", b"..."];
 
 /// Finds home directories.
@@ -74,7 +74,7 @@ pub(super) fn slugs(text: &[u8], names: &BTreeSet<Vec<u8>>) -> Vec<SecretHit> {
     hits
 }
 
-/// The name of whoever's home it is: the last part of its path.
+/// The name of a home's owner: the last part of its path.
 pub(super) fn owner(home: &[u8]) -> Option<&[u8]> {
     let name = home.rsplit(|byte| b"/\\".contains(byte)).next()?;
     (name.len() >= 2).then_some(name)

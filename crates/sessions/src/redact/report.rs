@@ -1,6 +1,6 @@
-//! What was removed, told without telling it.
+//! A report of the removed secrets that does not disclose them.
 
-/// What a redactor found.
+/// The findings of a redactor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RedactionReport {
     /// Each secret, in the order of their first appearance.
@@ -10,16 +10,16 @@ pub struct RedactionReport {
 /// One secret, however often it stands in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedactedSecret {
-    /// What it is.
+    /// Its kind.
     pub kind: SecretKind,
-    /// What stands in its place now.
+    /// The text in its place.
     pub placeholder: String,
     /// How often it was found.
     pub count: u64,
     /// The numbers of the first messages that it was found in, from 1. None of them if it only stands where the conversation no longer
     /// reads: in a record that was superseded or rewound, or in the header.
     pub messages: Vec<u64>,
-    /// So much of it that its owner recognises it, and nobody else can use it.
+    /// So much of it that its owner recognises it and no reader can use it.
     pub sample: String,
 }
 
@@ -29,7 +29,7 @@ impl RedactionReport {
         self.findings.is_empty()
     }
 
-    /// How often something was found.
+    /// The number of places of all secrets together.
     pub fn count(&self) -> u64 {
         self.findings.iter().map(|finding| finding.count).sum()
     }
@@ -38,7 +38,7 @@ impl RedactionReport {
 /// Declares the kinds, in the order in which one wins over another where both begin at once.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $word:literal),* $(,)?) => {
-        /// What sort of secret something is.
+        /// The kind of a secret.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum SecretKind {
@@ -69,7 +69,7 @@ kinds! {
     GitlabToken = "gitlab-token",
     /// Of Anthropic.
     AnthropicKey = "anthropic-key",
-    /// Of `OpenAI`, or of who names keys as they do.
+    /// Of `OpenAI`, or of an issuer with the same prefix.
     OpenaiKey = "openai-key",
     /// Of another service that marks its tokens.
     ServiceToken = "service-token",
@@ -99,15 +99,15 @@ kinds! {
     DiscordToken = "discord-token",
     /// Of a bot of Telegram's.
     TelegramToken = "telegram-token",
-    /// What stood in an `Authorization` header.
+    /// The value of an `Authorization` header.
     BearerToken = "bearer-token",
     /// The password in a URL.
     UrlPassword = "url-password",
-    /// What was called a password.
+    /// A value whose name says password.
     Password = "password",
-    /// What was called a secret, a token or a key.
+    /// A value whose name says secret, token or key.
     Secret = "secret",
-    /// Somebody's home directory, which becomes `~`.
+    /// A home directory, which becomes `~`.
     HomePath = "home-path",
 }
 

@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::report::masked;
 use super::{RedactedSecret, RedactionReport, SecretHit, SecretKind, paths};
 
-/// How many secrets are told apart. What is found beyond them is removed as well, under a placeholder without a number.
+/// How many secrets are told apart. Further ones are removed as well, under a placeholder without a number.
 const MOST_SECRETS: usize = 100_000;
 /// How many secrets are looked for where nothing but they themselves gives them away.
 const MOST_AGAIN: usize = 2_000;
@@ -25,7 +25,7 @@ pub(super) struct SecretTally {
 }
 
 impl SecretTally {
-    /// Counts a secret and tells what stands in its place.
+    /// Counts a secret and returns its placeholder.
     pub(super) fn count(
         &mut self,
         kind: SecretKind,

@@ -1,4 +1,4 @@
-//! The strings of a file, whatever else it is: one that is torn or no JSON at all still has its secrets taken out.
+//! The strings of a file. The file need not be valid JSON: secrets are removed from torn lines and plain text as well.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use lapidary_wire::lines::without_mark;
 
 use super::SecretHit;
 
-/// A piece of a file: the inside of a string, or what stands between two strings.
+/// A piece of a file: the inside of a string, or the bytes between two strings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StringPiece<'a> {
     file: &'a [u8],
@@ -20,7 +20,8 @@ pub(super) struct StringPiece<'a> {
     key: Option<(usize, usize)>,
 }
 
-/// The pieces of a file, in order, with nothing between them. A line that is no JSON is one piece: nobody knows where its strings are.
+/// The pieces of a file, in order, without gaps. A line that is no JSON is one piece, because the places of its strings are
+/// unknown.
 pub(super) fn pieces(file: &[u8]) -> impl Iterator<Item = StringPiece<'_>> {
     segments(file).flat_map(move |(segment, is_json)| {
         let whole = StringPiece {
@@ -69,7 +70,7 @@ fn is_json(bytes: &[u8]) -> bool {
     text.is_ok_and(|text| Token::parse(text).is_ok())
 }
 
-/// The strings of a JSON text, and what stands between them.
+/// The strings of a JSON text, and the bytes between them.
 #[derive(Debug)]
 struct JsonStrings<'a> {
     file: &'a [u8],
@@ -119,7 +120,7 @@ impl<'a> JsonStrings<'a> {
         self.piece(end, true)
     }
 
-    /// What stands up to the quote with which the next string begins, that quote included; the quote is looked for from there.
+    /// The bytes up to and including the quote with which the next string begins; the quote is searched for from `from`.
     fn gap(&mut self, from: usize) -> StringPiece<'a> {
         let quote = memchr::memchr(b'"', &self.file[from..]).map(|found| from + found);
         let between = &self.file[from..quote.unwrap_or(from)];
@@ -155,7 +156,7 @@ impl<'a> StringPiece<'a> {
         Some(decoded(&self.file[start..end]))
     }
 
-    /// What it says, with its escapes resolved if it is a string.
+    /// The decoded text: of a string with its escapes resolved.
     pub(super) fn text(&self) -> Cow<'a, [u8]> {
         if self.is_string {
             decoded(self.raw())
@@ -164,7 +165,7 @@ impl<'a> StringPiece<'a> {
         }
     }
 
-    /// Writes it as it stands, but for what was hit: in the place of that stands what `instead` says, which needs no escape.
+    /// Writes the raw bytes with each hit replaced by the result of `instead`, which needs no escape.
     pub(super) fn write(
         &self,
         hits: &[SecretHit],
@@ -184,7 +185,7 @@ impl<'a> StringPiece<'a> {
     }
 }
 
-/// Follows a raw text and what it says at once, to tell where in the one something of the other stands.
+/// Walks a raw text and its decoded form together, to map offsets of the decoded form to the raw text.
 struct StringWalk<'a> {
     raw: &'a [u8],
     is_string: bool,
@@ -202,7 +203,7 @@ impl<'a> StringWalk<'a> {
         }
     }
 
-    /// Where in the raw text the byte stands that is at `said` in what it says. Must not go backwards.
+    /// The offset in the raw text of the byte at `said` in the decoded text. Must not go backwards.
     fn raw_offset(&mut self, said: usize) -> usize {
         while self.said < said && self.at < self.raw.len() {
             let rest = &self.raw[self.at..];
@@ -240,7 +241,7 @@ fn decoded(raw: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(text)
 }
 
-/// How long the escape is that a text begins with, and what it says. One that is cut off or lone says U+FFFD.
+/// The length of the escape with which a text begins, and its character: U+FFFD for one that is cut off or a lone surrogate.
 fn escape(raw: &[u8]) -> (usize, char) {
     let plain = match raw.get(1) {
         Some(b'n') => '\n',

@@ -6,7 +6,7 @@ use std::ops::Range;
 const SHORTEST_QUOTED: usize = 4;
 const SHORTEST_BARE: usize = 6;
 
-/// What stands behind a name.
+/// The value after a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AssignedValue {
     pub(super) range: Range<usize>,
@@ -42,7 +42,8 @@ impl<'a> AssignedValues<'a> {
         is_wanted(&value).then_some(value.range)
     }
 
-    /// The value that begins there. One in quotes may hold anything but its quote; a bare one ends where a shell or a URL would end it.
+    /// The value that begins there. A quoted one may hold any byte but its quote; a bare one ends where a shell or a URL would
+    /// end it.
     pub(super) fn at(&mut self, start: usize) -> Option<AssignedValue> {
         let start = self.behind_marks(start);
         let escapes = count(&self.text[start..], |byte| byte == b'\\');
@@ -78,7 +79,7 @@ impl<'a> AssignedValues<'a> {
         })
     }
 
-    /// Skips what may stand before a quote: `b"…"`, `["…"]`.
+    /// Skips signs that may stand before a quote: `b"…"`, `["…"]`.
     fn behind_marks(&self, start: usize) -> usize {
         match self.text.get(start..start + 2) {
             Some([b'b' | b'r' | b'u' | b'f' | b'B' | b'@' | b'[', quote])

@@ -3,16 +3,16 @@
 /// How much of a value is looked at, so that cost grows with the text only.
 pub(super) const LONGEST_JUDGED: usize = 512;
 
-/// What a name says about its value.
+/// The meaning of a name for its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameClass {
-    /// `password`: the value is secret, whatever it looks like.
+    /// `password`: the value is always secret.
     Password,
-    /// `pass`, `pw`: as a password where it is assigned; in a sentence the word means something else.
+    /// `pass`, `pw`: as a password where it is assigned; in a sentence the word has another meaning.
     ShortPassword,
     /// `secret`: as a password where it is assigned, as a token in a sentence.
     Secret,
-    /// `token`, `api_key`: secret if it looks random, because the same names are often given to something else.
+    /// `token`, `api_key`: secret if it looks random, because the same names are often given to harmless values.
     Token,
     /// `auth`: secret if it looks very random.
     Weak,
@@ -27,7 +27,7 @@ pub(super) enum ValuePosition {
     Mentioned { is_quoted: bool },
 }
 
-/// What stands for a secret in examples, schemas and code.
+/// Placeholders for secrets in examples, schemas and code.
 const STAND_INS: [&str; 25] = [
     "string",
     "str",
@@ -87,7 +87,7 @@ pub(super) fn is_secret(value: &[u8], class: NameClass, manner: ValuePosition) -
     }
 }
 
-/// Something that stands for a secret: a variable, a template, a word of a schema, or what a redactor left.
+/// True for a placeholder: a variable, a template, a word of a schema, or the mark of a redactor.
 pub(super) fn is_stand_in(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     let begins = |prefix: &[u8]| lower.starts_with(prefix);

@@ -5,10 +5,10 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::value_verdict::{is_code, is_random, is_stand_in};
 use super::{SecretHit, SecretKind};
 
-/// `DB_PASSWORD=…`, in capitals: whatever the value looks like. Code has blanks around the sign.
+/// `DB_PASSWORD=…`, in capitals: any value of four bytes or more. Code has blanks around the sign.
 const VARIABLE: &str = r#"\b(?P<before>(?:[A-Z0-9]+_)*(?:PG|DB|MY)?)(?P<name>PASSWORD|PASSWD|PASSPHRASE|PASS|PW|SECRET|TOKEN|KEY|CREDENTIALS?)(?:_BASE)?(?:_(?:PROD|PRODUCTION|STAGING|STAGE|DEV|TEST|LIVE|[0-9]{1,2}))?(?:=|: )(?:\\*["'](?P<quoted>[^"'\r\n\\]{4,})\\*["']|(?P<bare>[^\s"'`,;&|<>(){}\[\]$\\]{4,}))"#;
 
-/// Keys of something else than a lock.
+/// Prefixes of keys that are no secrets.
 const HARMLESS_KEYS: [&[u8]; 7] = [
     b"CACHE_",
     b"PRIMARY_",
@@ -91,7 +91,7 @@ impl VariableDetector {
                 continue;
             }
             let is_password = name.as_bytes().starts_with(b"P");
-            // A call, or a name to which something is assigned in turn.
+            // A call, or a name that is itself assigned a value.
             let rest = text[value.end()..].trim_ascii_start();
             let is_called = rest.starts_with(b"=")
                 || text

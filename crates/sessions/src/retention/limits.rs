@@ -1,4 +1,4 @@
-//! The limits themselves: `general.sessionRetention` of the settings, or what somebody says instead.
+//! The limits: `general.sessionRetention` of the settings, or those of the command line.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use lapidary_gemini::settings::{Settings, WorkspaceTrust};
 
-/// What holds where nobody says anything, since 0.61.
+/// The defaults since 0.61.
 const DEFAULT_MAX_AGE: &str = "30d";
 const DEFAULT_MIN_RETENTION: &str = "1d";
 
-/// Limits as somebody wrote them, not checked yet.
+/// Limits as they were written, not checked yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetentionLimits {
     /// Whether sessions go at all.
@@ -21,7 +21,7 @@ pub struct RetentionLimits {
     pub max_age: Option<String>,
     /// How many are kept.
     pub max_count: Option<Value>,
-    /// How long they are kept whatever else holds.
+    /// How long they are kept in any case.
     pub min_retention: Option<String>,
 }
 
@@ -32,9 +32,9 @@ pub struct RetentionRules {
     pub max_age: Option<RetentionPeriod>,
     /// How many are kept of a project.
     pub max_count: Option<u64>,
-    /// How long anything is kept that was written.
+    /// How long every written file is kept.
     pub min_retention: RetentionPeriod,
-    /// What was wrong and is left out, a sentence each.
+    /// Invalid limits, which are ignored: a sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ pub enum RetentionError {
     /// A session would go before it may.
     #[error("maxAge cannot be less than minRetention ({0})")]
     BelowMinimum(String),
-    /// None would stay.
+    /// A count of 0: no session would stay.
     #[error("maxCount must be at least 1")]
     BadCount,
     /// A number is no number.
@@ -74,13 +74,13 @@ pub enum RetentionError {
     BadSettings {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
 }
 
 impl RetentionLimits {
-    /// What the settings say. Those of the workspace only if they count.
+    /// Reads the limits from the settings: those of the workspace only if it is trusted.
     pub fn from_settings(
         settings: &Settings,
         workspace: WorkspaceTrust,
@@ -106,7 +106,7 @@ impl RetentionLimits {
         })
     }
 
-    /// Checks them as the CLI does before it removes anything.
+    /// Checks them as the CLI does before it removes sessions.
     pub fn checked(&self) -> Result<RetentionRules, RetentionError> {
         if !self.enabled {
             return Err(RetentionError::NotEnabled);
@@ -140,7 +140,7 @@ impl RetentionLimits {
     }
 }
 
-/// What counts as true in JavaScript.
+/// True for values that count as true in JavaScript.
 fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Null => false,

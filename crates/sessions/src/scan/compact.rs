@@ -104,12 +104,12 @@ impl CompactSummary {
         self.text(START_TIME)
     }
 
-    /// When something was last added.
+    /// The time of the last addition.
     pub fn last_updated(&self) -> Option<&str> {
         self.text(LAST_UPDATED)
     }
 
-    /// What a model said it was about.
+    /// The summary that a model wrote.
     pub fn summary(&self) -> Option<&str> {
         self.text(SUMMARY)
     }
@@ -130,7 +130,7 @@ impl CompactSummary {
         self.facts.message_count
     }
 
-    /// True if there is anything to resume.
+    /// True if the session can be resumed.
     pub fn is_resumable(&self) -> bool {
         self.facts.is_resumable
     }

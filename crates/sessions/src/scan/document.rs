@@ -6,7 +6,7 @@ use super::super::message_text;
 use super::FileSummary;
 use super::log::{LogReading, RecordFields};
 
-/// A session as one document, as up to 0.38. None if the text is something else.
+/// A session as one document, as up to 0.38. None if the text is no such document.
 pub(super) fn document(text: &str) -> Option<FileSummary> {
     let mut is_session = false;
     let mut counted = FileSummary::default();
@@ -32,7 +32,7 @@ pub(super) fn document(text: &str) -> Option<FileSummary> {
     is_session.then_some(summary)
 }
 
-/// Counts a message. Only the first that says anything can be the title, be it without words.
+/// Counts a message. Only the first resumable message of the user can give the title, even if it has no text.
 fn count(message: Token<'_>, summary: &mut FileSummary, is_titled: &mut bool) {
     summary.message_count += 1;
     let mut members = message.members();

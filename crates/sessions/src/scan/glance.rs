@@ -1,8 +1,9 @@
-//! Long records of a log, told by their beginning.
+//! Classifies long records of a log by their beginning.
 //!
-//! Nearly all of a log is what tools returned, and a list needs none of it: only that a message is there, whose it is, and whether it says
-//! anything. A record that begins as the CLI writes them, ends with its brace and holds the beginning of no other is one, whole: half a
-//! record is followed by the next on the same line, or is the last line. Whatever looks otherwise is read to the letter.
+//! Nearly all of a log is results of tools, and a list needs none of it: only the presence of a message, its author, and whether
+//! it makes the session resumable. A line that begins as the CLI writes records, ends with a brace and holds the beginning of no
+//! other record is one whole record: half a record is followed by the next on the same line, or is the last line. Any other line
+//! is parsed in full.
 
 use memchr::memmem::Finder;
 
@@ -21,7 +22,7 @@ pub(crate) struct RecordGlance {
     objects: Finder<'static>,
 }
 
-/// What a record is, as far as its beginning tells.
+/// The class of a record, as far as its beginning tells.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RecordClass<'l> {
     /// Its id, with its quotes.
@@ -38,7 +39,7 @@ impl Default for RecordGlance {
 }
 
 impl RecordGlance {
-    /// What a line is, if its beginning tells. It must have been ended by a newline.
+    /// The class of a line, if its beginning tells. The line must have been ended by a newline.
     pub(crate) fn at<'l>(&self, line: &'l [u8]) -> Option<RecordClass<'l>> {
         if line.len() < WORTH_IT || !line.starts_with(b"{\"id\":\"") || !line.ends_with(b"}") {
             return None;
@@ -85,7 +86,7 @@ fn beginning(line: &[u8]) -> Option<&str> {
     let beginning = &line[..BEGINNING];
     match simdutf8::compat::from_utf8(beginning) {
         Ok(text) => Some(text),
-        // A letter is cut in two; anything else is no text.
+        // Only a character that is cut in two is tolerated; other invalid bytes are no text.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&beginning[..error.valid_up_to()]).ok()
         }
@@ -93,14 +94,15 @@ fn beginning(line: &[u8]) -> Option<&str> {
     }
 }
 
-/// A string without escapes, with its quotes, and what stands behind it.
+/// A string without escapes, with its quotes, and the rest of the text.
 fn string(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix('"')?;
     let end = memchr::memchr2(b'"', b'\\', inside.as_bytes())?;
     (inside.as_bytes()[end] == b'"').then(|| text.split_at(end + 2))
 }
 
-/// Whether a message counts, if that much of its content tells. Who gives the session its title is read whole, by somebody else.
+/// Decides from the first bytes whether a message makes the session resumable; `None` if they do not suffice. The message that
+/// supplies the title is parsed in full in `log.rs`.
 fn glance_resumable(kind: &str, content: &str) -> Option<bool> {
     match kind {
         "info" | "error" | "warning" => return Some(false),

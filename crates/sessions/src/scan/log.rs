@@ -16,15 +16,15 @@ pub(super) struct LogReading {
     pub(super) summary: FileSummary,
     /// How many lines there were that are not blank.
     pub(super) count: u64,
-    /// The messages since the last checkpoint: every record of one, by what its id hashes to.
+    /// The messages since the last checkpoint: every record of one, by the hash of its id.
     records: Vec<u64>,
-    /// Where each id stands first among them: known once somebody rewound.
+    /// The first place of each id among them: computed at the first rewind.
     places: Option<ByHash<usize>>,
     glance: RecordGlance,
     messages: ByHash<MessageCounts>,
 }
 
-/// What a message counts as.
+/// How a message counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MessageCounts {
     pub(super) is_user: bool,
@@ -260,10 +260,10 @@ fn hash(id: &str) -> u64 {
     hasher.finish()
 }
 
-/// What belongs to an id, by what the id hashes to.
+/// Values by the hash of an id.
 type ByHash<V> = HashMap<u64, V, BuildHasherDefault<AsIs>>;
 
-/// What was hashed need not be hashed again.
+/// A hasher for keys that are hashes already.
 #[derive(Debug, Default)]
 pub(crate) struct AsIs(u64);
 
@@ -380,7 +380,7 @@ mod tests {
     }
 
     proptest! {
-        /// Torn records, followed by the next on the same line, are what crashes leave.
+        /// A crash leaves a torn record, followed by the next on the same line.
         #[test]
         fn a_glance_tells_what_reading_to_the_letter_tells(
             records in prop::collection::vec((records(), prop::option::weighted(0.2, any::<prop::sample::Index>())), 1..12),

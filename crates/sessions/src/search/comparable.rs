@@ -13,7 +13,7 @@ pub fn exact(text: &str) -> String {
     compared(text, LetterForm::Exact)
 }
 
-/// What stands between words becomes a blank.
+/// The text in the form in which it is compared. Each run of separators becomes a blank.
 fn compared(text: &str, form: LetterForm) -> String {
     let mut compared = String::with_capacity(text.len());
     let mut end = 0;

@@ -18,18 +18,18 @@ use crate::projects::SessionProject;
 use crate::scan::{self, CompactSummary, FileScanner, FileSummary, UnreadableFile};
 use lapidary_vocab::session::TextMatch;
 
-/// What one look at a file tells.
+/// The result of searching one file.
 #[derive(Debug)]
 pub(crate) enum FileLook {
     /// Everything that is looked for is in it.
     Hit(Box<FileSummary>, SearchScore, Vec<TextMatch>),
     /// Not everything; and this is its session's id.
     Miss(String),
-    /// Not everything; and what its session's id is takes a closer look.
+    /// Not everything; the id of its session takes a full scan.
     Odd,
 }
 
-/// Looks into files, until somebody does not want to know any more. Those that cannot be read are odd: a closer look tells why.
+/// Searches files until `watch` stops it. Files that cannot be read are odd: a full scan tells the reason.
 pub(crate) fn look(
     files: &[&SessionCandidate],
     query: &SearchQuery,
@@ -62,7 +62,7 @@ pub(crate) fn look(
     (!is_over.into_inner()).then_some(looks)
 }
 
-/// A file's bytes, in memory that is used again. The size is what was last known: it may have grown.
+/// A file's bytes, in memory that is used again. `size` is the last known size: the file may have grown.
 pub(crate) fn read<'b>(path: &Path, size: u64, buffer: &'b mut Vec<u8>) -> io::Result<&'b [u8]> {
     let mut file: File = scan::open(path)?;
     let expected = usize::try_from(size).unwrap_or(0);

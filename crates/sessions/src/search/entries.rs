@@ -1,4 +1,4 @@
-//! The texts of a session in which something can be found: what was said, thought and done, as the session stands at its end.
+//! The searchable texts of a session: messages, thoughts and tool calls, in the state at the end of its file.
 
 use std::borrow::Cow;
 
@@ -12,18 +12,18 @@ use crate::scan::{self, FileSummary, RecordGlance};
 /// How much of a first message counts as a title.
 const TITLE: usize = 200;
 
-/// Who said something.
+/// The author of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EntryRole {
     /// The session's summary, or else the beginning of its first message.
     Title,
     /// The user.
     User,
-    /// The model: what it said and what it thought.
+    /// The model: its messages and thoughts.
     Assistant,
-    /// What tools were told and what they answered.
+    /// The arguments and results of tools.
     Tool,
-    /// What Gemini CLI itself remarked: errors, warnings.
+    /// Gemini CLI itself: errors, warnings.
     Notice,
 }
 
@@ -60,8 +60,8 @@ pub(crate) struct TextEntry<'a> {
     pub(crate) text: Cow<'a, str>,
 }
 
-/// Hands over every text: the title first, then message by message. `take` says whether to go on. What `is_worth_it` says no to,
-/// a record or a line, is not even read if it need not be.
+/// Hands over every text: the title first, then message by message, until `take` returns false. A record or line for which
+/// `is_worth_it` is false is not parsed if it can be classified by its beginning.
 pub(crate) fn each<'a>(
     summary: &'a FileSummary,
     bytes: &'a [u8],
@@ -85,7 +85,7 @@ pub(crate) fn each<'a>(
     }
 }
 
-/// What a line is, if it need not be read.
+/// The class of a line that need not be parsed.
 fn glimpse<'a>(
     glance: &RecordGlance,
     line: &'a [u8],
@@ -157,13 +157,13 @@ fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<TextEntry<'a>
     entries
 }
 
-/// True for what Gemini CLI says in the user's name when a session begins. It lists the files of the project: the name of each would be
-/// found in every session.
+/// True for the message that Gemini CLI writes in the user's name when a session begins. It lists the files of the project: the
+/// name of each would be found in every session.
 pub(super) fn is_context(role: EntryRole, text: &str) -> bool {
     role == EntryRole::User && text.trim_start().starts_with("<session_context>")
 }
 
-/// What a tool answered: to the model, and to the user where that is something else.
+/// The result of a tool call: the one for the model, and the one for the user if it differs.
 fn output<'a>(call: &SessionToolCall<'a>) -> Cow<'a, str> {
     let told = call.result().map(ToolCallResult::token);
     let shown = call.result_display;
@@ -178,10 +178,10 @@ fn output<'a>(call: &SessionToolCall<'a>) -> Cow<'a, str> {
     }
 }
 
-/// All that values say, a line each: keys are the format's words, not anybody's.
+/// All scalars of these values, a line each, without keys: those are words of the format.
 pub(super) fn leaves<'a>(values: impl Iterator<Item = Token<'a>>) -> String {
     let mut text = String::new();
-    // Not by recursion: nobody says how deep a value is.
+    // Not by recursion: the depth of a value is not limited.
     let mut rest: Vec<_> = values.collect();
     rest.reverse();
     while let Some(value) = rest.pop() {
@@ -204,7 +204,7 @@ pub(super) fn leaves<'a>(values: impl Iterator<Item = Token<'a>>) -> String {
     text
 }
 
-/// The values of an object. Bytes are nothing that was said, and a diff has what is worth knowing of the files before and after.
+/// The values of an object, without bytes (`data`). Beside a diff, the files before and after it are skipped.
 fn said_by(object: Token<'_>) -> impl Iterator<Item = Token<'_>> {
     let has = |name| object.members().any(|(key, _)| key.is(name));
     let is_bytes = has("mimeType") && has("data");

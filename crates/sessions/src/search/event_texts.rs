@@ -1,4 +1,4 @@
-//! The texts of a session in which something can be found, taken from its events.
+//! The searchable texts of a session, taken from its events.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,20 +1,20 @@
-//! Which of what is found counts, and how much.
+//! Filters for the texts that are searched, and the score of a session.
 
 use super::entries::{EntryRole, TextEntry};
 use crate::listing::ListedSession;
 
-/// Where to look. What is absent leaves nothing out.
+/// The texts to search. An absent filter excludes nothing.
 #[derive(Debug, Clone, Default)]
 pub struct SearchFilters {
-    /// Sessions to which something was added at this time or later, in milliseconds since 1970.
+    /// Sessions that were updated at this time or later, in milliseconds since 1970.
     pub since_ms: Option<i64>,
     /// Sessions that began at this time or earlier.
     pub until_ms: Option<i64>,
-    /// What this tool was told and answered; its name in any case.
+    /// Arguments and results of this tool; its name in any case.
     pub tool: Option<String>,
-    /// What was said and done by models whose name has this in it.
+    /// Messages and tool calls of models whose name contains this.
     pub model: Option<String>,
-    /// What somebody said.
+    /// Texts of this author.
     pub role: Option<EntryRole>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct SearchScore {
     pub(crate) in_title: bool,
     /// How many texts have everything in them.
     pub(crate) whole: u64,
-    /// How many texts have something of it.
+    /// How many texts match a part of the query.
     pub(crate) any: u64,
 }
 

@@ -1,8 +1,9 @@
-//! What a character is to a search, and as what it is compared.
+//! The class of a character in a search, and the forms in which it is compared.
 //!
-//! Two forms of a text are compared. *Exact*: canonically equivalent texts are equal (NFC and NFD), and so are cases (`ß` and `SS`,
-//! both small sigmas, all four letters `i` of Turkish) and widths (`ＡＢＣ`). *Folded*: marks on letters do not count either, where
-//! they are no letters of their own: accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic, skin tones of emoji.
+//! Two forms of a text are compared. *Exact*: canonically equivalent texts are equal (NFC and NFD), and so are cases (`ß` and
+//! `SS`, both small sigmas, all four letters `i` of Turkish) and widths (`ＡＢＣ`). *Folded*: marks on letters do not count either,
+//! where they are no letters of their own: accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic, skin tones of
+//! emoji.
 
 use std::sync::LazyLock;
 
@@ -20,7 +21,7 @@ pub(crate) enum LetterForm {
     Exact,
 }
 
-/// What a character is part of.
+/// The unit of text that a character is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LetterClass {
     /// A word of a script that parts words.
@@ -31,11 +32,11 @@ pub(super) enum LetterClass {
     Symbol,
     /// Nothing: it is not seen, or stands on the character before it.
     Invisible,
-    /// What parts words.
+    /// The gap between words.
     Separator,
 }
 
-/// What a character is part of.
+/// The class of a character.
 pub(super) fn class(letter: char) -> LetterClass {
     match usual(letter) {
         letter if letter.is_ascii_alphanumeric() => LetterClass::Letter,
@@ -114,7 +115,7 @@ pub(super) fn is_unit(letter: char) -> bool {
             '\u{3005}'..='\u{3007}' | '\u{3021}'..='\u{3029}' | '\u{3038}'..='\u{303b}' | '\u{3105}'..='\u{312f}'
             | '\u{31a0}'..='\u{31bf}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{a000}'..='\u{a48c}'
             | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}')
-        // Of South-East Asia: their digits and signs are as elsewhere.
+        // South-East Asia: letters and marks only. Digits and signs of these scripts are treated as in other scripts.
         || matches!(letter,
             // Thai, Lao; Burmese; Khmer; Tai Le, New Tai Lue; Tai Tham; Balinese; Javanese, Burmese; Tai Viet.
             '\u{e01}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{1950}'..='\u{19df}'
@@ -323,7 +324,7 @@ pub(super) fn known(letter: char) -> Option<&'static FoldedLetter> {
     TABLE.get(place as usize)
 }
 
-/// Adds a single letter as it is compared without marks: nothing for a mark, a blank for what parts words.
+/// Adds a single letter as it is compared without marks: nothing for a mark, a blank for a separator.
 pub(super) fn add_letter(letter: char, to: &mut String) {
     match class(letter) {
         LetterClass::Separator => to.push(' '),
@@ -334,8 +335,8 @@ pub(super) fn add_letter(letter: char, to: &mut String) {
     }
 }
 
-/// False for a character that may be compared as something else than itself, or makes the one before it something else. Said without
-/// looking anything up: most of what is in texts and no letter of the table is among these.
+/// True for a character that is surely compared as itself and does not change the one before it; decided without a lookup. Most
+/// characters in texts that are no letters of the table are among these.
 pub(super) fn is_surely_itself(letter: char) -> bool {
     matches!(letter,
         '\u{80}'..='\u{a8}' | '\u{b7}'..='\u{bf}' | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205f}'

@@ -43,7 +43,7 @@ impl Needle {
         self.run.len()
     }
 
-    /// True if it is somewhere in these bytes, or may be.
+    /// True if the needle is in these bytes, or may be.
     pub(super) fn is_in(&self, bytes: &[u8]) -> bool {
         dispatch!(Level::new(), simd => self.is_in_by(simd, bytes))
             || self.varies_in(bytes, 0, bytes.len())
@@ -63,7 +63,7 @@ impl Needle {
         for (place, (one, two)) in one.iter().zip(two).enumerate() {
             let mut may_be = 0u8;
             for (one, two) in one.iter().zip(two) {
-                // Small letters; what else this makes equal is sorted out below.
+                // Small letters; other bytes that this makes equal are rejected below.
                 may_be |= u8::from(one | 0x20 == first) & u8::from(two | 0x20 == second);
             }
             if may_be != 0 && self.begins_in(bytes, place * BLOCK, BLOCK) {
@@ -214,8 +214,8 @@ fn next_of_others(bytes: &[u8]) -> Option<usize> {
     rest.map(|at| words.len() * 8 + at)
 }
 
-/// How many bytes the character has that begins here, if they show that it is compared as itself and as nothing else; 0 if they do not.
-/// Most of what is no ASCII and no letter in texts, told without decoding it.
+/// The length of the character that begins here, if its bytes show that it is compared as itself and as no other; else 0. This
+/// covers most characters that are neither ASCII nor letters, without decoding them.
 fn sure_length(bytes: &[u8]) -> usize {
     match bytes {
         // From U+4000 to U+9FFF, and much of Hangul; arrows and mathematics; frames, ticks and dingbats.
@@ -245,7 +245,7 @@ fn is_itself(text: &str, letter: char) -> bool {
     letters.next() == Some(letter) && letters.next().is_none()
 }
 
-/// How common a letter is, roughly, in what people and programs write.
+/// How common a letter is, roughly, in texts of people and programs.
 fn commonness(byte: u8) -> usize {
     const RAREST_FIRST: &[u8] = b"qzjx9786543kvywbg20hfpmu1dclnsoriate";
     let place = RAREST_FIRST.iter().position(|letter| *letter == byte);

@@ -1,9 +1,9 @@
-//! A look at a file's bytes that tells most files in which nothing can be found, at the speed of memory.
+//! A look at a file's bytes that excludes most files without a match, at the speed of memory.
 //!
-//! It may let through what has nothing in it; it never holds back what has. A word's letters stand in a JSON file as they are, or
-//! as others that are compared as the same (`needle` looks for both), unless they are written as `\u0041`: a file with such an
-//! escape of a letter of the word is let through. Control characters are always written so, and tools print many: the digits that tell them apart are looked
-//! at, too, before anything is looked at closely.
+//! It may let through a file without a match; it never excludes one with a match. A word's letters stand in a JSON file as they
+//! are, or as others that are compared as the same (`needle` looks for both), unless they are written as `\u0041`: a file with
+//! such an escape of a letter of the word is let through. Control characters are always written so, and tools print many: the
+//! digits that tell them apart are checked, too, before the escape is decoded.
 
 mod columns;
 
@@ -23,19 +23,19 @@ const ID: &[u8] = b"\"sessionId\"";
 /// How long an escape is: `\u0041`.
 const ESCAPE: usize = 6;
 
-/// What a look at a file's bytes tells.
+/// The result of a look at a file's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SweepResult<'b> {
     /// Everything may be in it.
     Perhaps,
-    /// Something is not in it; and this is the id that it gives its session, if it says so once and plainly.
+    /// At least one term is not in it. The id of its session, if the file names it once and plainly.
     Nothing(Option<&'b str>),
 }
 
-/// What has to be in the bytes.
+/// The needle that the bytes must contain.
 #[derive(Debug)]
 pub(super) struct Prefilter<'q> {
-    /// The longest run of letters of what is looked for. None if anything may be a hit.
+    /// The longest run of letters of the query. None if every file may match.
     needed: Option<&'q Needle>,
     id: memmem::Finder<'static>,
 }
@@ -64,8 +64,8 @@ impl<'q> Prefilter<'q> {
         })
     }
 
-    /// True if what is needed is in these bytes, or may be, for a letter is escaped; on the way there, notes where ids are. All in
-    /// one go: to fetch the bytes takes longer than to compare them.
+    /// True if the needle is in these bytes, or may be because a letter is escaped; notes the places of ids on the way. All in
+    /// one pass: fetching the bytes takes longer than comparing them.
     #[expect(
         clippy::inline_always,
         reason = "only then the widest registers are used"
@@ -133,7 +133,7 @@ fn id_behind(rest: &[u8]) -> Option<&str> {
     (rest[end] == b'"' && !id.is_empty()).then_some(id)
 }
 
-/// True if a letter, a digit or something that may be part of a word is written as an escape.
+/// True if a letter, a digit or another part of a word is written as an escape.
 pub(super) fn is_letter_escaped(bytes: &[u8]) -> bool {
     is_escaped_in(bytes, 0, bytes.len(), |_| true)
 }
@@ -164,12 +164,12 @@ fn is_escaped_in(bytes: &[u8], from: usize, count: usize, matters: impl Fn(char)
     })
 }
 
-/// True for a character that may be part of what is looked for.
+/// True for a character that may be part of a term.
 fn is_word(letter: char) -> bool {
     letters::class(letter) != LetterClass::Separator
 }
 
-/// What is escaped here.
+/// The code unit of the escape at this place.
 fn code_at(bytes: &[u8], at: usize) -> Option<u16> {
     let escape = bytes.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
     u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()

@@ -1,4 +1,4 @@
-//! What is looked for: words, phrases, or a regular expression.
+//! A search query: words, phrases, or a regular expression.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use super::tokens::{TextToken, tokens};
 /// How large a compiled expression may be.
 const LARGEST_REGEX: usize = 4 << 20;
 
-/// More words than anybody means: one bit each in a mask.
+/// More words than a user needs: each is one bit in a mask.
 const MOST_TERMS: usize = 32;
 
-/// What a session has to say to be found.
+/// The terms that a session has to contain.
 #[derive(Debug, Clone)]
 pub struct SearchQuery {
     pub(crate) terms: Vec<QueryTerm>,
@@ -29,10 +29,10 @@ pub(crate) enum QueryTerm {
         /// In which form they are compared.
         form: LetterForm,
         last_is_prefix: bool,
-        /// What of it has to be in the bytes of a text.
+        /// The part of it that has to be in the bytes of a text.
         needle: Option<Needle>,
     },
-    /// Whatever matches.
+    /// A regular expression.
     Regex(Regex),
 }
 
@@ -43,7 +43,7 @@ pub enum QueryError {
     /// There is no word in it.
     #[error("`{text}` has no word to search for")]
     NoWords {
-        /// What was given.
+        /// The text as given.
         text: String,
     },
     /// There are too many.
@@ -55,17 +55,17 @@ pub enum QueryError {
     /// It is no regular expression.
     #[error("`{pattern}` is not a regular expression: {reason}")]
     Regex {
-        /// What was given.
+        /// The pattern as given.
         pattern: String,
-        /// What is wrong with it, on one line.
+        /// The error, on one line.
         reason: String,
     },
 }
 
 impl SearchQuery {
-    /// Words, all of which have to occur somewhere in a session, whatever their case and their accents; `"several words"` one after the
-    /// other and with just these accents; `begin*` for words that begin so. A word with signs in it, such as `src/main.rs`, is a phrase.
-    /// What is written without blanks, such as Chinese, is found inside of longer texts.
+    /// Words, each of which has to occur in a session, without regard to case and accents; `"several words"` one after the other
+    /// and with just these accents; `begin*` for words that begin so. A word with signs in it, such as `src/main.rs`, is a
+    /// phrase. Text without blanks, such as Chinese, is found inside of longer texts.
     pub fn words(text: &str) -> Result<Self, QueryError> {
         let mut terms = Vec::new();
         // Every other piece stands between quotes; one that is not closed reaches to the end.
@@ -86,7 +86,7 @@ impl SearchQuery {
         }
     }
 
-    /// A regular expression over what was said and done, text by text.
+    /// A regular expression over messages and tool calls, text by text.
     pub fn regex(pattern: &str) -> Result<Self, QueryError> {
         let regex = RegexBuilder::new(pattern)
             .size_limit(LARGEST_REGEX)

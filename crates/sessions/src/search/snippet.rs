@@ -1,4 +1,4 @@
-//! Where something was found, with a little around it.
+//! The places of matches, each with a little of the text around it.
 
 use std::ops::Range;
 

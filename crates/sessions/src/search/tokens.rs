@@ -1,8 +1,8 @@
-//! What a text is made of: for the search through the files, for the index, and for what is looked for.
+//! The tokens of a text: for the search through files, for the index, and for queries.
 //!
-//! Where a script parts words, a token is a word: a run of letters and digits. Everything else parts words: `read_file` is two. Where a
-//! script does not, each character is a token, so that a phrase of them is found wherever it stands. Emoji are tokens, too. `letters`
-//! says which character is what.
+//! Where a script separates words, a token is a word: a run of letters and digits. Every other character separates words:
+//! `read_file` is two. Where a script does not, each character is a token, so that a phrase of them is found inside longer texts.
+//! Emoji are tokens, too. `letters` defines the class of each character.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,8 +15,8 @@ use super::letters::{
 /// A longer run is no word: it is a picture, a key, a hash of hashes. Marks on letters do not count.
 const LONGEST: usize = 128;
 
-/// Stands between characters of a script without words that something parts: `日本。語` is no `日本語`. Nothing else reads so: it is a
-/// character for private use, which is part of no word.
+/// Stands between two characters of a script without words that have a separator between them: `日本。語` is no `日本語`. It is a
+/// character for private use, so no text is read as this token.
 pub(crate) const GAP: char = '\u{e000}';
 
 /// A piece of a text that is compared as a whole.
@@ -49,7 +49,7 @@ impl TextToken {
         }
     }
 
-    /// True if it reads so. `buffer` is for what has to be written to be compared.
+    /// True if the token equals `wanted`. `buffer` is scratch space for the compared form.
     pub(super) fn is(
         &self,
         text: &str,
@@ -135,7 +135,7 @@ pub(crate) struct TextTokenIter<'t> {
     at: usize,
     /// Found, but not handed over yet.
     units: VecDeque<TextToken>,
-    /// How far nothing parts what stands behind the last token, if that was a unit.
+    /// The end of the text behind the last token that no separator interrupts, if that token was a unit.
     units_to: Option<usize>,
 }
 
@@ -166,7 +166,7 @@ impl Iterator for TextTokenIter<'_> {
                 }
             } else if byte.is_ascii() {
                 self.at += 1;
-                // What stands on a sign is part of it.
+                // Combining characters after a sign are part of it.
                 if bytes.get(self.at).is_some_and(|next| !next.is_ascii()) {
                     self.at = self.end_of_cluster(self.at - 1);
                 }
@@ -454,7 +454,7 @@ mod tests {
                     let mut word = String::new();
                     token.add(&text, form, &mut word);
                     prop_assert!(!word.is_empty() && !word.contains(' '), "{token:?}");
-                    // What is looked for is made of the same text: it stays what it is, unless it is a mark that now stands on nothing.
+                    // A query of the same text has the same tokens, unless it begins with a mark that now stands alone.
                     let again = words_of(&word, form).concat();
                     let is_part = word.starts_with(|letter| letter == GAP || is_attached(letter));
                     prop_assert!(is_part || again == word, "{token:?} {again}");

@@ -1,7 +1,7 @@
-//! What a session used, taken from its events.
+//! The usage of a session, taken from its events.
 //!
-//! Agents report tokens by turn, and some by model. The first answers of a turn, one for each model, carry them; the other answers carry
-//! none.
+//! Agents report tokens by turn, and some by model. The first answers of a turn, one for each model, carry them; the other
+//! answers carry none.
 
 use std::collections::HashMap;
 

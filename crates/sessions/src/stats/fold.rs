@@ -77,7 +77,7 @@ impl<'r> StatsFold<'r> {
         self.providers.entry(notes.provider.clone()).or_default()
     }
 
-    /// The messages that are asked for. What a user says belongs to the model that answers it.
+    /// The messages that the request covers. A message of the user belongs to the model that answers it.
     fn asked(&self, notes: &UsageNotes) -> HashSet<u64> {
         let mut model = None;
         let mut asked = HashSet::new();

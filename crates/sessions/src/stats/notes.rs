@@ -1,4 +1,4 @@
-//! One session file, read for what it used: a few numbers for each message, nothing of what it says.
+//! The usage in one session file: a few numbers for each message, and none of its text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::times::epoch_ms;
 /// No record and no document may be longer.
 const LONGEST: u64 = 1 << 30;
 
-/// What a session used.
+/// The usage of a session.
 #[derive(Debug)]
 pub(super) struct UsageNotes {
     pub(super) session: String,
@@ -30,7 +30,7 @@ pub(super) struct UsageNotes {
     pub(super) names: Vec<String>,
     /// Which number a name has.
     numbers: HashMap<String, u32>,
-    /// Where a message or a call is, by what its id hashes to.
+    /// The place of a message or a call, by the hash of its id.
     places: HashMap<u64, usize>,
     call_places: HashMap<u64, usize>,
 }
@@ -48,11 +48,11 @@ pub(super) struct NotedMessage {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoteKind {
-    /// Somebody asked for something.
+    /// A prompt of the user.
     Turn,
     /// A model answered.
     Answer,
-    /// Anything else.
+    /// Any other message.
     Other,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct NotesReader {
 }
 
 impl NotesReader {
-    /// What a file used; none if it names no session.
+    /// The usage in a file; none if it names no session.
     pub(super) fn file(&mut self, path: &Path) -> io::Result<Option<UsageNotes>> {
         let mut file = BufReader::with_capacity(256 * 1024, open(path)?);
         let mut notes = UsageNotes::new("", Provider::Gemini);
@@ -296,7 +296,7 @@ impl UsageNotes {
         self.names.get(name as usize).map_or("", String::as_str)
     }
 
-    /// Takes what another file of the same session says.
+    /// Merges the notes of another file of the same session.
     pub(super) fn merge(&mut self, other: Self) {
         let renamed: Vec<_> = other.names.iter().map(|name| self.name(name)).collect();
         let rename = |name: u32| renamed.get(name as usize).copied().unwrap_or(name);
@@ -316,7 +316,7 @@ impl UsageNotes {
     }
 }
 
-/// True for what users say themselves: no command, no context, no answer of a tool.
+/// True for texts of the user's own: no command, no context, no result of a tool.
 fn is_turn(fields: &NoteFields<'_>) -> bool {
     let Some(content) = fields.content else {
         return false;

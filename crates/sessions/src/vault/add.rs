@@ -12,27 +12,27 @@ use super::error::ErrorContext as _;
 use super::stat::{self, FileStat};
 use super::{ContentFacts, FlawKind, GatherFlaw, Snapshot, SnapshotEntry, Vault, VaultError};
 
-/// What to take in.
+/// The files to add.
 #[derive(Debug, Clone)]
 pub struct AddRequest<'a> {
     /// The directory that the snapshot's paths start from.
     pub project: &'a Path,
     /// The files, which lie below it.
     pub files: &'a [PathBuf],
-    /// What for.
+    /// The purpose, for the snapshot.
     pub reason: &'a str,
     /// The time.
     pub now: SystemTime,
 }
 
-/// What was taken in.
+/// The result of adding files to the vault.
 #[derive(Debug, Clone)]
 pub struct AddedFiles {
     /// All files as they are now.
     pub snapshot: Snapshot,
-    /// What each file says about its session, by the snapshot's path.
+    /// The facts of each file about its session, by the snapshot's path.
     pub facts: BTreeMap<String, ContentFacts>,
-    /// What could not be kept, and why.
+    /// Files that could not be copied, with the reason.
     pub flaws: Vec<GatherFlaw>,
     /// How many contents were not in the vault before.
     pub new: usize,
@@ -41,7 +41,7 @@ pub struct AddedFiles {
 }
 
 impl AddedFiles {
-    /// Where there never was anything, nothing is written.
+    /// The result for a directory that never had a session: nothing is written.
     fn nothing(request: &AddRequest<'_>) -> Self {
         Self {
             snapshot: Snapshot::new(request.project, request.reason, request.now, Vec::new()),
@@ -54,8 +54,8 @@ impl AddedFiles {
 }
 
 impl Vault {
-    /// Takes in files. Those that cannot be read are named, the others kept. If the vault itself cannot be written, nothing has
-    /// changed.
+    /// Adds files to the vault. Files that cannot be read are reported in `flaws`, the others are copied. If the vault itself
+    /// cannot be written, nothing has changed.
     pub fn add(&self, request: &AddRequest<'_>) -> Result<AddedFiles, VaultError> {
         let folder = folder(request);
         let cache = self.cache(&folder);
@@ -144,7 +144,7 @@ impl VaultIntake<'_> {
         self.flaws.push(GatherFlaw { path, kind });
     }
 
-    /// Contents first, then the snapshot that names them, then what only saves time.
+    /// Contents first, then the snapshot that names them, then the cache.
     fn finish(mut self, old: FileCache) -> Result<AddedFiles, VaultError> {
         let (vault, request) = (self.vault, self.request);
         let new = self.pending.len();
@@ -197,7 +197,7 @@ impl VaultIntake<'_> {
     }
 }
 
-/// What has only grown since the last snapshot is kept once.
+/// Keeps a content once if the file has only grown since the last snapshot.
 fn fold(vault: &Vault, last: Option<&Snapshot>, new: &Snapshot) {
     for old in last.iter().flat_map(|last| &last.files) {
         let found = new.files.binary_search_by(|it| it.path.cmp(&old.path));

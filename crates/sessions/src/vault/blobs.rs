@@ -21,7 +21,7 @@ const MANY: usize = 16;
 /// How many bytes are compared before a content is hashed.
 const LAST: u64 = 4096;
 
-/// What temporary files begin with.
+/// The prefix of temporary files.
 pub(super) const TEMPORARY: &str = ".tmp-";
 
 /// A content on its way into the vault.
@@ -38,7 +38,7 @@ impl PendingBlob {
     }
 }
 
-/// What was read of a file.
+/// A copy of a file, as it was read.
 #[derive(Debug, Clone)]
 pub(super) struct CopiedFile {
     pub(super) sha256: String,
@@ -81,7 +81,7 @@ fn hex(digest: &[u8]) -> String {
 }
 
 impl Vault {
-    /// Copies a file under a temporary name, hashing it. What it is named in the end only [`Vault::settle`] says.
+    /// Copies a file under a temporary name and hashes it. [`Vault::settle`] gives the copy its final name.
     pub(super) fn copy_in(&self, path: &Path) -> Result<PendingBlob, CopyRefusal> {
         let source = open_regular(path)?;
         let mut tries = 0;
@@ -244,7 +244,8 @@ impl Vault {
         }
     }
 
-    /// Somebody has pruned since the entry was read, or does so now: then only the snapshots know which content begins with it.
+    /// Reads a content that a prune has moved since the entry was read, or moves now: then only the snapshots know which content
+    /// begins with it.
     fn read_moved(&self, name: &str, entry: &SnapshotEntry) -> Result<Vec<u8>, VaultError> {
         let _shared = self.share_where_it_is();
         let name = self.moved(entry)?.unwrap_or_else(|| name.to_owned());
@@ -303,7 +304,7 @@ impl io::Write for BlobHasher {
     }
 }
 
-/// Opens what is a file and nothing else: not what a link points to, and without waiting for whoever is at the other end of a pipe.
+/// Opens a regular file. It does not follow a link, and does not block on a pipe.
 fn open_regular(path: &Path) -> Result<File, CopyRefusal> {
     let mut options = File::options();
     options.read(true);

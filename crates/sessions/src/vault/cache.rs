@@ -1,4 +1,4 @@
-//! What an unchanged file was known to hold. Losing it costs time and nothing else.
+//! Known contents of unchanged files. Losing the cache costs time and nothing else.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use super::blobs::sha256;
 use super::stat::FileStat;
 use super::{ContentFacts, Vault, VaultError};
 
-/// What is known of the files of one directory.
+/// The known contents of the files of one directory.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct FileCache {
     /// The last snapshot of the directory: a second one that says the same is not written.
@@ -25,7 +25,7 @@ struct CacheHead {
     snapshot: Option<String>,
 }
 
-/// What a file held when it looked like that.
+/// The content of a file, and the stat that it had then.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct CachedContent {
     pub(super) stat: FileStat,
@@ -34,12 +34,12 @@ pub(super) struct CachedContent {
 }
 
 impl FileCache {
-    /// What is known of a file that looks like this now.
+    /// The content of a file, if its stat is still the same.
     pub(super) fn get(&self, path: &str, stat: &FileStat) -> Option<&CachedContent> {
         self.files.get(path).filter(|known| known.stat == *stat)
     }
 
-    /// Remembers only what cannot have changed again in the same moment.
+    /// Drops files that may have changed again within the resolution of their time stamps.
     pub(super) fn settled(mut self, now: SystemTime) -> Self {
         self.files.retain(|_, known| known.stat.is_settled(now));
         self
@@ -50,7 +50,8 @@ impl FileCache {
 const ROTA: u64 = 8 << 20;
 
 impl Vault {
-    /// Hashes the contents of one session, and of some others, in turn. What is damaged is forgotten, and so copied again.
+    /// Hashes the contents of one session, and of some others, in turn. Damaged ones are dropped from the cache, and so copied
+    /// again.
     pub(super) fn doubt(
         &self,
         folder: &Path,
@@ -76,13 +77,13 @@ impl Vault {
         self.caches().join(format!("{}.json", &name[..16]))
     }
 
-    /// What is known of a directory of sessions; nothing if that cannot be read.
+    /// The cache of a directory of sessions; empty if it cannot be read.
     pub(super) fn cache(&self, folder: &Path) -> FileCache {
         let bytes = fs::read(self.cache_path(folder)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    /// The last snapshot of a directory of sessions. What is known of its files is not read.
+    /// The last snapshot of a directory of sessions, read without the entries of its files.
     pub(super) fn last_snapshot(&self, folder: &Path) -> Option<String> {
         let bytes = fs::read(self.cache_path(folder)).unwrap_or_default();
         serde_json::from_slice::<CacheHead>(&bytes).ok()?.snapshot
@@ -95,7 +96,7 @@ impl Vault {
     }
 }
 
-/// What is hashed this time. Who comes first among the others depends on the time, so that all have their turn.
+/// The contents to hash this time. The first of the others depends on the time, so that all have their turn.
 fn due<'c>(
     cache: &'c FileCache,
     session: Option<&str>,

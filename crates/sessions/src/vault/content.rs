@@ -1,4 +1,4 @@
-//! What Gemini CLI would make of a session file.
+//! Facts of a session file, as Gemini CLI reads it.
 
 use lapidary_json::Token;
 use lapidary_wire::gemini::session::{MessagePart, MessageRecord, ReplayedLog};
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::message_text;
 
-/// What a file says about its session.
+/// The facts that a file states about its session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContentFacts {
     /// The session's full id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// True if the CLI lists it: it has an id, something to resume, and is no subagent's.
+    /// True if the CLI lists it: it has an id and a message to resume, and is no subagent's.
     pub listed: bool,
     /// True for a subagent's file.
     pub subagent: bool,
@@ -45,7 +45,7 @@ fn is_one(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| Token::parse(text).is_ok())
 }
 
-/// True if a message gives a session something to resume: the CLI hides, and deletes, sessions without any.
+/// True if a message makes its session resumable: the CLI hides, and deletes, sessions without such a message.
 pub(super) fn is_resumable(record: Token<'_>) -> bool {
     let message = MessageRecord::from_token(record);
     let kind = message.kind.and_then(Token::string);

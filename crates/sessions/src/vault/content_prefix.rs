@@ -58,7 +58,7 @@ impl Vault {
         fs::remove_file(&place).at("remove", &place)
     }
 
-    /// Says in entries what only notes say.
+    /// Completes an entry with the place that only a note has.
     pub(super) fn located(&self, entry: &mut SnapshotEntry) {
         let bytes = self.bytes_of(entry.within.as_ref().unwrap_or(&entry.sha256));
         if bytes.size.is_some() {

@@ -1,28 +1,28 @@
-//! What can go wrong in the vault.
+//! Errors of the vault.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why something could not be kept or brought back. Nothing was deleted.
+/// The reason why a file could not be kept or restored. Nothing was deleted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VaultError {
     /// No space is left, or none that we may use.
     #[error("there is no space left to write `{}`", path.display())]
     Full {
-        /// What was to be written.
+        /// The file to be written.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The system refused.
     #[error("cannot {doing} `{}`", path.display())]
     Io {
-        /// What was to be done.
+        /// The operation.
         doing: &'static str,
-        /// To what.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A content that a snapshot names is not there.
@@ -31,10 +31,10 @@ pub enum VaultError {
         /// Its SHA-256.
         sha256: String,
     },
-    /// A content is not what it was.
+    /// A content no longer has its hash.
     #[error("the vault's content {sha256} is damaged")]
     Corrupt {
-        /// What its SHA-256 should be.
+        /// The SHA-256 that it should have.
         sha256: String,
     },
     /// A snapshot cannot be read.
@@ -66,7 +66,7 @@ pub enum VaultError {
     },
 }
 
-/// Adds what was done to which file.
+/// Adds the operation and the path to an error.
 pub(super) trait ErrorContext<T> {
     fn at(self, doing: &'static str, path: &Path) -> Result<T, VaultError>;
 }
@@ -76,7 +76,7 @@ impl<T> ErrorContext<T> for io::Result<T> {
         self.map_err(|source| {
             let path = path.to_owned();
             match source.kind() {
-                // A limit on the size of files is one on space, to who runs into it.
+                // A limit on the size of files has the same effect as a full disk.
                 io::ErrorKind::StorageFull
                 | io::ErrorKind::QuotaExceeded
                 | io::ErrorKind::FileTooLarge => VaultError::Full { path, source },

@@ -1,6 +1,6 @@
 //! Watching over a project's sessions while an agent runs.
 //!
-//! What Gemini CLI 0.61 does to them, observed:
+//! Gemini CLI 0.61 does the following to them, as observed:
 //!
 //! * Resumed in a later minute (headless, or `session/load` over ACP), the session's file gets the new turns. Beside it a stub
 //!   appears, of the same id and holding only the context. The next start, `--list-sessions` included, finds the stub without
@@ -11,8 +11,9 @@
 //!   deletes the file, which has no content now.
 //!
 //! So before a run a session that is to be resumed gets a name of an earlier minute, and stubs that endanger others go into the
-//! vault; while it lasts, files that are written to are held ([`SessionHolding`]); after it, what is missing is put back. What somebody deleted on purpose meanwhile (`--delete-session`) looks exactly like what the CLI
-//! lost, so it is put back too: deleting twice costs less than losing once.
+//! vault; while it lasts, files that are written to are held ([`SessionHolding`]); after it, missing sessions are put back. A session
+//! that the user deletes meanwhile (`--delete-session`) looks exactly like a session that the CLI lost, so it is put back too: deleting
+//! twice costs less than losing once.
 
 mod hidden;
 pub(super) mod lock;
@@ -44,7 +45,7 @@ use super::{
 };
 use crate::names;
 
-/// What to watch over.
+/// The sessions to watch over.
 #[derive(Debug, Clone)]
 pub struct GuardRequest {
     /// The directories that hold the project's sessions.
@@ -53,26 +54,26 @@ pub struct GuardRequest {
     pub now: SystemTime,
     /// The full id of the session that will be resumed or loaded.
     pub resume: Option<String>,
-    /// What the user has the CLI delete, if anything.
+    /// The retention by which the CLI deletes sessions, if it is enabled.
     pub retention: Option<RetentionSettings>,
 }
 
-/// Something that was done to the files, or not done.
+/// A change that the guard made to the files, or a failure to make one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GuardAction {
-    /// What.
+    /// The kind of change.
     pub did: RepairKind,
-    /// To which session.
+    /// The session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// To which file.
+    /// The file.
     pub path: PathBuf,
-    /// In one sentence.
+    /// The action, in one sentence.
     pub sentence: String,
 }
 
-/// What was done.
+/// The kind of a [`GuardAction`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -81,7 +82,7 @@ pub enum RepairKind {
     MovedEarlier,
     /// A file was gone and is back.
     PutBack,
-    /// Messages were missing and are back, together with what is newer.
+    /// Messages were missing and are back, together with newer ones.
     Merged,
     /// Messages that the CLI did not list are in a session that it lists.
     BroughtOut,
@@ -89,18 +90,18 @@ pub enum RepairKind {
     SetAside,
     /// A file is gone because of the user's settings.
     LeftToRetention,
-    /// A file is gone because somebody removed it on purpose.
+    /// A file is gone because the user removed it on purpose.
     LeftRemoved,
-    /// Something that endangers a session could not be moved.
+    /// A file that endangers a session could not be moved, or a repair failed.
     Warned,
 }
 
-/// What was done after a run.
+/// The repairs after a run.
 #[derive(Debug, Clone, Default)]
 pub struct SessionRepair {
-    /// In order.
+    /// The repairs, in order.
     pub actions: Vec<GuardAction>,
-    /// What could not be looked at.
+    /// Files that could not be read.
     pub flaws: Vec<GatherFlaw>,
 }
 
@@ -110,11 +111,11 @@ pub struct Guard {
     vault: Vault,
     request: GuardRequest,
     places: Vec<ChatDir>,
-    /// What was done before the run.
+    /// The changes before the run.
     pub actions: Vec<GuardAction>,
-    /// What could not be kept.
+    /// Files that could not be copied.
     pub flaws: Vec<GatherFlaw>,
-    /// What others find if this process is killed.
+    /// The record from which another process finishes this guard if this one is killed.
     open: Option<OpenGuard>,
 }
 
@@ -123,7 +124,7 @@ pub struct Guard {
 struct ChatDir {
     chats: PathBuf,
     project: PathBuf,
-    /// The snapshot that says what was there before.
+    /// The snapshot of the files before the run.
     snapshot: String,
     before: Vec<SeenFile>,
     /// Locked as long as the run lasts.
@@ -138,7 +139,7 @@ pub(super) struct SeenFile {
     pub(super) path: PathBuf,
     /// Not a subagent's, by its place.
     is_main: bool,
-    /// Who may read it.
+    /// The permissions of the file.
     permissions: Option<fs::Permissions>,
 }
 
@@ -184,7 +185,8 @@ impl SeenFile {
 }
 
 impl Guard {
-    /// Takes a snapshot of all sessions and moves what is in danger out of its way. If that is impossible the agent should not be started.
+    /// Takes a snapshot of all sessions, and moves files that endanger others out of the way. If that fails, the agent should not
+    /// be started.
     pub fn before(vault: &Vault, request: GuardRequest) -> Result<Self, VaultError> {
         Self::begin(vault, request, false)
     }
@@ -194,15 +196,15 @@ impl Guard {
         Self::begin(vault, request, true)
     }
 
-    /// Puts back what runs have lost that were killed, for who wants to choose a session before the next one begins. `chats` are
-    /// the directories of the project.
+    /// Puts back sessions that killed runs have lost, so that the user can choose among them before the next run begins. `chats`
+    /// are the directories of the project.
     pub fn finish_killed(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> Vec<GuardAction> {
         let mut actions = resumed::finish_abandoned(vault, now);
         actions.extend(resumed::finish_held(vault, chats, now));
         actions
     }
 
-    /// What keeps the session files of each directory alive while the run lasts.
+    /// The holdings that keep the session files of each directory alive while the run lasts.
     pub fn holdings(&self) -> Vec<SessionHolding> {
         let places = self.places.iter();
         places.map(|place| self.holding(place)).collect()
@@ -339,7 +341,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Puts back what is missing now, and says what was done. What stands there now is in the vault before anything is changed.
+    /// Puts back missing sessions, and reports the repairs. The present files are in the vault before any of them is changed.
     pub fn after(mut self, now: SystemTime) -> Result<SessionRepair, VaultError> {
         for place in &self.places {
             place.run.leave();
@@ -359,12 +361,12 @@ impl Guard {
                 errors.push(error);
                 continue;
             }
-            // Other runs may still need what is held: the last one lets it go.
+            // Other runs may still need held files: the last run releases them.
             if let Some(_only) = HeldFiles::open(&place.chats).own() {
                 repair.actions.extend(repair::release(&self, place));
             }
         }
-        // Only now: who fails, or is killed, leaves the rest to the next.
+        // Only now: a process that fails or is killed before leaves the rest to the next one.
         if errors.is_empty()
             && let Some(open) = self.open.take()
         {
@@ -389,7 +391,7 @@ fn not_held(chats: &Path, error: &std::io::Error) -> GuardAction {
     }
 }
 
-/// What could not be done, as one of the things done.
+/// A failure, as one of the actions.
 fn failed(session: Option<&str>, path: &Path, error: &VaultError) -> GuardAction {
     let name = path.file_name().unwrap_or_default().display();
     GuardAction {
@@ -400,7 +402,7 @@ fn failed(session: Option<&str>, path: &Path, error: &VaultError) -> GuardAction
     }
 }
 
-/// An error in one line, with what the system said.
+/// An error in one line, with the system's error.
 fn with_cause(error: &VaultError) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),
@@ -444,15 +446,15 @@ pub(super) fn look(
 /// How often a directory is looked at until nothing is to be done there.
 const LOOKS: usize = 8;
 
-/// What is there once nothing more is to be swept.
+/// The files of a directory once no more stubs have to be moved.
 struct SettledFiles {
     files: Vec<SeenFile>,
     flaws: Vec<GatherFlaw>,
-    /// The snapshot that has it.
+    /// The snapshot that has them.
     snapshot: String,
 }
 
-/// Takes in a directory and sweeps it, until what was brought out endangers, or is endangered by, nobody.
+/// Adds a directory to the vault and moves its stubs, until no file endangers another, at most `LOOKS` times.
 fn settle(
     vault: &Vault,
     chats: &Path,
@@ -513,7 +515,7 @@ fn winner<'a>(files: &'a [SeenFile], id: &str) -> Option<&'a SeenFile> {
     })
 }
 
-/// Renames a file to a name that nobody has.
+/// Renames a file to a name that no other file has.
 fn rename_new(from: &Path, to: &Path) -> Result<(), VaultError> {
     #[cfg(target_os = "linux")]
     {

@@ -1,7 +1,7 @@
 //! Session files that a second name keeps alive while runs last.
 //!
 //! Gemini CLI opens its session file by path for each line that it appends (0.61), and any other start of the CLI may delete that
-//! path in between. The vault's copies have what was there before a run, not what was appended since. So a session file that is
+//! path in between. The vault's copies have the lines from before a run, not those appended since. So a session file that is
 //! written to during a run gets a hard link in a directory of ours beside `chats`, which the CLI does not read:
 //!
 //! ```text
@@ -107,7 +107,7 @@ impl HeldFiles {
         fs::rename(link, self.folder.join(format!("{linked}{SEPARATOR}{name}")))
     }
 
-    /// Holds what may be written to: files that changed lately, and those that are named.
+    /// Holds files that may be written to: recently changed files, and `named`.
     pub(super) fn hold_recent(&self, named: &[PathBuf], now: SystemTime) -> io::Result<()> {
         for path in session_files(&self.chats).0 {
             let modified = path.metadata().and_then(|about| about.modified());
@@ -205,7 +205,7 @@ impl HeldFiles {
         None
     }
 
-    /// The right to let go what is held: the lock, or none where nothing is held. `None` while a run is under way.
+    /// The right to release held files: the lock, or an empty list if there is no lock file. `None` while a run is under way.
     pub(super) fn own(&self) -> Option<Vec<File>> {
         let Ok(lock) = File::options().write(true).open(self.folder.join(LOCK)) else {
             return Some(Vec::new());
@@ -282,14 +282,14 @@ impl HeldFile {
 }
 
 /// Keeps the session files of one directory alive while a run lasts. [`Guard::holdings`](super::Guard::holdings) makes it; the
-/// caller says what it sees happen in the directory.
+/// caller reports the file events of the directory to it.
 #[derive(Debug, Clone)]
 pub struct SessionHolding {
     pub(super) held: HeldFiles,
     pub(super) vault: Vault,
-    /// When the run began: what was removed on purpose since stays removed.
+    /// When the run began: sessions that were removed on purpose since stay removed.
     pub(super) since: SystemTime,
-    /// What the user has the CLI delete.
+    /// The retention by which the CLI deletes sessions.
     pub(super) retention: Option<RetentionSettings>,
     pub(super) run: RunLock,
 }
@@ -312,7 +312,7 @@ impl SessionHolding {
         self.held.hold_recent(&[], now)
     }
 
-    /// Other runs do not let go what is held from now on.
+    /// Keeps other runs from releasing held files from now on.
     fn join(&self) {
         self.run.join(&self.held, self.vault.patience);
     }

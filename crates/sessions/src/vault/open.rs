@@ -12,7 +12,7 @@ use super::blobs::{sha256, sync_folder, temporary};
 use super::error::ErrorContext as _;
 use super::{Vault, VaultError, make_private, stat, verify};
 
-/// What is needed to finish what a guard began.
+/// The facts from which another process finishes a guard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct GuardRecord {
     /// When the run began (RFC 3339, UTC).
@@ -43,7 +43,7 @@ pub(super) struct OpenGuard {
 }
 
 impl OpenGuard {
-    /// It is over: nobody has to finish it.
+    /// Removes the record: the guard is finished.
     pub(super) fn close(self) {
         let _ = fs::remove_file(&self.path);
     }
@@ -66,7 +66,7 @@ impl Vault {
         let mut temp = temporary(&folder)?;
         let unique = format!("{} {}", std::process::id(), temp.path().display());
         let path = folder.join(format!("{}.json", &sha256(unique.as_bytes())[..16]));
-        // Locked before it has its name: nobody sees it without an owner.
+        // Locked before it has its name: no process sees it without an owner.
         if temp.as_file().try_lock().is_err() {
             return Ok(None);
         }
@@ -88,7 +88,7 @@ impl Vault {
         named.filter_map(|path| abandoned_at(path)).collect()
     }
 
-    /// The snapshots that guards go back to: those of runs under way, and of killed ones that nobody has finished yet.
+    /// The snapshots that guards go back to: those of runs under way, and of killed runs that are not finished yet.
     pub(super) fn guarded(&self) -> HashSet<String> {
         let records = verify::children(&self.open_guards()).into_iter();
         let records = records.filter_map(|path| {
@@ -107,7 +107,7 @@ impl Vault {
 fn abandoned_at(path: &Path) -> Option<(OpenGuard, GuardRecord)> {
     let mut file = File::options().read(true).write(true).open(path).ok()?;
     file.try_lock().ok()?;
-    // Somebody else may have finished it before we had the lock.
+    // Another process may have finished it before we had the lock.
     path.symlink_metadata().ok()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;

@@ -1,4 +1,4 @@
-//! Making the vault smaller, without losing the last of anything.
+//! Making the vault smaller, without losing the last content of a session.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -13,20 +13,20 @@ use super::{Snapshot, SnapshotEntry, Vault, VaultError, stat};
 /// How long a temporary file is left alone.
 const A_DAY: Duration = Duration::from_hours(24);
 
-/// What may go.
+/// The limits of a prune.
 #[derive(Debug, Clone, Copy)]
 pub struct PruneRequest {
     /// Contents that no snapshot younger than this names.
     pub older_than: Option<Duration>,
     /// The oldest contents, until no more than this is left.
     pub max_bytes: Option<u64>,
-    /// Say what would be done, and do nothing.
+    /// Only report the removals.
     pub dry_run: bool,
     /// The time.
     pub now: SystemTime,
 }
 
-/// What went, or would go.
+/// The removals, made or planned.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PruneResult {
     /// Contents that are the beginning of a newer one of the same session: they can still be brought back, from that one.
@@ -41,20 +41,20 @@ pub struct PruneResult {
     pub freed: u64,
     /// Bytes that are left.
     pub left: u64,
-    /// Snapshots that cannot be read: what they name is unknown, so that nothing goes while they are there.
+    /// Snapshots that cannot be read: their contents are unknown, so nothing is removed while they exist.
     pub unreadable: Vec<PathBuf>,
 }
 
 impl Vault {
-    /// Drops what may go: first contents that a newer one of the same session begins with, then by age, then by size; never a
-    /// session's newest, nor its newest that can be resumed, nor what was there before a run that is not over.
+    /// Removes contents: first beginnings of a newer content of the same session, then by age, then by size. It never removes a
+    /// session's newest content, its newest resumable one, or a content from before a run that is not over.
     pub fn prune(&self, request: &PruneRequest) -> Result<PruneResult, VaultError> {
         if !self.dir.is_dir() {
             return Ok(PruneResult::default());
         }
         let _owned = self.own()?;
         let history = self.log()?;
-        // What an unreadable snapshot names is unknown, and may be anything.
+        // An unreadable snapshot may name any content.
         let knows_all = history.unreadable.is_empty();
         let mut snapshots = history.snapshots;
         for entry in snapshots.iter_mut().flat_map(|it| &mut it.files) {
@@ -85,7 +85,7 @@ impl Vault {
         Ok(pruned)
     }
 
-    /// Snapshots first: at no time do they name what is gone.
+    /// Rewrites the snapshots first, so that they never name a content that is gone.
     fn carry_out(&self, plan: &PrunePlan, now: SystemTime) -> Result<(), VaultError> {
         for snapshot in &plan.snapshots {
             self.ensure_locked()?;
@@ -119,7 +119,7 @@ impl Vault {
         Ok(())
     }
 
-    /// Who was stopped for so long that others did not wait any longer does not know what is needed now.
+    /// Fails if another process has added to the vault without waiting for this prune: the plan is out of date then.
     fn ensure_locked(&self) -> Result<(), VaultError> {
         if self.overtaken().exists() {
             let changed = io::Error::other("another process has added to it; try again");
@@ -206,7 +206,7 @@ impl PrunePlan {
         }
     }
 
-    /// What was there before a run that is not over is what may have to be put back.
+    /// Keeps the contents from before a run that is not over: they may have to be put back.
     fn keep(&mut self, guarded: &HashSet<String>) {
         let guarded = self.snapshots.iter().filter(|it| guarded.contains(&it.id));
         for entry in guarded.flat_map(|it| &it.files) {
@@ -244,7 +244,7 @@ impl PrunePlan {
         }
         for (name, whole) in found {
             self.gone.insert(name.clone(), self.contents[&name].size);
-            // Who must not go makes the one that it is read from stay.
+            // If a content must stay, so must the one that it is read from.
             let is_last = self.contents[&name].is_last;
             let target = self.contents.get_mut(&whole);
             if let Some(target) = target {
@@ -295,7 +295,7 @@ impl PrunePlan {
         contents.map(|(name, _)| name.clone()).collect()
     }
 
-    /// What is read from a content goes with it.
+    /// Drops a content, together with the contents that are read from it.
     fn drop_content(&mut self, name: String) {
         let inside = self.within.iter().filter(|(_, whole)| **whole == name);
         self.dropped.extend(inside.map(|(name, _)| name.clone()));

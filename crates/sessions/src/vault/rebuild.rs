@@ -8,11 +8,11 @@ use lapidary_json::{Token, TokenKind};
 use super::blobs::sha256;
 use super::replay::{LogReplay, ReplayedMessage};
 
-/// What a rebuilt file says about itself in place of what it said.
+/// Header fields of a rebuilt file that replace its own.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RebuiltHeader {
     pub(super) session_id: String,
-    /// For when the file says none.
+    /// Used if the file names none.
     pub(super) project_hash: String,
     pub(super) last_updated: Option<String>,
 }

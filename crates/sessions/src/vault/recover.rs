@@ -1,11 +1,11 @@
-//! Rebuilding what a session file hides, from what is still in it.
+//! Rebuilding the hidden messages of a session file from its own records.
 //!
-//! A log only grows, so messages that a clobbering checkpoint, a load in the minute of its making, or a rewind to an unknown id took out of
-//! the conversation are still in the file; so is a record that was appended to a torn line. [`plan`] says what would come back,
-//! [`RecoveryPlan::apply`] writes it into a **new file of the same session id**, and moves the old one into the vault. The id stays, because
-//! plans, tool outputs and subagents hang on it, and so does whoever wrote it down; the old file cannot stay beside it, because the CLI
-//! deletes files without content together with their namesakes. The new one counts as updated now, or a session that was hidden for a
-//! month would be deleted by the CLI's next start.
+//! A log only grows, so messages that a clobbering checkpoint, a load in the minute of its making, or a rewind to an unknown id
+//! took out of the conversation are still in the file; so is a record that was appended to a torn line. [`plan`] lists the
+//! messages that would come back, [`RecoveryPlan::apply`] writes them into a **new file of the same session id**, and moves the
+//! old one into the vault. The id stays, because plans, tool outputs, subagents and a user's notes refer to it; the old file
+//! cannot stay beside it, because the CLI deletes files without content together with their namesakes. The new one counts as
+//! updated now, or a session that was hidden for a month would be deleted by the CLI's next start.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub use survey::{EndangeredSession, ProjectSurvey, disarm, survey};
 /// How many characters of a message a plan shows.
 const WORDS: usize = 60;
 
-/// What would come back.
+/// The recovery of a file's hidden messages, not carried out yet.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecoveryPlan {
@@ -40,7 +40,7 @@ pub struct RecoveryPlan {
     pub path: PathBuf,
     /// Its session, or the id that it would get, if nothing in it says one.
     pub session_id: String,
-    /// True if the content is the vault's, since no file has anything left of it.
+    /// True if the content is the vault's, because no file of the session has messages left.
     pub from_vault: bool,
     /// How many messages the CLI shows now.
     pub shown: usize,
@@ -50,7 +50,7 @@ pub struct RecoveryPlan {
     pub found: Vec<RecoverableMessage>,
     /// Messages that would get fields back, such as tokens and tool calls.
     pub poorer: usize,
-    /// What hid them.
+    /// The causes that hid them.
     pub causes: Vec<HiddenCause>,
     /// Lines of which nothing can be read.
     pub unreadable: usize,
@@ -74,7 +74,7 @@ pub struct RecoverableMessage {
     pub words: String,
 }
 
-/// What came back.
+/// The result of a recovery.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecoveryResult {
@@ -84,17 +84,17 @@ pub struct RecoveryResult {
     pub session_id: String,
     /// How many messages it has.
     pub messages: usize,
-    /// What went into the vault.
+    /// The files that went into the vault.
     pub actions: Vec<GuardAction>,
 }
 
-/// What a file hides.
+/// The recovery of a file's hidden messages.
 pub fn plan(path: &Path, depth: ReadingDepth) -> Result<RecoveryPlan, VaultError> {
     let bytes = fs::read(path).at("read", path)?;
     Ok(RecoveryPlan::new(path.to_owned(), bytes, depth))
 }
 
-/// What the files of a session hide, by its full id; if they have nothing left, what the vault has.
+/// The recovery of a session's hidden messages, by its full id; from the vault if its files have no messages left.
 pub fn plan_session(
     vault: &Vault,
     chats: &[PathBuf],
@@ -174,7 +174,7 @@ impl RecoveryPlan {
         LogReplay::from_bytes(&text, self.depth).kept.has_content()
     }
 
-    /// True if anything would come back that somebody said.
+    /// True if messages or fields would come back, and the result has content to resume.
     pub fn is_needed(&self) -> bool {
         (!self.found.is_empty() || self.poorer > 0) && self.has_content()
     }

@@ -1,10 +1,11 @@
-//! Two readings of a session log at once: what Gemini CLI shows of it, and what should be there.
+//! Two readings of a session log at once: the messages that Gemini CLI shows, and the messages that should be there.
 //!
-//! The CLI's own reading believes every record. The other one does not believe those that destroy: a checkpoint without any
-//! content is merged instead of taking the place of everything, a rewind to an unknown id is ignored, and a record that was
-//! appended to a torn line is read. What a checkpoint *with* content leaves out was left out on purpose, but only if its writer knew
-//! of it. Compression leaves out the beginning, a turn that is rolled back the end. What is left out between messages that stay was
-//! written by another process at the same time, and what had been hidden before is unknown to the writer, too: both stay.
+//! The CLI's own reading believes every record. The other one does not believe destructive ones: a checkpoint without any content
+//! is merged instead of replacing the conversation, a rewind to an unknown id is ignored, and a record that was appended to a
+//! torn line is read. A checkpoint *with* content omits messages on purpose, but only messages that its writer knew of.
+//! Compression omits the beginning, a turn that is rolled back the end. Messages that it omits between others that stay were
+//! written by another process at the same time, and messages that had been hidden before are unknown to the writer, too: both
+//! stay.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -22,14 +23,14 @@ pub(super) use messages::MessageChain;
 /// How far back the better reading goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReadingDepth {
-    /// What was hidden by mistake.
+    /// Messages that were hidden by mistake.
     #[default]
     Hidden,
-    /// What compression and rewinds took away on purpose, too.
+    /// Messages that compression and rewinds removed on purpose, too.
     Everything,
 }
 
-/// What hid messages.
+/// The cause that hid messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HiddenCause {
@@ -41,11 +42,11 @@ pub enum HiddenCause {
     TornLine,
     /// A checkpoint with content, compression mostly, left messages out.
     Compressed,
-    /// Two processes wrote to the session at once, and a checkpoint of one left out what the other had written.
+    /// Two processes wrote to the session at once, and a checkpoint of one omitted messages of the other.
     Interleaved,
     /// A turn was cancelled or failed, and was rolled back.
     RolledBack,
-    /// Somebody rewound the conversation.
+    /// The user rewound the conversation.
     Rewound,
     /// Nothing that can be read says which session it is, and the CLI passes over the file.
     NoHeader,
@@ -66,7 +67,7 @@ impl ReplayedMessage<'_> {
     }
 }
 
-/// A file's text as the CLI reads it: a byte that is none stands for a character that nobody knows.
+/// A file's text as the CLI reads it: each invalid byte becomes U+FFFD.
 pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, [u8]> {
     match String::from_utf8_lossy(bytes) {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
@@ -104,16 +105,16 @@ pub(super) fn enriched<'a>(old: &str, new: &ReplayedMessage<'a>) -> Cow<'a, str>
 #[derive(Debug, Clone, Default)]
 pub(super) struct LogReplay<'a> {
     pub(super) metadata: Vec<(Token<'a>, Token<'a>)>,
-    /// What the CLI shows.
+    /// The messages that the CLI shows.
     pub(super) shown: MessageChain<'a>,
-    /// What should be there.
+    /// The messages that should be there.
     pub(super) kept: MessageChain<'a>,
     pub(super) causes: Vec<HiddenCause>,
     /// Lines of which nothing could be read.
     pub(super) unreadable: usize,
     /// Lines that mean nothing to us, as they stand: to others they may.
     pub(super) unknown: Vec<&'a str>,
-    /// Those of what was read before.
+    /// The unknown lines of the contents that were read before.
     known: HashSet<&'a str>,
     /// Where in the metadata a key stands.
     keys: HashMap<&'a str, usize>,
@@ -152,7 +153,7 @@ impl<'a> LogReplay<'a> {
         }
     }
 
-    /// The CLI now knows nothing of what was read so far: the file was written anew.
+    /// Drops the shown messages: the file was written anew, so the CLI knows nothing of the records so far.
     pub(super) fn forget_shown(&mut self) {
         self.shown = MessageChain::default();
     }
@@ -341,7 +342,7 @@ impl<'a> LogReplay<'a> {
     }
 }
 
-/// The messages that a checkpoint leaves out, by where they stand among those that stay.
+/// The messages that a checkpoint omits, by their place among the messages that stay.
 #[derive(Default)]
 struct LeftOut<'a> {
     beginning: Vec<ReplayedMessage<'a>>,
@@ -402,7 +403,7 @@ const BEGINNINGS: [&str; 4] = [
 /// How many beginnings of a line are tried: each may cost a look at all of the rest, and a hostile line has one at every byte.
 const MOST_PLACES: usize = 64;
 
-/// The record that a torn line ends in. What only looks like one, such as a tool call inside a message, has no `type`.
+/// The record that a torn line ends in. Other objects, such as a tool call inside a message, have no `type`.
 fn last_record(line: &str) -> Option<Token<'_>> {
     let is_beginning = |at: &usize| BEGINNINGS.iter().any(|it| line[*at..].starts_with(it));
     // The line as a whole was looked at already.

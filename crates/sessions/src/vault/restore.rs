@@ -1,4 +1,4 @@
-//! Bringing files back, next to what is there now.
+//! Restoring files, next to the present ones.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,10 +11,10 @@ use super::replay::{LogReplay, ReadingDepth, enriched, lossy};
 use super::{Snapshot, SnapshotEntry, SnapshotHistory, Vault, VaultError, stat};
 use crate::names;
 
-/// What to bring back.
+/// The files to restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoreTarget<'a> {
-    /// The newest content of a session that has something to resume, by its full id.
+    /// The newest resumable content of a session, by its full id.
     Session(&'a str),
     /// All files of a snapshot, by its id or the beginning of it.
     Snapshot(&'a str),
@@ -34,15 +34,15 @@ pub struct ChosenFiles {
 /// A file that was brought back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BroughtBack {
-    /// What it was.
+    /// The file as the snapshot has it.
     pub entry: SnapshotEntry,
     /// Where it is now.
     pub path: PathBuf,
-    /// What had to be done.
+    /// How it was brought back.
     pub how: RestoreMethod,
 }
 
-/// What had to be done to bring a file back.
+/// How a file was brought back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoreMethod {
     /// It was gone and is back under its name.
@@ -82,7 +82,7 @@ impl Vault {
         Ok(restored)
     }
 
-    /// What [`Vault::put_back`] would do. The contents are read, so that nothing is promised that is not there.
+    /// The results that [`Vault::put_back`] would have. The contents are read, so that missing ones are found here.
     pub fn foresee(
         &self,
         chosen: &ChosenFiles,
@@ -106,7 +106,7 @@ impl Vault {
         Ok(restored)
     }
 
-    /// Finds what somebody wants back. A session comes with what its subagents wrote.
+    /// Finds the files to restore. A session comes with the files of its subagents.
     pub fn choose(&self, what: RestoreTarget<'_>) -> Result<ChosenFiles, VaultError> {
         let id = match what {
             RestoreTarget::Session(id) => id,
@@ -161,13 +161,13 @@ fn newest<'h>(
         .ok_or_else(|| VaultError::NoSession(session.to_owned()))
 }
 
-/// True for what a session's subagents wrote: it lies in a directory that is called as the session.
+/// True for files of a session's subagents: they lie in a directory that is named like the session.
 fn is_below(path: &str, session: &str) -> bool {
     let folder = Path::new(path).parent().and_then(Path::file_name);
     folder.is_some_and(|folder| folder.to_string_lossy() == names::sanitised(session))
 }
 
-/// True if a file has the content, or has grown since and still shows all of it: a copy beside it would only hide what is newer.
+/// True if a file has the content, or has grown since and still shows all of it: a copy beside it would only hide newer messages.
 fn holds(path: &Path, bytes: &[u8]) -> bool {
     fs::read(path).is_ok_and(|there| there == bytes || shows_all_of(&there, bytes))
 }
@@ -251,7 +251,7 @@ pub(super) fn write_new(
     }
 }
 
-/// Who may read the sessions that lie there already.
+/// The permissions of the sessions that lie there already.
 fn permissions_in(folder: &Path) -> Option<fs::Permissions> {
     let mut entries = fs::read_dir(folder).ok()?.flatten();
     entries.find_map(|entry| {

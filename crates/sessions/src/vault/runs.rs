@@ -88,7 +88,7 @@ impl Drop for ClaimFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
         if let Some(folder) = self.path.parent() {
-            let _ = fs::remove_dir(folder); // fails while anything else is in it
+            let _ = fs::remove_dir(folder); // fails while the directory is not empty
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which files of a directory are sessions, and what only looks like one.
+//! The session files of a directory, and the entries that only look like one.
 
 use std::fmt;
 use std::fs::{self, DirEntry};
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use super::ContentFacts;
 use crate::names;
 
-/// Something that looks like a session and was not kept.
+/// A file that looks like a session and was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GatherFlaw {
-    /// What it is about.
+    /// The file.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub kind: FlawKind,
 }
 
-/// Why something was not kept.
+/// The reason why a file was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FlawKind {
@@ -31,7 +31,7 @@ pub enum FlawKind {
     Unreadable(String),
     /// It was there when we looked, and gone when we read.
     Gone,
-    /// Somebody has locked it for longer than anybody waits, so that it was done without waiting.
+    /// Another process held the lock for too long, so the vault was used without it.
     Held,
 }
 
@@ -66,7 +66,7 @@ pub fn session_files(chats: &Path) -> (Vec<PathBuf>, Vec<GatherFlaw>) {
     (found.files, found.flaws)
 }
 
-/// The files of these sessions, by whole ids, with what their subagents wrote.
+/// The files of these sessions, by whole ids, with the files of their subagents.
 pub fn files_of(chats: &Path, ids: &[String]) -> (Vec<PathBuf>, Vec<GatherFlaw>) {
     let (mut files, flaws) = session_files(chats);
     let folders: Vec<_> = ids.iter().map(|id| names::sanitised(id)).collect();

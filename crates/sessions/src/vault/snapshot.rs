@@ -20,14 +20,14 @@ pub const SCHEMA: &str = "lapidary.snapshot/1";
 pub struct Snapshot {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What it is called: its time and eight characters.
+    /// Its name: its time and eight characters.
     pub id: String,
     /// Which one it is of all in the vault, counted: clocks are set back.
     #[serde(default)]
     pub sequence: u64,
     /// When it was taken (RFC 3339, UTC).
     pub time: String,
-    /// What for: `guard`, `added` and the like.
+    /// The purpose: `guard`, `added` and the like.
     pub reason: String,
     /// The directory that the paths start from.
     pub project: String,
@@ -53,7 +53,7 @@ pub struct SnapshotEntry {
     /// True if Gemini CLI would have listed it.
     #[serde(default)]
     pub listed: bool,
-    /// True if it changed each time that it was read: what is kept is what was read last.
+    /// True if it changed each time that it was read: the vault has the last reading.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changing: bool,
     /// The content that this one is the beginning of, where only that one is still kept.
@@ -106,9 +106,9 @@ impl Snapshot {
 /// All snapshots, oldest first.
 #[derive(Debug, Clone, Default)]
 pub struct SnapshotHistory {
-    /// Those that can be read.
+    /// Readable snapshots, oldest first.
     pub snapshots: Vec<Snapshot>,
-    /// The files of those that cannot.
+    /// Files of unreadable snapshots.
     pub unreadable: Vec<PathBuf>,
 }
 

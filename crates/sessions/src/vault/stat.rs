@@ -1,4 +1,4 @@
-//! What a look at a file says about it.
+//! The metadata by which a changed file is recognised, and the formats of times.
 
 use std::fs::Metadata;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -13,7 +13,7 @@ const TICK: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileStat {
     pub(super) size: u64,
-    /// Nanoseconds since 1970: of the content, and of anything about the file.
+    /// Nanoseconds since 1970: of the last change of the content, and of the inode.
     modified: i128,
     changed: i128,
     device: u64,

@@ -1,4 +1,4 @@
-//! What somebody removed on purpose while an agent ran: it must not come back because it is missing.
+//! Sessions and files that the user removed on purpose while an agent ran: the guard must not put them back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::blobs::sha256;
 use super::{Vault, VaultError, make_private, stat};
 
-/// What was removed: a session, or one file.
+/// A removed session or file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemovedItem<'a> {
     /// The session of this whole id.
@@ -18,10 +18,10 @@ pub enum RemovedItem<'a> {
     File(&'a Path),
 }
 
-/// When something was removed.
+/// The record of a removal.
 #[derive(Debug, Serialize, Deserialize)]
 struct Tombstone {
-    /// What, in words.
+    /// The session or file, in words.
     removed: String,
     /// When (RFC 3339, UTC).
     time: String,
@@ -37,7 +37,7 @@ impl RemovedItem<'_> {
 }
 
 impl Vault {
-    /// Says that something is removed now. To be called before it is, so that nobody puts it back in between.
+    /// Records that a session or file is removed now. To be called before the removal, so that no guard puts it back in between.
     pub fn bury(&self, removed: RemovedItem<'_>, now: SystemTime) -> Result<(), VaultError> {
         make_private(&self.dir)?;
         make_private(&self.tombstones())?;

@@ -1,4 +1,4 @@
-//! Whether the vault holds what it says.
+//! Checking the contents of the vault against their hashes and snapshots.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::blobs::TEMPORARY;
 use super::{Vault, VaultError};
 
-/// What the vault holds, and what is wrong with it.
+/// The contents of the vault, and their defects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VaultVerdict {
     /// How many snapshots can be read.
@@ -18,13 +18,13 @@ pub struct VaultVerdict {
     pub bytes: u64,
     /// Contents that a snapshot names and that are not there.
     pub missing: Vec<String>,
-    /// Contents that are not what they were.
+    /// Contents that no longer have their hash.
     pub corrupt: Vec<String>,
     /// Contents that no snapshot names: left by a crash. `prune` removes them.
     pub unreferenced: Vec<String>,
     /// Snapshots that cannot be read.
     pub unreadable: Vec<PathBuf>,
-    /// Temporary files, of a crash or of who is adding just now.
+    /// Temporary files, of a crash or of an addition that is under way.
     pub temporary: Vec<PathBuf>,
 }
 
@@ -36,9 +36,10 @@ impl VaultVerdict {
 }
 
 impl Vault {
-    /// Hashes every content. If one is damaged the next look at sessions reads every file again, and copies what is still there.
+    /// Hashes every content. If one is damaged, the next addition reads every session file again and copies each file that still
+    /// exists.
     pub fn verify(&self) -> Result<VaultVerdict, VaultError> {
-        // Who prunes meanwhile would take away what was about to be looked at.
+        // A prune at the same time would remove contents before they are checked.
         let _shared = self.share_where_it_is();
         let history = self.log()?;
         let mut verdict = VaultVerdict {
@@ -64,7 +65,7 @@ impl Vault {
                     verdict.sound += 1;
                     verdict.bytes += path.metadata().map_or(0, |about| about.len());
                 }
-                // Who adds has just folded it into a later one.
+                // An addition has just folded it into a later one.
                 Err(_) if !path.exists() => continue,
                 Err(_) => verdict.corrupt.push(name.clone()),
             }
@@ -82,7 +83,7 @@ impl Vault {
         Ok(verdict)
     }
 
-    /// What only saves time goes: files are read as if for the first time.
+    /// Removes the caches: files are read as if for the first time.
     pub(super) fn forget_caches(&self) {
         for cache in children(&self.caches()) {
             let _ = fs::remove_file(cache);
@@ -103,7 +104,7 @@ impl Vault {
     }
 }
 
-/// What lies in a directory, by name.
+/// The entries of a directory, by name.
 pub(super) fn children(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut paths: Vec<_> = entries

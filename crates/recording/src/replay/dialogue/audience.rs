@@ -6,13 +6,13 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
 use super::DialogueStage;
 
-/// Hears what the recorded agent says.
+/// Receives the recorded agent's output.
 pub(super) trait Audience {
     /// Writes a line of the agent's stdout.
     async fn write(&mut self, line: &[u8]) -> io::Result<()>;
     /// Writes a piece of the agent's stderr. An agent goes on if that is closed.
     fn complain(&mut self, bytes: &[u8]);
-    /// Says how the client differs from the recorded one.
+    /// Notes a difference between the client and the recorded one.
     fn note(&mut self, text: &str);
 }
 

@@ -1,4 +1,4 @@
-//! The client that talks to the replay: what it says, as it says it.
+//! The messages of the client that talks to the replay, as they come.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -16,7 +16,7 @@ use lapidary_process::platform::wait_for_input;
 /// How many lines may lie there unheard. More wait in the client's pipe.
 const LINES: usize = 256;
 
-/// Listens until the client hangs up, which ends the channel. Nobody waits for the thread: a read cannot be interrupted.
+/// Listens until the client hangs up, which ends the channel. The thread is never joined: a read cannot be interrupted.
 pub(super) fn listen(input: File) -> io::Result<Receiver<MessageKind>> {
     let (sender, heard) = channel(LINES);
     let name = "lapidary-client".to_owned();
@@ -27,7 +27,7 @@ pub(super) fn listen(input: File) -> io::Result<Receiver<MessageKind>> {
     Ok(heard)
 }
 
-/// None once nobody listens any more.
+/// None once the receiver is gone.
 fn hear(mut input: File, sender: &Sender<MessageKind>) -> Option<()> {
     let mut lines = LineBuffer::default();
     loop {
@@ -46,7 +46,8 @@ fn hear(mut input: File, sender: &Sender<MessageKind>) -> Option<()> {
     sender.blocking_send(understand(last)).ok()
 }
 
-/// What a client says at the other end of a stream, and what hears it: that has to be waited for beside the replay, and never ends.
+/// The messages of a client at the other end of a stream, and the future that reads them: it has to be polled beside the replay,
+/// and never ends.
 pub(super) fn hear_stream(
     reads: impl AsyncRead + Unpin,
 ) -> (Receiver<MessageKind>, impl Future<Output = Infallible>) {

@@ -10,10 +10,10 @@ use super::player::DialoguePlayer;
 use super::waiting::{TakenMessage, WaitOutcome};
 use crate::replay::message::{MessageId, MessageKind};
 
-/// What there is no such method for.
+/// The method does not exist.
 const UNKNOWN: i32 = -32601;
 
-/// What cannot be done now.
+/// The request cannot be answered now.
 const OUT_OF_TURN: i32 = -32603;
 
 /// How often the client's oddities are noted. A client that has more says nothing new.
@@ -38,7 +38,7 @@ impl<A: Audience> DialoguePlayer<A> {
         self.write(line.as_bytes()).await
     }
 
-    /// Waits for the client to say something, or for the patience with requests that wait since then to end.
+    /// Waits for a message of the client, or until requests that wait since `since` have waited long enough.
     pub(super) async fn listen(&mut self, since: Instant) -> io::Result<WaitOutcome> {
         if self.has_hung_up {
             return Ok(WaitOutcome::HungUp);
@@ -48,7 +48,7 @@ impl<A: Audience> DialoguePlayer<A> {
         self.hear_until(deadline).await
     }
 
-    /// Lets time pass until the moment at which something happened then.
+    /// Waits until the time in the replay of a moment of the recording.
     pub(super) async fn until(&mut self, at: Duration) -> io::Result<()> {
         let pause = self.rate.pace.scaled(at.saturating_sub(self.then));
         let due = self.now.checked_add(pause);

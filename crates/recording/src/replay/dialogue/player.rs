@@ -1,4 +1,4 @@
-//! Playing: says what is to be said, waits for what is to be waited for.
+//! Playing a dialogue: sends the agent's lines, and waits for the client's messages.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -15,10 +15,10 @@ use crate::replay::script::{ScriptSource, ScriptStep, StepKind};
 use lapidary_process::Exit;
 use lapidary_process::signals;
 
-/// How far it is looked ahead for whether something can be passed over.
+/// How many steps are looked at to decide whether a message can be skipped.
 const AHEAD: usize = 64;
 
-/// Signals that somebody sends to end a process.
+/// Signals that are used to end a process.
 const SENT: [&str; 4] = ["SIGTERM", "SIGKILL", "SIGINT", "SIGHUP"];
 
 /// A dialogue that is being played.
@@ -26,7 +26,7 @@ pub(super) struct DialoguePlayer<A> {
     pub(super) audience: A,
     pub(super) rate: ReplayRate,
     script: ScriptSource,
-    /// Steps that were read to see what comes.
+    /// Steps that were read ahead.
     ahead: VecDeque<ScriptStep>,
     pub(super) client: Receiver<MessageKind>,
     pub(super) has_hung_up: bool,
@@ -155,7 +155,7 @@ impl<A: Audience> DialoguePlayer<A> {
         self.audience.write(line).await
     }
 
-    /// Waits for what the recorded client said. False if the client has hung up before.
+    /// Waits for a message of the recorded client. False if the client has hung up before.
     async fn hear(&mut self, said: &MessageKind) -> io::Result<bool> {
         let mut since = Instant::now();
         loop {
@@ -164,7 +164,7 @@ impl<A: Audience> DialoguePlayer<A> {
                 return Ok(true);
             }
             match self.listen(since).await? {
-                // Whoever still speaks may be about to say it.
+                // A client that still sends messages may be about to send it.
                 WaitOutcome::More => since = Instant::now(),
                 WaitOutcome::TooLong => {
                     if self.passes_over(said)? {
@@ -173,7 +173,7 @@ impl<A: Audience> DialoguePlayer<A> {
                     self.refuse_all(said).await?;
                 }
                 WaitOutcome::HungUp => {
-                    // What has not been said by now never will be.
+                    // A message that has not come by now never will.
                     if self.waiting.has_requests() && self.passes_over(said)? {
                         return Ok(true);
                     }
@@ -197,7 +197,7 @@ impl<A: Audience> DialoguePlayer<A> {
                 })
             }
             MessageKind::Notification { method } => self.waiting.take_notification(method),
-            // An answer that nobody waited for then is not waited for now.
+            // An answer that the recorded agent did not wait for is not waited for now.
             MessageKind::Answer { id, decision } => {
                 let answer = self.waiting.take_answer(id);
                 answer.map_or(!self.waiting.is_open(id), |answer| {
@@ -224,7 +224,7 @@ impl<A: Audience> DialoguePlayer<A> {
         }
     }
 
-    /// Leaves out what the client does not say, if nothing depends on it.
+    /// Skips a message that the client does not send, if nothing depends on it.
     fn passes_over(&mut self, said: &MessageKind) -> io::Result<bool> {
         let can = match (said, self.peek()?) {
             (MessageKind::Request { id, .. }, Some(StepKind::Say(line))) => {
@@ -244,7 +244,7 @@ impl<A: Audience> DialoguePlayer<A> {
         Ok(can)
     }
 
-    /// What happened next, complaints aside.
+    /// The event of the next step that is not stderr.
     fn peek(&mut self) -> io::Result<Option<&StepKind>> {
         let is_complaint = |step: &ScriptStep| matches!(step.what, StepKind::Complain(_));
         while self.ahead.iter().all(is_complaint) && self.ahead.len() < AHEAD {

@@ -1,4 +1,4 @@
-//! What the client has said before its turn.
+//! Messages that the client has sent before their turn.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,7 +8,7 @@ use crate::replay::message::{AnswerDecision, MessageId, MessageKind};
 /// How much of it may wait. No client has so many questions at once.
 const MOST: usize = 1024;
 
-/// What has been said, and not yet been heard.
+/// Messages that have come, and whose turn has not.
 #[derive(Debug)]
 pub(super) struct UnheardMessages {
     coming: UpcomingMethods,
@@ -25,16 +25,16 @@ struct OpenIds {
     answers: VecDeque<AnswerDecision>,
 }
 
-/// What has become of waiting.
+/// The result of waiting.
 pub(super) enum WaitOutcome {
-    /// There is something new.
+    /// There is a new message.
     More,
     /// Requests have waited long enough.
     TooLong,
     HungUp,
 }
 
-/// What becomes of something that the client says.
+/// The result of taking in a message of the client.
 #[derive(Debug)]
 pub(super) enum TakenMessage {
     /// It waits for its turn.
@@ -43,7 +43,7 @@ pub(super) enum TakenMessage {
     Unknown(MessageId, String),
     /// A request too many.
     TooMany(MessageId, String),
-    /// Nobody wants to know.
+    /// A line that is ignored, described in words.
     Ignored(String),
 }
 
@@ -125,7 +125,7 @@ impl UnheardMessages {
         Some(answer)
     }
 
-    /// The agent asks something.
+    /// Counts a request of the agent.
     pub(super) fn open(&mut self, id: MessageId) {
         self.open.entry(id.key).or_default().unanswered += 1;
     }

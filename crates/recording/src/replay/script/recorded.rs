@@ -15,7 +15,7 @@ use crate::{Channel, STDERR, STDIN, STDOUT, TIMING, Timing, TimingEntry};
 #[derive(Debug)]
 pub(in crate::replay) struct RecordedScript {
     moments: std::vec::IntoIter<TimingEntry>,
-    /// What of the latest moment has not been read.
+    /// The bytes of the latest moment that have not been read.
     now: TimingEntry,
     stdin: RecordedChannel,
     stdout: RecordedChannel,
@@ -71,7 +71,7 @@ impl RecordedScript {
         }
     }
 
-    /// Reads some of what came at this moment.
+    /// Reads some of the bytes of this moment.
     fn read_on(&mut self) -> Result<(), ReplayError> {
         let channel = self.now.channel;
         let source = match channel {
@@ -162,7 +162,7 @@ impl RecordedChannel {
             .map_err(|source| ReplayError::read(&self.path, source))
     }
 
-    /// The next line, with its end. A piece of one that is too long passes for a line that nobody understands.
+    /// The next line, with its end. A piece of a line that is too long passes as a line of its own, which is noise.
     fn line(&mut self) -> Option<Vec<u8>> {
         let unseen = &self.pending[self.searched..];
         let end = match unseen.iter().position(|byte| *byte == b'\n') {
@@ -182,7 +182,7 @@ impl RecordedChannel {
     }
 }
 
-/// What was written when nobody took the time any more.
+/// The bytes after the last timing entry.
 fn rest(moments: &[TimingEntry]) -> [TimingEntry; 3] {
     let at = moments.last().map_or(Duration::ZERO, |moment| moment.at);
     let all = [Channel::In, Channel::Out, Channel::Err];

@@ -1,4 +1,4 @@
-//! The steps of a transcript: one record a line, which says who wrote what.
+//! The steps of a transcript: one record a line, with its author and its text.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -89,7 +89,7 @@ impl TranscriptScript {
     }
 }
 
-/// None for a blank line, and for what only whoever made the transcript has said.
+/// None for a blank line, and for lines of the program that made the transcript.
 fn step(line: RawLine<'_>, latest: &mut Duration) -> Result<Option<ScriptStep>, ()> {
     let RawLine::Whole(line) = line else {
         return Err(());
@@ -100,7 +100,7 @@ fn step(line: RawLine<'_>, latest: &mut Duration) -> Result<Option<ScriptStep>, 
     let text = std::str::from_utf8(line).map_err(drop)?;
     let object = Token::parse(text).map_err(drop)?;
     let record = TranscriptRecord::from_token(object).ok_or(())?;
-    // Who writes down several channels is not always in time.
+    // A program that writes down several channels may write them out of order.
     *latest = time(object).map_or(*latest, |at| at.max(*latest));
     let line = || format!("{}\n", record.line).into_bytes();
     let what = match record.author {

@@ -1,5 +1,5 @@
-//! Blocks of a file's bytes, side by side with the blocks that begin a few bytes later: what stands together is compared in vector
-//! instructions, which compilers make of these loops where the caller has the widest registers.
+//! Blocks of a file's bytes, side by side with the blocks that begin a few bytes later. Bytes at the same place are compared in
+//! vector instructions, which compilers make of these loops where the caller has the widest registers.
 
 use super::super::needle::{BLOCK, Needle, RARE};
 use super::ID;
@@ -7,18 +7,18 @@ use super::ID;
 /// The blocks that begin at one place in the bytes, and those behind them.
 type ByteColumn<'b> = &'b [[u8; BLOCK]];
 
-/// What is compared with each other. All columns are of the same length.
+/// The blocks that are compared with each other. All columns are of the same length.
 #[derive(Debug)]
 pub(super) struct ByteColumns<'b> {
     /// The bytes of an escape: a backslash, `u`, and three of its digits.
     pub(super) escape: [ByteColumn<'b>; 5],
     /// Two letters in a row of the key of an id, which are rare.
     key: [ByteColumn<'b>; 2],
-    /// The rarest bytes of what is needed.
+    /// The rarest bytes of the needle.
     rare: [(ByteColumn<'b>, u8); RARE],
 }
 
-/// What may be in a block.
+/// Marks of the contents that a block may have.
 #[derive(Debug, Clone, Copy)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -51,8 +51,8 @@ impl<'b> ByteColumns<'b> {
         }
     }
 
-    /// The next block from there on in which something may be. A loop of its own: what is done about such a block would take its
-    /// registers away.
+    /// The next block from there on with a mark. This is a loop of its own: the work on such a block would take its registers
+    /// away.
     #[inline(always)]
     pub(super) fn next_marked(&self, from: usize) -> Option<(usize, BlockMarks)> {
         let [backslashes, letters, ..] = self.escape;
@@ -70,7 +70,7 @@ impl<'b> ByteColumns<'b> {
             for at in 0..BLOCK {
                 may_be_escaped |= u8::from((backslashes[at] ^ b'\\') | (letters[at] ^ b'u') == 0);
                 may_be_id |= u8::from((small[at] ^ ID[7]) | (capital[at] ^ ID[8]) == 0);
-                // Small letters; what else this makes equal is sorted out later.
+                // Small letters; other bytes that this makes equal are rejected later.
                 let differs = ((ones[at] | 0x20) ^ one) | ((others[at] | 0x20) ^ other);
                 may_match |= u8::from(differs == 0);
             }
@@ -103,8 +103,8 @@ impl<'b> ByteColumns<'b> {
         may_be != 0
     }
 
-    /// False if what is escaped in this block are control characters and other signs of ASCII before the digits: `\u00`, then `0` to `2`;
-    /// or nothing, as in `C:\\users`.
+    /// False if this block escapes only control characters and ASCII signs before the digits (`\u00`, then `0` to `2`), or
+    /// nothing, as in `C:\\users`.
     #[inline(always)]
     pub(super) fn may_be_letter(&self, place: usize) -> bool {
         let [backslashes, letters, first, second, third] = &self.escape;

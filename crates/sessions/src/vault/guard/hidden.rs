@@ -1,6 +1,6 @@
 //! Files that the CLI does not list although there are messages in them: its next start would delete them.
 //!
-//! A CLI that is open appends to its file by name. If that was renamed or deleted meanwhile, what is typed next stands in a file
+//! A CLI that is open appends to its file by name. If that was renamed or deleted meanwhile, the next message stands in a file
 //! without a header. A checkpoint of the context alone hides a whole conversation. Neither is a file without content.
 
 use std::fs;
@@ -26,7 +26,7 @@ pub(super) struct HiddenMessages<'a> {
 }
 
 impl HiddenMessages<'_> {
-    /// True if there is something to resume in a file, whether the CLI sees it or not.
+    /// True if a file has a message to resume, shown by the CLI or hidden.
     pub(super) fn find_content(vault: &Vault, file: &SeenFile) -> Result<bool, VaultError> {
         let bytes = vault.read(&file.entry)?;
         let replay_of = lossy(&bytes);
@@ -77,7 +77,7 @@ impl HiddenMessages<'_> {
         Ok(Some(action(file, id, path, why)))
     }
 
-    /// What last had this name and said which session it was.
+    /// The last content that had this name and named its session.
     fn known(&self, file: &SeenFile) -> Option<SnapshotEntry> {
         let project = project_of(file.path.parent()?).to_string_lossy();
         let history = self.vault.log().ok()?;
@@ -102,7 +102,7 @@ impl HiddenMessages<'_> {
         (ids.len() == 1).then(|| ids.remove(0))
     }
 
-    /// Adds the messages that a session lacks. What was left out of it on purpose stays out.
+    /// Adds the messages that a session lacks, except messages that were left out of it on purpose.
     pub(super) fn join(
         &self,
         hidden: &LogReplay<'_>,
@@ -116,7 +116,7 @@ impl HiddenMessages<'_> {
         for message in hidden.kept.iter() {
             let mut message = message.clone();
             match there.shown.get(message.key) {
-                // Without a header, a record is what a CLI that is still open wrote last.
+                // Without a header, a record is the last one that a still open CLI wrote.
                 Some(shown) if !has_header => {
                     message.record = enriched(&shown.record, &message).into_owned().into();
                     if message.record == shown.record {
@@ -143,7 +143,8 @@ impl HiddenMessages<'_> {
         self.write_beside(&there, target, &id).map(drop)
     }
 
-    /// The messages in place of the file, so that whoever has it open goes on in it, or beside it, if it is a document.
+    /// Writes the messages in place of the file, so that a CLI that has it open continues in it; beside it, if the file is a
+    /// document.
     fn rebuild(
         &self,
         file: &SeenFile,
@@ -191,7 +192,7 @@ impl HiddenMessages<'_> {
         RebuiltHeader {
             session_id: id.to_owned(),
             project_hash: rebuild::project_hash(folder),
-            // What was hidden for a month would else be deleted for its age.
+            // A session that was hidden for a month would otherwise be deleted for its age.
             last_updated: Some(stat::as_cli(self.now)),
         }
     }

@@ -8,7 +8,8 @@ use crate::vault::{Vault, VaultError};
 
 pub(in crate::vault) use lapidary_gemini::lock::{PATIENCE, wait};
 
-/// Held by who changes session files. Whoever holds it for too long may be stopped: then it is done without.
+/// Takes the lock for changing session files. A process that holds it for too long may be stopped: then the caller continues
+/// without it.
 pub(super) fn repairs(vault: &Vault) -> Result<(File, Option<GuardAction>), VaultError> {
     vault.make()?;
     let path = vault.dir.join("repair.lock");

@@ -12,7 +12,7 @@ use crate::vault::replay::{LogReplay, ReadingDepth, lossy};
 
 /// Such a file.
 pub(super) struct LostFile {
-    /// The session that it belongs to, by what it says or by what others of its name say.
+    /// The session that it belongs to, by its own header or by that of another file of its name.
     pub(super) session_id: Option<String>,
     /// The name that it had.
     pub(super) path: PathBuf,
@@ -29,8 +29,8 @@ impl LostFile {
     }
 }
 
-/// Those with messages, in the order in which they were written; and those that still have the header that the file of their
-/// name lacks now, because the CLI goes on in a new file when its own was deleted.
+/// The lost files with messages, in the order in which they were written; and the lost files that have the header that the
+/// present file of their name lacks, because the CLI continues in a new file when its own was deleted.
 pub(super) fn files(chats: &Path, before: &[SeenFile], after: &[SeenFile]) -> Vec<LostFile> {
     let held = HeldFiles::open(chats).files().into_iter();
     let gone = held.filter(|it| it.is_gone);

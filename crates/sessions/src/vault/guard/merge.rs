@@ -1,4 +1,4 @@
-//! What was there, together with what is newer.
+//! Merging the earlier states of a session with its present one.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -11,7 +11,7 @@ use crate::vault::replay::{LogReplay, ReadingDepth};
 
 /// States of a session, one after the other.
 pub(super) struct StateMerge<'a> {
-    /// What the CLI shows now, and what should be there.
+    /// The messages that the CLI shows now, and the messages that should be there.
     pub(super) replay: LogReplay<'a>,
     /// Messages that were there and are not shown, without a good reason.
     pub(super) missing: usize,
@@ -26,7 +26,7 @@ impl<'a> StateMerge<'a> {
         let mut read: &[u8] = &[];
         if let Some(before) = before {
             replay.read(before);
-            // What was hidden before is not the run's doing.
+            // Messages that were hidden before were not lost in this run.
             replay.kept = replay.shown.clone();
             read = before;
         }
@@ -55,10 +55,10 @@ impl<'a> StateMerge<'a> {
     }
 }
 
-/// Reads a later content of a session: what was appended, or all of it, if it begins otherwise.
+/// Reads a later content of a session: only its new lines, or all of it if it begins otherwise.
 fn read_on<'a>(replay: &mut LogReplay<'a>, before: &'a [u8], after: &'a [u8]) {
     if after.starts_with(before) {
-        // A last line without its end is read again, with what was appended to it.
+        // A last line without its end is read again, with the bytes that were appended to it.
         let line = before.iter().rposition(|&byte| byte == b'\n');
         let from = line.map_or(0, |at| at + 1);
         replay.read(&after[from..]);
@@ -75,7 +75,7 @@ pub(super) fn replace(path: &Path, read: &[u8], new: &[u8]) -> Result<bool, Vaul
     temp.write_all(new).at("write", path)?;
     let mut old = File::open(path).at("read", path)?;
     let about = old.metadata().at("read", path)?;
-    // Who could read it still can.
+    // The permissions stay.
     let _ = temp.as_file().set_permissions(about.permissions());
     temp.as_file().sync_all().at("write", path)?;
     if old.metadata().at("read", path)?.len() != read.len() as u64 {
@@ -89,7 +89,7 @@ pub(super) fn replace(path: &Path, read: &[u8], new: &[u8]) -> Result<bool, Vaul
     Ok(true)
 }
 
-/// The CLI opens its file for each line: what it wrote into the old one at the last moment follows.
+/// The CLI opens its file for each line: lines that it wrote into the old file at the last moment are appended to the new one.
 fn carry_over(old: &mut File, from: u64, path: &Path) -> Result<(), VaultError> {
     let mut late = Vec::new();
     old.seek(SeekFrom::Start(from)).at("read", path)?;

@@ -1,4 +1,4 @@
-//! Putting back what a run has lost.
+//! Putting back messages and files that a run has lost.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -49,18 +49,18 @@ pub(super) fn place(
     job.subagents();
     job.other_files();
     job.twins();
-    // What was just written counts when it is decided which stubs endanger whom.
+    // The files as they are after the repair decide which stubs endanger a session.
     repair.actions.append(&mut job.actions);
     let mut swept = Vec::new();
     let settled = settle(vault, chats, "after a run", now, &mut swept);
-    // What was said before the run is not said again.
+    // A warning from before the run is not repeated.
     let is_new = |it: &GuardAction| it.did != RepairKind::Warned || !guard.actions.contains(it);
     repair.actions.extend(swept.into_iter().filter(is_new));
     repair.flaws.extend(settled?.flaws);
     Ok(())
 }
 
-/// Lets go what is held, once the files that are there have all of it. To be called while no run is under way.
+/// Releases held files once the present files have all of their messages. To be called while no run is under way.
 pub(super) fn release(guard: &Guard, place: &ChatDir) -> Vec<GuardAction> {
     let mut actions = Vec::new();
     let held = HeldFiles::open(&place.chats);
@@ -99,7 +99,7 @@ struct RepairJob<'a> {
     place: &'a ChatDir,
     now: SystemTime,
     after: Vec<SeenFile>,
-    /// What was deleted or replaced during the run, in the order in which it was written.
+    /// The files that were deleted or replaced during the run, in the order in which they were written.
     lost: Vec<LostFile>,
     actions: Vec<GuardAction>,
 }
@@ -271,7 +271,7 @@ impl RepairJob<'_> {
         Ok(())
     }
 
-    /// True if somebody removed it on purpose meanwhile.
+    /// True if the user removed it on purpose meanwhile.
     fn is_buried(&self, file: &SeenFile) -> bool {
         let (vault, since) = (&self.guard.vault, self.guard.request.now);
         let id = file.facts.session_id.as_deref();
@@ -279,7 +279,7 @@ impl RepairJob<'_> {
             || vault.is_buried(RemovedItem::File(&file.path), since)
     }
 
-    /// Writes what was there together with what is newer, if anything is missing.
+    /// Writes the old messages together with the newer ones, if any are missing.
     fn merge(
         &mut self,
         old: Option<&SeenFile>,
@@ -294,7 +294,7 @@ impl RepairJob<'_> {
         for _ in 0..TRIES {
             let after = fs::read(&new.path).at("read", &new.path)?;
             if blobs::sha256(&after) != new.entry.sha256 {
-                // It went on meanwhile: whatever is replaced must be in the vault.
+                // The file has changed meanwhile: its present content must be in the vault before it is replaced.
                 let (chats, project) = (&self.place.chats, &self.place.project);
                 look(&self.guard.vault, chats, project, "after a run", self.now)?;
             }
@@ -339,7 +339,7 @@ impl RepairJob<'_> {
         Ok(done.then_some(path))
     }
 
-    /// Second files of a session, those of subagents, and those that were never listed.
+    /// Repairs second files of a session, files of subagents, and files that were never listed.
     fn other_files(&mut self) {
         let place = self.place;
         for file in &place.before {
@@ -357,7 +357,7 @@ impl RepairJob<'_> {
         }
     }
 
-    /// Files of a session that came during the run beside the one that the CLI lists: what they have to add is added to that.
+    /// Adds the messages of new second files of a session to the file that the CLI lists.
     fn twins(&mut self) {
         let is_new = |file: &SeenFile| !self.place.before.iter().any(|it| it.path == file.path);
         let listed = self.after.iter().filter(|file| file.is_listed());
@@ -415,8 +415,8 @@ impl RepairJob<'_> {
         Ok(())
     }
 
-    /// Each start of the CLI over ACP leaves a file without content, which the next start removes: such files stay away. A CLI that
-    /// is open and was asked nothing yet has one, too. What is typed there later gets its beginning from the vault.
+    /// Each start of the CLI over ACP leaves a file without content, which the next start removes: such files are not put back. A
+    /// CLI that is open and got no prompt yet has one, too. A later message there gets its beginning from the vault.
     fn unlisted(&mut self, file: &SeenFile) -> Result<(), VaultError> {
         let is_alone = !self.danger().is_from(file);
         if is_alone && HiddenMessages::find_content(&self.guard.vault, file)? {
@@ -520,7 +520,7 @@ impl RepairJob<'_> {
     }
 }
 
-/// What a merge has put back.
+/// The sentence about a merge.
 fn put_back(merge: &StateMerge<'_>) -> String {
     let messages = |count: usize| match count {
         1 => "1 message".to_owned(),
@@ -541,7 +541,7 @@ fn is_unchanged(old: &SeenFile, new: &SeenFile) -> bool {
     new.is_listed() && new.entry.sha256 == old.entry.sha256
 }
 
-/// What was appended, where it was appended to half a line: its messages, each on a line of its own.
+/// The appended bytes; where they continue half a line, their messages, each on a line of its own.
 fn readable(late: &[u8]) -> Cow<'_, [u8]> {
     let text = lossy(late);
     let replay = LogReplay::from_bytes(&text, ReadingDepth::Hidden);

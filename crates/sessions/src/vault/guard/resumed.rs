@@ -1,4 +1,4 @@
-//! What a guard leaves for others to finish, and what it finishes of others.
+//! The record that a guard leaves for other processes, and the finishing of guards whose process was killed.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::vault::runs::RunLock;
 use crate::vault::{ContentFacts, Vault, VaultError, stat};
 
 impl Guard {
-    /// All that somebody else needs to put back what this one has seen.
+    /// The record from which another process can finish this guard.
     pub(super) fn record(&self) -> GuardRecord {
         let retention = self.request.retention;
         GuardRecord {
@@ -49,7 +49,7 @@ impl Guard {
     }
 }
 
-/// Finishes what was begun by those that were killed. What cannot be finished stays for the next.
+/// Finishes the guards of killed processes. A guard that cannot be finished stays for the next process.
 pub(super) fn finish_abandoned(vault: &Vault, now: SystemTime) -> Vec<GuardAction> {
     let mut actions = Vec::new();
     for (open, record) in vault.abandoned() {
@@ -64,7 +64,7 @@ pub(super) fn finish_abandoned(vault: &Vault, now: SystemTime) -> Vec<GuardActio
     actions
 }
 
-/// Puts back what is still held of runs that were killed, where no run is under way.
+/// Puts back held files of killed runs, where no run is under way.
 pub(super) fn finish_held(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> Vec<GuardAction> {
     let mut actions = Vec::new();
     // A project's own directory, where older versions have sessions, shares its held files with `chats`.
@@ -80,13 +80,13 @@ pub(super) fn finish_held(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> 
     actions
 }
 
-/// A guard that knows of nothing but what is held.
+/// A guard that knows only the held files.
 fn held_only(vault: &Vault, chats: &Path) -> Guard {
     Guard {
         vault: vault.clone(),
         request: GuardRequest {
             chats: vec![chats.to_owned()],
-            // What was removed on purpose at any time stays removed.
+            // A session that was removed on purpose at any time stays removed.
             now: SystemTime::UNIX_EPOCH,
             resume: None,
             retention: None,

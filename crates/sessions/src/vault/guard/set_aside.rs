@@ -1,4 +1,4 @@
-//! Removing a file that somebody may be appending to, and finishing what a killed process left half done.
+//! Removing a file that another process may be appending to, and finishing the removals of killed processes.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,10 +14,10 @@ use crate::vault::{ContentFacts, VaultError};
 
 const ASIDE: &str = ".lapidary-aside-";
 
-/// How often is tried what others may prevent.
+/// How often an operation is tried that another process may prevent.
 const TRIES: usize = 100;
 
-/// A temporary file that is older belongs to nobody.
+/// A temporary file that is older has no owner any more.
 const STALE: Duration = Duration::from_hours(1);
 
 /// Removes a file if it still has this content.
@@ -32,7 +32,7 @@ pub(super) fn remove(path: &Path, content: &str) -> Result<(), VaultError> {
     Err(changed).at("move", path)
 }
 
-/// Gives a file a name of its own that nobody looks at.
+/// Renames a file to a hidden name that no program reads.
 fn put_aside(path: &Path) -> Result<PathBuf, VaultError> {
     let name = path.file_name().unwrap_or_default().display().to_string();
     let process = std::process::id();
@@ -46,7 +46,7 @@ fn put_aside(path: &Path) -> Result<PathBuf, VaultError> {
     Err(std::io::Error::from(ErrorKind::AlreadyExists)).at("rename", path)
 }
 
-/// Gives it its name again. What was written under that name meanwhile follows it.
+/// Gives the file its name again. Lines that were written under that name meanwhile are appended.
 fn put_back(aside: &Path, path: &Path) -> Result<(), VaultError> {
     for _ in 0..TRIES {
         match rename_new(aside, path) {
@@ -61,7 +61,7 @@ fn put_back(aside: &Path, path: &Path) -> Result<(), VaultError> {
         if late.starts_with(&first) {
             return fs::remove_file(aside).at("remove", aside);
         }
-        // Whoever wrote a header there goes on in a file that is whole without ours.
+        // A process that wrote a header there continues in a file that is complete without ours.
         if ContentFacts::read(&late).session_id.is_some() {
             return beside(aside, path);
         }
@@ -80,7 +80,7 @@ fn beside(aside: &Path, path: &Path) -> Result<(), VaultError> {
     rename_new(aside, &free)
 }
 
-/// A content and what was written after it, each in lines of its own.
+/// A content and the lines written after it, each in lines of its own.
 pub(super) fn joined(first: &[u8], late: &[u8]) -> Vec<u8> {
     let mut all = first.to_vec();
     if all.last().is_some_and(|&byte| byte != b'\n') {
@@ -90,7 +90,7 @@ pub(super) fn joined(first: &[u8], late: &[u8]) -> Vec<u8> {
     all
 }
 
-/// Puts back what was left aside, and removes temporary files that nobody will rename any more.
+/// Puts back files that were set aside, and removes temporary files of dead processes.
 pub(super) fn finish(chats: &Path, now: SystemTime) -> Result<(), VaultError> {
     let Ok(entries) = fs::read_dir(chats) else {
         return Ok(());

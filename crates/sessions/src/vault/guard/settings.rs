@@ -1,4 +1,4 @@
-//! What the user has the CLI delete.
+//! The retention by which the CLI deletes sessions of a project.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,8 +18,7 @@ pub struct RetentionSettings {
 }
 
 impl RetentionSettings {
-    /// What the settings of a project say. None if they say that everything is to be kept, or make no sense: then nothing is gone
-    /// by anybody's wish.
+    /// The retention in the settings of a project. None if it is disabled or invalid: then no session is gone on purpose.
     pub fn of_project(home: &GeminiHome, root: &Path, vars: Vars<'_>) -> Option<Self> {
         let settings = Settings::read(home, root);
         let workspace = Trust::with_settings(root, home, vars, &settings).workspace();

@@ -1,4 +1,4 @@
-//! What a run prints about the sessions that were looked after: one line for all that was saved, and one for each failure.
+//! The messages of a run about the sessions that were looked after: one line for all repairs, and one for each failure.
 
 use std::collections::BTreeSet;
 
@@ -53,14 +53,14 @@ fn moved_aside(actions: &[GuardAction]) -> Option<String> {
     }
 }
 
-/// What is printed about a file without content that went into the vault. The session is named by its eight characters.
+/// The message about a file without content that went into the vault. The session is named by its eight characters.
 pub(super) fn one_moved_aside(session: &str) -> String {
     format!(
         "Moved an empty session file aside. It would have made Gemini CLI delete session {session}."
     )
 }
 
-/// The sessions that something was done to, by the eight characters in the names of their files. Files of subagents are none.
+/// The sessions of these actions, by the eight characters in the names of their files. Files of subagents are skipped.
 fn sessions(actions: &[GuardAction], is_meant: impl Fn(RepairKind) -> bool) -> BTreeSet<&str> {
     let names = actions.iter().filter(|it| is_meant(it.did));
     let names = names.filter_map(|it| it.path.file_name()?.to_str());

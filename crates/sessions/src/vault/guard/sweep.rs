@@ -104,7 +104,7 @@ fn stays(file: &SeenFile, error: &VaultError) -> GuardAction {
     }
 }
 
-/// Renames first, so that whoever appends meanwhile appends to another file, and looks again before it deletes.
+/// Renames first, so that another process appends to another file meanwhile, and checks the content again before it deletes.
 pub(in crate::vault) fn remove(vault: &Vault, file: &SeenFile) -> Result<(), VaultError> {
     vault.check(&file.entry.sha256)?;
     set_aside::remove(&file.path, &file.entry.sha256)

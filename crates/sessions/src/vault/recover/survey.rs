@@ -10,16 +10,16 @@ use super::{
 };
 use super::{guard, lossy, session_files, sweep};
 
-/// What a project's files hide, and what endangers them.
+/// The hidden messages in a project's files, and the files that endanger others.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectSurvey {
     /// How many files were looked at.
     pub looked: usize,
-    /// What could come back, by file.
+    /// The possible recoveries, by file.
     pub plans: Vec<RecoveryPlan>,
     /// Files that the CLI's next start would delete, and a conversation with them.
     pub dangers: Vec<EndangeredSession>,
-    /// What could not be looked at.
+    /// Files that could not be read.
     pub flaws: Vec<GatherFlaw>,
 }
 
@@ -71,7 +71,7 @@ impl ProjectSurvey {
             };
             self.looked += 1;
             let file = SeenFile::unkept(path, chats, ContentFacts::read(&bytes));
-            // What a subagent wrote is resumed by nobody.
+            // A subagent's session cannot be resumed.
             if file.path.parent() == Some(chats) && !file.facts.subagent {
                 let plan = RecoveryPlan::new(file.path.clone(), bytes, depth);
                 plans.extend(plan.is_needed().then_some(plan));

@@ -63,7 +63,8 @@ impl<'a> MessageChain<'a> {
         }
     }
 
-    /// Takes in a checkpoint's messages: known ones where they are, new ones behind what they follow there.
+    /// Adds a checkpoint's messages: known ones keep their places, new ones go behind the message that precedes them in the
+    /// checkpoint.
     pub(super) fn weave(&mut self, messages: &[ReplayedMessage<'a>]) {
         let mut last = None;
         for message in messages {
