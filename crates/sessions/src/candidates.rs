@@ -94,7 +94,7 @@ pub(super) fn in_order(seen: Vec<FileSightings>) -> Vec<SessionCandidate> {
     all
 }
 
-/// The files that are called like sessions, directory by directory, and what could not be looked into.
+/// The files that are named like sessions, directory by directory, and a sentence for each directory that cannot be read.
 pub(super) fn sightings(
     projects: &[SessionProject],
     memory: &mut dyn DirectoryMemory,

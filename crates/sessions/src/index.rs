@@ -49,7 +49,7 @@ pub struct SessionIndex {
     identity: Option<u64>,
     /// Names of directories that are to be kept.
     noted: Vec<directory_names::NotedNames>,
-    /// What was odd, a sentence each.
+    /// Warnings, a sentence each.
     pub warnings: Vec<String>,
 }
 

@@ -32,7 +32,7 @@ pub struct SessionListing {
     pub warnings: Vec<String>,
 }
 
-/// Where summaries of files come from: the files, or somewhere that remembers them, and perhaps their names.
+/// The source of summaries: the files, or an index, which may also know the names in directories.
 pub trait SummarySource: DirectoryMemory {
     /// A summary of each file, in their order.
     fn read_all(
@@ -303,7 +303,8 @@ fn duplicate(
     }
 }
 
-/// Does something with each file, several at a time, each thread with something of its own, and returns what came of it in their order.
+/// Calls `work` for each file, on several threads, each with a value of its own, and returns the results in the order of the
+/// files.
 pub(super) fn each_file<'f, File: Sync, Own, Out: Send>(
     files: &[&'f File],
     own: impl Fn() -> Own + Sync,

@@ -57,7 +57,7 @@ fn beginning(content: Token<'_>) -> String {
 /// Stands for the first message of a session in which the user said nothing.
 pub(super) const NOTHING_SAID: &str = "Empty conversation";
 
-/// What stands for a part that is no text.
+/// Placeholder for a part that is no text.
 const NO_TEXT: &str = "[part]";
 
 /// True if the first key of the first part makes it no text.

@@ -24,8 +24,8 @@ pub(crate) fn epoch_ms(time: &str) -> Option<i64> {
     parsed.ok().or_else(midnight)
 }
 
-/// The same of a time as the CLI writes it, `2026-11-01T08:00:00.000Z`: lists read two of each session, and most of the time that a
-/// full parser takes is for what is not there. None for anything else.
+/// Reads a time in the CLI's own format, `2026-11-01T08:00:00.000Z`. Lists read two of each session, and a full parser spends
+/// most of its time on parts that are absent here. None for any other format.
 fn usual_epoch_ms(time: &[u8]) -> Option<i64> {
     let time: &[u8; 24] = time.try_into().ok()?;
     let signs = [

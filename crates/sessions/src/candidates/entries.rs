@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use super::names::DirectoryMemory;
 
-/// What the system says of a plain file.
+/// The metadata of a plain file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileFacts {
     pub(super) size: u64,

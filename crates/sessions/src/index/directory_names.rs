@@ -46,7 +46,7 @@ impl DirectoryMemory for SessionIndex {
 }
 
 impl SessionIndex {
-    /// Keeps the names that were noted, unless another process writes. What is not kept is read again the next time.
+    /// Keeps the names that were noted, unless another process writes. Other names are read again the next time.
     pub(super) fn keep_noted_names(&mut self) {
         let noted = std::mem::take(&mut self.noted);
         if !noted.is_empty() {

@@ -28,13 +28,13 @@ pub struct CompactSummary {
     pub(crate) facts: SummaryFacts,
 }
 
-/// What a [`FileSummary`] says beside its texts.
+/// The facts of a [`FileSummary`] beside its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SummaryFacts {
     pub(crate) message_count: u64,
     pub(crate) user_message_count: u64,
     pub(crate) unreadable_lines: u64,
-    /// When it began, and when something was last added.
+    /// The times of the start and of the last addition.
     pub(crate) started: SummaryTime,
     pub(crate) updated: SummaryTime,
     pub(crate) has_project_hash: bool,
@@ -114,7 +114,7 @@ impl CompactSummary {
         self.text(SUMMARY)
     }
 
-    /// The first message of the user's that says something, as the CLI shows it.
+    /// The first message with a text of the user's own, as the CLI shows it.
     pub fn first_user_message(&self) -> &str {
         self.text(OPENING).unwrap_or(message_text::NOTHING_SAID)
     }
