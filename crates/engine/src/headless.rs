@@ -8,6 +8,7 @@ mod own_policy;
 mod permissions;
 mod problem;
 mod screen_job;
+mod supervision;
 
 use std::ffi::OsString;
 use std::fs;
@@ -51,6 +52,7 @@ use acp_job::{ChosenTransport, ModeFlexibility};
 pub use permissions::state_directories;
 pub use problem::JobError;
 pub use screen_job::ScreenJob;
+pub use supervision::CommandSupervision;
 
 /// A run that somebody wants.
 #[derive(Debug, Clone)]
@@ -135,6 +137,8 @@ pub struct InProcessAgent {
     pub agent: LocalAgent,
     /// What the reader should know of it from the start.
     pub notices: Vec<String>,
+    /// The supervision of the commands that its tools start, if they start any.
+    pub supervision: Option<CommandSupervision>,
 }
 
 /// Two agents of one name are the same: their work cannot be compared.

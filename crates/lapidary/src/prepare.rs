@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use lapidary_engine::config::{self, Config, ConfigError, LoadedConfig};
 use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::gemini_cli::{self, PromptText};
-use lapidary_engine::headless::{AcpOptions, Job};
+use lapidary_engine::headless::{AcpOptions, Job, JobAgent};
 use lapidary_engine::policy::{FlagError, PermissionEffect, Rule, Rules};
 use lapidary_engine::process::Supervisor;
 use lapidary_engine::recording::{self, KeepLimits, RecordingOptions};
@@ -27,6 +27,7 @@ pub use agent_choice::{AgentChoiceError, DEMO, agent_family, agent_names, choose
 pub use attachments::AttachError;
 pub use mcp_config::{McpConfigError, McpConfigProblem};
 
+use crate::agents::FAMILY;
 use crate::directories::{self, StateError};
 
 /// A run as a user asks for it.
@@ -56,6 +57,8 @@ pub struct RunOptions {
     pub max_line: usize,
     /// How the agent's words are translated; the run's id is among it.
     pub events: NormalizeOptions,
+    /// The name of an agent of our own, which the caller puts into the job. The settings choose no agent then.
+    pub own_agent: Option<String>,
 }
 
 /// Where settings come from that were not given directly.
@@ -204,7 +207,15 @@ impl RunOptions {
             vault: VaultUse::default(),
             max_line: DEFAULT_LIMIT,
             events: NormalizeOptions::new(run),
+            own_agent: None,
         }
+    }
+
+    /// Leaves the agent to the caller, who puts one of our own of this name into the job.
+    #[must_use]
+    pub fn own_agent(mut self, name: &str) -> Self {
+        self.own_agent = Some(name.to_owned());
+        self
     }
 
     /// The job, without its prompt. `warn` is told what is odd about settings and rules.
@@ -221,10 +232,14 @@ impl RunOptions {
         let config = self.config.clone().over(loaded.config);
         let speaking = self.speaking(&environment.dir)?;
         let program = &surroundings.program;
-        let agent = choose_agent(&config, program, &environment)?;
+        let agent = match &self.own_agent {
+            Some(_) => JobAgent::Gemini, // until the caller replaces it
+            None => choose_agent(&config, program, &environment)?,
+        };
         let rules = speaking.rules.clone().before(config.rules.clone());
         let mut agents = agent_names(&config);
-        agents.push(agent.name());
+        agents.extend([agent.name(), FAMILY]);
+        agents.extend(self.own_agent.as_deref());
         for remark in rules.remarks(&agents) {
             warn(remark.to_string());
         }
@@ -252,6 +267,9 @@ impl RunOptions {
 
     /// The family of the agent that was asked for, for a run that could not be made. It may have been the settings that were wrong.
     pub fn family(&self, environment: &SearchEnvironment) -> Provider {
+        if self.own_agent.is_some() {
+            return Provider::from(FAMILY);
+        }
         let loaded = self.load_config(environment).unwrap_or_default();
         agent_family(&self.config.clone().over(loaded.config))
     }
@@ -266,7 +284,8 @@ impl RunOptions {
         if self.config.record == Some(false) {
             return None;
         }
-        let agent = self.config.agent.as_deref().unwrap_or(gemini_cli::NAME);
+        let named = self.own_agent.as_deref().or(self.config.agent.as_deref());
+        let agent = named.unwrap_or(gemini_cli::NAME);
         Some(RefusedRun {
             records: recorded_in(self.record_dir.as_deref(), environment).ok()?,
             agent: agent.to_owned(),

@@ -19,23 +19,66 @@ use lapidary::vocab::Cause;
 
 use self::last_message::LastMessage;
 use self::signals::SignalListener;
+use super::job::JobRequest;
 use super::sink::{self, OutputFormat};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
+/// A run that a command asks for, beside the options of `run`.
+#[derive(Debug, Default)]
+pub(super) struct RunRequest<'a> {
+    /// The prompt.
+    pub(super) prompt: PromptSource<'a>,
+    /// The agent definition that runs; without it, the agent of `--agent`.
+    pub(super) own_agent: Option<&'a str>,
+}
+
+/// The origin of a prompt.
+#[derive(Debug, Clone)]
+pub(super) enum PromptSource<'a> {
+    /// An argument, with data on stdin before it; without it `--prompt`, a file, or stdin.
+    Argument(Option<&'a str>),
+    /// This text alone.
+    Text(String),
+}
+
+impl Default for PromptSource<'_> {
+    fn default() -> Self {
+        Self::Argument(None)
+    }
+}
+
+impl<'a> RunRequest<'a> {
+    /// A run of the agent of `--agent`.
+    pub(super) fn new(prompt: Option<&'a str>) -> Self {
+        Self {
+            prompt: PromptSource::Argument(prompt),
+            own_agent: None,
+        }
+    }
+
+    /// The words of the prompt, as far as they are known before stdin is read.
+    fn words(&self) -> Option<&str> {
+        match &self.prompt {
+            PromptSource::Argument(words) => *words,
+            PromptSource::Text(text) => Some(text),
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let prompt = args.prompt.as_deref();
-    carry_out(prompt, &args.with, out, |job| {
+    let request = RunRequest::new(args.prompt.as_deref());
+    carry_out(&request, &args.with, out, |job| {
         job.resume.clone_from(&args.resume);
         job.session_id.clone_from(&args.session_id);
         Ok(())
     })
 }
 
-/// Runs an agent on a prompt. Which session it is about is for `choose` to fill in.
+/// Runs an agent on a prompt. The session and an agent of our own are for `choose` to fill in.
 pub(super) fn carry_out(
-    prompt: Option<&str>,
+    request: &RunRequest<'_>,
     args: &RunExtras,
     out: &mut Printer,
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
@@ -51,7 +94,7 @@ pub(super) fn carry_out(
     options.show_files = args.common.show_files;
     let mut asking = None;
     let (last, wanted) = match LastMessage::new(args) {
-        Ok(last) => (last, job::run_job(prompt, args, format, options.clone())),
+        Ok(last) => (last, job::run_job(request, args, format, options.clone())),
         Err(failure) => (None, Err(failure)),
     };
     let wanted = wanted.and_then(|mut job| choose(&mut job).map(|()| job));
@@ -66,9 +109,15 @@ pub(super) fn carry_out(
         Err(failure) if failure.exit == CommandExit::Usage => return Err(failure),
         // A run that cannot be made has one ending all the same, for whoever reads the events.
         Err(failure) => {
-            let refused = super::job::refused(&args.common, &options, prompt);
-            let family = super::job::family(&args.common, &options);
-            Run::refused(&options, family, &refusal(&failure), refused.as_ref())
+            let wanted = JobRequest::new(&args.common, options.clone());
+            let wanted = wanted.own_agent(request.own_agent);
+            let refused = wanted.refused(request.words());
+            Run::refused(
+                &options,
+                wanted.family(),
+                &refusal(&failure),
+                refused.as_ref(),
+            )
         }
     };
     let heard = listener.ends(run.stopper());
@@ -103,6 +152,7 @@ pub(super) fn refusal(failure: &Failure) -> ProcessEnd {
         cause: match failure.exit {
             CommandExit::BadInput if failure.is_config => Cause::BadConfig,
             CommandExit::BadInput => Cause::BadInput,
+            CommandExit::AuthRequired => Cause::AuthRequired,
             _ => Cause::Internal,
         },
         message: format!("{:#}", failure.error),

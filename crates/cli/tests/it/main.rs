@@ -12,6 +12,7 @@
 mod acp;
 mod acp_peers;
 mod agents;
+mod agents_run;
 mod bad_input;
 mod capabilities;
 mod config_command;
