@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use lapidary_engine::headless::{CommandSupervision, InProcessAgent, JobAgent};
 use lapidary_gemini::agents::{AgentInputs, InputConfig, LocalAgentDefinition};
-use lapidary_native::acp_agent::{AcpSession, AcpTask, local_agent};
+use lapidary_native::acp_agent::{AcpIdentity, AcpSession, AcpTask, local_agent};
 use lapidary_native::ids::random_uuid;
 use lapidary_vocab::event::Provider;
 
@@ -190,6 +190,7 @@ impl AgentTask {
             provider: Provider::from(FAMILY),
             notices: self.notices.clone(),
             supervision: self.supervision.clone(),
+            directory: None,
             agent: local_agent(Arc::new(self)),
         })
     }
@@ -232,6 +233,13 @@ fn agent_request(
 }
 
 impl AcpTask for AgentTask {
+    fn identity(&self) -> AcpIdentity {
+        AcpIdentity {
+            name: self.definition.name.clone(),
+            model: self.model_name.clone(),
+        }
+    }
+
     fn prepare(
         &self,
         session: &AcpSession,

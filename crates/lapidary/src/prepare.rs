@@ -23,11 +23,12 @@ use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::DEFAULT_LIMIT;
 
-pub use agent_choice::{AgentChoiceError, DEMO, agent_family, agent_names, choose_agent};
+pub use agent_choice::{AgentChoiceError, agent_family, agent_names, choose_agent};
 pub use attachments::AttachError;
 pub use mcp_config::{McpConfigError, McpConfigProblem};
 
 use crate::agents::FAMILY;
+use crate::demo::{self, Attendance, DEMO};
 use crate::directories::{self, StateError};
 
 /// A run as a user asks for it.
@@ -57,6 +58,8 @@ pub struct RunOptions {
     pub max_line: usize,
     /// How the agent's words are translated; the run's id is among it.
     pub events: NormalizeOptions,
+    /// Whether a person or a client answers permission requests: the demo has other rules then.
+    pub attendance: Attendance,
     /// The name of an agent of our own, which the caller puts into the job. The settings choose no agent then.
     pub own_agent: Option<String>,
 }
@@ -88,7 +91,7 @@ pub enum VaultUse {
 pub struct RunSurroundings {
     /// The variables, and the current directory. [`directories::surroundings`] also finds the adapters that we installed.
     pub environment: SearchEnvironment,
-    /// The program that supervises agents, and plays the demo: this one.
+    /// The program that supervises agents: this one.
     pub program: PathBuf,
 }
 
@@ -207,6 +210,7 @@ impl RunOptions {
             vault: VaultUse::default(),
             max_line: DEFAULT_LIMIT,
             events: NormalizeOptions::new(run),
+            attendance: Attendance::default(),
             own_agent: None,
         }
     }
@@ -238,12 +242,12 @@ impl RunOptions {
         };
         let rules = speaking.rules.clone().before(config.rules.clone());
         let mut agents = agent_names(&config);
-        agents.extend([agent.name(), FAMILY]);
+        agents.push(agent.name());
         agents.extend(self.own_agent.as_deref());
         for remark in rules.remarks(&agents) {
             warn(remark.to_string());
         }
-        Ok(Job {
+        let mut job = Job {
             agent,
             prompt: PromptText::Text(String::new()),
             resume: None,
@@ -262,7 +266,23 @@ impl RunOptions {
             },
             environment,
             config,
-        })
+        };
+        self.adapt_to_demo(&mut job)?;
+        Ok(job)
+    }
+
+    /// The demo works in a directory of its own, and has rules behind those of the user.
+    fn adapt_to_demo(&self, job: &mut Job) -> Result<(), FlagError> {
+        let JobAgent::InProcess(agent) = &job.agent else {
+            return Ok(());
+        };
+        if let (DEMO, Some(project)) = (agent.name.as_str(), agent.directory.clone()) {
+            let rules = Rules::new(demo::rules(self.attendance, &project)?);
+            job.speaking.rules = job.speaking.rules.clone().before(rules);
+            job.notices.push(demo::notice(self.attendance));
+            job.config.working_dir = Some(project);
+        }
+        Ok(())
     }
 
     /// The family of the agent that was asked for, for a run that could not be made. It may have been the settings that were wrong.

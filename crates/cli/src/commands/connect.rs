@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Read as _, Write as _};
 
 use anyhow::anyhow;
+use lapidary::demo::Attendance;
 use lapidary::engine::config::TransportChoice;
 use lapidary::engine::conversation::{ClientCommand, CommandSender};
 use lapidary::engine::run::Run;
@@ -95,7 +96,8 @@ fn started(
     common: &CommonOptions,
     options: &NormalizeOptions,
 ) -> Result<(Run, CommandSender), Failure> {
-    let job = JobRequest::new(common, options.clone()).job()?;
+    let wanted = JobRequest::new(common, options.clone());
+    let job = wanted.attendance(Attendance::Attended).job()?;
     check_transport(common, job.config.transport)?;
     match job.connect() {
         Ok(conversation) => Ok((conversation.run, conversation.orders)),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
+use lapidary::demo::Attendance;
 use lapidary::directories;
 use lapidary::engine::config::{Config, ConfigError, ConfigValue};
 use lapidary::engine::detect::SearchEnvironment;
@@ -23,6 +24,7 @@ pub(in crate::commands) struct JobRequest<'a> {
     options: NormalizeOptions,
     attachments: &'a [PathBuf],
     own_agent: Option<&'a str>,
+    attendance: Attendance,
 }
 
 impl<'a> JobRequest<'a> {
@@ -32,6 +34,7 @@ impl<'a> JobRequest<'a> {
             options,
             attachments: &[],
             own_agent: None,
+            attendance: Attendance::Unattended,
         }
     }
 
@@ -44,6 +47,12 @@ impl<'a> JobRequest<'a> {
     /// Leaves the agent to the command, which puts a definition of this name into the job.
     pub(in crate::commands) fn own_agent(mut self, name: Option<&'a str>) -> Self {
         self.own_agent = name;
+        self
+    }
+
+    /// Says whether a person or a client answers permission requests.
+    pub(in crate::commands) fn attendance(mut self, attendance: Attendance) -> Self {
+        self.attendance = attendance;
         self
     }
 
@@ -87,6 +96,7 @@ impl<'a> JobRequest<'a> {
         let mut wanted = run_options(self.common, self.options.clone())?;
         wanted.attachments = self.attachments.to_vec();
         wanted.own_agent = self.own_agent.map(str::to_owned);
+        wanted.attendance = self.attendance;
         Ok(wanted)
     }
 }

@@ -12,6 +12,7 @@ pub(super) use args::{Args, RunExtras};
 pub(super) use present::explain;
 
 use anyhow::anyhow;
+use lapidary::demo::{Attendance, DEMO};
 use lapidary::engine::headless::{Job, JobError};
 use lapidary::engine::run::Run;
 use lapidary::normalize::{ProcessEnd, StopCause};
@@ -32,6 +33,8 @@ pub(super) struct RunRequest<'a> {
     pub(super) prompt: PromptSource<'a>,
     /// The agent definition that runs; without it, the agent of `--agent`.
     pub(super) own_agent: Option<&'a str>,
+    /// Whether a person at the terminal answers permission requests.
+    attendance: Attendance,
 }
 
 /// The origin of a prompt.
@@ -54,7 +57,16 @@ impl<'a> RunRequest<'a> {
     pub(super) fn new(prompt: Option<&'a str>) -> Self {
         Self {
             prompt: PromptSource::Argument(prompt),
-            own_agent: None,
+            ..Self::default()
+        }
+    }
+
+    /// A run of an agent definition.
+    pub(super) fn of_definition(name: &'a str, prompt: PromptSource<'a>) -> Self {
+        Self {
+            prompt,
+            own_agent: Some(name),
+            ..Self::default()
         }
     }
 
@@ -69,7 +81,7 @@ impl<'a> RunRequest<'a> {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let request = RunRequest::new(args.prompt.as_deref());
-    carry_out(&request, &args.with, out, |job| {
+    carry_out(request, &args.with, out, |job| {
         job.resume.clone_from(&args.resume);
         job.session_id.clone_from(&args.session_id);
         Ok(())
@@ -78,7 +90,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 
 /// Runs an agent on a prompt. The session and an agent of our own are for `choose` to fill in.
 pub(super) fn carry_out(
-    request: &RunRequest<'_>,
+    mut request: RunRequest<'_>,
     args: &RunExtras,
     out: &mut Printer,
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
@@ -92,18 +104,20 @@ pub(super) fn carry_out(
         .unwrap_or_else(lapidary::engine::fresh_run);
     let mut options = sink::options(&id, format, args.common.no_raw, args.common.deltas);
     options.show_files = args.common.show_files;
-    let mut asking = None;
+    let (attendant, asking) = terminal_prompter::attended().unzip();
+    if asking.is_some() {
+        request.attendance = Attendance::Attended;
+    }
     let (last, wanted) = match LastMessage::new(args) {
-        Ok(last) => (last, job::run_job(request, args, format, options.clone())),
+        Ok(last) => (last, job::run_job(&request, args, format, options.clone())),
         Err(failure) => (None, Err(failure)),
     };
     let wanted = wanted.and_then(|mut job| choose(&mut job).map(|()| job));
+    let mut is_demo = false;
     let run = match wanted {
         Ok(mut job) => {
-            if let Some((attendant, asks)) = terminal_prompter::attended() {
-                job.speaking.attendant = attendant;
-                asking = Some(asks);
-            }
+            job.speaking.attendant = attendant.unwrap_or_default();
+            is_demo = job.agent.name() == DEMO;
             Job::start(&job)
         }
         Err(failure) if failure.exit == CommandExit::Usage => return Err(failure),
@@ -127,6 +141,7 @@ pub(super) fn carry_out(
         id: &id,
         asking,
         last,
+        is_demo,
     };
     present::present(run, heard, showing, out)
 }
@@ -167,6 +182,10 @@ pub(super) fn refusal(failure: &Failure) -> ProcessEnd {
 impl RunExtras {
     pub(super) fn has_prompt(&self) -> bool {
         self.prompt_file.is_some() || self.prompt_option.is_some()
+    }
+
+    pub(super) fn has_attachments(&self) -> bool {
+        !self.attach.is_empty()
     }
 
     pub(super) fn has_format(&self) -> bool {

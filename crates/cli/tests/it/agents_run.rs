@@ -74,8 +74,24 @@ fn an_agent_definition_runs_on_the_api_that_the_variables_name() {
     let told = requests.last().unwrap().body.to_string();
     assert!(told.contains("look at a.txt"), "the prompt: {told}");
     assert!(told.contains("alpha"), "the file: {told}");
-    let recorded = fs::read_dir(stage.world.root().join("state/runs")).unwrap();
-    assert_eq!(recorded.count(), 1);
+    let runs = stage.world.root().join("state/runs");
+    let [recorded] = &fs::read_dir(runs).unwrap().flatten().collect::<Vec<_>>()[..] else {
+        panic!("one recording")
+    };
+    let mut translate = lapidary(["translate", "--format", "activity"]);
+    translate.arg(recorded.path());
+    let activity = String::from_utf8(output(translate, b"").stdout).unwrap();
+    let told = activity.lines().map(|line| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        json!([event["agentName"], event["type"], event["data"]["name"]])
+    });
+    let expected = [
+        json!(["reviewer", "TOOL_CALL_START", "read_file"]),
+        json!(["reviewer", "TOOL_CALL_END", "read_file"]),
+        json!(["reviewer", "TOOL_CALL_START", "complete_task"]),
+        json!(["reviewer", "TOOL_CALL_END", "complete_task"]),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -112,7 +128,7 @@ fn an_agent_that_cannot_run_says_why_and_what_to_do() {
             None,
             13,
             "agent `reviewer`: the input `query` is given twice",
-            "a prompt is the agent's only input, or its `prompt`",
+            "give each input once: the prompt counts as one",
         ),
         (
             &["reviewer", "go"],

@@ -22,9 +22,6 @@ use crate::run::GEMINI_STREAM;
 /// The longest prompt that is said in one message.
 const LONGEST_PROMPT: u64 = 32 << 20;
 
-const NO_RULES: &str =
-    "the rules of `lapidary.toml` apply only over ACP: with this transport the agent decides alone";
-
 /// Gemini CLI has the rules in a policy of its own, and cannot ask.
 const NO_QUESTIONS: &str = "over this transport Gemini CLI cannot ask: a call that a rule of `lapidary.toml` asks about is denied";
 
@@ -93,7 +90,7 @@ impl Job {
                     ))),
                 }
             }
-            (JobAgent::Gemini | JobAgent::Standin { .. }, _) => self.only_headless(None),
+            (JobAgent::Gemini, _) => self.only_headless(None),
         }
     }
 
@@ -124,14 +121,8 @@ impl Job {
         // Without it the agent would simply do what a rule denies.
         let narrowed =
             is_narrowed.then_some("a rule of `lapidary.toml` that narrows the permission mode");
-        let hooks = (speaking.hooks && self.agent != JobAgent::Gemini).then_some("--hooks");
-        if let Some(what) = narrowed.or_else(|| speaking.first_asked()).or(hooks) {
-            let agent = self.standin();
-            return Err(JobError::NotSpoken {
-                what,
-                agent,
-                why: reason,
-            });
+        if let Some(what) = narrowed.or_else(|| speaking.first_asked()) {
+            return Err(JobError::NotSpoken { what, why: reason });
         }
         let rules = self.unasked_rules().map(str::to_owned);
         let hooks = speaking.hooks.then(|| OWN_HOOKS.to_owned());
@@ -144,22 +135,9 @@ impl Job {
     fn unasked_rules(&self) -> Option<&'static str> {
         let rules = self.rules_for_agent(&self.config.rules);
         let mut rules = rules.iter();
-        match self.agent {
-            JobAgent::Gemini => rules
-                .any(|rule| rule.then == PermissionEffect::Ask)
-                .then_some(NO_QUESTIONS),
-            JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Standin { .. } => {
-                rules.next().map(|_| NO_RULES)
-            }
-        }
-    }
-
-    /// What the agent is called, if it only plays what was recorded.
-    fn standin(&self) -> Option<String> {
-        match &self.agent {
-            JobAgent::Standin { name, .. } => Some(name.clone()),
-            JobAgent::Gemini | JobAgent::Acp(_) | JobAgent::InProcess(_) => None,
-        }
+        rules
+            .any(|rule| rule.then == PermissionEffect::Ask)
+            .then_some(NO_QUESTIONS)
     }
 
     /// Why Gemini CLI cannot be run over ACP here. A program whose version is unknown, such as the script of a version manager, is taken
@@ -216,14 +194,6 @@ impl Job {
             JobAgent::Acp(agent) => self.start_acp(agent, &directory, &told)?,
             JobAgent::Gemini => self.start_gemini(&told)?,
             JobAgent::InProcess(agent) => self.start_in_process(agent, &directory),
-            JobAgent::Standin { .. } => {
-                let agent = self.standin();
-                return Err(JobError::NotSpoken {
-                    what: "this",
-                    agent,
-                    why: None,
-                });
-            }
         };
         let (hooks, mut notices) = self.hooks(&directory)?;
         notices.splice(..0, started.notices);
@@ -240,7 +210,7 @@ impl Job {
             environment: self.environment.vars.clone().into_iter().collect(),
             local: match &self.agent {
                 JobAgent::InProcess(agent) => Some(agent.agent.clone()),
-                JobAgent::Gemini | JobAgent::Standin { .. } | JobAgent::Acp(_) => None,
+                JobAgent::Gemini | JobAgent::Acp(_) => None,
             },
             mcp_servers: self.speaking.mcp_servers.clone(),
             session_meta: own.session_meta,

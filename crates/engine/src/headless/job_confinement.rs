@@ -126,7 +126,7 @@ impl Job {
         match &self.agent {
             JobAgent::Gemini => AgentSpec::named(gemini_cli::NAME),
             JobAgent::Acp(agent) => AgentSpec::named(agent.provider.as_str()),
-            JobAgent::Standin { .. } | JobAgent::InProcess(_) => None,
+            JobAgent::InProcess(_) => None,
         }
     }
 }

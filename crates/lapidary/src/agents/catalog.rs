@@ -146,10 +146,12 @@ impl AgentCatalog {
         model: Arc<dyn ModelClient>,
     ) -> Result<AgentTask, AgentTaskError> {
         let supervision = CommandSupervision::new(job.supervisor.clone());
+        let included = job.config.include_directories.iter().flatten();
         let kit = ToolKit::new(ToolKitRequest {
             supervision: supervision.clone(),
             environment: self.variables.clone(),
             temporary: job.records.root.join(&*job.options.run).join("agent"),
+            more_directories: included.map(|it| job.environment.dir.join(it)).collect(),
         });
         let kit = kit.with_skills(&self.setup);
         let directory = directory_of(job);
@@ -274,7 +276,6 @@ fn parse_inputs(
     let known = || config.names().into_iter().map(str::to_owned).collect();
     let input = |source| AgentTaskError::Input {
         name: name.clone(),
-        known: known(),
         source,
     };
     let mut inputs = AgentInputs::new();
@@ -313,5 +314,101 @@ fn twice(name: &str, input: &str) -> AgentTaskError {
     AgentTaskError::Twice {
         name: name.to_owned(),
         input: input.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapidary_gemini::agents::{InputConfig, InputSpec, InputType};
+
+    use super::*;
+
+    fn porter() -> LocalAgentDefinition {
+        let inputs = [
+            ("from", InputType::String, true),
+            ("lines", InputType::Integer, false),
+            ("tags", InputType::StringList, false),
+        ];
+        let inputs = inputs.map(|(name, input_type, is_required)| {
+            let spec = InputSpec {
+                description: String::new(),
+                input_type,
+                is_required,
+            };
+            (name.to_owned(), spec)
+        });
+        LocalAgentDefinition {
+            name: "porter".to_owned(),
+            input_config: InputConfig::from_inputs(inputs),
+            ..LocalAgentDefinition::default()
+        }
+    }
+
+    fn parsed(inputs: &[(&str, &str)], prompt_use: PromptUse) -> Result<AgentInputs, String> {
+        let inputs: Vec<_> = inputs
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+            .collect();
+        let request = TaskRequest {
+            name: "porter",
+            inputs: &inputs,
+            prompt_use,
+            model: None,
+        };
+        parse_inputs(&porter(), &request).map_err(|error| {
+            let hint = error.hint().unwrap_or_default();
+            format!("{error}; {hint}")
+        })
+    }
+
+    #[test]
+    fn inputs_have_the_types_of_the_definition() {
+        let given = [("from", "a.py"), ("lines", "12"), ("tags", "x, y")];
+        let inputs = parsed(&given, PromptUse::Describes).unwrap();
+        let expected = serde_json::json!({"from": "a.py", "lines": 12, "tags": ["x", "y"]});
+        assert_eq!(Value::Object(inputs), expected);
+    }
+
+    #[test]
+    fn inputs_that_do_not_fit_are_named_with_the_next_step() {
+        use PromptUse::{Describes, FillsInput};
+        for (inputs, prompt_use, expected) in [
+            (
+                &[("lines", "1")][..],
+                Describes,
+                "agent `porter`: the input `from` is missing; give it with `--input from=…`",
+            ),
+            (
+                &[("from", "a"), ("lines", "many")],
+                Describes,
+                "agent `porter`: the input `lines` must be a whole number, not this text; `lapidary agents show porter` lists its inputs",
+            ),
+            (
+                &[("from", "a"), ("to", "b")],
+                Describes,
+                "agent `porter`: there is no input `to`; there are: from, lines, tags; `lapidary agents show porter` lists its inputs",
+            ),
+            (
+                &[("from", "a"), ("from", "b")],
+                Describes,
+                "agent `porter`: the input `from` is given twice; give each input once: the prompt counts as one",
+            ),
+            (
+                &[],
+                FillsInput,
+                "agent `porter` takes several inputs and no prompt: from, lines, tags; give them one by one: --input from=… --input lines=… --input tags=…",
+            ),
+        ] {
+            assert_eq!(parsed(inputs, prompt_use).unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn a_short_name_of_a_model_becomes_the_model() {
+        let mut definition = porter();
+        definition.model_config.model = Some("flash".to_owned());
+        let model = |given| with_model(definition.clone(), given).model_config.model;
+        assert_eq!(model(None).as_deref(), Some("gemini-2.5-flash"));
+        assert_eq!(model(Some("other")).as_deref(), Some("other"));
     }
 }

@@ -38,8 +38,6 @@ pub enum AgentTaskError {
     Input {
         /// The agent.
         name: String,
-        /// The arguments that it takes.
-        known: Vec<String>,
         /// What is wrong.
         source: InputError,
     },
@@ -95,13 +93,13 @@ impl AgentTaskError {
                     .to_owned()
             }
             Self::Inactive { name, state } => return remedy(name, state),
-            Self::Input { name, source, .. } => input_hint(name, source),
+            Self::Input { name, source } => input_hint(name, source),
             Self::Schema { name, .. } => format!("`lapidary agents show {name}` lists its inputs"),
             Self::NoPromptInput { known, .. } => {
                 let given: Vec<_> = known.iter().map(|it| format!("--input {it}=…")).collect();
                 format!("give them one by one: {}", given.join(" "))
             }
-            Self::Twice { .. } => "a prompt is the agent's only input, or its `prompt`".to_owned(),
+            Self::Twice { .. } => "give each input once: the prompt counts as one".to_owned(),
             Self::Model(error) => error.hint().to_owned(),
             Self::NoHome => "set HOME, or GEMINI_CLI_HOME".to_owned(),
             Self::Remote { .. } | Self::Workspace { .. } => return None,
@@ -135,9 +133,7 @@ fn remedy(name: &str, state: &AgentState) -> Option<String> {
 
 fn input_hint(name: &str, error: &InputError) -> String {
     match error {
-        InputError::Missing { name } => {
-            format!("give it with `--input {name}=…`, or as the prompt")
-        }
+        InputError::Missing { name } => format!("give it with `--input {name}=…`"),
         _ => format!("`lapidary agents show {name}` lists its inputs"),
     }
 }

@@ -23,6 +23,7 @@ pub struct ToolKit {
     supervision: CommandSupervision,
     environment: BTreeMap<OsString, OsString>,
     temporary: PathBuf,
+    more_directories: Vec<PathBuf>,
     skills: Option<SharedSkills>,
 }
 
@@ -35,6 +36,8 @@ pub struct ToolKitRequest {
     pub environment: BTreeMap<OsString, OsString>,
     /// A directory for outputs that are too long for a model. It need not exist yet.
     pub temporary: PathBuf,
+    /// Directories that the tools reach beside the one that the agent works in.
+    pub more_directories: Vec<PathBuf>,
 }
 
 impl ToolKit {
@@ -44,6 +47,7 @@ impl ToolKit {
             supervision: request.supervision,
             environment: request.environment,
             temporary: request.temporary,
+            more_directories: request.more_directories,
             skills: None,
         }
     }
@@ -61,9 +65,12 @@ impl ToolKit {
     /// The tools for a directory.
     ///
     /// # Errors
-    /// The directory cannot be opened.
+    /// A directory cannot be opened.
     pub fn tools(&self, directory: &Path) -> io::Result<Vec<Arc<dyn Tool>>> {
         let workspace = Workspace::open(directory, &self.temporary)?;
+        for directory in &self.more_directories {
+            workspace.add_root(directory)?;
+        }
         let mut tools = file_tools(&workspace);
         tools.push(Arc::new(RunShellCommandTool::new(
             Arc::clone(&workspace),

@@ -5,4 +5,5 @@
 )]
 
 mod agents;
+mod catalog;
 mod sessions;

@@ -106,13 +106,15 @@ fn declared(declaration: &Value) -> ToolDeclaration {
 
 /// `invoke_agent`, which names the agents with their descriptions.
 fn invoke_agent(agents: &[(String, String)]) -> ToolDeclaration {
-    let mut description = "Hands a task to another agent and returns its result.".to_owned();
-    for (name, about) in agents {
-        description.push_str(&format!("\n* `{name}`: {about}"));
-    }
+    let mut lines = vec!["Hands a task to another agent and returns its result.".to_owned()];
+    lines.extend(
+        agents
+            .iter()
+            .map(|(name, about)| format!("* `{name}`: {about}")),
+    );
     ToolDeclaration {
         name: INVOKE_AGENT.to_owned(),
-        description,
+        description: lines.join("\n"),
         parameters: json!({
             "type": "object",
             "properties": {

@@ -1,13 +1,15 @@
 //! `agents run`: an agent definition on a task, as a run like any other.
 
+mod options;
+
 use std::sync::Arc;
 
-use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::agents::{AgentCatalog, PromptUse, TaskRequest};
 use lapidary::engine::headless::Job;
 
-use crate::commands::run::{PromptSource, RunExtras, RunRequest, carry_out};
+use self::options::DefinitionOptions;
+use crate::commands::run::{PromptSource, RunRequest, carry_out};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -39,29 +41,23 @@ pub(crate) struct Args {
     #[arg(short, long = "input", value_name = "NAME=VALUE", value_parser = name_and_value)]
     inputs: Vec<(String, String)>,
     #[command(flatten)]
-    with: RunExtras,
+    with: DefinitionOptions,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    if args.with.common.agent.is_some() {
-        let failure = Failure::usage(anyhow!("`agents run` takes the agent's name, not --agent"));
-        return Err(failure.with_hint("`lapidary run --agent PROGRAM` starts a program"));
-    }
-    let prompt_use = if args.prompt.is_some() || args.with.has_prompt() || args.inputs.is_empty() {
+    args.with.check()?;
+    let with = &args.with.0;
+    let prompt_use = if args.prompt.is_some() || with.has_prompt() || args.inputs.is_empty() {
         PromptUse::FillsInput
     } else {
         PromptUse::Describes
     };
-    let request = RunRequest {
-        prompt: match prompt_use {
-            PromptUse::FillsInput => PromptSource::Argument(args.prompt.as_deref()),
-            PromptUse::Describes => PromptSource::Text(described(&args.inputs)),
-        },
-        own_agent: Some(&args.name),
+    let prompt = match prompt_use {
+        PromptUse::FillsInput => PromptSource::Argument(args.prompt.as_deref()),
+        PromptUse::Describes => PromptSource::Text(described(&args.inputs)),
     };
-    carry_out(&request, &args.with, out, |job| {
-        choose(job, args, prompt_use)
-    })
+    let request = RunRequest::of_definition(&args.name, prompt);
+    carry_out(request, with, out, |job| choose(job, args, prompt_use))
 }
 
 /// Puts the definition into the job.
@@ -71,7 +67,7 @@ fn choose(job: &mut Job, args: &Args, prompt_use: PromptUse) -> Result<(), Failu
         name: &args.name,
         inputs: &args.inputs,
         prompt_use,
-        model: args.with.common.model.as_deref(),
+        model: args.with.0.common.model.as_deref(),
     };
     let task = catalog.task(job, &request)?;
     // The agent has a limit of its own, which a shorter one of `run` would cut off before its recovery turn.

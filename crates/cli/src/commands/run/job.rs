@@ -21,6 +21,7 @@ pub(super) fn run_job(
 ) -> Result<Job, Failure> {
     let wanted = JobRequest::new(&args.common, options);
     let wanted = wanted.attaching(&args.attach).own_agent(request.own_agent);
+    let wanted = wanted.attendance(request.attendance);
     let mut job = wanted.job()?;
     job.prompt = match &request.prompt {
         PromptSource::Text(text) => PromptText::Text(text.clone()),

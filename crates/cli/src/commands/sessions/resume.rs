@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let choose = |job: &mut Job| choose(&args.session, job);
     if args.prompt.is_some() || args.with.has_prompt() {
         return run::carry_out(
-            &RunRequest::new(args.prompt.as_deref()),
+            RunRequest::new(args.prompt.as_deref()),
             &args.with,
             out,
             choose,
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     if prompt.trim().is_empty() {
         return Err(Failure::usage(anyhow!("no prompt was given")).with_hint(NO_PROMPT_HINT));
     }
-    run::carry_out(&RunRequest::new(Some(&prompt)), &args.with, out, choose)
+    run::carry_out(RunRequest::new(Some(&prompt)), &args.with, out, choose)
 }
 
 /// Names the session by its whole id: by the time the agent looks, numbers may have changed.
