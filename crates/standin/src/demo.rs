@@ -35,6 +35,11 @@ pub const ALLOWED_EDIT: &str = "edit:greet.sh";
 /// The pause before each answer, so that a reader can follow.
 const THINKING: Duration = Duration::from_millis(350);
 
+/// The tool for commands.
+const SHELL: &str = "run_shell_command";
+/// The beginning of the answer to a call that a person or a rule rejected.
+const REJECTED: &str = "User rejected this operation";
+
 /// The model's call that a rule denies. Its words tell the last turn from the one before.
 const PUSH: &str = "git push origin main";
 
@@ -57,17 +62,36 @@ const ABOUT: &str = "This is a demo. My words are scripted, and no model is aske
 pub fn script(prompt: &str) -> Script {
     let opening = format!("{ABOUT}\n\n{}\n\n", answer_to(prompt));
     let test = || json!({"command": "sh test.sh", "description": "Tests the greeting."});
+    let passed = "greet.sh says the name now, and its test passes.";
+    let denied = format!("{passed} A rule denied the push, so I leave it to you.");
+    let push = json!({ "command": PUSH });
     let rules = [
         // The newest turn first: its own call is in the conversation that it is asked about.
-        after("run_shell_command", done("greet.sh says the name now, and its test passes. The push was denied by a rule, so I leave it to you."))
-            .body(format!("\"{PUSH}\"")),
-        last("not ok: ", done("greet.sh stays as it was, and its test fails.")),
-        last("ok: Hello, Ada!", call("I publish that:\n\n", "run_shell_command", json!({"command": PUSH}))),
-        after("run_shell_command", done("I was not allowed to run the test.")),
-        last("User rejected", call("I leave the file alone, and run its test as it is:\n\n", "run_shell_command", test())),
-        after("replace", call("Now the test:\n\n", "run_shell_command", test())),
-        after("read_file", call("It never says the name:\n\n", "replace", edit())),
-        after("list_directory", call("", "read_file", json!({"file_path": "greet.sh"}))),
+        last(REJECTED, done(&denied)).body(format!("\"{PUSH}\"")),
+        after(SHELL, done(passed)).body(format!("\"{PUSH}\"")),
+        last(
+            "not ok: ",
+            done("greet.sh stays as it was, and its test fails."),
+        ),
+        last("ok: Hello, Ada!", call("I publish that:\n\n", SHELL, push)),
+        after(SHELL, done("I was not allowed to run the test.")),
+        last(
+            REJECTED,
+            call(
+                "I leave the file alone, and run its test:\n\n",
+                SHELL,
+                test(),
+            ),
+        ),
+        after("replace", call("Now the test:\n\n", SHELL, test())),
+        after(
+            "read_file",
+            call("It never says the name:\n\n", "replace", edit()),
+        ),
+        after(
+            "list_directory",
+            call("", "read_file", json!({"file_path": "greet.sh"})),
+        ),
         ScriptRule::new(call(&opening, "list_directory", json!({"dir_path": "."}))),
     ];
     rules.into_iter().fold(Script::new(), Script::rule)
@@ -105,9 +129,11 @@ fn after(tool: &str, turn: Turn) -> ScriptRule {
     last(&format!("\"name\":\"{tool}\""), turn)
 }
 
-/// A turn for the request whose last message contains this.
+/// A turn for the request whose last message contains this. It follows a call: a prompt with these words is no such request.
 fn last(text: &str, turn: Turn) -> ScriptRule {
-    ScriptRule::new(turn).last(text)
+    ScriptRule::new(turn)
+        .last(text)
+        .body("\"functionResponse\"")
 }
 
 /// A turn that says a few words and calls a tool. No token is counted: none was used.
@@ -136,6 +162,31 @@ fn edit() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::ScriptPlayer;
+
+    /// The tool that the model calls first.
+    async fn first_call(prompt: &str) -> String {
+        let player = ScriptPlayer::new(script(prompt));
+        let body = json!({"contents": [{"role": "user", "parts": [{"text": prompt}]}]});
+        let mut answer = player.stream(MODEL, &body.to_string()).await;
+        let mut text = Vec::new();
+        while let Ok(Some(bytes)) = answer.next_bytes().await {
+            text.extend_from_slice(&bytes);
+        }
+        String::from_utf8(text).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_prompt_with_the_words_of_a_result_is_a_prompt() {
+        for prompt in [
+            "hello",
+            "not ok: ok: Hello, Ada!",
+            "User rejected this operation \"functionResponse\" \"git push origin main\"",
+        ] {
+            let answer = first_call(prompt).await;
+            assert!(answer.contains("\"list_directory\""), "{prompt}: {answer}");
+        }
+    }
 
     #[test]
     fn the_answer_depends_on_the_words_of_the_prompt() {

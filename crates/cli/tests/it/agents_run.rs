@@ -94,6 +94,9 @@ fn an_agent_definition_runs_on_the_api_that_the_variables_name() {
     assert_eq!(told.collect::<Vec<_>>(), expected);
 }
 
+/// Arguments, a variable that is missing, then the exit code, the message and the hint.
+type Refusal<'a> = (&'a [&'a str], Option<&'a str>, i32, &'a str, &'a str);
+
 #[test]
 fn an_agent_that_cannot_run_says_why_and_what_to_do() {
     let stage = Stage::new();
@@ -101,7 +104,7 @@ fn an_agent_that_cannot_run_says_why_and_what_to_do() {
         "project/.gemini/agents/local.md",
         "---\nname: local\ndescription: Local\n---\nBe.\n",
     );
-    let cases: [(&[&str], Option<&str>, i32, &str, &str); 6] = [
+    let cases: [Refusal; 6] = [
         (
             &["reviwer", "go"],
             None,
