@@ -20,6 +20,8 @@ pub(crate) enum CommandExit {
     Strict,
     /// A program is not installed, or cannot be started.
     AgentMissing,
+    /// There is no API key, and no other login.
+    AuthRequired,
     /// The input cannot be read, or is of no known format.
     BadInput,
     /// It took too long.
@@ -44,6 +46,7 @@ impl CommandExit {
             Self::Success => Cause::EndTurn,
             Self::Internal => Cause::Internal,
             Self::AgentMissing => Cause::AgentMissing,
+            Self::AuthRequired => Cause::AuthRequired,
             Self::BadInput => Cause::BadInput,
             Self::Timeout => Cause::TimeoutTotal,
             Self::Limit => Cause::Budget,

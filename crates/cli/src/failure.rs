@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use lapidary::agents::AgentTaskError;
 use lapidary::directories::StateError;
 use lapidary::engine::replay::ReplayError;
 use lapidary::prepare::{PrepareError, PrepareErrorKind};
@@ -80,6 +81,22 @@ impl From<PrepareError> for Failure {
             PrepareErrorKind::BadInput => Self::bad_input(error),
             PrepareErrorKind::BadConfig => Self::bad_config(error),
             PrepareErrorKind::Internal => Self::internal(error),
+        };
+        hint.into_iter().fold(failure, Self::with_hint)
+    }
+}
+
+impl From<AgentTaskError> for Failure {
+    fn from(error: AgentTaskError) -> Self {
+        let hint = error.hint();
+        let exit = if error.is_auth() {
+            CommandExit::AuthRequired
+        } else {
+            CommandExit::BadInput
+        };
+        let failure = Self {
+            exit,
+            ..Self::bad_input(error)
         };
         hint.into_iter().fold(failure, Self::with_hint)
     }

@@ -8,9 +8,9 @@ mod own_policy;
 mod permissions;
 mod problem;
 mod screen_job;
+mod supervision;
 
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,8 +34,8 @@ use crate::config::{Config, PermissionMode};
 use crate::conversation::{self, Conversation, PromptAttendant};
 use crate::detect::{self, FoundProgram, SearchEnvironment};
 use crate::gemini_cli::{
-    self, GeminiInvocation, GeminiLaunch, LaunchError, LogPlace, OutputTransport, PromptDelivery,
-    PromptText, StdinContent,
+    self, GeminiInvocation, GeminiLaunch, LogPlace, OutputTransport, PromptDelivery, PromptText,
+    StdinContent,
 };
 use crate::policy::Rules;
 use crate::process::{Command, Supervisor, enter};
@@ -51,6 +51,7 @@ use acp_job::{ChosenTransport, ModeFlexibility};
 pub use permissions::state_directories;
 pub use problem::JobError;
 pub use screen_job::ScreenJob;
+pub use supervision::CommandSupervision;
 
 /// A run as the user asks for it.
 #[derive(Debug, Clone)]
@@ -109,15 +110,6 @@ pub struct AcpOptions {
 pub enum JobAgent {
     /// Gemini CLI, wherever it is found.
     Gemini,
-    /// A program with the output format of Gemini CLI, such as a replayed recording. It gets no arguments of ours.
-    Standin {
-        /// The name of the agent.
-        name: String,
-        /// The program.
-        program: PathBuf,
-        /// Its arguments.
-        args: Vec<OsString>,
-    },
     /// An agent that speaks ACP.
     Acp(AcpAgent),
     /// An agent that runs in this process and speaks ACP over a pipe in memory.
@@ -135,6 +127,10 @@ pub struct InProcessAgent {
     pub agent: LocalAgent,
     /// Notices about the agent for the reader, sent before its first event.
     pub notices: Vec<String>,
+    /// The supervision of the commands that its tools start, if they start any.
+    pub supervision: Option<CommandSupervision>,
+    /// A directory of its own, in which it works instead of the one that was asked for.
+    pub directory: Option<PathBuf>,
 }
 
 /// Two agents of one name are the same: their work cannot be compared.
@@ -149,16 +145,15 @@ impl JobAgent {
     pub fn name(&self) -> &str {
         match self {
             Self::Gemini => gemini_cli::NAME,
-            Self::Standin { name, .. } => name,
             Self::Acp(agent) => &agent.name,
             Self::InProcess(agent) => &agent.name,
         }
     }
 
-    /// Its family, as events name it. A stand-in replays Gemini CLI.
+    /// Its family, as events name it.
     pub fn provider(&self) -> Provider {
         match self {
-            Self::Gemini | Self::Standin { .. } => Provider::Gemini,
+            Self::Gemini => Provider::Gemini,
             Self::Acp(agent) => agent.provider.clone(),
             Self::InProcess(agent) => agent.provider.clone(),
         }
@@ -243,11 +238,6 @@ impl Job {
         }
         let mut request = match &self.agent {
             JobAgent::Gemini => self.for_gemini()?,
-            JobAgent::Standin { program, args, .. } => {
-                let mut command = Command::new(program, directory);
-                command.args(args.clone());
-                self.with(command, self.standin_input()?, &GEMINI_STREAM, Vec::new())
-            }
             JobAgent::Acp(_) | JobAgent::InProcess(_) => {
                 return Err(JobError::OnlyAcp {
                     agent: self.agent.name().to_owned(),
@@ -368,19 +358,6 @@ impl Job {
         self.with(command, input, dialect, notices)
     }
 
-    fn standin_input(&self) -> Result<Vec<u8>, JobError> {
-        match &self.prompt {
-            PromptText::Text(text) if text.trim().is_empty() => {
-                Err(LaunchError::EmptyPrompt.into())
-            }
-            PromptText::Text(text) => Ok(text.clone().into_bytes()),
-            PromptText::File(path) => fs::read(self.environment.dir.join(path)).map_err(|error| {
-                let (path, reason) = (path.clone(), error.to_string());
-                LaunchError::PromptFile { path, reason }.into()
-            }),
-        }
-    }
-
     fn with(
         &self,
         command: Command,
@@ -489,7 +466,7 @@ impl Job {
         let is_gemini = match &self.agent {
             JobAgent::Gemini => true,
             JobAgent::Acp(agent) => agent.provider == Provider::Gemini,
-            JobAgent::Standin { .. } | JobAgent::InProcess(_) => false,
+            JobAgent::InProcess(_) => false,
         };
         let environment = is_gemini.then(|| self.environment_of_agent())?;
         let vars = Vars::new(&environment.vars);

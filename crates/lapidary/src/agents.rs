@@ -24,22 +24,27 @@
 //! assert_eq!(task.into_agent().name(), "greeter");
 //! ```
 
+mod catalog;
 mod model_setup;
 mod subagent_recorder;
 mod workspace_context;
+mod task_error;
+mod tool_kit;
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use lapidary_engine::headless::{InProcessAgent, JobAgent};
-use lapidary_gemini::agents::{AgentInputs, LocalAgentDefinition};
-use lapidary_native::acp_agent::{AcpSession, AcpTask, local_agent};
+use lapidary_engine::headless::{CommandSupervision, InProcessAgent, JobAgent};
+use lapidary_gemini::agents::{AgentInputs, InputConfig, LocalAgentDefinition};
+use lapidary_native::acp_agent::{AcpIdentity, AcpSession, AcpTask, local_agent};
 use lapidary_native::chat_log::ChatRecorder;
 use lapidary_native::ids::random_uuid;
 use lapidary_sessions::SessionStore;
 use lapidary_vocab::event::Provider;
 
+pub use catalog::{AgentCatalog, TaskRequest};
 pub use lapidary_native::executor::{
     AgentActivity, AgentDirectory, AgentError, AgentExecutor, AgentOutcome, AgentRequest,
     TerminateReason, WorkspaceContext,
@@ -50,12 +55,16 @@ pub use lapidary_native::model::{ModelClient, ScriptedModel};
 pub use lapidary_native::tool;
 pub use model_setup::{ModelSetupError, gemini_model, http_settings};
 pub use workspace_context::{directory_context, workspace_context};
+pub use task_error::AgentTaskError;
+pub use tool_kit::{ToolKit, ToolKitRequest};
 
 /// The family of our own agents in events.
 pub const FAMILY: &str = "lapidary";
 
 /// Makes the context of the directory of a session.
 type ContextSource = dyn Fn(&Path) -> WorkspaceContext + Send + Sync;
+/// Time after an agent's own limit: its recovery turn has a minute, and its last tools end in another.
+const RECOVERY_ROOM: Duration = Duration::from_mins(2);
 
 /// Makes the tools for the directory of a session.
 type ToolSource = dyn Fn(&Path) -> Vec<Arc<dyn tool::Tool>> + Send + Sync;
@@ -74,6 +83,18 @@ pub struct AgentTask {
     notices: Vec<String>,
     store: Option<SessionStore>,
     context: Option<Arc<ContextSource>>,
+    prompt_use: PromptUse,
+    supervision: Option<CommandSupervision>,
+}
+
+/// The part of the job's prompt in a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PromptUse {
+    /// It is an input, unless that is given.
+    #[default]
+    FillsInput,
+    /// It only describes inputs that are given.
+    Describes,
 }
 
 impl fmt::Debug for AgentTask {
@@ -105,10 +126,24 @@ impl AgentTask {
             notices: Vec::new(),
             store: None,
             context: None,
+            prompt_use: PromptUse::default(),
+            supervision: None,
         }
     }
 
-    /// Gives it arguments. An agent with one argument that is not given gets the prompt as that.
+    /// The name of its definition.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// The longest that it takes: its time limit, with room for the recovery turn.
+    pub fn longest_run(&self) -> Duration {
+        let minutes = self.definition.run_config.max_time_minutes();
+        let limit = Duration::try_from_secs_f64(minutes * 60.0).unwrap_or(Duration::MAX);
+        limit.saturating_add(RECOVERY_ROOM)
+    }
+
+    /// Gives it arguments. An agent with one argument that is not given gets the prompt as that; of several, `prompt`.
     #[must_use]
     pub fn inputs(mut self, inputs: AgentInputs) -> Self {
         self.inputs = inputs;
@@ -150,6 +185,20 @@ impl AgentTask {
         self
     }
 
+    /// Says whether the prompt is an input.
+    #[must_use]
+    pub fn prompt_use(mut self, prompt_use: PromptUse) -> Self {
+        self.prompt_use = prompt_use;
+        self
+    }
+
+    /// Shares the supervision that the engine gives to commands. A tool that starts commands needs the same.
+    #[must_use]
+    pub fn supervision(mut self, supervision: CommandSupervision) -> Self {
+        self.supervision = Some(supervision);
+        self
+    }
+
     /// The date for prompts that name `today`.
     #[must_use]
     pub fn today(mut self, today: impl Into<String>) -> Self {
@@ -170,6 +219,8 @@ impl AgentTask {
             name: self.definition.name.clone(),
             provider: Provider::from(FAMILY),
             notices: self.notices.clone(),
+            supervision: self.supervision.clone(),
+            directory: None,
             agent: local_agent(Arc::new(self)),
         })
     }
@@ -192,17 +243,51 @@ impl AgentTask {
         }))
     }
 
-    /// The arguments, with the prompt as the only one that is not given.
+    /// The arguments, with the prompt as the one that it can be, if that is not given.
     fn inputs_for(&self, prompt: &str) -> AgentInputs {
         let mut inputs = self.inputs.clone();
-        if let [only] = self.definition.input_config.names()[..] {
-            inputs.entry(only).or_insert_with(|| prompt.into());
+        if self.prompt_use == PromptUse::FillsInput
+            && let Some(name) = prompt_input(&self.definition.input_config)
+        {
+            inputs.entry(name).or_insert_with(|| prompt.into());
         }
         inputs
     }
 }
 
+/// The argument that a prompt is: the only one, else `prompt`.
+pub fn prompt_input(config: &InputConfig) -> Option<&str> {
+    match config.names()[..] {
+        [only] => Some(only),
+        ref several => several.iter().copied().find(|name| *name == "prompt"),
+    }
+}
+
+/// The request for a definition, as a task of a person or in a call of another agent.
+fn agent_request(
+    definition: Arc<LocalAgentDefinition>,
+    inputs: AgentInputs,
+    model: &str,
+    today: &str,
+) -> AgentRequest {
+    AgentRequest {
+        definition,
+        inputs,
+        model: model.to_owned(),
+        agent_id: random_uuid(),
+        today: today.to_owned(),
+        environment: None,
+    }
+}
+
 impl AcpTask for AgentTask {
+    fn identity(&self) -> AcpIdentity {
+        AcpIdentity {
+            name: self.definition.name.clone(),
+            model: self.model_name.clone(),
+        }
+    }
+
     fn prepare(
         &self,
         session: &AcpSession,
@@ -217,14 +302,12 @@ impl AcpTask for AgentTask {
             chats: self.chats_of(session),
             ..AgentExecutor::new(Arc::clone(&self.model), gate)
         };
-        let request = AgentRequest {
-            definition: Arc::clone(&self.definition),
-            inputs: self.inputs_for(prompt),
-            model: self.model_name.clone(),
-            agent_id: random_uuid(),
-            today: self.today.clone(),
-            environment: None,
-        };
+        let request = agent_request(
+            Arc::clone(&self.definition),
+            self.inputs_for(prompt),
+            &self.model_name,
+            &self.today,
+        );
         Ok((executor, request))
     }
 }

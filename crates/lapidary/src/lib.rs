@@ -34,6 +34,7 @@
 //! | [`execute`], [`provider`], [`chat`], [`ticket`] | a run in the shapes of the specifications: options and a result, a response, turns, runtime events |
 //! | [`sessions`] | recorded sessions: lists, search, statistics, the vault; one session as messages |
 //! | [`agents`] | agents of our own as agents of a run |
+//! | [`demo`] | `--agent demo`: one of them on a scripted model |
 //! | [`native`] | what they are made of: model client, tools, executor |
 //! | [`engine`] | running agents: configuration, detection, runs, recordings |
 //! | [`gemini`] | the files in `.gemini`: settings, trust, extensions, hooks, skills |
@@ -41,7 +42,7 @@
 //! | [`normalize`] | from these formats to our events: pure state machines |
 //! | [`vocab`] | our published vocabularies and their JSON Schemas |
 //! | [`render`] | events as text, Markdown and HTML |
-//! | [`standin`] | what stands in for agents and models: the demo |
+//! | [`standin`] | what stands in for models: a scripted API, the script of the demo |
 //!
 //! A stream in, events out:
 //!
@@ -71,6 +72,7 @@
 mod adapter_job;
 pub mod agents;
 pub mod chat;
+pub mod demo;
 pub mod directories;
 pub mod execute;
 pub mod prepare;

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use lapidary_engine::config::{self, Config, ConfigError, LoadedConfig};
 use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::gemini_cli::{self, PromptText};
-use lapidary_engine::headless::{AcpOptions, Job};
+use lapidary_engine::headless::{AcpOptions, Job, JobAgent};
 use lapidary_engine::policy::{FlagError, PermissionEffect, Rule, Rules};
 use lapidary_engine::process::Supervisor;
 use lapidary_engine::recording::{self, KeepLimits, RecordingOptions};
@@ -23,10 +23,12 @@ use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::DEFAULT_LIMIT;
 
-pub use agent_choice::{AgentChoiceError, DEMO, agent_family, agent_names, choose_agent};
+pub use agent_choice::{AgentChoiceError, agent_family, agent_names, choose_agent};
 pub use attachments::AttachError;
 pub use mcp_config::{McpConfigError, McpConfigProblem};
 
+use crate::agents::FAMILY;
+use crate::demo::{self, Attendance, DEMO};
 use crate::directories::{self, StateError};
 
 /// A run as a user asks for it.
@@ -57,6 +59,10 @@ pub struct RunOptions {
     pub max_line: usize,
     /// How the agent's words are translated; the run's id is among it.
     pub events: NormalizeOptions,
+    /// Whether a person or a client answers permission requests: the demo has other rules then.
+    pub attendance: Attendance,
+    /// The name of an agent of our own, which the caller puts into the job. The settings choose no agent then.
+    pub own_agent: Option<String>,
 }
 
 /// The files with settings that were not given directly.
@@ -86,7 +92,7 @@ pub enum VaultUse {
 pub struct RunSurroundings {
     /// The variables, and the current directory. [`directories::surroundings`] also finds the adapters that we installed.
     pub environment: SearchEnvironment,
-    /// The program that supervises agents, and plays the demo: this one.
+    /// The program that supervises agents: this one.
     pub program: PathBuf,
 }
 
@@ -205,7 +211,16 @@ impl RunOptions {
             vault: VaultUse::default(),
             max_line: DEFAULT_LIMIT,
             events: NormalizeOptions::new(run),
+            attendance: Attendance::default(),
+            own_agent: None,
         }
+    }
+
+    /// Leaves the agent to the caller, who puts one of our own of this name into the job.
+    #[must_use]
+    pub fn own_agent(mut self, name: &str) -> Self {
+        self.own_agent = Some(name.to_owned());
+        self
     }
 
     /// The job, without its prompt. `warn` is told what is odd about settings and rules.
@@ -222,14 +237,18 @@ impl RunOptions {
         let config = self.config.clone().over(loaded.config);
         let speaking = self.speaking(&environment.dir)?;
         let program = &surroundings.program;
-        let agent = choose_agent(&config, program, &environment)?;
+        let agent = match &self.own_agent {
+            Some(_) => JobAgent::Gemini, // until the caller replaces it
+            None => choose_agent(&config, program, &environment)?,
+        };
         let rules = speaking.rules.clone().before(config.rules.clone());
         let mut agents = agent_names(&config);
         agents.push(agent.name());
+        agents.extend(self.own_agent.as_deref());
         for remark in rules.remarks(&agents) {
             warn(remark.to_string());
         }
-        Ok(Job {
+        let mut job = Job {
             agent,
             prompt: PromptText::Text(String::new()),
             resume: None,
@@ -248,11 +267,30 @@ impl RunOptions {
             },
             environment,
             config,
-        })
+        };
+        self.adapt_to_demo(&mut job)?;
+        Ok(job)
+    }
+
+    /// The demo works in a directory of its own, and has rules behind those of the user.
+    fn adapt_to_demo(&self, job: &mut Job) -> Result<(), FlagError> {
+        let JobAgent::InProcess(agent) = &job.agent else {
+            return Ok(());
+        };
+        if let (DEMO, Some(project)) = (agent.name.as_str(), agent.directory.clone()) {
+            let rules = Rules::new(demo::rules(self.attendance, &project)?);
+            job.speaking.rules = job.speaking.rules.clone().before(rules);
+            job.notices.push(demo::notice(self.attendance));
+            job.config.working_dir = Some(project);
+        }
+        Ok(())
     }
 
     /// The family of the requested agent, for a run that could not start. The mistake may be in the settings.
     pub fn family(&self, environment: &SearchEnvironment) -> Provider {
+        if self.own_agent.is_some() {
+            return Provider::from(FAMILY);
+        }
         let loaded = self.load_config(environment).unwrap_or_default();
         agent_family(&self.config.clone().over(loaded.config))
     }
@@ -267,7 +305,8 @@ impl RunOptions {
         if self.config.record == Some(false) {
             return None;
         }
-        let agent = self.config.agent.as_deref().unwrap_or(gemini_cli::NAME);
+        let named = self.own_agent.as_deref().or(self.config.agent.as_deref());
+        let agent = named.unwrap_or(gemini_cli::NAME);
         Some(RefusedRun {
             records: recorded_in(self.record_dir.as_deref(), environment).ok()?,
             agent: agent.to_owned(),

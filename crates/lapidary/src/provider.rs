@@ -142,7 +142,7 @@ impl ResponseProvider {
                     program: agent.program,
                 });
             }
-            JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Standin { .. } => {}
+            JobAgent::Acp(_) | JobAgent::InProcess(_) => {}
         }
         Ok(())
     }

@@ -60,6 +60,7 @@ impl RunBuilder {
 
     /// An agent of our own instead: a definition with its model and tools, in this process.
     pub fn own_agent(mut self, task: AgentTask) -> Self {
+        self.options = self.options.own_agent(task.name());
         self.own_agent = Some(task);
         self
     }

@@ -21,7 +21,7 @@ use lapidary_rpc::{
 };
 use lapidary_vocab::Json;
 use lapidary_wire::gemini::hooks::HookEvent;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::DuplexStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use crate::executor::{AgentExecutor, AgentRequest};
 use crate::ids::random_uuid;
 use crate::tool::{AskScope, PermissionGate};
-use answers::{answer_of, initialized};
+use answers::{answer_of, initialized, opened};
 use gate::AcpGate;
 use hooks::{AcpHooks, events_in};
 use updates::UpdateWriter;
@@ -40,6 +40,9 @@ const LAST_TASKS: Duration = Duration::from_secs(6);
 
 /// The work behind the agent: which agent runs with which means, for a prompt.
 pub trait AcpTask: fmt::Debug + Send + Sync {
+    /// The names that a client shows.
+    fn identity(&self) -> AcpIdentity;
+
     /// The executor and the request for a prompt in a session. The executor asks `gate`.
     ///
     /// # Errors
@@ -50,6 +53,15 @@ pub trait AcpTask: fmt::Debug + Send + Sync {
         prompt: &str,
         gate: Arc<dyn PermissionGate>,
     ) -> Result<(AgentExecutor, AgentRequest), String>;
+}
+
+/// The names of an agent and of its model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcpIdentity {
+    /// The agent's name.
+    pub name: String,
+    /// The model that it runs on.
+    pub model: String,
 }
 
 /// A session that a client opened.
@@ -127,10 +139,13 @@ impl AcpAgent {
         let params: Value = params.unwrap_or(Value::Null);
         let method = incoming.method.to_str().into_owned();
         match method.as_str() {
-            "initialize" => incoming.respond.answer(&json_of(&initialized())),
+            "initialize" => {
+                let answer = initialized(&self.task.identity().name);
+                incoming.respond.answer(&json_of(&answer));
+            }
             "session/new" => {
                 let id = self.open(&params);
-                let opened = json!({ "sessionId": id });
+                let opened = opened(&id, &self.task.identity().model);
                 incoming.respond.answer(&json_of(&opened));
             }
             _ => match self.begin(&params) {

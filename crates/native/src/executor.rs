@@ -223,12 +223,14 @@ impl<'a> AgentRun<'a> {
         let definition = &*request.definition;
         check_inputs(definition, &request.inputs)?;
         let depth = caller.depth + 1;
-        let can_invoke_agents = executor.directory.is_some() && depth < executor.max_depth;
+        let tool_config = definition.tool_config.as_ref();
+        let directory = executor.directory.as_ref();
+        let directory = directory.filter(|_| invoke::can_invoke(executor, tool_config, depth));
         let tools = ToolSet::select(
             &executor.tools,
-            definition.tool_config.as_ref(),
+            tool_config,
             definition.output_config.as_ref(),
-            can_invoke_agents,
+            directory.map(|it| it.descriptions()).as_deref(),
         );
         let skills = tools
             .get(ACTIVATE_SKILL)

@@ -4,6 +4,7 @@
 //! so that the caller can report them. Fold streams that were made with [`DeltaMode::Only`](crate::DeltaMode) or `Final`: with
 //! `Both` the same words come twice, and a fold cannot tell.
 
+pub mod activity;
 pub mod messages;
 pub mod result;
 pub mod runtime;

@@ -9,6 +9,7 @@ mod enable;
 mod import;
 mod info;
 mod list;
+mod run;
 mod show;
 
 pub(super) use common::definition_names;
@@ -17,7 +18,7 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// List, check and import agent definitions
+/// List, run, check and import agent definitions
 ///
 /// Finds and reads agent files as Gemini CLI does, without starting it: built-in ones, those of .gemini/agents in a trusted workspace, of ~/.gemini/agents, and of extensions.
 #[derive(Debug, clap::Args)]
@@ -25,6 +26,7 @@ use crate::printer::Printer;
 Examples:
   lapidary agents list
   lapidary agents show codebase_investigator
+  lapidary agents run codebase_investigator 'how does a session end?'
   lapidary agents check
   lapidary agents ack reviewer
   lapidary agents disable generalist --scope user
@@ -38,6 +40,7 @@ pub(crate) struct Args {
 enum Verb {
     List(list::Args),
     Show(show::Args),
+    Run(Box<run::Args>),
     Check(check::Args),
     Enable(enable::Args),
     Disable(disable::Args),
@@ -49,6 +52,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     match &args.verb {
         Verb::List(args) => list::run(args, out),
         Verb::Show(args) => show::run(args, out),
+        Verb::Run(args) => run::run(args, out),
         Verb::Check(args) => check::run(args, out),
         Verb::Enable(args) => enable::run(args, out),
         Verb::Disable(args) => disable::run(args, out),

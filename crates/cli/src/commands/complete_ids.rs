@@ -61,7 +61,9 @@ fn wanted(words: &[String]) -> Option<IdKind> {
         ["runs", "show" | "open" | "export"]
         | ["runs", "delete", ..]
         | ["replay" | "translate"] => Some(IdKind::Run),
-        ["agents", "show" | "enable" | "disable"] | ["agents", "ack", ..] => Some(IdKind::Agent),
+        ["agents", "show" | "run" | "enable" | "disable"] | ["agents", "ack", ..] => {
+            Some(IdKind::Agent)
+        }
         ["sessions", "show" | "resume"] | ["sessions", "delete" | "export", ..] => {
             Some(IdKind::Session)
         }
@@ -152,6 +154,7 @@ mod tests {
         check("policy test rules.toml --against r-1", Some(IdKind::Run));
         check("sessions resume", Some(IdKind::Session));
         check("agents show", Some(IdKind::Agent));
+        check("agents run", Some(IdKind::Agent));
         check("agents ack one", Some(IdKind::Agent));
         check("runs show --no-raw", Some(IdKind::Run));
         check("runs show --format text", Some(IdKind::Run));

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Read as _, Write as _};
 
 use anyhow::anyhow;
+use lapidary::demo::Attendance;
 use lapidary::engine::config::TransportChoice;
 use lapidary::engine::conversation::{ClientCommand, CommandSender};
 use lapidary::engine::run::Run;
@@ -11,7 +12,7 @@ use lapidary::vocab::event::RunEnd;
 use lapidary::vocab::{Body, Cause, Event};
 
 use super::common::CommonOptions;
-use super::job;
+use super::job::JobRequest;
 use super::run::signals::SignalListener;
 use super::run::{explain, refusal};
 use super::sink::{self, OutputFormat};
@@ -73,9 +74,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         }
         Err(failure) if failure.exit == CommandExit::Usage => return Err(failure),
         Err(failure) => {
-            let refused = job::refused(common, &options, None);
-            let family = job::family(common, &options);
-            Run::refused(&options, family, &refusal(&failure), refused.as_ref())
+            let wanted = JobRequest::new(common, options.clone());
+            let refused = wanted.refused(None);
+            Run::refused(
+                &options,
+                wanted.family(),
+                &refusal(&failure),
+                refused.as_ref(),
+            )
         }
     };
     let _heard = listener.ends(run.stopper());
@@ -90,7 +96,8 @@ fn started(
     common: &CommonOptions,
     options: &NormalizeOptions,
 ) -> Result<(Run, CommandSender), Failure> {
-    let job = job::prepare_job(common, options.clone())?;
+    let wanted = JobRequest::new(common, options.clone());
+    let job = wanted.attendance(Attendance::Attended).job()?;
     check_transport(common, job.config.transport)?;
     match job.connect() {
         Ok(conversation) => Ok((conversation.run, conversation.orders)),

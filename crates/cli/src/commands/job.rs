@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
+use lapidary::demo::Attendance;
 use lapidary::directories;
 use lapidary::engine::config::{Config, ConfigError, ConfigValue};
 use lapidary::engine::detect::SearchEnvironment;
@@ -17,60 +18,87 @@ use super::common::CommonOptions;
 use crate::failure::Failure;
 use crate::printer::complain;
 
-/// An agent, started with what every command can be told. What the command has of its own is for it to fill in.
-pub(in crate::commands) fn prepare_job(
-    common: &CommonOptions,
+/// A job as the options that every command has ask for it.
+pub(in crate::commands) struct JobRequest<'a> {
+    common: &'a CommonOptions,
     options: NormalizeOptions,
-) -> Result<Job, Failure> {
-    attaching(common, options, &[])
+    attachments: &'a [PathBuf],
+    own_agent: Option<&'a str>,
+    attendance: Attendance,
 }
 
-/// The same, with files that go with the prompt.
-pub(in crate::commands) fn attaching(
-    common: &CommonOptions,
-    options: NormalizeOptions,
-    files: &[PathBuf],
-) -> Result<Job, Failure> {
-    let environment = directories::surroundings(std::env::vars_os(), here(common)?);
-    let mut wanted = run_options(common, options)?;
-    wanted.attachments = files.to_vec();
-    let program = std::env::current_exe().context("cannot tell where this program is");
-    let surroundings = RunSurroundings {
-        environment,
-        program: program.map_err(Failure::internal)?,
-    };
-    let job = wanted.job(&surroundings, &mut |warning| {
-        complain(&format!("warning: {warning}"));
-    });
-    Ok(job?)
-}
-
-/// The family of the agent that was asked for, for a run that could not be made. It may have been the configuration that was wrong.
-pub(in crate::commands) fn family(common: &CommonOptions, options: &NormalizeOptions) -> Provider {
-    match unmade(common, options) {
-        Some((wanted, environment)) => wanted.family(&environment),
-        None => Provider::Gemini,
+impl<'a> JobRequest<'a> {
+    pub(in crate::commands) fn new(common: &'a CommonOptions, options: NormalizeOptions) -> Self {
+        Self {
+            common,
+            options,
+            attachments: &[],
+            own_agent: None,
+            attendance: Attendance::Unattended,
+        }
     }
-}
 
-/// What is recorded of a run that could not be made, where that is known and wanted.
-pub(in crate::commands) fn refused(
-    common: &CommonOptions,
-    options: &NormalizeOptions,
-    prompt: Option<&str>,
-) -> Option<RefusedRun> {
-    let (wanted, environment) = unmade(common, options)?;
-    wanted.refused(&environment, prompt)
-}
+    /// Adds files that go with the prompt.
+    pub(in crate::commands) fn attaching(mut self, files: &'a [PathBuf]) -> Self {
+        self.attachments = files;
+        self
+    }
 
-/// What was asked for, as far as that can be told: flags may be what is wrong.
-fn unmade(
-    common: &CommonOptions,
-    options: &NormalizeOptions,
-) -> Option<(RunOptions, SearchEnvironment)> {
-    let wanted = run_options(common, options.clone()).ok()?;
-    let environment = SearchEnvironment::from_vars(std::env::vars_os(), here(common).ok()?);
-    Some((wanted, environment))
+    /// Leaves the agent to the command, which puts a definition of this name into the job.
+    pub(in crate::commands) fn own_agent(mut self, name: Option<&'a str>) -> Self {
+        self.own_agent = name;
+        self
+    }
+
+    /// Says whether a person or a client answers permission requests.
+    pub(in crate::commands) fn attendance(mut self, attendance: Attendance) -> Self {
+        self.attendance = attendance;
+        self
+    }
+
+    /// The job. What the command has of its own is for it to fill in.
+    pub(in crate::commands) fn job(&self) -> Result<Job, Failure> {
+        let environment = directories::surroundings(std::env::vars_os(), here(self.common)?);
+        let program = std::env::current_exe().context("cannot tell where this program is");
+        let surroundings = RunSurroundings {
+            environment,
+            program: program.map_err(Failure::internal)?,
+        };
+        let job = self.wanted()?.job(&surroundings, &mut |warning| {
+            complain(&format!("warning: {warning}"));
+        });
+        Ok(job?)
+    }
+
+    /// The family of the agent that was asked for, for a run that could not be made. It may have been the configuration that was wrong.
+    pub(in crate::commands) fn family(&self) -> Provider {
+        match self.unmade() {
+            Some((wanted, environment)) => wanted.family(&environment),
+            None => Provider::Gemini,
+        }
+    }
+
+    /// What is recorded of a run that could not be made, where that is known and wanted.
+    pub(in crate::commands) fn refused(&self, prompt: Option<&str>) -> Option<RefusedRun> {
+        let (wanted, environment) = self.unmade()?;
+        wanted.refused(&environment, prompt)
+    }
+
+    /// What was asked for, as far as that can be told: flags may be what is wrong.
+    fn unmade(&self) -> Option<(RunOptions, SearchEnvironment)> {
+        let wanted = self.wanted().ok()?;
+        let environment =
+            SearchEnvironment::from_vars(std::env::vars_os(), here(self.common).ok()?);
+        Some((wanted, environment))
+    }
+
+    fn wanted(&self) -> Result<RunOptions, Failure> {
+        let mut wanted = run_options(self.common, self.options.clone())?;
+        wanted.attachments = self.attachments.to_vec();
+        wanted.own_agent = self.own_agent.map(str::to_owned);
+        wanted.attendance = self.attendance;
+        Ok(wanted)
+    }
 }
 
 fn run_options(common: &CommonOptions, options: NormalizeOptions) -> Result<RunOptions, Failure> {

@@ -106,9 +106,8 @@ fn next_steps(agents: &KnownAgents) -> [String; 3] {
     let run = match agents.first {
         Some("gemini") => "lapidary run 'explain this project'".to_owned(),
         Some(agent) => format!("lapidary run --agent {agent} 'explain this project'"),
-        None => {
-            "lapidary run --agent demo hello      a recorded agent, nothing to install".to_owned()
-        }
+        None => "lapidary run --agent demo hello      an agent on a script, nothing to install"
+            .to_owned(),
     };
     let look = match agents.first {
         Some(_) => "lapidary sessions browse             what agents did here before",

@@ -9,10 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::process::{Exit as Ending, Stdio};
-use lapidary::engine::replay::{
-    Dialogue, DialogueStage, RecordingParts, Replay, ReplayPace, ReplayRate,
-};
-use lapidary::standin::demo;
+use lapidary::engine::replay::{Dialogue, DialogueStage, Replay, ReplayPace, ReplayRate};
 
 use super::runs::common::{RunStore, run_or_path};
 use crate::exit::CommandExit;
@@ -20,7 +17,6 @@ use crate::failure::Failure;
 use crate::printer::{Printer, complain};
 use crate::system;
 use crate::terminal_filter::TerminalFilter;
-use lapidary::prepare::DEMO;
 
 /// Play a recorded run back, as an agent would: same output, same timing, same end
 ///
@@ -34,7 +30,7 @@ use lapidary::prepare::DEMO;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  lapidary replay demo
+  lapidary replay 20261115T12
   lapidary replay --fast 20261115T120000-1a2b3c4d > run.jsonl
   lapidary replay ~/.local/state/lapidary/runs/20261115T120000-1a2b3c4d/run.json --speed 10
 
@@ -50,7 +46,7 @@ Any client of an ACP agent can be tested with a recording or a transcript of one
 Exits as the recorded agent did; with 1 if its end was not recorded; with 13 if the recording is corrupt, which is \
 found out before anything is played.")]
 pub(crate) struct Args {
-    /// A recording's directory or `run.json`, the id of a run or its beginning, an ACP transcript, a file with an agent's stdout, or `demo`
+    /// A recording's directory or `run.json`, the id of a run or its beginning, an ACP transcript, or a file with an agent's stdout
     recording: PathBuf,
     /// Play without waiting
     #[arg(long, conflicts_with = "speed")]
@@ -147,15 +143,6 @@ fn pace(args: &Args) -> Result<ReplayPace, Failure> {
 
 fn open(args: &Args) -> Result<ReplayPart, Failure> {
     let name = args.recording.as_path();
-    if name == Path::new(DEMO) {
-        let demo = Replay::from_parts(RecordingParts {
-            manifest: demo::MANIFEST,
-            timing: demo::TIMING,
-            stdout: demo::STDOUT,
-            stderr: demo::STDERR,
-        });
-        return demo.map(ReplayPart::Run).map_err(Failure::bad_input);
-    }
     let path = find(name, args.record_dir.as_deref())?;
     let opened = match Dialogue::open(&path) {
         Ok(Some(dialogue)) => Ok(ReplayPart::Dialogue(dialogue)),
@@ -173,7 +160,7 @@ fn find(name: &Path, directory: Option<&Path>) -> Result<PathBuf, Failure> {
     let (name, root) = (name.display(), RunStore::open(directory)?.root);
     let failure = Failure::bad_input(anyhow!("there is no recording `{name}`"));
     Err(failure.with_hint(format!(
-        "`lapidary runs list` shows those in `{}`; `lapidary replay demo` plays one that is always there",
+        "`lapidary runs list` shows those in `{}`; `lapidary run --agent demo hello` makes one",
         root.display()
     )))
 }

@@ -12,6 +12,7 @@ pub(super) use args::{Args, RunExtras};
 pub(super) use present::explain;
 
 use anyhow::anyhow;
+use lapidary::demo::{Attendance, DEMO};
 use lapidary::engine::headless::{Job, JobError};
 use lapidary::engine::run::Run;
 use lapidary::normalize::{ProcessEnd, StopCause};
@@ -19,23 +20,77 @@ use lapidary::vocab::Cause;
 
 use self::last_message::LastMessage;
 use self::signals::SignalListener;
+use super::job::JobRequest;
 use super::sink::{self, OutputFormat};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
+/// A run that a command asks for, beside the options of `run`.
+#[derive(Debug, Default)]
+pub(super) struct RunRequest<'a> {
+    /// The prompt.
+    pub(super) prompt: PromptSource<'a>,
+    /// The agent definition that runs; without it, the agent of `--agent`.
+    pub(super) own_agent: Option<&'a str>,
+    /// Whether a person at the terminal answers permission requests.
+    attendance: Attendance,
+}
+
+/// The origin of a prompt.
+#[derive(Debug, Clone)]
+pub(super) enum PromptSource<'a> {
+    /// An argument, with data on stdin before it; without it `--prompt`, a file, or stdin.
+    Argument(Option<&'a str>),
+    /// This text alone.
+    Text(String),
+}
+
+impl Default for PromptSource<'_> {
+    fn default() -> Self {
+        Self::Argument(None)
+    }
+}
+
+impl<'a> RunRequest<'a> {
+    /// A run of the agent of `--agent`.
+    pub(super) fn new(prompt: Option<&'a str>) -> Self {
+        Self {
+            prompt: PromptSource::Argument(prompt),
+            ..Self::default()
+        }
+    }
+
+    /// A run of an agent definition.
+    pub(super) fn of_definition(name: &'a str, prompt: PromptSource<'a>) -> Self {
+        Self {
+            prompt,
+            own_agent: Some(name),
+            ..Self::default()
+        }
+    }
+
+    /// The words of the prompt, as far as they are known before stdin is read.
+    fn words(&self) -> Option<&str> {
+        match &self.prompt {
+            PromptSource::Argument(words) => *words,
+            PromptSource::Text(text) => Some(text),
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let prompt = args.prompt.as_deref();
-    carry_out(prompt, &args.with, out, |job| {
+    let request = RunRequest::new(args.prompt.as_deref());
+    carry_out(request, &args.with, out, |job| {
         job.resume.clone_from(&args.resume);
         job.session_id.clone_from(&args.session_id);
         Ok(())
     })
 }
 
-/// Runs an agent on a prompt. Which session it is about is for `choose` to fill in.
+/// Runs an agent on a prompt. The session and an agent of our own are for `choose` to fill in.
 pub(super) fn carry_out(
-    prompt: Option<&str>,
+    mut request: RunRequest<'_>,
     args: &RunExtras,
     out: &mut Printer,
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
@@ -49,26 +104,34 @@ pub(super) fn carry_out(
         .unwrap_or_else(lapidary::engine::fresh_run);
     let mut options = sink::options(&id, format, args.common.no_raw, args.common.deltas);
     options.show_files = args.common.show_files;
-    let mut asking = None;
+    let (attendant, asking) = terminal_prompter::attended().unzip();
+    if asking.is_some() {
+        request.attendance = Attendance::Attended;
+    }
     let (last, wanted) = match LastMessage::new(args) {
-        Ok(last) => (last, job::run_job(prompt, args, format, options.clone())),
+        Ok(last) => (last, job::run_job(&request, args, format, options.clone())),
         Err(failure) => (None, Err(failure)),
     };
     let wanted = wanted.and_then(|mut job| choose(&mut job).map(|()| job));
+    let mut is_demo = false;
     let run = match wanted {
         Ok(mut job) => {
-            if let Some((attendant, asks)) = terminal_prompter::attended() {
-                job.speaking.attendant = attendant;
-                asking = Some(asks);
-            }
+            job.speaking.attendant = attendant.unwrap_or_default();
+            is_demo = job.agent.name() == DEMO;
             Job::start(&job)
         }
         Err(failure) if failure.exit == CommandExit::Usage => return Err(failure),
         // A run that cannot start still has a `run_end`, for readers of the events.
         Err(failure) => {
-            let refused = super::job::refused(&args.common, &options, prompt);
-            let family = super::job::family(&args.common, &options);
-            Run::refused(&options, family, &refusal(&failure), refused.as_ref())
+            let wanted = JobRequest::new(&args.common, options.clone());
+            let wanted = wanted.own_agent(request.own_agent);
+            let refused = wanted.refused(request.words());
+            Run::refused(
+                &options,
+                wanted.family(),
+                &refusal(&failure),
+                refused.as_ref(),
+            )
         }
     };
     let heard = listener.ends(run.stopper());
@@ -78,6 +141,7 @@ pub(super) fn carry_out(
         id: &id,
         asking,
         last,
+        is_demo,
     };
     present::present(run, heard, showing, out)
 }
@@ -103,6 +167,7 @@ pub(super) fn refusal(failure: &Failure) -> ProcessEnd {
         cause: match failure.exit {
             CommandExit::BadInput if failure.is_config => Cause::BadConfig,
             CommandExit::BadInput => Cause::BadInput,
+            CommandExit::AuthRequired => Cause::AuthRequired,
             _ => Cause::Internal,
         },
         message: format!("{:#}", failure.error),
@@ -117,6 +182,10 @@ pub(super) fn refusal(failure: &Failure) -> ProcessEnd {
 impl RunExtras {
     pub(super) fn has_prompt(&self) -> bool {
         self.prompt_file.is_some() || self.prompt_option.is_some()
+    }
+
+    pub(super) fn has_attachments(&self) -> bool {
+        !self.attach.is_empty()
     }
 
     pub(super) fn has_format(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use lapidary::normalize::views::activity::ActivityFold;
 use lapidary::normalize::views::messages::MessageFold;
 use lapidary::normalize::views::result::ResultFold;
 use lapidary::normalize::views::runtime::RuntimeFold;
@@ -28,6 +29,8 @@ pub(super) enum OutputFormat {
     Messages,
     /// Ticket-mode events, one a line
     Runtime,
+    /// An agent's calls, thoughts and errors, as Gemini CLI tells them of sub-agents
+    Activity,
     /// One object: outcome, response, files, usage
     Result,
     /// For reading on a terminal
@@ -93,6 +96,7 @@ enum SinkTarget {
     Events,
     Messages(MessageFold),
     Runtime(Box<RuntimeFold>),
+    Activity(ActivityFold),
     Result(Box<ResultFold>),
     People(Box<dyn Renderer>),
 }
@@ -103,6 +107,7 @@ impl EventSink {
             OutputFormat::Events | OutputFormat::Raw => SinkTarget::Events,
             OutputFormat::Messages => SinkTarget::Messages(MessageFold::new(run)),
             OutputFormat::Runtime => SinkTarget::Runtime(Box::new(RuntimeFold::new(run))),
+            OutputFormat::Activity => SinkTarget::Activity(ActivityFold::default()),
             OutputFormat::Result => SinkTarget::Result(Box::default()),
             OutputFormat::Text => {
                 let options = text::TextOptions { colour: out.colour };
@@ -192,6 +197,11 @@ impl EventSink {
                     line::write(out, &event)?;
                 }
             }
+            SinkTarget::Activity(fold) => {
+                if let Some(activity) = fold.push(event) {
+                    line::write(out, &activity)?;
+                }
+            }
             SinkTarget::Result(fold) => fold.push(event),
             SinkTarget::People(renderer) => renderer.event(&self.prices.priced(event), out)?,
         }
@@ -201,7 +211,7 @@ impl EventSink {
     /// Prints the rest that needs the end of the events. Returns how many lines were malformed or unknown.
     pub(super) fn finish(self, out: &mut Printer) -> Result<u64, Failure> {
         match self.target {
-            SinkTarget::Events => {}
+            SinkTarget::Events | SinkTarget::Activity(_) => {}
             SinkTarget::Runtime(fold) => left_out(fold.skipped(), "runtime events", out)?,
             SinkTarget::Messages(mut fold) => {
                 for message in fold.finish() {

@@ -141,7 +141,7 @@ fn a_name_that_does_not_exist_is_wrong_usage() {
         b"",
         2,
         "error: invalid value 'yaml' for '--format <FORMAT>'\n  \
-         [possible values: events, messages, runtime, result, text, markdown, html, raw]\n\n\
+         [possible values: events, messages, runtime, activity, result, text, markdown, html, raw]\n\n\
          For more information, try '--help'.\n",
     );
     check(

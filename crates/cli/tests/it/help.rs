@@ -78,6 +78,7 @@ fn help_is_what_it_is_meant_to_be() {
         &["agents"],
         &["agents", "list"],
         &["agents", "show"],
+        &["agents", "run"],
         &["agents", "check"],
         &["agents", "enable"],
         &["agents", "disable"],

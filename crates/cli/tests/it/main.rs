@@ -12,11 +12,13 @@
 mod acp;
 mod acp_peers;
 mod agents;
+mod agents_run;
 mod bad_input;
 mod capabilities;
 mod config_command;
 mod confine;
 mod connect;
+mod demo;
 mod doctor;
 mod event_input;
 mod examples;

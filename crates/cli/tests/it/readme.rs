@@ -56,6 +56,8 @@ fn the_readme_shows_the_demo_as_a_terminal_does() {
     let mut command = world.lapidary(&["run", "--agent", "demo", "what can you do?"]);
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
     let mut pty = Pty::spawn(&command, (80, 200));
+    pty.wait_for("Allow?");
+    pty.type_in("y\n");
     assert_eq!(pty.ended().code, 0);
     let screen = pty.screen();
     let mut shown = screen.lines().map(without_times);

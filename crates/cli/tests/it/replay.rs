@@ -175,64 +175,6 @@ fn events(stdout: &[u8]) -> Vec<Value> {
 }
 
 #[test]
-fn the_run_that_ships_with_the_product_needs_nothing_else() {
-    let world = World::new();
-    let mut command = world.lapidary(&["run", "--agent", "demo", "--format", "events"]);
-    command.args(["--deltas", "final", "hello"]).env("PATH", "");
-    let ran = output(command, b"");
-    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
-    assert_eq!(String::from_utf8(ran.stderr).unwrap(), "");
-    let events = events(&ran.stdout);
-    let end = events.last().unwrap();
-    assert_eq!(
-        (&end["outcome"], &end["cause"]),
-        (&"completed".into(), &"end_turn".into())
-    );
-    let tools: Vec<_> = events
-        .iter()
-        .filter(|event| event["event"] == "tool_invocation")
-        .map(|event| event["toolName"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        tools,
-        [
-            "list_directory",
-            "read_file",
-            "replace",
-            "run_shell_command"
-        ]
-    );
-    assert!(
-        !events.iter().any(|event| event["event"] == "diagnostic"),
-        "{events:#?}"
-    );
-    assert!(
-        String::from_utf8(ran.stdout)
-            .unwrap()
-            .contains("This is a recorded demo")
-    );
-}
-
-/// Its files are those of any recording, so whoever wants to see one has one to look at.
-#[test]
-fn the_demo_is_a_recording_like_any_other() {
-    let world = World::new();
-    let directory = root().join("crates/standin/demo");
-    let played = world.replay(&["--fast", "demo"]);
-    assert_eq!(
-        played,
-        world.replay(&["--fast", directory.to_str().unwrap()])
-    );
-    assert_eq!((played.code, played.stderr.as_str()), (Some(0), ""));
-    let duration: Value = serde_json::from_slice(&read("crates/standin/demo/run.json")).unwrap();
-    let duration = duration["end"]["durationMs"].as_u64().unwrap();
-    assert!(
-        (4000..6000).contains(&duration),
-        "{duration} ms are not five seconds"
-    );
-}
-
-#[test]
 fn pieces_come_when_they_came() {
     let world = World::new();
     let timing = "0.000 out 4\n300.000 out 4\n";
@@ -303,7 +245,7 @@ fn a_run_is_found_by_its_id() {
     for missing in ["other-run", "../my-run", "my-run/.."] {
         let refused = world.replay(&[missing, "-y"]);
         let expected = format!(
-            "error: there is no recording `{missing}`\nhint: `lapidary runs list` shows those in `{runs}`; `lapidary replay demo` plays one that is always there\n"
+            "error: there is no recording `{missing}`\nhint: `lapidary runs list` shows those in `{runs}`; `lapidary run --agent demo hello` makes one\n"
         );
         assert_eq!((refused.code, refused.stderr), (Some(13), expected));
     }

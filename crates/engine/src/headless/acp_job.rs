@@ -35,9 +35,6 @@ fn local_meta(policy: &Policy, hooks: Option<&ConversationHooks>) -> Json {
 /// The longest prompt that is said in one message.
 const LONGEST_PROMPT: u64 = 32 << 20;
 
-const NO_RULES: &str =
-    "the rules of `lapidary.toml` apply only over ACP: with this transport the agent decides alone";
-
 /// Gemini CLI has the rules in a policy of its own, and cannot ask.
 const NO_QUESTIONS: &str = "over this transport Gemini CLI cannot ask: a call that a rule of `lapidary.toml` asks about is denied";
 
@@ -106,7 +103,7 @@ impl Job {
                     ))),
                 }
             }
-            (JobAgent::Gemini | JobAgent::Standin { .. }, _) => self.only_headless(None),
+            (JobAgent::Gemini, _) => self.only_headless(None),
         }
     }
 
@@ -138,14 +135,8 @@ impl Job {
         // Without ACP the agent would take actions that such a rule denies.
         let narrowed =
             is_narrowed.then_some("a rule of `lapidary.toml` that narrows the permission mode");
-        let hooks = (speaking.hooks && self.agent != JobAgent::Gemini).then_some("--hooks");
-        if let Some(what) = narrowed.or_else(|| speaking.first_asked()).or(hooks) {
-            let agent = self.standin();
-            return Err(JobError::NotSpoken {
-                what,
-                agent,
-                why: reason,
-            });
+        if let Some(what) = narrowed.or_else(|| speaking.first_asked()) {
+            return Err(JobError::NotSpoken { what, why: reason });
         }
         let rules = self.unasked_rules().map(str::to_owned);
         let hooks = speaking.hooks.then(|| OWN_HOOKS.to_owned());
@@ -158,22 +149,9 @@ impl Job {
     fn unasked_rules(&self) -> Option<&'static str> {
         let rules = self.rules_for_agent(&self.config.rules);
         let mut rules = rules.iter();
-        match self.agent {
-            JobAgent::Gemini => rules
-                .any(|rule| rule.then == PermissionEffect::Ask)
-                .then_some(NO_QUESTIONS),
-            JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Standin { .. } => {
-                rules.next().map(|_| NO_RULES)
-            }
-        }
-    }
-
-    /// The name of the agent, if it is a replay.
-    fn standin(&self) -> Option<String> {
-        match &self.agent {
-            JobAgent::Standin { name, .. } => Some(name.clone()),
-            JobAgent::Gemini | JobAgent::Acp(_) | JobAgent::InProcess(_) => None,
-        }
+        rules
+            .any(|rule| rule.then == PermissionEffect::Ask)
+            .then_some(NO_QUESTIONS)
     }
 
     /// Why Gemini CLI cannot be run over ACP here. A program whose version is unknown, such as the script of a version manager, is taken
@@ -230,14 +208,6 @@ impl Job {
             JobAgent::Acp(agent) => self.start_acp(agent, &directory, &told)?,
             JobAgent::Gemini => self.start_gemini(&told)?,
             JobAgent::InProcess(agent) => self.start_in_process(agent, &directory),
-            JobAgent::Standin { .. } => {
-                let agent = self.standin();
-                return Err(JobError::NotSpoken {
-                    what: "this",
-                    agent,
-                    why: None,
-                });
-            }
         };
         let (hooks, mut notices) = self.hooks(&directory)?;
         notices.splice(..0, started.notices);
@@ -250,7 +220,7 @@ impl Job {
         let config = &self.config;
         let local = match &self.agent {
             JobAgent::InProcess(agent) => Some(agent.agent.clone()),
-            JobAgent::Gemini | JobAgent::Standin { .. } | JobAgent::Acp(_) => None,
+            JobAgent::Gemini | JobAgent::Acp(_) => None,
         };
         let local_meta = local.as_ref().map(|_| local_meta(&policy, hooks.as_ref()));
         Ok(ConversationRequest {

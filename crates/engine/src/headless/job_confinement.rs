@@ -22,9 +22,13 @@ impl Job {
         if let Some(confined) = &request.run.confined {
             let variables = variables(confined).into_iter();
             let variables = variables.map(|(name, path)| (name.into(), path.into()));
-            request
-                .environment
-                .extend::<Vec<(OsString, OsString)>>(variables.collect());
+            let variables: Vec<(OsString, OsString)> = variables.collect();
+            if let JobAgent::InProcess(agent) = &self.agent
+                && let Some(supervision) = &agent.supervision
+            {
+                supervision.confine(request.run.supervisor.clone(), variables.clone());
+            }
+            request.environment.extend(variables);
         }
         Ok(())
     }
@@ -88,14 +92,20 @@ impl Job {
         }
     }
 
-    /// The configured mode, else the mode that is proven for the agent, if no person attends the run. A required confinement
-    /// applies to every agent.
+    /// The mode that was asked for, else the one that is proven for the agent, if no person is there. A confinement that is required is
+    /// one for every agent. Of an agent in this process the commands are confined; its other tools reach the workspace only.
     fn confine_mode(&self, attendant: &PromptAttendant) -> ConfineMode {
         let is_unattended = matches!(attendant, PromptAttendant::Nobody);
-        let known = self.known().filter(|_| is_unattended && self.is_itself());
-        let usual = match self.config.confinement {
-            Some(ConfinementNeed::Required) => ConfineMode::Workspace,
-            _ => known.map_or(ConfineMode::Off, AgentSpec::usual_confine_mode),
+        let usual = match (self.config.confinement, &self.agent) {
+            (Some(ConfinementNeed::Required), _) => ConfineMode::Workspace,
+            _ if !is_unattended => ConfineMode::Off,
+            (_, JobAgent::InProcess(agent)) if agent.supervision.is_some() => {
+                ConfineMode::Workspace
+            }
+            _ => self
+                .known()
+                .filter(|_| self.is_itself())
+                .map_or(ConfineMode::Off, AgentSpec::usual_confine_mode),
         };
         self.config.confine.unwrap_or(usual)
     }
@@ -116,7 +126,7 @@ impl Job {
         match &self.agent {
             JobAgent::Gemini => AgentSpec::named(gemini_cli::NAME),
             JobAgent::Acp(agent) => AgentSpec::named(agent.provider.as_str()),
-            JobAgent::Standin { .. } | JobAgent::InProcess(_) => None,
+            JobAgent::InProcess(_) => None,
         }
     }
 }

@@ -60,8 +60,6 @@ pub enum JobError {
     NotSpoken {
         /// The option.
         what: &'static str,
-        /// The agent, if there is no way to speak to it.
-        agent: Option<String>,
         /// Why ACP is not used, if that was not the user's choice.
         why: Option<String>,
     },
@@ -229,16 +227,7 @@ impl JobError {
             Self::OnlyAcp { .. } => {
                 Some("`--transport acp` speaks it, and so does `auto`".to_owned())
             }
-            Self::NotSpoken {
-                agent: Some(agent), ..
-            } => Some(format!(
-                "`{agent}` does not speak ACP; choose another one with `--agent`"
-            )),
-            Self::NotSpoken {
-                agent: None,
-                why: None,
-                ..
-            } => {
+            Self::NotSpoken { why: None, .. } => {
                 Some("leave `--transport` out, or pass `--transport acp`".to_owned())
             }
             Self::UntrustedHooks { trust, .. } => Some(match trust {

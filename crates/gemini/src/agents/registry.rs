@@ -59,6 +59,22 @@ pub enum AgentState {
     SwitchedOff,
 }
 
+impl AgentState {
+    /// Why an agent of this name does not count; none if it does.
+    pub fn reason(&self, name: &str) -> Option<String> {
+        Some(match self {
+            Self::Active => return None,
+            Self::Disabled(by) => by.reason(name),
+            Self::Unacknowledged => "it is not acknowledged as it is now".to_owned(),
+            Self::Untrusted => "the workspace is not trusted".to_owned(),
+            Self::InactiveExtension => "its extension is not active".to_owned(),
+            Self::Duplicate => "another agent has its name and counts".to_owned(),
+            Self::Incomplete => "it has no name or no description".to_owned(),
+            Self::SwitchedOff => "`experimental.enableAgents` is false".to_owned(),
+        })
+    }
+}
+
 /// The agents of a workspace.
 ///
 /// ```

@@ -1,6 +1,6 @@
 //! Resolves the name of an agent: a known one, one of the configuration's, or any command.
 
-use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 
 use lapidary_engine::agents::{self, AcpAgent, AgentSpec, KNOWN, WordsError};
@@ -9,8 +9,8 @@ use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::headless::JobAgent;
 use lapidary_vocab::event::Provider;
 
-/// The agent that needs nothing installed.
-pub const DEMO: &str = "demo";
+use crate::agents::FAMILY;
+use crate::demo::{self, DEMO};
 
 /// Why there is no such agent.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,9 @@ pub enum AgentChoiceError {
         /// The mistake in it.
         problem: WordsError,
     },
+    /// The demo has no directory to work in.
+    #[error("cannot make a temporary directory for the demo")]
+    Demo(#[source] io::Error),
     /// Nothing is called so.
     #[error("unknown agent `{name}`: not a built-in name and not on PATH")]
     Unknown {
@@ -37,8 +40,12 @@ pub enum AgentChoiceError {
 impl AgentChoiceError {
     /// The next step for the user, if we know one.
     pub fn hint(&self) -> Option<String> {
-        let Self::Unknown { known, .. } = self else {
-            return None;
+        let known = match self {
+            Self::Unknown { known, .. } => known,
+            Self::Demo(_) => {
+                return Some("set TMPDIR to a directory that can be written".to_owned());
+            }
+            Self::CommandLine { .. } => return None,
         };
         let names: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
         Some(format!(
@@ -48,7 +55,8 @@ impl AgentChoiceError {
     }
 }
 
-/// The agent that a configuration names, by name or by command line. `program` is the `lapidary` program, which plays the demo.
+/// The agent that a configuration names, by name or by command line. `program` is the `lapidary` program, which supervises the
+/// commands of the demo.
 pub fn choose_agent(
     config: &Config,
     program: &Path,
@@ -61,7 +69,7 @@ pub fn choose_agent(
     }
     let name = match named {
         None | Some("gemini") => return Ok(JobAgent::Gemini),
-        Some(DEMO) => return Ok(demo(program)),
+        Some(DEMO) => return demo::agent(program).map_err(AgentChoiceError::Demo),
         Some(name) => name,
     };
     if let Some(known) = AgentSpec::named(name) {
@@ -88,14 +96,15 @@ pub fn agent_names(config: &Config) -> Vec<&str> {
     let built_in = KNOWN.iter().map(|known| known.name);
     let own = config.agents.iter();
     let own = own.flat_map(|(name, agent)| [name.as_str(), agent.provider.as_str()]);
-    let others = [DEMO, Provider::Acp.as_str()];
+    let others = [DEMO, FAMILY, Provider::Acp.as_str()];
     built_in.chain(own).chain(others).collect()
 }
 
 /// The family of the agent that a configuration names, also if that agent cannot be had.
 pub fn agent_family(config: &Config) -> Provider {
     let name = match config.agent.as_deref() {
-        None | Some(DEMO) => return Provider::Gemini,
+        None => return Provider::Gemini,
+        Some(DEMO) => return Provider::from(FAMILY),
         Some(name) => name,
     };
     if let Some(own) = config.agents.get(name) {
@@ -105,12 +114,4 @@ pub fn agent_family(config: &Config) -> Provider {
         return agents::family(name);
     }
     AcpAgent::of_command(name).map_or(Provider::Acp, |agent| agent.provider)
-}
-
-fn demo(program: &Path) -> JobAgent {
-    JobAgent::Standin {
-        name: DEMO.to_owned(),
-        program: program.to_owned(),
-        args: ["replay", DEMO].map(OsString::from).to_vec(),
-    }
 }

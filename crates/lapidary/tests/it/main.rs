@@ -8,4 +8,5 @@ mod agent_hooks;
 mod agent_rules;
 mod agent_sessions;
 mod agents;
+mod catalog;
 mod sessions;

@@ -9,13 +9,21 @@ use crate::executor::{AgentOutcome, TerminateReason};
 use crate::model::ModelError;
 
 /// The answer to `initialize`.
-pub(super) fn initialized() -> Value {
+pub(super) fn initialized(name: &str) -> Value {
     json!({
         "protocolVersion": VERSION,
         "agentCapabilities": {"loadSession": false},
-        "agentInfo": {"name": "lapidary", "title": "Lapidary", "version": env!("CARGO_PKG_VERSION")},
+        "agentInfo": {"name": name, "title": format!("Lapidary: {name}"), "version": env!("CARGO_PKG_VERSION")},
         "authMethods": [],
     })
+}
+
+/// The answer to `session/new`. The model cannot be changed.
+pub(super) fn opened(session_id: &str, model: &str) -> Value {
+    let models = json!({
+        "currentModelId": model, "availableModels": [{"modelId": model, "name": model}],
+    });
+    json!({"sessionId": session_id, "models": models})
 }
 
 /// The answer to a prompt. The result of a completed task is said first: it is the agent's message.

@@ -3,23 +3,43 @@
 use std::fmt;
 use std::sync::Arc;
 
+use lapidary_gemini::agents::{AgentTool, ToolConfig};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::activity::ActivityKind;
 use super::clock::AgentClock;
-use super::{AgentActivity, AgentOutcome, AgentRequest, AgentRun, Caller, TerminateReason};
+use super::tool_set::INVOKE_AGENT;
+use super::{
+    AgentActivity, AgentExecutor, AgentOutcome, AgentRequest, AgentRun, Caller, TerminateReason,
+};
 use crate::tool::{CallKind, CallPreview, ToolError, ToolOutput};
 
 /// The agents that can be called.
 pub trait AgentDirectory: fmt::Debug + Send + Sync {
     /// The request for an agent by its name; none if there is no such agent. `model` is the caller's.
     fn request(&self, name: &str, prompt: &str, model: &str) -> Option<AgentRequest>;
+
+    /// The names and descriptions for the calling model. None by default: a prompt may name the agents instead.
+    fn descriptions(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+}
+
+/// Whether an agent can call others: it has a depth left, and its definition does not leave `invoke_agent` out. An agent that has
+/// only some tools must not get at all of them by way of another agent.
+pub(super) fn can_invoke(executor: &AgentExecutor, tools: Option<&ToolConfig>, depth: u32) -> bool {
+    let is_named = tools.is_none_or(|config| {
+        let mut names = config.tools.iter().filter_map(AgentTool::name);
+        names.any(|name| matches!(name, "*" | INVOKE_AGENT))
+    });
+    is_named && executor.directory.is_some() && depth < executor.max_depth
 }
 
 impl AgentRun<'_> {
     pub(super) fn can_invoke_agents(&self) -> bool {
-        self.executor.directory.is_some() && self.depth < self.executor.max_depth
+        let tools = self.request.definition.tool_config.as_ref();
+        can_invoke(self.executor, tools, self.depth)
     }
 
     pub(super) fn clock_of_caller(&self) -> Option<Arc<AgentClock>> {

@@ -25,12 +25,12 @@ pub(super) struct ToolSet {
 
 impl ToolSet {
     /// The tools that a definition names; all of the caller's if it names none. Raw declarations are shown to the model and cannot be
-    /// called.
+    /// called. `agents` are those that it can call; without them it calls none.
     pub(super) fn select(
         callers: &[Arc<dyn Tool>],
         config: Option<&ToolConfig>,
         output: Option<&OutputConfig>,
-        can_invoke_agents: bool,
+        agents: Option<&[(String, String)]>,
     ) -> Self {
         let mut tools = BTreeMap::new();
         let mut raw = Vec::new();
@@ -42,7 +42,8 @@ impl ToolSet {
                 AgentTool::Declaration(declaration) => raw.push(declared(declaration)),
                 AgentTool::Name(pattern) => {
                     let matching: Vec<_> = named(callers, pattern).collect();
-                    if matching.is_empty() && !is_pattern(pattern) && pattern != COMPLETE_TASK {
+                    let is_own = [COMPLETE_TASK, INVOKE_AGENT].contains(&pattern.as_str());
+                    if matching.is_empty() && !is_pattern(pattern) && !is_own {
                         skipped.push(pattern.clone());
                     }
                     tools.extend(matching);
@@ -54,7 +55,7 @@ impl ToolSet {
             .map(|tool| tool.declaration().clone())
             .collect();
         declarations.extend(raw);
-        declarations.extend(can_invoke_agents.then(invoke_agent));
+        declarations.extend(agents.map(invoke_agent));
         declarations.sort_by(|a, b| a.name.cmp(&b.name));
         declarations.push(complete_task(output));
         Self {
@@ -117,10 +118,17 @@ fn declared(declaration: &Value) -> ToolDeclaration {
     }
 }
 
-fn invoke_agent() -> ToolDeclaration {
+/// `invoke_agent`, which names the agents with their descriptions.
+fn invoke_agent(agents: &[(String, String)]) -> ToolDeclaration {
+    let mut lines = vec!["Hands a task to another agent and returns its result.".to_owned()];
+    lines.extend(
+        agents
+            .iter()
+            .map(|(name, about)| format!("* `{name}`: {about}")),
+    );
     ToolDeclaration {
         name: INVOKE_AGENT.to_owned(),
-        description: "Hands a task to another agent and returns its result.".to_owned(),
+        description: lines.join("\n"),
         parameters: json!({
             "type": "object",
             "properties": {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use lapidary_native::acp_agent::{AcpSession, AcpTask, serve};
+use lapidary_native::acp_agent::{AcpIdentity, AcpSession, AcpTask, serve};
 use lapidary_native::executor::{AgentExecutor, AgentRequest};
 use lapidary_native::tool::PermissionGate;
 use lapidary_standin::api::{ApiError, Script, Turn};
@@ -20,6 +20,13 @@ struct SceneTask {
 }
 
 impl AcpTask for SceneTask {
+    fn identity(&self) -> AcpIdentity {
+        AcpIdentity {
+            name: "scout".to_owned(),
+            model: "mock".to_owned(),
+        }
+    }
+
     fn prepare(
         &self,
         session: &AcpSession,

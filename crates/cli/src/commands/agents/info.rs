@@ -66,19 +66,14 @@ fn standing(state: &AgentState) -> AgentStanding {
     }
 }
 
-/// Why an agent does not count.
+/// Why an agent does not count, with the command that acknowledges it.
 fn reason(found: &DiscoveredAgent) -> Option<String> {
     let name = found.definition.name();
-    Some(match &found.state {
-        AgentState::Active => return None,
-        AgentState::Disabled(by) => by.reason(name),
-        AgentState::Unacknowledged => format!(
-            "it is not acknowledged as it is now: read it, then `lapidary agents ack {name}`"
-        ),
-        AgentState::Untrusted => "the workspace is not trusted".to_owned(),
-        AgentState::InactiveExtension => "its extension is not active".to_owned(),
-        AgentState::Duplicate => "another agent has its name and counts".to_owned(),
-        AgentState::Incomplete => "it has no name or no description".to_owned(),
-        AgentState::SwitchedOff => "`experimental.enableAgents` is false".to_owned(),
+    let reason = found.state.reason(name)?;
+    Some(match found.state {
+        AgentState::Unacknowledged => {
+            format!("{reason}: read it, then `lapidary agents ack {name}`")
+        }
+        _ => reason,
     })
 }

@@ -41,7 +41,7 @@ impl DoctorSubject {
                 name: config.agent.unwrap_or_else(|| agent.name.clone()),
                 agent: Box::new(agent),
             }),
-            JobAgent::Standin { name, .. } | JobAgent::InProcess(InProcessAgent { name, .. }) => {
+            JobAgent::InProcess(InProcessAgent { name, .. }) => {
                 let error = anyhow!("`{name}` is built in: there is nothing to check");
                 Err(Failure::bad_input(error))
             }

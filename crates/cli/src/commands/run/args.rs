@@ -66,7 +66,7 @@ pub(in crate::commands) struct RunExtras {
     /// Start again after a failed start or a rate limit [default: 0]
     #[arg(long, value_name = "N", help_heading = LIMITS)]
     pub(super) retries: Option<u32>,
-    /// events, messages, runtime, result, text, markdown, html or raw [default: text on a terminal, else events]
+    /// events, messages, runtime, activity, result, text, markdown, html or raw [default: text on a terminal, else events]
     #[arg(long, value_enum, help_heading = OUTPUT, hide_possible_values = true)]
     pub(super) format: Option<OutputFormat>,
     /// Print the last message only, and nothing if the run fails

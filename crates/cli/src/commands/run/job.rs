@@ -7,20 +7,26 @@ use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
 use lapidary::normalize::NormalizeOptions;
 
-use super::super::job;
+use super::super::job::JobRequest;
 use super::super::sink::OutputFormat;
-use super::{RunExtras, stdin};
+use super::{PromptSource, RunExtras, RunRequest, stdin};
 use crate::failure::Failure;
 
 /// The job of the options, with its prompt.
 pub(super) fn run_job(
-    said: Option<&str>,
+    request: &RunRequest<'_>,
     args: &RunExtras,
     format: OutputFormat,
     options: NormalizeOptions,
 ) -> Result<Job, Failure> {
-    let mut job = job::attaching(&args.common, options, &args.attach)?;
-    job.prompt = prompt(said, args)?;
+    let wanted = JobRequest::new(&args.common, options);
+    let wanted = wanted.attaching(&args.attach).own_agent(request.own_agent);
+    let wanted = wanted.attendance(request.attendance);
+    let mut job = wanted.job()?;
+    job.prompt = match &request.prompt {
+        PromptSource::Text(text) => PromptText::Text(text.clone()),
+        PromptSource::Argument(said) => prompt(*said, args)?,
+    };
     job.with_bytes = format == OutputFormat::Raw || args.verbose;
     job.config.retries = args.retries.or(job.config.retries);
     Ok(job)

@@ -34,6 +34,8 @@ pub(super) struct RunShowing<'a> {
     pub(super) id: &'a str,
     pub(super) asking: Option<TerminalPrompter>,
     pub(super) last: Option<LastMessage>,
+    /// The run is the demo's: it ends with a word on what to do next.
+    pub(super) is_demo: bool,
 }
 
 /// Prints a run to its end.
@@ -63,6 +65,7 @@ pub(super) fn present(
         asking: showing.asking,
         is_asking: false,
         last: showing.last,
+        is_demo: showing.is_demo,
     };
     runtime.block_on(presented.follow(run, heard, out));
     presented.finish(out)
@@ -90,6 +93,7 @@ struct PresentedRun {
     is_asking: bool,
     /// The last message, if it is wanted by itself.
     last: Option<LastMessage>,
+    is_demo: bool,
 }
 
 impl PresentedRun {
@@ -250,10 +254,12 @@ impl PresentedRun {
                 explain(end);
             }
         }
-        if let Some(recording) = &self.recording
-            && out.is_terminal
-        {
-            show_hint::print(recording);
+        if let Some(recording) = &self.recording {
+            if self.is_demo && self.format == OutputFormat::Text {
+                show_hint::print_demo(recording, &end.cause);
+            } else if out.is_terminal {
+                show_hint::print(recording);
+            }
         }
         Ok(CommandExit::from_outcome(&end.cause))
     }

@@ -10,7 +10,7 @@ use lapidary::engine::headless::Job;
 use lapidary::sessions::vault::{Guard, Vault, summary};
 use lapidary::sessions::{SelectionMode, SessionListing, SessionProject};
 
-use super::super::run::{self, RunExtras};
+use super::super::run::{self, RunExtras, RunRequest};
 use super::common::{ProjectScope, SessionsContext, other_named, selected, unsupported};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -46,7 +46,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let choose = |job: &mut Job| choose(&args.session, job);
     if args.prompt.is_some() || args.with.has_prompt() {
-        return run::carry_out(args.prompt.as_deref(), &args.with, out, choose);
+        return run::carry_out(
+            RunRequest::new(args.prompt.as_deref()),
+            &args.with,
+            out,
+            choose,
+        );
     }
     let is_typed_at = io::stdin().is_terminal();
     if is_typed_at && out.is_terminal && !args.with.has_format() {
@@ -60,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     if prompt.trim().is_empty() {
         return Err(Failure::usage(anyhow!("no prompt was given")).with_hint(NO_PROMPT_HINT));
     }
-    run::carry_out(Some(&prompt), &args.with, out, choose)
+    run::carry_out(RunRequest::new(Some(&prompt)), &args.with, out, choose)
 }
 
 /// Names the session by its whole id: by the time the agent looks, numbers may have changed.

@@ -288,10 +288,9 @@ fn a_run_that_was_not_made_is_of_the_family_of_its_agent() {
     fs::write(world.path("own.toml"), own).unwrap();
     let named = "[agents.mine]\ncommand = \"./mona --acp\"\nfamily = \"mona\"\n";
     fs::write(world.path("named.toml"), named).unwrap();
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 8] = [
         // Refused once it is known which agent it is,
         (&["-C", "nowhere", "go"], "gemini"),
-        (&["--agent", "demo", "-C", "nowhere", "go"], "gemini"),
         (&["--agent", "claude", "-C", "nowhere", "go"], "claude"),
         (&["--agent", "./qwen --acp", "go"], "qwen"),
         // and before.

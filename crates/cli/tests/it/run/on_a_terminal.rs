@@ -3,8 +3,8 @@
 use std::num::NonZeroU16;
 
 use super::world::World;
+use crate::sessions::pty::Pty;
 use crate::support::{output, program};
-use crate::usage::on_a_terminal;
 
 fn screen(shown: &str) -> String {
     let size = |number| NonZeroU16::new(number).unwrap();
@@ -15,38 +15,36 @@ fn screen(shown: &str) -> String {
 
 #[test]
 fn the_demo_is_shown_as_it_goes_and_stands_there_when_it_is_over() {
-    let state = tempfile::tempdir().unwrap();
-    let env = [
-        ("LAPIDARY_STATE_DIR", state.path().to_str().unwrap()),
-        ("LANG", "C.UTF-8"),
-    ];
-    let (shown, code) = on_a_terminal(&["run", "--agent", "demo", "hello"], &env, b"");
-    let screen = screen(&shown);
-    assert_eq!(code, Some(0), "{screen}");
+    let world = World::with_agent("exit 1");
+    let mut pty = demo(&world, "xterm-256color");
+    pty.wait_for("Allow?");
+    pty.type_in("y\n");
+    assert_eq!(pty.ended().code, 0);
+    let screen = pty.screen();
+    let shown = String::from_utf8_lossy(&pty.bytes);
     for line in [
         "✔ list_directory  .",
-        "✔ read_file  greet.py",
-        "✔ replace  greet.py  +2 −2",
-        "│ -    return \"Hello!\"",
-        "✔ run_shell_command  python3 -m unittest",
-        "— completed · 2,418 tokens (2,190 in, 228 out)",
-        "· 1 file written: greet.py",
-        "show it again: lapidary runs show 20",
+        "✔ read_file  greet.sh",
+        "✔ replace  greet.sh  +1 −1",
+        "│ -echo \"Hello!\"",
+        "✔ run_shell_command  sh test.sh",
+        "✘ run_shell_command  git push origin main  failed",
+        "— completed",
+        "· 1 file written: greet.sh",
     ] {
         assert!(screen.contains(line), "{line}: {screen}");
     }
-    assert!(
-        shown.contains("running run_shell_command"),
-        "the status said so while it ran"
-    );
-    assert!(
-        !screen.contains("running"),
-        "and does not say so any more: {screen}"
-    );
+    assert!(!screen.contains("running"), "the status is gone: {screen}");
     assert!(
         !shown.contains("\u{1b}[2J") && !shown.contains("\u{1b}[?1049"),
         "the screen is nobody's to clear"
     );
+}
+
+fn demo(world: &World, terminal: &str) -> Pty {
+    let mut command = world.lapidary(&["run", "--agent", "demo", "hello"]);
+    command.env("LANG", "C.UTF-8").env("TERM", terminal);
+    Pty::spawn(&command, (80, 100))
 }
 
 /// Types Ctrl-C as soon as there is something to see.
@@ -85,21 +83,19 @@ fn ctrl_c_typed_at_the_terminal_cancels() {
     assert_eq!(ran.status.code(), Some(130), "{screen}");
     assert!(screen.contains("cancelled"), "{screen}");
     assert!(
-        !screen.contains("Done."),
+        !screen.contains("its test passes"),
         "it did not play to its end: {screen}"
     );
 }
 
 #[test]
 fn a_dumb_terminal_gets_plain_lines() {
-    let state = tempfile::tempdir().unwrap();
-    let env = [
-        ("LAPIDARY_STATE_DIR", state.path().to_str().unwrap()),
-        ("TERM", "dumb"),
-        ("NO_COLOR", "1"),
-    ];
-    let (shown, code) = on_a_terminal(&["run", "--agent", "demo", "hello"], &env, b"");
-    assert_eq!(code, Some(0));
+    let world = World::with_agent("exit 1");
+    let mut pty = demo(&world, "dumb");
+    pty.wait_for("Allow?");
+    pty.type_in("y\n");
+    assert_eq!(pty.ended().code, 0);
+    let shown = String::from_utf8_lossy(&pty.bytes).into_owned();
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
 }
 

@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
+use lapidary::vocab::Cause;
+
 use super::super::super::runs::common::RunStore;
 use crate::printer::complain;
 
@@ -15,16 +17,34 @@ pub(super) fn print(recording: &Path) {
     complain(&line(recording, usual.ok().as_deref()));
 }
 
-/// A run that is recorded elsewhere is named by its path.
+/// The last lines of the demo, for a reader who sees a run for the first time.
+pub(super) fn print_demo(recording: &Path, cause: &Cause) {
+    let usual = RunStore::open(None).map(|store| store.root);
+    let named = named(recording, usual.ok().as_deref());
+    let code = cause.exit_code();
+    complain(&format!("run {named} is recorded; exit code {code}"));
+    complain(&format!(
+        "its transcript in the browser: lapidary runs open {named}"
+    ));
+    complain("agents that are installed here: lapidary doctor");
+}
+
 fn line(recording: &Path, usual: Option<&Path>) -> String {
+    format!(
+        "show it again: lapidary runs show {}",
+        named(recording, usual)
+    )
+}
+
+/// The name by which a command finds a run. One that is recorded elsewhere is named by its path.
+fn named(recording: &Path, usual: Option<&Path>) -> String {
     let id = recording.file_name().unwrap_or_default().display();
     let is_usual = usual.is_some() && recording.parent() == usual;
-    let named = if is_usual {
+    if is_usual {
         id.to_string()
     } else {
         format!("'{}'", recording.display())
-    };
-    format!("show it again: lapidary runs show {named}")
+    }
 }
 
 #[cfg(test)]

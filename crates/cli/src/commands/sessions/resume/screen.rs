@@ -7,7 +7,7 @@ use lapidary::engine::session_guard::{ClaimOutcome, GuardedSessions, SessionGuar
 use lapidary::normalize::NormalizeOptions;
 use tokio::runtime::Builder;
 
-use super::super::super::job;
+use super::super::super::job::JobRequest;
 use super::super::super::run::{RunExtras, refused};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ pub(super) fn open(
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
 ) -> Result<CommandExit, Failure> {
     let options = NormalizeOptions::new(&lapidary::engine::fresh_run());
-    let mut job = job::prepare_job(&with.common, options)?;
+    let mut job = JobRequest::new(&with.common, options).job()?;
     choose(&mut job)?;
     note(&job.notices);
     let screen = job.screen().map_err(|error| refused(&error))?;

@@ -169,18 +169,6 @@ fn new_hooks_are_one_notice() {
     );
 }
 
-#[test]
-fn a_recorded_agent_is_told_that_no_transport_helps() {
-    let world = staged(SCENE);
-    let told = Told::by(world.lapidary(&["run", "--agent", "demo", "--hooks", "go"]));
-    assert_eq!(told.code, Some(13), "{}", told.stderr);
-    let hint = told.end()["hint"].as_str().unwrap_or_default();
-    assert!(
-        hint.contains("`demo` does not speak ACP") && !hint.contains("--transport"),
-        "{hint}"
-    );
-}
-
 /// It runs its hooks itself, and was told to trust the folder.
 #[test]
 fn an_agent_that_runs_its_hooks_itself_decides_whom_it_trusts() {

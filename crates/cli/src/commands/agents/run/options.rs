@@ -1,0 +1,71 @@
+//! The options of `run` for an agent definition: without those that only a program has.
+
+use anyhow::anyhow;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+
+use crate::commands::run::RunExtras;
+use crate::failure::Failure;
+
+/// Options that an agent definition has no use for, by their ids. The help does not list them.
+const FOR_PROGRAMS: [&str; 9] = [
+    "agent",
+    "attach",
+    "auth",
+    "for_agent",
+    "mcp_config",
+    "no_vault",
+    "sandbox",
+    "show_files",
+    "transport",
+];
+
+/// The options of `run` for an agent definition.
+#[derive(Debug)]
+pub(super) struct DefinitionOptions(pub(super) RunExtras);
+
+impl DefinitionOptions {
+    /// Refuses options that would change nothing: dropping them in silence would mislead.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let common = &self.0.common;
+        let given = [
+            ("--agent", common.agent.is_some()),
+            ("--agent-arg", !common.for_agent.is_empty()),
+            ("--attach", self.0.has_attachments()),
+            ("--auth", common.auth.is_some()),
+            ("--mcp-config", common.mcp_config.is_some()),
+            ("--sandbox", common.sandbox),
+        ];
+        let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
+            return Ok(());
+        };
+        let failure = Failure::usage(anyhow!("an agent definition has no use for {flag}"));
+        Err(failure.with_hint("`lapidary run` has it, for agents that are programs"))
+    }
+}
+
+impl Args for DefinitionOptions {
+    fn augment_args(command: Command) -> Command {
+        hidden(RunExtras::augment_args(command))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        hidden(RunExtras::augment_args_for_update(command))
+    }
+}
+
+impl FromArgMatches for DefinitionOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        RunExtras::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+fn hidden(command: Command) -> Command {
+    let ids = FOR_PROGRAMS.into_iter();
+    ids.fold(command, |command, id| {
+        command.mut_arg(id, |option| option.hide(true))
+    })
+}

@@ -1,0 +1,170 @@
+//! `lapidary agents run`: a definition as a run, and the reasons for which one does not begin.
+
+use std::fs;
+
+use lapidary_standin::api::{FakeApi, Script, Turn};
+use lapidary_testkit::gemini::GeminiWorld;
+use serde_json::{Value, json};
+
+use crate::support::{Ran, lapidary, output};
+
+const REVIEWER: &str =
+    "---\nname: reviewer\ndescription: Reviews\ntools: [read_file]\n---\nReview.\n";
+
+struct Stage {
+    world: GeminiWorld,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let stage = Self {
+            world: GeminiWorld::new(),
+        };
+        stage.write("home/.gemini/agents/reviewer.md", REVIEWER);
+        stage.write("project/a.txt", "alpha\n");
+        stage
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.world.root().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn run(&self, api: &str, args: &[&str], without: Option<&str>) -> Ran {
+        let mut command = lapidary(["agents", "run"].iter().chain(args));
+        command
+            .current_dir(self.world.project())
+            .env_clear()
+            .envs(self.world.environment(api))
+            .env("LAPIDARY_STATE_DIR", self.world.root().join("state"));
+        if let Some(name) = without {
+            command.env_remove(name);
+        }
+        let output = output(command, b"");
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn an_agent_definition_runs_on_the_api_that_the_variables_name() {
+    let stage = Stage::new();
+    let script = Script::new()
+        .stream(Turn::call("read_file", json!({"file_path": "a.txt"})))
+        .stream(Turn::call("complete_task", json!({"result": "Fine."})));
+    let api = FakeApi::start_in_thread(script).unwrap();
+    let args = ["reviewer", "--format", "result", "look at a.txt"];
+    let ran = stage.run(&api.base_url(), &args, None);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        json!([
+            result["response"],
+            result["terminateReason"],
+            result["output"]
+        ]),
+        json!(["Fine.", "GOAL", "Fine."]),
+        "{result:#}"
+    );
+    let requests = api.requests();
+    let told = requests.last().unwrap().body.to_string();
+    assert!(told.contains("look at a.txt"), "the prompt: {told}");
+    assert!(told.contains("alpha"), "the file: {told}");
+    let runs = stage.world.root().join("state/runs");
+    let [recorded] = &fs::read_dir(runs).unwrap().flatten().collect::<Vec<_>>()[..] else {
+        panic!("one recording")
+    };
+    let mut translate = lapidary(["translate", "--format", "activity"]);
+    translate.arg(recorded.path());
+    let activity = String::from_utf8(output(translate, b"").stdout).unwrap();
+    let told = activity.lines().map(|line| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        json!([event["agentName"], event["type"], event["data"]["name"]])
+    });
+    let expected = [
+        json!(["reviewer", "TOOL_CALL_START", "read_file"]),
+        json!(["reviewer", "TOOL_CALL_END", "read_file"]),
+        json!(["reviewer", "TOOL_CALL_START", "complete_task"]),
+        json!(["reviewer", "TOOL_CALL_END", "complete_task"]),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
+/// Arguments, a variable that is missing, then the exit code, the message and the hint.
+type Refusal<'a> = (&'a [&'a str], Option<&'a str>, i32, &'a str, &'a str);
+
+#[test]
+fn an_agent_that_cannot_run_says_why_and_what_to_do() {
+    let stage = Stage::new();
+    stage.write(
+        "project/.gemini/agents/local.md",
+        "---\nname: local\ndescription: Local\n---\nBe.\n",
+    );
+    let cases: [Refusal; 6] = [
+        (
+            &["reviwer", "go"],
+            None,
+            13,
+            "there is no agent `reviwer`",
+            "did you mean `reviewer`?",
+        ),
+        (
+            &["local", "go"],
+            None,
+            13,
+            "agent `local` cannot run: it is not acknowledged as it is now",
+            "`lapidary agents show local` prints it, `lapidary agents ack local` lets it run",
+        ),
+        (
+            &["reviewer", "--input", "file=a.txt"],
+            None,
+            13,
+            "agent `reviewer`: there is no input `file`; there are: query",
+            "`lapidary agents show reviewer` lists its inputs",
+        ),
+        (
+            &["reviewer", "--input", "query=a", "go"],
+            None,
+            13,
+            "agent `reviewer`: the input `query` is given twice",
+            "give each input once: the prompt counts as one",
+        ),
+        (
+            &["reviewer", "go"],
+            Some("GEMINI_API_KEY"),
+            11,
+            "no API key for the Gemini API",
+            "set `GEMINI_API_KEY`, or `GOOGLE_API_KEY` with `GOOGLE_GENAI_USE_VERTEXAI=true`",
+        ),
+        (
+            &["reviewer", "-C", "nowhere", "go"],
+            None,
+            13,
+            "cannot open the workspace",
+            "",
+        ),
+    ];
+    for (args, without, code, message, hint) in cases {
+        let ran = stage.run("http://127.0.0.1:9", args, without);
+        assert_eq!(ran.code, Some(code), "{args:?}: {ran:?}");
+        let mut lines = ran.stdout.lines();
+        let end: Value = serde_json::from_str(lines.next_back().unwrap()).unwrap();
+        let told = |key: &str| end[key].as_str().unwrap_or_default().to_owned();
+        assert_eq!(end["event"], "run_end", "{args:?}");
+        assert!(told("message").starts_with(message), "{args:?}: {end}");
+        assert_eq!(
+            (told("hint").as_str(), &end["provider"]),
+            (hint, &json!("lapidary"))
+        );
+        let cause = if code == 11 {
+            "auth_required"
+        } else {
+            "bad_input"
+        };
+        assert_eq!(end["cause"], cause);
+    }
+}

@@ -1,0 +1,129 @@
+//! `--agent demo`: it needs nothing installed, works in a project of its own, and leaves nothing but its recording.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::run::world::World;
+use crate::sessions::pty::Pty;
+use crate::support::{DEADLINE, ended, lines_of, output};
+
+/// The demo in a world whose temporary directory is its own.
+fn demo(args: &[&str]) -> (World, Command) {
+    let world = World::with_agent("exit 1");
+    fs::create_dir(world.path("tmp")).unwrap();
+    let mut command = world.confining(args);
+    command
+        .env("PATH", "")
+        .env("TMPDIR", world.path("tmp"))
+        .env("LANG", "C.UTF-8");
+    (world, command)
+}
+
+fn assert_nothing_is_left(world: &World) {
+    let left = fs::read_dir(world.path("tmp")).unwrap();
+    assert_eq!(left.count(), 0, "the throw-away directory is gone");
+}
+
+#[test]
+fn without_a_terminal_rules_allow_the_edit_and_deny_one_command() {
+    let args = ["run", "--agent", "demo", "--deltas", "final", "hello"];
+    let (world, command) = demo(&args);
+    let ran = output(command, b"");
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    let lines = String::from_utf8(ran.stdout).unwrap();
+    let events: Vec<Value> = lines
+        .lines()
+        .map(|it| serde_json::from_str(it).unwrap())
+        .collect();
+    let of = |name: &'static str| events.iter().filter(move |event| event["event"] == name);
+    let decided: Vec<_> = of("permission_decision")
+        .map(|it| json!([it["toolName"], it["decision"], it["decidedBy"]]))
+        .collect();
+    assert_eq!(
+        decided,
+        [
+            json!(["replace", "allowed", "rule"]),
+            json!(["run_shell_command", "allowed", "rule"]),
+            json!(["run_shell_command", "denied", "rule"]),
+        ],
+        "{lines}"
+    );
+    let outputs: Vec<_> = of("tool_completion")
+        .map(|it| it["output"].to_string())
+        .collect();
+    assert!(
+        outputs[3].contains("ok: Hello, Ada!"),
+        "the test really ran: {outputs:?}"
+    );
+    let said = of("text")
+        .map(|it| it["text"].to_string())
+        .collect::<String>();
+    assert!(said.contains("My words are scripted"), "{said}");
+    assert!(said.contains("Hello! I mend a greeting"), "{said}");
+    let end = events.last().unwrap();
+    assert_eq!(
+        (&end["cause"], &end["exitCode"]),
+        (&json!("end_turn"), &json!(0))
+    );
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn a_person_who_says_no_sees_the_test_fail() {
+    let (world, mut command) = demo(&["run", "--agent", "demo", "paint it black"]);
+    command.env("TERM", "xterm-256color");
+    let mut pty = Pty::spawn(&command, (80, 100));
+    let asked = pty.wait_for("Allow?");
+    assert!(asked.contains("+echo \"Hello, $1!\""), "the diff: {asked}");
+    pty.type_in("n\n");
+    assert_eq!(pty.ended().code, 0);
+    let screen = pty.screen();
+    for line in [
+        "A script has no answer to “paint it black”.",
+        "not ok: expected 'Hello, Ada!', got 'Hello!'",
+        "is recorded; exit code 0",
+        "lapidary runs open 20",
+    ] {
+        assert!(screen.contains(line), "{line}: {screen}");
+    }
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn a_client_of_connect_is_asked_and_can_prompt_the_demo_again() {
+    let (world, mut command) = demo(&["connect", "--agent", "demo", "--no-raw"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let lines = lines_of(&mut child);
+    let mut outputs = Vec::new();
+    for _ in 0..2 {
+        writeln!(stdin, r#"{{"command":"send_message","text":"fix it"}}"#).unwrap();
+        loop {
+            let line = lines.recv_timeout(DEADLINE).unwrap();
+            let event: Value = serde_json::from_str(&line).unwrap();
+            match event["event"].as_str().unwrap() {
+                "permission_request" if event["toolKind"] == "edit" => {
+                    let id = &event["requestId"];
+                    writeln!(
+                        stdin,
+                        r#"{{"command":"permission_response","requestId":{id},"allowed":true}}"#
+                    )
+                    .unwrap();
+                }
+                "tool_completion" => outputs.push(event["output"].to_string()),
+                "turn_complete" => break,
+                _ => {}
+            }
+        }
+    }
+    drop(stdin);
+    let passed = outputs.iter().filter(|it| it.contains("ok: Hello, Ada!"));
+    assert_eq!(passed.count(), 2, "{outputs:?}");
+    while lines.recv_timeout(DEADLINE).is_ok() {}
+    assert_eq!(ended(child).status.code(), Some(0));
+    assert_nothing_is_left(&world);
+}

@@ -1,0 +1,414 @@
+//! The agent definitions of a workspace, as tasks of a job and as agents that a task can call.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lapidary_engine::headless::{CommandSupervision, Job};
+use lapidary_gemini::agents::{AgentDefinition, AgentInputs, AgentRegistry, LocalAgentDefinition};
+use lapidary_gemini::hooks::nearest;
+use lapidary_gemini::setup::Setup;
+use lapidary_gemini::{GeminiHome, Vars};
+use lapidary_native::schema;
+use serde_json::Value;
+
+use super::{
+    AgentDirectory, AgentRequest, AgentTask, AgentTaskError, ModelClient, PromptUse, ToolKit,
+    ToolKitRequest, agent_request, gemini_model, prompt_input,
+};
+
+/// How many agents may be below each other: an agent that a person runs calls others, which call none, as in Gemini CLI.
+const MAX_DEPTH: u32 = 2;
+
+/// The models that short names stand for, as in Gemini CLI without its preview.
+const MODEL_ALIASES: [(&str, &str); 6] = [
+    ("auto", "gemini-2.5-pro"),
+    ("auto-gemini-2.5", "gemini-2.5-pro"),
+    ("auto-gemini-3", "gemini-3-pro-preview"),
+    ("pro", "gemini-2.5-pro"),
+    ("flash", "gemini-2.5-flash"),
+    ("flash-lite", "gemini-2.5-flash-lite"),
+];
+
+/// The variable that trusts a folder for one run.
+const TRUST_VARIABLE: &str = "GEMINI_CLI_TRUST_WORKSPACE";
+
+/// The agent definitions of a job's directory.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use lapidary::agents::{AgentCatalog, TaskRequest};
+/// use lapidary::prepare::{RunOptions, Surroundings};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let options = RunOptions::new(&lapidary::engine::fresh_run()).own_agent("codebase_investigator");
+/// let mut job = options.job(&Surroundings::of_this_process()?, &mut |warning| eprintln!("{warning}"))?;
+/// job.prompt = lapidary::engine::gemini_cli::Prompt::Text("Where is the login?".to_owned());
+/// let catalog = Arc::new(AgentCatalog::read(&job)?);
+/// let task = catalog.task(&job, &TaskRequest::new("codebase_investigator"))?;
+/// job.agent = task.into_agent();
+/// let run = job.start();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AgentCatalog {
+    setup: Setup,
+    registry: AgentRegistry,
+    variables: BTreeMap<OsString, OsString>,
+    main_model: String,
+    today: String,
+}
+
+/// A task for a definition.
+#[derive(Debug, Clone, Default)]
+pub struct TaskRequest<'a> {
+    /// The name of the definition.
+    pub name: &'a str,
+    /// The arguments as a person writes them: names with texts.
+    pub inputs: &'a [(String, String)],
+    /// The part of the job's prompt in it.
+    pub prompt_use: PromptUse,
+    /// The model, instead of the definition's.
+    pub model: Option<&'a str>,
+}
+
+impl<'a> TaskRequest<'a> {
+    /// A task whose only argument is the prompt.
+    pub fn new(name: &'a str) -> Self {
+        Self {
+            name,
+            ..Self::default()
+        }
+    }
+}
+
+impl AgentCatalog {
+    /// Reads the definitions of the directory that the job works in. Nothing is written.
+    ///
+    /// # Errors
+    /// There is no home directory.
+    pub fn read(job: &Job) -> Result<Self, AgentTaskError> {
+        let directory = directory_of(job);
+        let mut variables = job.environment.vars.clone();
+        if job.config.trust_workspace == Some(true) {
+            variables.insert(TRUST_VARIABLE.into(), "true".into());
+        }
+        let vars = Vars::new(&variables);
+        let home = GeminiHome::from_vars(vars, job.environment.home.as_deref());
+        let setup = Setup::read(&home.ok_or(AgentTaskError::NoHome)?, &directory, vars);
+        let variables = setup.environment(vars);
+        let main_model = main_model(&setup, &variables);
+        Ok(Self {
+            registry: AgentRegistry::load(&setup, &main_model),
+            setup,
+            variables,
+            main_model,
+            today: jiff::Zoned::now().date().to_string(),
+        })
+    }
+
+    /// The task for a job, on the model that the variables name.
+    ///
+    /// # Errors
+    /// The definition does not exist or count, arguments do not fit, or there is no API key.
+    pub fn task(
+        self: &Arc<Self>,
+        job: &Job,
+        request: &TaskRequest<'_>,
+    ) -> Result<AgentTask, AgentTaskError> {
+        let (definition, inputs) = self.definition_with_inputs(request)?;
+        let model = gemini_model(&|name| self.variable(name))?;
+        self.task_on(job, request, (definition, inputs), Arc::new(model))
+    }
+
+    /// The same on another model client, such as a scripted one.
+    ///
+    /// # Errors
+    /// As [`Self::task`], without those of the model.
+    pub fn task_with_model(
+        self: &Arc<Self>,
+        job: &Job,
+        request: &TaskRequest<'_>,
+        model: Arc<dyn ModelClient>,
+    ) -> Result<AgentTask, AgentTaskError> {
+        let checked = self.definition_with_inputs(request)?;
+        self.task_on(job, request, checked, model)
+    }
+
+    fn task_on(
+        self: &Arc<Self>,
+        job: &Job,
+        request: &TaskRequest<'_>,
+        (definition, inputs): (LocalAgentDefinition, AgentInputs),
+        model: Arc<dyn ModelClient>,
+    ) -> Result<AgentTask, AgentTaskError> {
+        let supervision = CommandSupervision::new(job.supervisor.clone());
+        let included = job.config.include_directories.iter().flatten();
+        let kit = ToolKit::new(ToolKitRequest {
+            supervision: supervision.clone(),
+            environment: self.variables.clone(),
+            temporary: job.records.root.join(&*job.options.run).join("agent"),
+            more_directories: included.map(|it| job.environment.dir.join(it)).collect(),
+        });
+        let kit = kit.with_skills(&self.setup);
+        let directory = directory_of(job);
+        if let Err(source) = kit.tools(&directory) {
+            return Err(AgentTaskError::Workspace { directory, source });
+        }
+        let definition = with_model(definition, request.model);
+        let directory: Arc<dyn AgentDirectory> = Arc::clone(self) as _;
+        Ok(AgentTask::new(definition, model, &self.main_model)
+            .inputs(inputs)
+            .prompt_use(request.prompt_use)
+            .supervision(supervision)
+            // The directory was there a moment ago; if it is gone now, no tool could do its work.
+            .tools(move |directory| kit.tools(directory).unwrap_or_default())
+            .agents(directory, MAX_DEPTH)
+            .today(self.today.clone()))
+    }
+
+    /// The definition of a task and its arguments, both checked.
+    fn definition_with_inputs(
+        &self,
+        request: &TaskRequest<'_>,
+    ) -> Result<(LocalAgentDefinition, AgentInputs), AgentTaskError> {
+        let definition = self.local(request.name)?;
+        let inputs = parse_inputs(&definition, request)?;
+        Ok((definition, inputs))
+    }
+
+    /// The local definition of a name that counts.
+    fn local(&self, name: &str) -> Result<LocalAgentDefinition, AgentTaskError> {
+        match self.registry.get_agent(name) {
+            Some(AgentDefinition::Local(agent)) => Ok(agent.clone()),
+            Some(AgentDefinition::Remote(agent)) => Err(AgentTaskError::Remote {
+                name: agent.name.clone(),
+            }),
+            None => Err(self.missing(name)),
+        }
+    }
+
+    fn missing(&self, name: &str) -> AgentTaskError {
+        if let Some(found) = self.registry.get_discovered(name) {
+            return AgentTaskError::Inactive {
+                name: found.definition.name().to_owned(),
+                state: found.state.clone(),
+            };
+        }
+        let names = self.registry.discovered().iter();
+        let meant = nearest(name, names.map(|agent| agent.definition.name()));
+        AgentTaskError::Unknown {
+            name: name.to_owned(),
+            meant: meant.map(str::to_owned),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        let value = self.variables.get(&OsString::from(name))?;
+        value.to_str().map(str::to_owned)
+    }
+}
+
+impl AgentDirectory for AgentCatalog {
+    fn request(&self, name: &str, prompt: &str, model: &str) -> Option<AgentRequest> {
+        let definition = with_model(self.local(name).ok()?, None);
+        let mut inputs = AgentInputs::new();
+        let name = prompt_input(&definition.input_config).unwrap_or("prompt");
+        inputs.insert(name.to_owned(), prompt.into());
+        let own = definition.model_config.model.clone();
+        let own = own.filter(|_| !definition.model_config.is_inherited());
+        let model = own.unwrap_or_else(|| model.to_owned());
+        Some(agent_request(
+            Arc::new(definition),
+            inputs,
+            &model,
+            &self.today,
+        ))
+    }
+
+    fn descriptions(&self) -> Vec<(String, String)> {
+        let agents = self.registry.get_all_agents().into_iter();
+        let local = agents.filter_map(AgentDefinition::as_local);
+        local
+            .map(|agent| (agent.name.clone(), agent.description.clone()))
+            .collect()
+    }
+}
+
+/// The directory of a job without links: definitions are acknowledged for it by that path.
+fn directory_of(job: &Job) -> PathBuf {
+    let directory = job.config.working_dir_in(&job.environment.dir);
+    directory.canonicalize().unwrap_or(directory)
+}
+
+/// The model that an agent without its own runs on: that of `GEMINI_MODEL`, else of the settings.
+fn main_model(setup: &Setup, variables: &BTreeMap<OsString, OsString>) -> String {
+    let variable = variables.get(&OsString::from("GEMINI_MODEL"));
+    let variable = variable
+        .and_then(|name| name.to_str())
+        .filter(|it| !it.is_empty());
+    let setting = setup.get(&["model", "name"]).and_then(Value::as_str);
+    resolved_model(variable.or(setting).unwrap_or("auto")).to_owned()
+}
+
+fn resolved_model(name: &str) -> &str {
+    let alias = MODEL_ALIASES.iter().find(|(alias, _)| *alias == name);
+    alias.map_or(name, |(_, model)| model)
+}
+
+/// The definition on another model, if one is given; a short name becomes the model that it stands for.
+fn with_model(mut definition: LocalAgentDefinition, model: Option<&str>) -> LocalAgentDefinition {
+    let own = definition.model_config.model.take();
+    let model = model.map(str::to_owned).or(own);
+    definition.model_config.model = model.map(|model| resolved_model(&model).to_owned());
+    definition
+}
+
+/// The arguments of a task, each of its type. The prompt counts for the one that it will be.
+fn parse_inputs(
+    definition: &LocalAgentDefinition,
+    request: &TaskRequest<'_>,
+) -> Result<AgentInputs, AgentTaskError> {
+    let (name, config) = (&definition.name, &definition.input_config);
+    let known = || config.names().into_iter().map(str::to_owned).collect();
+    let input = |source| AgentTaskError::Input {
+        name: name.clone(),
+        source,
+    };
+    let mut inputs = AgentInputs::new();
+    for (key, text) in request.inputs {
+        let value = config.parse_input(key, text).map_err(input)?;
+        if inputs.insert(key.clone(), value).is_some() {
+            return Err(twice(name, key));
+        }
+    }
+    let mut all = inputs.clone();
+    if request.prompt_use == PromptUse::FillsInput {
+        let Some(key) = prompt_input(config) else {
+            return Err(AgentTaskError::NoPromptInput {
+                name: name.clone(),
+                known: known(),
+            });
+        };
+        if all.insert(key.to_owned(), "…".into()).is_some() {
+            return Err(twice(name, key));
+        }
+    }
+    config.validate(&all).map_err(input)?;
+    // The executor checks a prompt against the schema, once its text is known.
+    if request.prompt_use == PromptUse::Describes {
+        schema::check(&config.schema, &Value::Object(all)).map_err(|violations| {
+            AgentTaskError::Schema {
+                name: name.clone(),
+                violation: schema::sentence("input", &violations),
+            }
+        })?;
+    }
+    Ok(inputs)
+}
+
+fn twice(name: &str, input: &str) -> AgentTaskError {
+    AgentTaskError::Twice {
+        name: name.to_owned(),
+        input: input.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapidary_gemini::agents::{InputConfig, InputSpec, InputType};
+
+    use super::*;
+
+    fn porter() -> LocalAgentDefinition {
+        let inputs = [
+            ("from", InputType::String, true),
+            ("lines", InputType::Integer, false),
+            ("tags", InputType::StringList, false),
+        ];
+        let inputs = inputs.map(|(name, input_type, is_required)| {
+            let spec = InputSpec {
+                description: String::new(),
+                input_type,
+                is_required,
+            };
+            (name.to_owned(), spec)
+        });
+        LocalAgentDefinition {
+            name: "porter".to_owned(),
+            input_config: InputConfig::from_inputs(inputs),
+            ..LocalAgentDefinition::default()
+        }
+    }
+
+    fn parsed(inputs: &[(&str, &str)], prompt_use: PromptUse) -> Result<AgentInputs, String> {
+        let inputs: Vec<_> = inputs
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+            .collect();
+        let request = TaskRequest {
+            name: "porter",
+            inputs: &inputs,
+            prompt_use,
+            model: None,
+        };
+        parse_inputs(&porter(), &request).map_err(|error| {
+            let hint = error.hint().unwrap_or_default();
+            format!("{error}; {hint}")
+        })
+    }
+
+    #[test]
+    fn inputs_have_the_types_of_the_definition() {
+        let given = [("from", "a.py"), ("lines", "12"), ("tags", "x, y")];
+        let inputs = parsed(&given, PromptUse::Describes).unwrap();
+        let expected = serde_json::json!({"from": "a.py", "lines": 12, "tags": ["x", "y"]});
+        assert_eq!(Value::Object(inputs), expected);
+    }
+
+    #[test]
+    fn inputs_that_do_not_fit_are_named_with_the_next_step() {
+        use PromptUse::{Describes, FillsInput};
+        for (inputs, prompt_use, expected) in [
+            (
+                &[("lines", "1")][..],
+                Describes,
+                "agent `porter`: the input `from` is missing; give it with `--input from=…`",
+            ),
+            (
+                &[("from", "a"), ("lines", "many")],
+                Describes,
+                "agent `porter`: the input `lines` must be a whole number, not this text; `lapidary agents show porter` lists its inputs",
+            ),
+            (
+                &[("from", "a"), ("to", "b")],
+                Describes,
+                "agent `porter`: there is no input `to`; there are: from, lines, tags; `lapidary agents show porter` lists its inputs",
+            ),
+            (
+                &[("from", "a"), ("from", "b")],
+                Describes,
+                "agent `porter`: the input `from` is given twice; give each input once: the prompt counts as one",
+            ),
+            (
+                &[],
+                FillsInput,
+                "agent `porter` takes several inputs and no prompt: from, lines, tags; give them one by one: --input from=… --input lines=… --input tags=…",
+            ),
+        ] {
+            assert_eq!(parsed(inputs, prompt_use).unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn a_short_name_of_a_model_becomes_the_model() {
+        let mut definition = porter();
+        definition.model_config.model = Some("flash".to_owned());
+        let model = |given| with_model(definition.clone(), given).model_config.model;
+        assert_eq!(model(None).as_deref(), Some("gemini-2.5-flash"));
+        assert_eq!(model(Some("other")).as_deref(), Some("other"));
+    }
+}
