@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 pub use disk::{DirectoryEntry, EntryKind, FileStat};
+pub(crate) use ignored::WalkRules;
 pub use ignored::{IgnoreFiles, IgnoreRules};
-pub(crate) use place::{lexical, real};
+pub(crate) use place::{is_blocked, lexical, real};
 pub(crate) use walk::{Visitor, WalkedEntry, walk};
 
 /// More bytes of one file are never held in memory.

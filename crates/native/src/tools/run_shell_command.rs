@@ -1,5 +1,6 @@
 //! `run_shell_command`: a command line, in a process tree that ends with the call.
 
+mod command_line;
 mod output;
 #[cfg(unix)]
 mod process;
@@ -146,6 +147,12 @@ impl PreparedCall for ShellCall {
 
     fn run(self: Box<Self>, cancelled: CancellationToken) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
+            if command_line::has_substitution(&self.command) {
+                let mut output = ToolOutput::from_text(command_line::BLOCKED);
+                output.display =
+                    Some("Blocked: command substitution detected in shell command.".to_owned());
+                return output;
+            }
             if cancelled.is_cancelled() {
                 let mut output =
                     ToolOutput::from_text("Command was cancelled by user before it could start.");

@@ -1,5 +1,6 @@
 //! Where directories cannot be opened in each other: by path. A link that is swapped in at the last moment is followed.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,16 +49,18 @@ impl Directory {
         &self,
         relative: &Path,
         most: usize,
-    ) -> io::Result<Vec<DirectoryEntry>> {
-        list(&self.0.join(relative), most)
+    ) -> io::Result<(Self, Vec<DirectoryEntry>)> {
+        let directory = self.0.join(relative);
+        let entries = list(&directory, most)?;
+        Ok((Self(directory), entries))
     }
 
-    pub(in super::super) fn open_file(&self, relative: &Path) -> io::Result<File> {
-        open(&self.0.join(relative))
+    pub(in super::super) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        open(&self.0.join(name))
     }
 
-    pub(in super::super) fn stat(&self, relative: &Path) -> io::Result<FileStat> {
-        stat(&self.0.join(relative))
+    pub(in super::super) fn stat(&self, name: &OsStr) -> io::Result<FileStat> {
+        stat(&self.0.join(name))
     }
 }
 
