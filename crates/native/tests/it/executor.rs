@@ -68,7 +68,7 @@ async fn the_model_is_told_the_rules_and_its_tools_in_order() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["aaa", "look", "slow", "complete_task"]);
+    assert_eq!(names, ["aaa", "slow", "look", "complete_task"]);
     let system = body["systemInstruction"]["parts"][0]["text"]
         .as_str()
         .unwrap();

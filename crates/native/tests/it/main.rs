@@ -10,6 +10,7 @@
 )]
 
 mod acp;
+mod agent_scripts;
 mod crowd;
 mod executor;
 mod faults;
