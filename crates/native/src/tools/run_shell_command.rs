@@ -122,12 +122,18 @@ impl Tool for RunShellCommandTool {
                 command: Some(command.to_owned()),
                 needs_permission: true,
             },
-            command: js::trim(command).to_owned(),
+            command: complete_line(js::trim(command)),
             directory: place.path,
             settings: Arc::clone(&self.settings),
             temporary: self.workspace.temporary().to_owned(),
         }))
     }
+}
+
+/// A command line whose last letter escapes no line end.
+fn complete_line(command: &str) -> String {
+    let space = if command.ends_with('\\') { " " } else { "" };
+    format!("{command}{space}")
 }
 
 /// A command that is about to run.

@@ -106,6 +106,21 @@ fn scenes() -> Vec<ScriptedScene> {
             vec![read(&json!("{oops")), complete("Not read.")],
         ),
         scene(
+            "arguments that are a list",
+            "scout",
+            vec![read(&json!(["a.txt"])), complete("Not read.")],
+        ),
+        scene(
+            "a call without arguments",
+            "scout",
+            vec![
+                Turn::chunks([Chunk::part(
+                    json!({ "functionCall": { "name": "read_file" } }),
+                )]),
+                complete("Not read."),
+            ],
+        ),
+        scene(
             "a tool that fails",
             "scout",
             vec![

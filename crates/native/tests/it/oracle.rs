@@ -6,7 +6,7 @@
 
 mod cases;
 mod deviations;
-mod dice;
+pub(crate) mod dice;
 mod node;
 mod tree;
 
