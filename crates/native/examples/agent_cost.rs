@@ -42,21 +42,24 @@ fn serve(script: Script) -> Result<()> {
     Ok(())
 }
 
-/// Turns with the calls that agents make most.
+/// Turns with the calls that agents make most. No two are the same: Gemini CLI ends a run that repeats itself.
 fn turns_script(completes: bool, turns: usize) -> Script {
-    let calls = [
-        ("list_directory", json!({ "dir_path": "." })),
-        ("read_file", json!({ "file_path": "src/0/1.txt" })),
-        ("glob", json!({ "pattern": "src/1/*.txt" })),
-        (
-            "grep_search",
-            json!({ "pattern": "needle", "dir_path": "src/2" }),
+    let tool_turn = |turn: usize| match turn % 4 {
+        0 => Turn::call(
+            "list_directory",
+            json!({ "dir_path": format!("src/{turn}") }),
         ),
-    ];
-    let tools = (1..turns).map(|turn| &calls[turn % calls.len()]);
-    let script = tools.fold(Script::new(), |script, (tool, arguments)| {
-        script.stream(Turn::call(*tool, arguments.clone()))
-    });
+        1 => Turn::call(
+            "read_file",
+            json!({ "file_path": format!("src/0/{turn}.txt") }),
+        ),
+        2 => Turn::call("glob", json!({ "pattern": format!("src/{turn}/*.txt") })),
+        _ => Turn::call(
+            "grep_search",
+            json!({ "pattern": "count", "dir_path": format!("src/{turn}") }),
+        ),
+    };
+    let script = (1..turns).fold(Script::new(), |script, turn| script.stream(tool_turn(turn)));
     let end = if completes {
         Turn::call("complete_task", json!({ "result": "Done." }))
     } else {

@@ -201,8 +201,12 @@ impl IgnoreRules {
         let mut builder = GitignoreBuilder::new("");
         let _ = builder.case_insensitive(!files.case_sensitive); // as the `ignore` package of npm
         let gemini: &[String] = if files.gemini { &self.gemini } else { &[] };
-        for pattern in git.iter().chain(gemini) {
+        for pattern in git {
             let _ = builder.add_line(None, pattern); // a pattern that is none matches nothing
+        }
+        let _ = builder.case_insensitive(true); // Git does not read `.geminiignore`
+        for pattern in gemini {
+            let _ = builder.add_line(None, pattern);
         }
         Arc::new(builder.build().unwrap_or_else(|_| Gitignore::empty()))
     }

@@ -172,7 +172,7 @@ async fn arguments_that_are_a_text_are_read_as_json() {
     let expected = [
         "look: look {\"at\":1}",
         "look! Failed to parse JSON arguments for tool \"look\": {at. Ensure you provide a valid JSON object.",
-        "look! Failed to parse JSON arguments for tool \"look\": [1]. Ensure you provide a valid JSON object.",
+        "look! params must be object",
     ];
     assert_eq!(scene.responses(1), expected);
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::tests::Scene;
 
 /// Command lines, and the ways to write them.
-const CASES: usize = 60;
+const CASES: usize = 55;
 /// Where ours differs on purpose: [`normal`] undoes the first, and a case with `&` the second.
 const DEVIATIONS: [&str; 3] = [
     "messages of the shell name it by its path, and count the lines of the command alone",
