@@ -6,20 +6,19 @@
 // `fresh` forgets what was cached of that workspace (ignore files are read once). `path` is the PATH of the call: with an empty one,
 // `grep_search` finds neither `git` nor `grep` and searches by itself. The first line out is {"ready": true, "version": …}.
 import { createInterface } from 'node:readline';
-import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const installed = process.argv[2];
-const require = createRequire(pathToFileURL(join(installed, 'index.js')));
-const entry = require.resolve('@google/gemini-cli-core');
+const bundle = join(process.argv[2], 'node_modules/gemini-0.61.0/bundle');
 const say = (value) => process.stdout.write(JSON.stringify(value) + '\n');
 // The core logs to the console: that must not reach the answers.
 for (const name of ['log', 'info', 'warn', 'error', 'debug']) console[name] = () => {};
 
-const core = await import(pathToFileURL(entry));
-const { version } = JSON.parse(readFileSync(join(entry, '../../package.json'), 'utf8'));
+// The installed program loads its core as a module that exports everything: no second package is needed.
+const [name] = readFileSync(join(bundle, 'gemini.js'), 'utf8').match(/dist-[A-Z0-9]+\.js/);
+const core = await import(pathToFileURL(join(bundle, name)));
+const { version } = JSON.parse(readFileSync(join(bundle, '../package.json'), 'utf8'));
 const bus = { subscribe() {}, unsubscribe() {}, publish() {}, on() {}, off() {} };
 const makers = {
   list_directory: (config) => new core.LSTool(config, bus),
@@ -29,12 +28,19 @@ const makers = {
   replace: (config) => new core.EditTool(config, bus),
   write_file: (config) => new core.WriteFileTool(config, bus),
   run_shell_command: (config) => new core.ShellTool(config, bus),
+  activate_skill: (config) => new core.ActivateSkillTool(config, bus),
+  get_internal_docs: (config) => config.getAgentRegistry().getDefinition('cli_help').toolConfig.tools[0],
 };
+// Tools whose skills and agents the start of the program loads.
+const initialized = ['activate_skill', 'get_internal_docs'];
 const workspaces = new Map();
 
 async function toolOf(call) {
-  if (call.fresh) workspaces.delete(call.workspace);
-  if (!workspaces.has(call.workspace)) {
+  // A skill that is activated adds its directory to the workspace: the tools for files are not to see that.
+  const isInitialized = initialized.includes(call.tool);
+  const key = JSON.stringify([call.workspace, isInitialized]);
+  if (call.fresh) workspaces.delete(key);
+  if (!workspaces.has(key)) {
     const config = new core.Config({
       sessionId: 'oracle',
       targetDir: call.workspace,
@@ -43,12 +49,15 @@ async function toolOf(call) {
       model: 'gemini-2.5-flash',
       disableLLMCorrection: true,
       interactive: false,
+      enableAgents: isInitialized,
+      skillsSupport: isInitialized,
     });
     await config.storage.initialize();
     config.getBaseLlmClient = () => undefined; // no model corrects what was asked for
-    workspaces.set(call.workspace, { config, tools: {} });
+    if (isInitialized) await config.initialize();
+    workspaces.set(key, { config, tools: {} });
   }
-  const { config, tools } = workspaces.get(call.workspace);
+  const { config, tools } = workspaces.get(key);
   return { config, tool: (tools[call.tool] ??= makers[call.tool](config)) };
 }
 

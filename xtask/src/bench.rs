@@ -3,6 +3,7 @@
 //! All commands take turns, and the least of several runs counts. Our own command is measured twice under two names: if the two
 //! differ by more than [`NOISE`], the machine was too busy and the run is void.
 
+mod agents;
 mod corpus;
 mod hooks;
 mod instructions;
@@ -50,6 +51,8 @@ enum BenchPart {
     Loading,
     /// `lapidary runs list`
     Recordings,
+    /// `lapidary agents run`, and the tools that search
+    Agents,
     /// Instructions of `translate` and `run`, counted by valgrind
     Instructions,
 }
@@ -96,6 +99,9 @@ pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if args.only.is_none_or(|only| only == BenchPart::Loading) {
         loading::build(workspace)?;
+    }
+    if args.only.is_none_or(|only| only == BenchPart::Agents) {
+        agents::build(workspace)?;
     }
     let lapidary = args.lapidary.clone();
     let lapidary = lapidary.unwrap_or_else(|| release.join("lapidary"));
@@ -168,6 +174,11 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if wanted(BenchPart::Recordings) {
         let verdict = recordings::report(&folder, &lapidary, args.runs)?;
+        doubts.extend(verdict.doubts);
+        misses.extend(verdict.misses);
+    }
+    if wanted(BenchPart::Agents) {
+        let verdict = agents::report(workspace, &folder, &lapidary, args.runs)?;
         doubts.extend(verdict.doubts);
         misses.extend(verdict.misses);
     }

@@ -4,7 +4,7 @@
 //! Four tasks run at the same time, on a thread of their own, and none waits for another:
 //!
 //! * the *session driver* opens sessions, sends prompts and ends the agent (`session_driver`, `opening`, `turn`,
-//! `client_commands`);
+//!   `client_commands`);
 //! * the *permission pipeline* answers the agent's requests for permissions, files and terminals (`permission`, `prompt`);
 //! * the *line observer* sees each line as it comes and keeps the `session_table` up to date, for the other two;
 //! * the *translation* turns the lines of both sides into events, at the pace of the reader of the events (`translation`).

@@ -27,9 +27,9 @@
 mod catalog;
 mod model_setup;
 mod subagent_recorder;
-mod workspace_context;
 mod task_error;
 mod tool_kit;
+mod workspace_context;
 
 use std::fmt;
 use std::path::Path;
@@ -41,6 +41,7 @@ use lapidary_gemini::agents::{AgentInputs, InputConfig, LocalAgentDefinition};
 use lapidary_native::acp_agent::{AcpIdentity, AcpSession, AcpTask, local_agent};
 use lapidary_native::chat_log::ChatRecorder;
 use lapidary_native::ids::random_uuid;
+use lapidary_native::mcp::McpSettings;
 use lapidary_sessions::SessionStore;
 use lapidary_vocab::event::Provider;
 
@@ -54,15 +55,19 @@ use subagent_recorder::SubagentRecorder;
 pub use lapidary_native::model::{ModelClient, ScriptedModel};
 pub use lapidary_native::tool;
 pub use model_setup::{ModelSetupError, gemini_model, http_settings};
-pub use workspace_context::{directory_context, workspace_context};
 pub use task_error::AgentTaskError;
 pub use tool_kit::{ToolKit, ToolKitRequest};
+pub use workspace_context::{directory_context, workspace_context};
 
 /// The family of our own agents in events.
 pub const FAMILY: &str = "lapidary";
 
 /// Makes the context of the directory of a session.
 type ContextSource = dyn Fn(&Path) -> WorkspaceContext + Send + Sync;
+
+/// Makes the means to start MCP servers in the directory of a session.
+type McpSource = dyn Fn(&Path) -> McpSettings + Send + Sync;
+
 /// Time after an agent's own limit: its recovery turn has a minute, and its last tools end in another.
 const RECOVERY_ROOM: Duration = Duration::from_mins(2);
 
@@ -83,6 +88,7 @@ pub struct AgentTask {
     notices: Vec<String>,
     store: Option<SessionStore>,
     context: Option<Arc<ContextSource>>,
+    mcp: Option<Arc<McpSource>>,
     prompt_use: PromptUse,
     supervision: Option<CommandSupervision>,
 }
@@ -126,6 +132,7 @@ impl AgentTask {
             notices: Vec::new(),
             store: None,
             context: None,
+            mcp: None,
             prompt_use: PromptUse::default(),
             supervision: None,
         }
@@ -182,6 +189,16 @@ impl AgentTask {
         context: impl Fn(&Path) -> WorkspaceContext + Send + Sync + 'static,
     ) -> Self {
         self.context = Some(Arc::new(context));
+        self
+    }
+
+    /// Starts the MCP servers of its definition and of its sub-agents' with these means. By default, they are not available.
+    #[must_use]
+    pub fn mcp_servers(
+        mut self,
+        settings: impl Fn(&Path) -> McpSettings + Send + Sync + 'static,
+    ) -> Self {
+        self.mcp = Some(Arc::new(settings));
         self
     }
 
@@ -299,6 +316,10 @@ impl AcpTask for AgentTask {
             directory: self.directory.clone(),
             max_depth: self.max_depth,
             context: Arc::new(self.context_in(&session.directory)),
+            mcp: self
+                .mcp
+                .as_ref()
+                .map(|mcp| Arc::new(mcp(&session.directory))),
             chats: self.chats_of(session),
             ..AgentExecutor::new(Arc::clone(&self.model), gate)
         };

@@ -22,7 +22,7 @@ use client::McpClient;
 use tool::McpTool;
 
 /// The longest that a server may take to start and to name its tools.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long a call may take, unless the definition says otherwise.
 const CALL_TIMEOUT: Duration = Duration::from_mins(10);
 
@@ -107,10 +107,10 @@ impl McpServers {
         let started = tokio::time::timeout(waited, starting).await;
         let (client, listed) = started.map_err(|_| McpError::Silent { waited })??;
         let client = Arc::new(client);
-        let wanted = listed
+        let chosen = listed
             .into_iter()
             .filter(|tool| is_wanted(definition, &tool.name));
-        let tools = wanted.map(|tool| -> Arc<dyn Tool> {
+        let tools = chosen.map(|tool| -> Arc<dyn Tool> {
             Arc::new(McpTool::new(Arc::clone(&client), name, tool, timeout))
         });
         self.tools.extend(tools);

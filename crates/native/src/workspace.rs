@@ -14,9 +14,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use lapidary_policy::confined_files as disk;
 
+pub(crate) use ignored::WalkRules;
 pub use ignored::{IgnoreFiles, IgnoreRules};
 pub use lapidary_policy::confined_files::{DirectoryEntry, EntryKind, FileStat};
-pub(crate) use place::{lexical, real};
+pub(crate) use place::{is_blocked, lexical, real};
 pub(crate) use walk::{Visitor, WalkedEntry, walk};
 
 /// More bytes of one file are never held in memory.

@@ -11,11 +11,12 @@ use lapidary_gemini::hooks::nearest;
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_native::schema;
+use lapidary_sessions::SessionStore;
 use serde_json::Value;
 
 use super::{
     AgentDirectory, AgentRequest, AgentTask, AgentTaskError, ModelClient, PromptUse, ToolKit,
-    ToolKitRequest, agent_request, gemini_model, prompt_input,
+    ToolKitRequest, agent_request, gemini_model, prompt_input, workspace_context,
 };
 
 /// How many agents may be below each other: an agent that a person runs calls others, which call none, as in Gemini CLI.
@@ -40,12 +41,12 @@ const TRUST_VARIABLE: &str = "GEMINI_CLI_TRUST_WORKSPACE";
 /// use std::sync::Arc;
 ///
 /// use lapidary::agents::{AgentCatalog, TaskRequest};
-/// use lapidary::prepare::{RunOptions, Surroundings};
+/// use lapidary::prepare::{RunOptions, RunSurroundings};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let options = RunOptions::new(&lapidary::engine::fresh_run()).own_agent("codebase_investigator");
-/// let mut job = options.job(&Surroundings::of_this_process()?, &mut |warning| eprintln!("{warning}"))?;
-/// job.prompt = lapidary::engine::gemini_cli::Prompt::Text("Where is the login?".to_owned());
+/// let mut job = options.job(&RunSurroundings::of_this_process()?, &mut |warning| eprintln!("{warning}"))?;
+/// job.prompt = lapidary::engine::gemini_cli::PromptText::Text("Where is the login?".to_owned());
 /// let catalog = Arc::new(AgentCatalog::read(&job)?);
 /// let task = catalog.task(&job, &TaskRequest::new("codebase_investigator"))?;
 /// job.agent = task.into_agent();
@@ -160,6 +161,7 @@ impl AgentCatalog {
         }
         let definition = with_model(definition, request.model);
         let directory: Arc<dyn AgentDirectory> = Arc::clone(self) as _;
+        let (catalog, mcp_kit) = (Arc::clone(self), kit.clone());
         Ok(AgentTask::new(definition, model, &self.main_model)
             .inputs(inputs)
             .prompt_use(request.prompt_use)
@@ -167,6 +169,9 @@ impl AgentCatalog {
             // The directory was there a moment ago; if it is gone now, no tool could do its work.
             .tools(move |directory| kit.tools(directory).unwrap_or_default())
             .agents(directory, MAX_DEPTH)
+            .context(move |directory| workspace_context(&catalog.setup, directory))
+            .session_files(SessionStore::new(self.setup.home.clone()))
+            .mcp_servers(move |directory| mcp_kit.mcp_settings(directory))
             .today(self.today.clone()))
     }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use lapidary_engine::headless::CommandSupervision;
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::skills::{SkillManager, SkillSources};
+use lapidary_native::mcp::McpSettings;
 use lapidary_native::tools::{
     ActivateSkillTool, GetInternalDocsTool, RunShellCommandTool, SharedSkills, ShellSettings,
     file_tools,
@@ -84,13 +85,24 @@ impl ToolKit {
         Ok(tools)
     }
 
-    /// Commands have the confinement of the run, and its variables before those of the environment.
+    /// The means to start MCP servers in a directory: they are confined as commands are.
+    pub fn mcp_settings(&self, directory: &Path) -> McpSettings {
+        McpSettings {
+            supervisor: self.supervision.supervisor(),
+            environment: self.environment(),
+            directory: directory.to_owned(),
+        }
+    }
+
+    /// Commands have the confinement of the run.
     fn shell_settings(&self) -> ShellSettings {
+        ShellSettings::new(self.supervision.supervisor(), self.environment())
+    }
+
+    /// The variables of commands: those of the run go before those of the environment.
+    fn environment(&self) -> Vec<(OsString, OsString)> {
         let mut environment = self.environment.clone();
         environment.extend(self.supervision.variables());
-        ShellSettings::new(
-            self.supervision.supervisor(),
-            environment.into_iter().collect(),
-        )
+        environment.into_iter().collect()
     }
 }

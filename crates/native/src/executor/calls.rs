@@ -325,15 +325,12 @@ fn readable(call: &FunctionCall) -> Result<Map<String, Value>, String> {
         Value::String(text) => serde_json::from_str(text).ok(),
         _ => None,
     };
-    parsed.ok_or_else(|| {
-        let text = match &call.arguments {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        format!(
+    parsed.ok_or_else(|| match &call.arguments {
+        Value::String(text) => format!(
             "Failed to parse JSON arguments for tool \"{}\": {text}. Ensure you provide a valid JSON object.",
             call.name
-        )
+        ),
+        _ => "params must be object".to_owned(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The tools of one agent, chosen from its caller's.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use lapidary_gemini::agents::{AgentTool, COMPLETE_TASK, OutputConfig, ToolConfig};
@@ -17,7 +18,7 @@ const NEVER: [&str; 3] = ["update_topic", INVOKE_AGENT, COMPLETE_TASK];
 #[derive(Debug)]
 pub(super) struct ToolSet {
     tools: BTreeMap<String, Arc<dyn Tool>>,
-    /// The declarations for the model, `complete_task` last.
+    /// The declarations for the model: raw ones, then tools as the definition names them, `complete_task` last.
     pub(super) declarations: Vec<ToolDeclaration>,
     /// Names that the definition has and the caller does not.
     pub(super) skipped: Vec<String>,
@@ -33,6 +34,7 @@ impl ToolSet {
         agents: Option<&[(String, String)]>,
     ) -> Self {
         let mut tools = BTreeMap::new();
+        let mut declarations = Vec::new();
         let mut raw = Vec::new();
         let mut skipped = Vec::new();
         let all = [AgentTool::Name("*".to_owned())];
@@ -46,17 +48,17 @@ impl ToolSet {
                     if matching.is_empty() && !is_pattern(pattern) && !is_own {
                         skipped.push(pattern.clone());
                     }
-                    tools.extend(matching);
+                    for (name, tool) in matching {
+                        if let Entry::Vacant(place) = tools.entry(name) {
+                            declarations.push(tool.declaration().clone());
+                            place.insert(tool);
+                        }
+                    }
                 }
             }
         }
-        let mut declarations: Vec<_> = tools
-            .values()
-            .map(|tool| tool.declaration().clone())
-            .collect();
-        declarations.extend(raw);
+        declarations.splice(0..0, raw);
         declarations.extend(agents.map(invoke_agent));
-        declarations.sort_by(|a, b| a.name.cmp(&b.name));
         declarations.push(complete_task(output));
         Self {
             tools,
@@ -162,6 +164,16 @@ fn complete_task(output: Option<&OutputConfig>) -> ToolDeclaration {
         description:
             "Hands over the final result and ends the task. This is the ONLY way to finish."
                 .to_owned(),
-        parameters: json!({"type": "object", "properties": {name: schema}, "required": [name]}),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                name: schema,
+                "wait_for_previous": {
+                    "type": "boolean",
+                    "description": "Whether this call waits for the calls before it. Default: false, calls run at once.",
+                },
+            },
+            "required": [name],
+        }),
     }
 }

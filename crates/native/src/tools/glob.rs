@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::glob_pattern::{Case, GlobPattern, GlobState};
 use super::{Arguments, ReadingCall, declaration, failure, invalid, reading};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
-use crate::workspace::{IgnoreFiles, Visitor, WalkedEntry, Workspace, walk};
+use crate::workspace::{IgnoreFiles, Visitor, WalkRules, WalkedEntry, Workspace, walk};
 
 /// Directories that are never searched.
 pub(super) const SKIPPED: [&str; 5] = ["node_modules", ".git", "bower_components", ".svn", ".hg"];
@@ -115,6 +115,7 @@ impl Tool for GlobTool {
             files: IgnoreFiles {
                 git: arguments.flag("respect_git_ignore").unwrap_or(true),
                 gemini: arguments.flag("respect_gemini_ignore").unwrap_or(true),
+                ..IgnoreFiles::ALL
             },
         };
         Ok(Box::new(ReadingCall {
@@ -184,14 +185,15 @@ impl GlobSearch {
             pattern if is_path => GlobPattern::literal(pattern, self.case),
             pattern => GlobPattern::new(pattern, self.case),
         };
+        let rules = self.workspace.rules().walk_rules(directory, self.files);
+        let first = (pattern.start(), rules);
         let finder = GlobFinder {
             search: self,
             directory,
-            first: pattern.start(),
             pattern,
             found: Mutex::new(GlobFound::default()),
         };
-        walk(directory, &finder, finder.first.clone(), cancelled)?;
+        walk(directory, &finder, first, cancelled)?;
         Ok(finder
             .found
             .into_inner()
@@ -277,30 +279,31 @@ struct GlobFinder<'a> {
     search: &'a GlobSearch,
     directory: &'a Path,
     pattern: GlobPattern,
-    first: GlobState,
     found: Mutex<GlobFound>,
 }
 
 impl Visitor for GlobFinder<'_> {
-    type State = GlobState;
+    type State = (GlobState, WalkRules);
 
-    fn directory(&self, above: &GlobState, name: &str, _: &Path) -> Option<GlobState> {
+    fn directory(&self, above: &Self::State, name: &str, relative: &Path) -> Option<Self::State> {
         if SKIPPED.contains(&name) {
             return None;
         }
-        self.pattern.enter(above, name)
+        let (state, rules) = above;
+        let state = self.pattern.enter(state, name)?;
+        // An ignored directory is walked, too: its files are counted.
+        let path = self.directory.join(relative);
+        let below = self.search.workspace.rules().walk_rules_below(rules, &path);
+        Some((state, below))
     }
 
-    fn file(&self, state: &GlobState, entry: &WalkedEntry<'_>) {
+    fn file(&self, (state, rules): &Self::State, entry: &WalkedEntry<'_>) {
         if !self.pattern.matches(state, entry.name) {
             return;
         }
         let path = self.directory.join(&entry.relative);
-        let is_ignored = self
-            .search
-            .workspace
-            .rules()
-            .is_ignored(&path, false, self.search.files);
+        let all = self.search.workspace.rules();
+        let is_ignored = all.is_walked_ignored(rules, &path);
         let stat = if is_ignored { None } else { entry.stat().ok() };
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if is_ignored {

@@ -1,6 +1,8 @@
 //! `grep_search`: lines of files by a regular expression.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,9 @@ use super::glob_pattern::{Case, GlobPattern};
 use super::line_pattern::LinePattern;
 use super::{Arguments, ReadingCall, declaration, failure, invalid, reading};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
-use crate::workspace::{IgnoreFiles, MOST_BYTES, Visitor, WalkedEntry, Workspace, walk};
+use crate::workspace::{
+    IgnoreFiles, MOST_BYTES, Visitor, WalkRules, WalkedEntry, Workspace, is_blocked, walk,
+};
 
 /// Matches that are returned if the call names no number.
 const DEFAULT_MATCHES: usize = 100;
@@ -194,10 +198,10 @@ struct GrepWords {
 /// The matches of a file: the numbers of lines, from 1, and their text.
 type FileMatches = Vec<(usize, String)>;
 
-/// Files with matches, by their path, and the text of each if it is small enough to be shown with lines around.
+/// Files with matches, by their path. The order is that of its bytes, as `git grep` has it.
 #[derive(Default)]
 struct GrepFound {
-    files: BTreeMap<PathBuf, FileMatches>,
+    files: BTreeMap<OsString, FileMatches>,
 }
 
 impl GrepSearch {
@@ -213,7 +217,8 @@ impl GrepSearch {
                 count: AtomicUsize::new(0),
                 found: Mutex::new(GrepFound::default()),
             };
-            if let Err(error) = walk(directory, &finder, (), cancelled) {
+            let rules = self.workspace.rules().walk_rules(directory, self.files());
+            if let Err(error) = walk(directory, &finder, rules, cancelled) {
                 let words = error.to_string();
                 return failure(
                     "grep_execution_error",
@@ -257,6 +262,21 @@ impl GrepSearch {
             );
         }
         self.told(&limited(all, self.most))
+    }
+
+    /// Gemini CLI asks `git grep` in a repository, which reads ignore files its own way.
+    fn files(&self) -> IgnoreFiles {
+        if self.workspace.rules().is_repository() {
+            IgnoreFiles::ALL_AS_GIT
+        } else {
+            IgnoreFiles::ALL
+        }
+    }
+
+    /// What tools must not read is not searched either. Outside of repositories, some directories are skipped as well.
+    fn is_skipped(&self, name: &str) -> bool {
+        is_blocked(Path::new(name))
+            || !self.workspace.rules().is_repository() && SKIPPED.contains(&name)
     }
 
     fn told(&self, all: &[(String, PathBuf, FileMatches)]) -> ToolOutput {
@@ -381,39 +401,33 @@ struct GrepFinder<'a> {
 const ENOUGH: usize = 1000;
 
 impl Visitor for GrepFinder<'_> {
-    type State = ();
+    type State = WalkRules;
 
-    fn directory(&self, (): &(), name: &str, relative: &Path) -> Option<()> {
-        let is_skipped = SKIPPED.contains(&name) || self.is_over();
-        let path = self.directory.join(relative);
-        (!is_skipped
-            && !self
-                .search
-                .workspace
-                .rules()
-                .is_ignored(&path, true, IgnoreFiles::ALL))
-        .then_some(())
+    fn directory(&self, above: &WalkRules, name: &str, relative: &Path) -> Option<WalkRules> {
+        if self.search.is_skipped(name) || self.is_over() {
+            return None;
+        }
+        let rules = self.search.workspace.rules();
+        let below = rules.walk_rules_below(above, &self.directory.join(relative));
+        (!below.is_directory_ignored()).then_some(below)
     }
 
-    fn file(&self, (): &(), entry: &WalkedEntry<'_>) {
-        if self.is_over() || entry.name == ".env" || !self.is_included(&entry.relative) {
-            return;
-        }
-        let path = self.directory.join(&entry.relative);
-        if self
-            .search
-            .workspace
-            .rules()
-            .is_ignored(&path, false, IgnoreFiles::ALL)
+    fn file(&self, rules: &WalkRules, entry: &WalkedEntry<'_>) {
+        let search = self.search;
+        if self.is_over() || is_blocked(Path::new(entry.name)) || !self.is_included(&entry.relative)
         {
             return;
         }
-        let Some(bytes) = read(entry) else { return };
-        let matches = self.matches(&bytes);
+        let path = self.directory.join(&entry.relative);
+        if search.workspace.rules().is_walked_ignored(rules, &path) {
+            return;
+        }
+        let matches = with_text(entry, |text| self.matches(text)).unwrap_or_default();
         if !matches.is_empty() {
             self.count.fetch_add(matches.len(), Ordering::Relaxed);
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-            found.files.insert(entry.relative.clone(), matches);
+            let path = entry.relative.clone().into_os_string();
+            found.files.insert(path, matches);
         }
     }
 }
@@ -464,14 +478,23 @@ impl GrepFinder<'_> {
     }
 }
 
-/// The bytes of a text file that is not too large. A byte order mark stays, as it does in Git.
-fn read(entry: &WalkedEntry<'_>) -> Option<Vec<u8>> {
-    let mut file = entry.open().ok()?;
-    let mut bytes = Vec::new();
-    (&mut file)
-        .take(MOST_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .ok()?;
-    let is_binary = bytes[..bytes.len().min(SNIFFED)].contains(&0);
-    (!is_binary && bytes.len() as u64 <= MOST_BYTES).then_some(bytes)
+/// A buffer that becomes larger than this is not kept for the next file.
+const LARGE_BUFFER: usize = 1024 * 1024;
+
+thread_local! {
+    /// The text of the file that the thread is at. Most files are small, and a buffer of its own for each costs more than reading it.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls `work` with the bytes of a text file that is not too large. A byte order mark stays, as it does in Git.
+fn with_text<T>(entry: &WalkedEntry<'_>, work: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    BUFFER.with_borrow_mut(|buffer| {
+        buffer.clear();
+        buffer.shrink_to(LARGE_BUFFER);
+        buffer.reserve(64 * 1024);
+        let mut file = entry.open().ok()?.take(MOST_BYTES + 1);
+        file.read_to_end(buffer).ok()?;
+        let is_binary = memchr::memchr(0, &buffer[..buffer.len().min(SNIFFED)]).is_some();
+        (!is_binary && buffer.len() as u64 <= MOST_BYTES).then(|| work(buffer))
+    })
 }

@@ -82,6 +82,7 @@ impl Tool for ListDirectoryTool {
             files: IgnoreFiles {
                 git: option("respect_git_ignore").unwrap_or(true),
                 gemini: option("respect_gemini_ignore").unwrap_or(true),
+                ..IgnoreFiles::ALL
             },
         };
         Ok(Box::new(ReadingCall {

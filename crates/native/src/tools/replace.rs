@@ -152,13 +152,13 @@ struct WorkedOut {
 impl ReplaceRequest<'_> {
     fn made(&self, place: &WorkspacePlace) -> Result<WorkedOut, ToolError> {
         let path = place.path.display();
-        let before = match text_at(place) {
-            Ok(text) => text,
+        let before = match bytes_at(place) {
+            Ok(bytes) => bytes,
             Err(words) => {
                 return Err(ToolError::new("edit_preparation_failure", words));
             }
         };
-        let Some(before) = before else {
+        let Some(bytes) = before else {
             if self.old.is_empty() {
                 return Ok(WorkedOut {
                     before: None,
@@ -176,7 +176,15 @@ impl ReplaceRequest<'_> {
             let words = format!("File already exists, cannot create: {path}");
             return Err(ToolError::new("attempt_to_create_existing_file", words));
         }
-        self.edited(before)
+        match String::from_utf8(bytes) {
+            Ok(before) => self.edited(before),
+            // Writing the file would destroy its other bytes. A miss is told as one all the same.
+            Err(error) => {
+                let _ = self.edited(String::from_utf8_lossy(error.as_bytes()).into_owned())?;
+                let words = format!("Error preparing edit: `{path}` is not UTF-8 text");
+                Err(ToolError::new("edit_preparation_failure", words))
+            }
+        }
     }
 
     fn edited(&self, before: String) -> Result<WorkedOut, ToolError> {
@@ -236,16 +244,10 @@ impl ReplaceRequest<'_> {
     }
 }
 
-/// The text of a file, none if there is no file. One that is not UTF-8 is not edited: writing it would destroy its other bytes.
-fn text_at(place: &WorkspacePlace) -> Result<Option<String>, String> {
+/// The bytes of a file, none if there is no file.
+fn bytes_at(place: &WorkspacePlace) -> Result<Option<Vec<u8>>, String> {
     match place.read() {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(_) => Err(format!(
-                "Error preparing edit: `{}` is not UTF-8 text",
-                place.path.display()
-            )),
-        },
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
             // Node opens a directory, and fails when it reads.
@@ -284,7 +286,8 @@ impl ReplaceCall {
     /// Writes exactly what was permitted: a file that has changed since is not touched.
     fn write(self) -> ToolOutput {
         let path = self.place.path.display();
-        if text_at(&self.place).ok() != Some(self.edit.before.clone()) {
+        let before = self.edit.before.clone().map(String::into_bytes);
+        if bytes_at(&self.place).ok() != Some(before) {
             let words = format!(
                 "Error executing edit: `{path}` has changed since the edit was prepared. Read it again."
             );

@@ -1,5 +1,6 @@
 //! `run_shell_command`: a command line, in a process tree that ends with the call.
 
+mod command_line;
 mod output;
 #[cfg(unix)]
 mod process;
@@ -121,12 +122,18 @@ impl Tool for RunShellCommandTool {
                 command: Some(command.to_owned()),
                 needs_permission: true,
             },
-            command: js::trim(command).to_owned(),
+            command: complete_line(js::trim(command)),
             directory: place.path,
             settings: Arc::clone(&self.settings),
             temporary: self.workspace.temporary().to_owned(),
         }))
     }
+}
+
+/// A command line whose last letter escapes no line end.
+fn complete_line(command: &str) -> String {
+    let space = if command.ends_with('\\') { " " } else { "" };
+    format!("{command}{space}")
 }
 
 /// A command that is about to run.
@@ -146,6 +153,12 @@ impl PreparedCall for ShellCall {
 
     fn run(self: Box<Self>, cancelled: CancellationToken) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
+            if command_line::has_substitution(&self.command) {
+                let mut output = ToolOutput::from_text(command_line::BLOCKED);
+                output.display =
+                    Some("Blocked: command substitution detected in shell command.".to_owned());
+                return output;
+            }
             if cancelled.is_cancelled() {
                 let mut output =
                     ToolOutput::from_text("Command was cancelled by user before it could start.");

@@ -24,6 +24,8 @@ pub struct IgnoreFiles {
     pub git: bool,
     /// `.geminiignore`.
     pub gemini: bool,
+    /// Whether capital letters matter. They do for Git itself, and do not for the tools of Gemini CLI that read ignore files.
+    pub case_sensitive: bool,
 }
 
 impl IgnoreFiles {
@@ -31,6 +33,12 @@ impl IgnoreFiles {
     pub const ALL: Self = Self {
         git: true,
         gemini: true,
+        case_sensitive: false,
+    };
+    /// Both, read as `git grep` reads `.gitignore`.
+    pub const ALL_AS_GIT: Self = Self {
+        case_sensitive: true,
+        ..Self::ALL
     };
 }
 
@@ -41,6 +49,20 @@ pub struct IgnoreRules {
     is_repository: bool,
     gemini: Vec<String>,
     cache: Mutex<HashMap<(PathBuf, IgnoreFiles), Arc<DirectoryRules>>>,
+}
+
+/// What counts for the entries of one directory of a walk. Nothing does outside the project.
+#[derive(Debug, Clone)]
+pub(crate) struct WalkRules {
+    files: IgnoreFiles,
+    rules: Option<Arc<DirectoryRules>>,
+}
+
+impl WalkRules {
+    /// Whether the directory itself is ignored, and so all that is in it.
+    pub(crate) fn is_directory_ignored(&self) -> bool {
+        self.rules.as_ref().is_some_and(|rules| rules.is_ignored)
+    }
 }
 
 /// What counts for the entries of one directory.
@@ -68,6 +90,11 @@ impl IgnoreRules {
         }
     }
 
+    /// Whether the project's directory is in a Git repository.
+    pub fn is_repository(&self) -> bool {
+        self.is_repository
+    }
+
     /// Whether a path below the project's directory is ignored. The path is not followed.
     pub fn is_ignored(&self, path: &Path, is_directory: bool, files: IgnoreFiles) -> bool {
         let Ok(relative) = path.strip_prefix(&self.root) else {
@@ -78,6 +105,34 @@ impl IgnoreRules {
         };
         let rules = self.rules_of(parent, files);
         rules.is_ignored || matches(&rules.matcher, relative, is_directory)
+    }
+
+    /// The rules for the entries of a directory, from which a walk begins. A walk passes them on and looks nothing up.
+    pub(crate) fn walk_rules(&self, directory: &Path, files: IgnoreFiles) -> WalkRules {
+        let relative = directory.strip_prefix(&self.root).ok();
+        WalkRules {
+            files,
+            rules: relative.map(|relative| self.rules_of(relative, files)),
+        }
+    }
+
+    /// The rules for the entries of a directory that a walk comes by.
+    pub(crate) fn walk_rules_below(&self, above: &WalkRules, directory: &Path) -> WalkRules {
+        let mut below = above.clone();
+        if let (Some(rules), Ok(relative)) = (&above.rules, directory.strip_prefix(&self.root)) {
+            below.rules = Some(Arc::new(self.rules_below(rules, relative, above.files)));
+        }
+        below
+    }
+
+    /// Whether a file of a walk is ignored, by the rules of its directory.
+    pub(crate) fn is_walked_ignored(&self, above: &WalkRules, file: &Path) -> bool {
+        let (Some(rules), Ok(relative)) = (&above.rules, file.strip_prefix(&self.root)) else {
+            return false;
+        };
+        // The directories on the way were judged when they were entered.
+        rules.is_ignored
+            || (!rules.matcher.is_empty() && rules.matcher.matched(relative, false).is_ignore())
     }
 
     fn rules_of(&self, relative: &Path, files: IgnoreFiles) -> Arc<DirectoryRules> {
@@ -144,10 +199,14 @@ impl IgnoreRules {
 
     fn matcher(&self, git: &[String], files: IgnoreFiles) -> Arc<Gitignore> {
         let mut builder = GitignoreBuilder::new("");
-        let _ = builder.case_insensitive(true); // as the `ignore` package of npm
+        let _ = builder.case_insensitive(!files.case_sensitive); // as the `ignore` package of npm
         let gemini: &[String] = if files.gemini { &self.gemini } else { &[] };
-        for pattern in git.iter().chain(gemini) {
+        for pattern in git {
             let _ = builder.add_line(None, pattern); // a pattern that is none matches nothing
+        }
+        let _ = builder.case_insensitive(true); // Git does not read `.geminiignore`
+        for pattern in gemini {
+            let _ = builder.add_line(None, pattern);
         }
         Arc::new(builder.build().unwrap_or_else(|_| Gitignore::empty()))
     }

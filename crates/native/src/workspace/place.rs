@@ -47,7 +47,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
 }
 
 /// Whether a path below a root has a name that tools never reach: repositories' insides, secrets, and packages of Node.
-pub(super) fn is_blocked(relative: &Path) -> bool {
+pub(crate) fn is_blocked(relative: &Path) -> bool {
     let text = relative.to_string_lossy();
     text.split(['/', '\\']).any(|segment| {
         let name = segment.split(':').next().unwrap_or_default();

@@ -4,6 +4,7 @@
 //! goes on is skipped instead of followed.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,7 +22,8 @@ const MOST_ENTRIES: usize = 1_000_000;
 /// An entry that a walk came by.
 #[derive(Debug)]
 pub(crate) struct WalkedEntry<'a> {
-    top: &'a OpenDirectory,
+    directory: &'a OpenDirectory,
+    file_name: &'a OsStr,
     /// The path below the directory where the walk began.
     pub(crate) relative: PathBuf,
     /// The last part of it.
@@ -31,12 +33,12 @@ pub(crate) struct WalkedEntry<'a> {
 impl WalkedEntry<'_> {
     /// Opens the file to read it.
     pub(crate) fn open(&self) -> io::Result<std::fs::File> {
-        self.top.open_file(&self.relative)
+        self.directory.open_file(self.file_name)
     }
 
     /// What is known of it without opening it.
     pub(crate) fn stat(&self) -> io::Result<FileStat> {
-        self.top.stat(&self.relative)
+        self.directory.stat(self.file_name)
     }
 }
 
@@ -124,7 +126,10 @@ fn visit<V: Visitor>(
     visitor: &V,
 ) -> Vec<(PathBuf, V::State)> {
     let mut below = Vec::new();
-    for entry in top.list(relative, MOST_ENTRIES).unwrap_or_default() {
+    let Ok((directory, entries)) = top.list(relative, MOST_ENTRIES) else {
+        return below;
+    };
+    for entry in entries {
         let name = entry.name.to_string_lossy();
         let path = relative.join(&entry.name);
         match entry.kind {
@@ -135,7 +140,8 @@ fn visit<V: Visitor>(
             EntryKind::File => visitor.file(
                 state,
                 &WalkedEntry {
-                    top,
+                    directory: &directory,
+                    file_name: &entry.name,
                     relative: path,
                     name: &name,
                 },

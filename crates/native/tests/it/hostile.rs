@@ -274,6 +274,28 @@ fn secrets_are_neither_read_nor_found() {
 }
 
 #[test]
+fn tools_answer_when_their_directory_is_gone() {
+    let workspace = TestWorkspace::new();
+    let opened = workspace.open();
+    std::fs::remove_dir(&workspace.root).unwrap();
+    for (tool, arguments) in [
+        ("list_directory", json!({ "dir_path": "." })),
+        ("read_file", json!({ "file_path": "a.txt" })),
+        ("glob", json!({ "pattern": "**" })),
+        ("grep_search", json!({ "pattern": "x" })),
+        (
+            "replace",
+            json!({ "file_path": "a", "instruction": "", "old_string": "x", "new_string": "y" }),
+        ),
+    ] {
+        let answer = call(&opened, tool, &arguments);
+        assert!(answer.error.is_some(), "{tool}: {answer:?}");
+        assert!(!answer.text.is_empty(), "{tool}");
+    }
+    assert!(!workspace.root.exists(), "nothing is made in its place");
+}
+
+#[test]
 fn a_pattern_that_would_take_years_ends() {
     let workspace = TestWorkspace::new();
     workspace.write("a.txt", "a".repeat(5000) + "!\n");

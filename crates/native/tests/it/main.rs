@@ -10,6 +10,7 @@
 )]
 
 mod acp;
+mod agent_scripts;
 mod compression;
 mod crowd;
 mod executor;

@@ -1,5 +1,6 @@
 //! Where directories cannot be opened in each other: by path. A link that is swapped in at the last moment is followed.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,19 +46,21 @@ impl OpenDirectory {
         Ok(Self(path.to_owned()))
     }
 
-    /// The names in a directory below, at most so many.
-    pub fn list(&self, relative: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
-        list(&self.0.join(relative), most)
+    /// A directory below and the names in it, at most so many.
+    pub fn list(&self, relative: &Path, most: usize) -> io::Result<(Self, Vec<DirectoryEntry>)> {
+        let directory = self.0.join(relative);
+        let entries = list(&directory, most)?;
+        Ok((Self(directory), entries))
     }
 
-    /// Opens a regular file below.
-    pub fn open_file(&self, relative: &Path) -> io::Result<File> {
-        open(&self.0.join(relative))
+    /// Opens a regular file of this directory.
+    pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        open(&self.0.join(name))
     }
 
-    /// The kind, size and time of a place below.
-    pub fn stat(&self, relative: &Path) -> io::Result<FileStat> {
-        stat(&self.0.join(relative))
+    /// The kind, size and time of an entry of this directory; a link is told as one.
+    pub fn stat(&self, name: &OsStr) -> io::Result<FileStat> {
+        stat(&self.0.join(name))
     }
 }
 

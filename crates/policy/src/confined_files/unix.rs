@@ -40,14 +40,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     let (directory, name) = parent(path)?;
     regular(&statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
     // It may be another file by now: so it must not wait, and is looked at again.
-    open_regular(directory.as_fd(), Path::new(name))
-}
-
-/// Opens a regular file below an open directory.
-fn open_regular(directory: BorrowedFd<'_>, relative: &Path) -> io::Result<File> {
-    let file = open_below(directory, relative, TO_READ)?;
-    regular(&fstat(&file)?)?;
-    Ok(file.into())
+    OpenDirectory(directory).open_file(name)
 }
 
 /// What is at a place; a link at its end is told, one on the way is an error.
@@ -56,16 +49,12 @@ pub fn stat(path: &Path) -> io::Result<FileStat> {
         return Ok(from_stat(&fstat(&top()?)?));
     }
     let (directory, name) = parent(path)?;
-    Ok(from_stat(&statat(
-        &directory,
-        name,
-        AtFlags::SYMLINK_NOFOLLOW,
-    )?))
+    OpenDirectory(directory).stat(name)
 }
 
 /// The names in a directory, at most so many.
 pub fn list(path: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
-    OpenDirectory::open(path)?.list(Path::new(""), most)
+    Ok(OpenDirectory::open(path)?.list(Path::new(""), most)?.1)
 }
 
 /// An open directory, and a way to what is below it.
@@ -79,12 +68,12 @@ impl OpenDirectory {
         open_below(top()?.as_fd(), relative, ON_THE_WAY).map(Self)
     }
 
-    /// The names in a directory below, at most so many. The order is the system's.
-    pub fn list(&self, relative: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
+    /// A directory below and the names in it, at most so many. The order is the system's.
+    pub fn list(&self, relative: &Path, most: usize) -> io::Result<(Self, Vec<DirectoryEntry>)> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let directory = open_below(self.0.as_fd(), relative, flags)?;
+        let directory = Self(open_below(self.0.as_fd(), relative, flags)?);
         let mut entries = Vec::new();
-        for entry in Dir::new(directory)? {
+        for entry in Dir::read_from(&directory.0)? {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name == "." || name == ".." {
@@ -94,30 +83,31 @@ impl OpenDirectory {
                 break;
             }
             let kind = match entry.file_type() {
-                FileType::Unknown => self
-                    .stat(&relative.join(name))
+                FileType::Unknown => directory
+                    .stat(name)
                     .map_or(EntryKind::Special, |stat| stat.kind),
                 known => kind_of(known),
             };
             let name = name.to_owned();
             entries.push(DirectoryEntry { name, kind });
         }
-        Ok(entries)
+        Ok((directory, entries))
     }
 
-    /// Opens a regular file below.
-    pub fn open_file(&self, relative: &Path) -> io::Result<File> {
-        open_regular(self.0.as_fd(), relative)
+    /// Opens a regular file of this directory to read it. One name needs no look at the way: there is none.
+    pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        let file = openat(&self.0, name, TO_READ, Mode::empty())?;
+        regular(&fstat(&file)?)?;
+        Ok(file.into())
     }
 
-    /// The kind, size and time of a place below; a link is an error.
-    pub fn stat(&self, relative: &Path) -> io::Result<FileStat> {
-        #[cfg(target_os = "linux")]
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        #[cfg(not(target_os = "linux"))]
-        let flags = TO_READ;
-        let file = open_below(self.0.as_fd(), relative, flags)?;
-        Ok(from_stat(&fstat(&file)?))
+    /// The kind, size and time of an entry of this directory; a link is told as one.
+    pub fn stat(&self, name: &OsStr) -> io::Result<FileStat> {
+        Ok(from_stat(&statat(
+            &self.0,
+            name,
+            AtFlags::SYMLINK_NOFOLLOW,
+        )?))
     }
 }
 

@@ -33,7 +33,15 @@ impl Case {
     }
 
     pub(super) fn draw(dice: &mut Dice, tree: &Tree) -> Self {
-        match dice.below(20) {
+        match dice.below(41) {
+            place @ 0..40 => Self::draw_file_tool(place / 2, dice, tree),
+            _ if dice.once_in(4) => get_internal_docs(dice),
+            _ => activate_skill(dice),
+        }
+    }
+
+    fn draw_file_tool(place: usize, dice: &mut Dice, tree: &Tree) -> Self {
+        match place {
             0 | 1 => list_directory(dice, tree),
             12..=15 => glob(dice, tree),
             16..=19 => grep_search(dice, tree),
@@ -309,6 +317,43 @@ fn grep_search(dice: &mut Dice, tree: &Tree) -> Case {
         path: (!tree.is_repository).then_some("/nonexistent"),
         ..Case::new("grep_search", arguments)
     }
+}
+
+fn activate_skill(dice: &mut Dice) -> Case {
+    let names = [
+        "first-skill",
+        "First-Skill",
+        "second",
+        "second/",
+        "skill-creator",
+        "unknown",
+        "",
+    ];
+    let mut arguments = json!({ "name": dice.pick(&names) });
+    if dice.once_in(8) {
+        arguments = [
+            json!({}),
+            json!({ "name": 1 }),
+            json!({ "name": "second", "more": 1 }),
+        ][dice.below(3)]
+        .clone();
+    }
+    Case::new("activate_skill", arguments)
+}
+
+/// The pages are other ones: compared are the heading and the refusals.
+fn get_internal_docs(dice: &mut Dice) -> Case {
+    let arguments = [
+        json!({}),
+        json!({ "path": "" }),
+        json!({ "path": "nothing.md" }),
+        json!({ "path": "a/nothing.md" }),
+        json!({ "path": "../../package.json" }),
+        json!({ "path": "/etc/hosts" }),
+        json!({ "path": 1 }),
+    ][dice.below(7)]
+    .clone();
+    Case::new("get_internal_docs", arguments)
 }
 
 fn write_file(dice: &mut Dice, tree: &Tree) -> Case {

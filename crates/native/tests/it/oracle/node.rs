@@ -1,7 +1,7 @@
 //! The real tools, in one Node process that answers line by line.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -27,13 +27,11 @@ pub(super) struct OracleAnswer {
 
 impl Oracle {
     pub(super) fn start() -> Self {
-        let installed =
-            std::env::var_os("LAPIDARY_ORACLE").expect("`cargo xtask test --full` installs it");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/oracle/tools.mjs");
         let home = tempfile::tempdir().unwrap();
         let mut node = Command::new("node")
             .arg(script)
-            .arg(installed)
+            .arg(peers())
             .env("HOME", home.path())
             .env("GEMINI_CLI_HOME", home.path())
             .stdin(Stdio::piped())
@@ -58,8 +56,18 @@ impl Oracle {
     }
 
     pub(super) fn ask(&mut self, case: &Case, workspace: &TestWorkspace) -> OracleAnswer {
+        self.ask_with(case, &case.arguments, workspace)
+    }
+
+    /// Asks with other arguments.
+    pub(super) fn ask_with(
+        &mut self,
+        case: &Case,
+        arguments: &Value,
+        workspace: &TestWorkspace,
+    ) -> OracleAnswer {
         let mut asked =
-            json!({ "tool": case.tool, "params": case.arguments, "workspace": workspace.root });
+            json!({ "tool": case.tool, "params": arguments, "workspace": workspace.root });
         if let Some(path) = case.path {
             asked["path"] = path.into();
         }
@@ -91,9 +99,28 @@ impl Drop for Oracle {
 pub(super) fn normal(workspace: &TestWorkspace, case: &Case, text: &str) -> String {
     let temporary = workspace.outside().join("temporary");
     let text = text.replace(temporary.to_str().unwrap(), "<temporary>");
-    if case.tool != "grep_search" {
-        return text;
+    match case.tool {
+        "grep_search" => by_file(&text),
+        "get_internal_docs" => without_pages(&text),
+        _ => text,
     }
+}
+
+/// The heading of the pages, and sentences without the place of the pages.
+fn without_pages(text: &str) -> String {
+    let first = text.lines().next().unwrap_or_default();
+    let first = first.replace("Gemini CLI", "Lapidary");
+    let docs = peers().join("node_modules/gemini-0.61.0/bundle/docs/");
+    first.replace(docs.to_str().unwrap(), "")
+}
+
+/// Where `cargo xtask test` installed the real programs.
+pub(super) fn peers() -> PathBuf {
+    let installed = std::env::var_os("LAPIDARY_PEERS");
+    PathBuf::from(installed.expect("LAPIDARY_PEERS is set: run `cargo xtask test`"))
+}
+
+fn by_file(text: &str) -> String {
     let mut blocks: Vec<_> = text.split("\n---").map(str::to_owned).collect();
     if let Some(files) = blocks.get_mut(1..) {
         files.sort();

@@ -2,11 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
+
+use lapidary_gemini::skills::{DiscoveryTier, SkillManager, SkillPlace, SkillSources};
+use lapidary_native::tools::{ActivateSkillTool, GetInternalDocsTool, SharedSkills};
 
 use super::cases::Case;
 use super::dice::Dice;
-use crate::support::TestWorkspace;
+use super::node::peers;
+use crate::support::{Answer, TestWorkspace, call, run};
 
 const DIRECTORIES: [&str; 9] = [
     "",
@@ -112,6 +117,9 @@ impl Tree {
             is_repository,
         };
         tree.ignore_files(dice);
+        if dice.once_in(2) {
+            tree.skills();
+        }
         for number in 0..10 + dice.below(14) {
             tree.add_file(dice, number);
         }
@@ -135,6 +143,29 @@ impl Tree {
                 let path = self.workspace.write(name, lines.join(end));
                 dated(&path, 2 * 3600 + u64::try_from(number).unwrap());
             }
+        }
+    }
+
+    fn skills(&self) {
+        let skill = |name: &str, body: &str| {
+            format!("---\nname: {name}\ndescription: \"For {name}: tests\"\n---\n{body}")
+        };
+        let files = [
+            (
+                "one/SKILL.md",
+                skill("first-skill", "Do this.\n\nThen that.\n"),
+            ),
+            ("one/scripts/run.sh", "true\n".to_owned()),
+            ("one/.hidden", String::new()),
+            ("two/SKILL.md", skill("second", "")),
+            ("two/node_modules/x.js", String::new()),
+            ("broken/SKILL.md", "no front matter\n".to_owned()),
+        ];
+        for (number, (name, text)) in files.into_iter().enumerate() {
+            let path = self
+                .workspace
+                .write(&format!(".gemini/skills/{name}"), text);
+            dated(&path, 72 * 3600 + u64::try_from(number).unwrap());
         }
     }
 
@@ -178,6 +209,34 @@ impl Tree {
 
     pub(super) fn bytes(&self, case: &Case) -> Option<Vec<u8>> {
         std::fs::read(self.path(case)?).ok()
+    }
+
+    /// Calls our tool.
+    pub(super) fn call(&self, case: &Case) -> Answer {
+        let workspace = self.workspace.open();
+        match case.tool {
+            "activate_skill" => {
+                let tool = ActivateSkillTool::new(workspace, self.found_skills());
+                run(&tool, &case.arguments)
+            }
+            "get_internal_docs" => run(&GetInternalDocsTool::new(), &case.arguments),
+            _ => call(&workspace, case.tool, &case.arguments),
+        }
+    }
+
+    fn found_skills(&self) -> SharedSkills {
+        let builtin = peers().join("node_modules/gemini-0.61.0/bundle/builtin");
+        let own = self.workspace.root.join(".gemini/skills");
+        let places = vec![
+            SkillPlace::new(DiscoveryTier::Builtin, builtin),
+            SkillPlace::new(DiscoveryTier::Workspace, own),
+        ];
+        let mut skills = SkillManager::new(SkillSources {
+            places,
+            ..SkillSources::default()
+        });
+        skills.load_skills();
+        Arc::new(Mutex::new(skills))
     }
 
     /// Puts the file back as it was.

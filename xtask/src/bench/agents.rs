@@ -1,0 +1,284 @@
+//! Agents of our own beside Gemini CLI and Codex on the same mock model API, many of them at once, and their searches beside ripgrep.
+//!
+//! An example of the crate that runs agents (`agent_cost`) is the API, the process with many agents, and the searches.
+
+mod api_process;
+mod scene;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use super::measure::{ProcessCost, measure};
+use super::table::megabytes;
+use super::{NOISE, control_off};
+use crate::peers;
+use crate::workspace::{Workspace, run as run_shown};
+use api_process::ApiProcess;
+use scene::{AgentScene, SEARCHED_FILES};
+
+/// A run with one request: CPU in milliseconds, and the peak in MB.
+const FIRST_REQUEST: CostLimit = CostLimit {
+    cpu: 30.0,
+    peak: 30.0,
+};
+/// A run of 25 turns with a tool call in all but the last.
+const TOOL_TURNS: CostLimit = CostLimit {
+    cpu: 150.0,
+    peak: 40.0,
+};
+/// A turn of one of many agents, and the peak of all.
+const CROWD: CostLimit = CostLimit {
+    cpu: 10.0,
+    peak: 300.0,
+};
+const AGENTS: u32 = 100;
+const TURNS_OF_EACH: u32 = 10;
+/// How many times dearer than ripgrep a search may be.
+const SEARCH: f64 = 1.5;
+
+struct CostLimit {
+    cpu: f64,
+    peak: f64,
+}
+
+/// Why numbers cannot be trusted, and the goals that were missed.
+#[derive(Debug, Default)]
+pub(super) struct AgentBenchVerdict {
+    pub(super) doubts: Vec<String>,
+    pub(super) misses: Vec<String>,
+}
+
+/// A command line under a name.
+struct BenchedCommand {
+    name: String,
+    command: Vec<OsString>,
+}
+
+/// Builds `agent_cost`. To be called where building does not disturb.
+pub(super) fn build(workspace: &Workspace) -> Result<()> {
+    let arguments = [
+        "--release",
+        "--package",
+        "lapidary-native",
+        "--example",
+        "agent_cost",
+    ];
+    run_shown(workspace.cargo("build").args(arguments))
+}
+
+/// Measures and prints.
+pub(super) fn report(
+    workspace: &Workspace,
+    folder: &Path,
+    lapidary: &Path,
+    rounds: u32,
+) -> Result<AgentBenchVerdict> {
+    let scene = AgentScene::lay_out(&folder.join("agents"))?;
+    let bench = AgentBench {
+        helper: workspace.target.join("release/examples/agent_cost"),
+        peers: peers::install(workspace)?,
+        ripgrep: peers::install_for_bench(workspace)?
+            .join("node_modules/@vscode/ripgrep-linux-x64/bin/rg"),
+        lapidary: lapidary.to_owned(),
+        scene,
+        rounds,
+    };
+    let mut verdict = AgentBenchVerdict::default();
+    println!("## Agents\n\n| | CPU ms | peak MB |\n|---|---:|---:|");
+    bench.runs("one request", 1, &FIRST_REQUEST, &mut verdict)?;
+    bench.runs("25 turns", 25, &TOOL_TURNS, &mut verdict)?;
+    bench.crowd(&mut verdict)?;
+    println!(
+        "\n| search of {SEARCHED_FILES} files | CPU ms | wall ms | peak MB |\n|---|---:|---:|---:|"
+    );
+    bench.searches(&mut verdict)?;
+    println!();
+    Ok(verdict)
+}
+
+struct AgentBench {
+    helper: PathBuf,
+    peers: PathBuf,
+    ripgrep: PathBuf,
+    lapidary: PathBuf,
+    scene: AgentScene,
+    rounds: u32,
+}
+
+impl AgentBench {
+    /// A run of ours, twice, and one of Gemini CLI.
+    fn runs(
+        &self,
+        name: &str,
+        turns: u32,
+        limit: &CostLimit,
+        verdict: &mut AgentBenchVerdict,
+    ) -> Result<()> {
+        let arguments = [
+            "agents",
+            "run",
+            "agent-3",
+            "--format",
+            "result",
+            "Look around.",
+        ];
+        let ours = |api: &ApiProcess| self.scene.command(&api.url, &self.lapidary, &arguments);
+        let (first, second) = (
+            self.all_rounds("completes", turns, &ours)?,
+            self.all_rounds("completes", turns, &ours)?,
+        );
+        let gemini = self
+            .peers
+            .join("node_modules/gemini-0.61.0/bundle/gemini.js");
+        let arguments = [
+            "--approval-mode=yolo",
+            "-m",
+            "gemini-2.5-flash",
+            "-p",
+            "Look around.",
+        ];
+        let theirs = |api: &ApiProcess| self.scene.command(&api.url, &gemini, &arguments);
+        let gemini = self.all_rounds("answers", turns, &theirs)?;
+        print_cost(&format!("`agents run`, {name}"), first);
+        print_cost(&format!("the same again, {name}"), second);
+        print_cost(&format!("gemini 0.61.0, {name}"), gemini);
+        let name = format!("`agents run`, {name}");
+        verdict.control(&name, milliseconds(first), milliseconds(second));
+        verdict.limit(&name, milliseconds(first), peak(first), limit);
+        Ok(())
+    }
+
+    /// The least cost of a run. Each has a mock API of its own: a script is played once.
+    fn all_rounds(
+        &self,
+        end: &str,
+        turns: u32,
+        command: &dyn Fn(&ApiProcess) -> Vec<OsString>,
+    ) -> Result<ProcessCost> {
+        let mut least: Option<ProcessCost> = None;
+        for _ in 0..self.rounds {
+            let api = ApiProcess::start(&self.helper, &["api", end, &turns.to_string()])?;
+            let cost = measure(&command(&api))?;
+            least = Some(least.map_or(cost, |least| least.least(cost)));
+        }
+        least.context("there is at least one round")
+    }
+
+    fn crowd(&self, verdict: &mut AgentBenchVerdict) -> Result<()> {
+        let api = ApiProcess::start(&self.helper, &["crowd-api"])?;
+        let mut command = vec![self.helper.clone().into_os_string()];
+        command.extend(["crowd", &api.url, &AGENTS.to_string()].map(OsString::from));
+        // The process fails unless every agent is right.
+        let cost = measure(&command)?;
+        let per_turn = milliseconds(cost) / f64::from(AGENTS * TURNS_OF_EACH);
+        let name =
+            format!("{AGENTS} agents at once, {TURNS_OF_EACH} turns and 200 KB each: a turn");
+        println!("| {name} | {per_turn:.2} | {:.1} |", peak(cost));
+        verdict.limit(&name, per_turn, peak(cost), &CROWD);
+        Ok(())
+    }
+
+    fn searches(&self, verdict: &mut AgentBenchVerdict) -> Result<()> {
+        let helper = |mode: &str, pattern: &str| {
+            let mut command = vec![self.helper.clone().into_os_string(), mode.into()];
+            command.extend([self.scene.searched.clone().into_os_string(), pattern.into()]);
+            command
+        };
+        let ripgrep = |arguments: &[&str]| {
+            let mut command = vec![self.ripgrep.clone().into_os_string()];
+            command.extend(["--no-config", "--hidden"].map(OsString::from));
+            command.extend(arguments.iter().map(OsString::from));
+            command.push(self.scene.searched.clone().into_os_string());
+            command
+        };
+        for (name, ours, theirs) in [
+            (
+                "`grep_search`",
+                helper("grep", "needle_[0-9]+"),
+                ripgrep(&["-i", "-n", "needle_[0-9]+"]),
+            ),
+            (
+                "`glob`",
+                helper("glob", "**/*7.txt"),
+                ripgrep(&["--files", "-g", "**/*7.txt"]),
+            ),
+        ] {
+            let commands = [
+                (name.to_owned(), ours.clone()),
+                (format!("{name} again"), ours),
+                (format!("ripgrep for {name}"), theirs),
+            ];
+            let commands = commands.map(|(name, command)| BenchedCommand { name, command });
+            let [ours, again, theirs] = self.interleaved(&commands)?[..] else {
+                anyhow::bail!("three commands have three costs");
+            };
+            let (ours_ms, theirs_ms) = (milliseconds(ours), milliseconds(theirs));
+            verdict.control(name, ours_ms, milliseconds(again));
+            let times = ours_ms / theirs_ms;
+            println!("| {name}: {times:.2} × ripgrep | | | |");
+            if times > SEARCH {
+                verdict
+                    .misses
+                    .push(format!("{name} costs {times:.2} × ripgrep"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The least cost of each of several commands that take turns.
+    fn interleaved(&self, commands: &[BenchedCommand]) -> Result<Vec<ProcessCost>> {
+        let mut costs: Vec<Option<ProcessCost>> = vec![None; commands.len()];
+        for _ in 0..self.rounds {
+            for (place, benched) in commands.iter().enumerate() {
+                let cost = measure(&benched.command)?;
+                costs[place] = Some(costs[place].map_or(cost, |least| least.least(cost)));
+            }
+        }
+        let costs: Option<Vec<_>> = costs.into_iter().collect();
+        let costs = costs.context("there is at least one round")?;
+        for (benched, cost) in commands.iter().zip(&costs) {
+            let wall = cost.wall.as_secs_f64() * 1e3;
+            println!(
+                "| {} | {:.0} | {wall:.0} | {:.1} |",
+                benched.name,
+                milliseconds(*cost),
+                peak(*cost)
+            );
+        }
+        Ok(costs)
+    }
+}
+
+impl AgentBenchVerdict {
+    fn control(&mut self, name: &str, ours: f64, again: f64) {
+        if control_off(ours, again) > NOISE {
+            self.doubts
+                .push(format!("the two measures of {name} differ too much"));
+        }
+    }
+
+    fn limit(&mut self, name: &str, cpu: f64, peak: f64, limit: &CostLimit) {
+        if cpu > limit.cpu {
+            self.misses
+                .push(format!("{name}: {cpu:.1} ms CPU, at most {}", limit.cpu));
+        }
+        if peak > limit.peak {
+            self.misses
+                .push(format!("{name}: {peak:.1} MB, at most {}", limit.peak));
+        }
+    }
+}
+
+fn print_cost(name: &str, cost: ProcessCost) {
+    println!("| {name} | {:.1} | {:.1} |", milliseconds(cost), peak(cost));
+}
+
+fn milliseconds(cost: ProcessCost) -> f64 {
+    cost.cpu.as_secs_f64() * 1e3
+}
+
+fn peak(cost: ProcessCost) -> f64 {
+    megabytes(cost.peak_kib * 1024)
+}
