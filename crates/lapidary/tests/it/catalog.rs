@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 struct Played {
+    home: TempDir,
     events: Vec<Value>,
     activity: Vec<Value>,
     result: Value,
@@ -29,6 +30,12 @@ fn job(prompt: &str) -> (TempDir, Job) {
     let directory = home.path().join("project");
     std::fs::create_dir(&directory).unwrap();
     std::fs::write(directory.join("login.rs"), "fn login() {}\n").unwrap();
+    std::fs::create_dir(home.path().join(".gemini")).unwrap();
+    std::fs::write(
+        home.path().join(".gemini/GEMINI.md"),
+        "Logins are secret.\n",
+    )
+    .unwrap();
     let records = RecordingOptions::below(home.path().join("runs"));
     let vars = [("GEMINI_CLI_HOME".into(), home.path().into())];
     let mut host = RunHost::new(vars, &directory, Supervisor::at("/bin/false"), records);
@@ -39,7 +46,7 @@ fn job(prompt: &str) -> (TempDir, Job) {
 }
 
 fn play(agent: &str, prompt: &str, script: Script) -> Played {
-    let (_home, mut job) = job(prompt);
+    let (home, mut job) = job(prompt);
     let catalog = Arc::new(AgentCatalog::read(&job).unwrap());
     let model = ScriptedModel::new(script);
     let task = catalog.task_with_model(&job, &TaskRequest::new(agent), Arc::new(model.clone()));
@@ -54,6 +61,7 @@ fn play(agent: &str, prompt: &str, script: Script) -> Played {
         events.push(serde_json::from_str(&event.to_json()).unwrap());
     }
     Played {
+        home,
         events,
         activity,
         result: serde_json::to_value(fold.finish(false)).unwrap(),
@@ -173,6 +181,22 @@ fn the_generalist_has_all_tools_and_calls_the_investigator() {
         assert!(inner.contains(&name), "{name}: {inner:?}");
     }
     check_activity(&played.activity);
+    assert!(told.contains("Logins are secret."), "the memory is told");
+    assert_eq!(
+        subagent_files(&played.home),
+        1,
+        "the investigator's session"
+    );
+}
+
+/// The session files of sub-agents: each is below the directory of its parent's session.
+fn subagent_files(home: &TempDir) -> usize {
+    let projects = home.path().join(".gemini/tmp").read_dir().unwrap();
+    let chats = projects.filter_map(|project| project.ok()?.path().join("chats").read_dir().ok());
+    let sessions = chats
+        .flatten()
+        .filter_map(|it| it.ok()?.path().read_dir().ok());
+    sessions.flatten().count()
 }
 
 /// The activity of both agents, each under its own name, as the schema has it.

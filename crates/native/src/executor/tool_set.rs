@@ -77,7 +77,6 @@ impl ToolSet {
                 self.declarations.push(declaration);
             }
         }
-        self.declarations.sort_by(|a, b| a.name.cmp(&b.name));
         self.declarations.extend(complete_task);
     }
 
