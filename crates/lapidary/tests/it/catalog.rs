@@ -96,10 +96,10 @@ fn the_codebase_investigator_reads_a_project_and_hands_over_its_report() {
     assert_eq!(
         tools(&played.requests[0]),
         [
-            "glob",
-            "grep_search",
             "list_directory",
             "read_file",
+            "glob",
+            "grep_search",
             "complete_task"
         ],
         "an agent with some tools cannot reach the others through another agent"

@@ -91,7 +91,8 @@ fn open_to_unknown_kinds(schema: &mut Schema) {
     };
     let mut known = Vec::new();
     for choice in choices.iter_mut() {
-        let Some((name, word)) = tag(choice).map(|(name, word)| (name.to_owned(), word.to_owned()))
+        let Some((name, word)) =
+            typescript::tag(choice).map(|(name, word)| (name.to_owned(), word.to_owned()))
         else {
             return;
         };
@@ -112,15 +113,6 @@ fn open_to_unknown_kinds(schema: &mut Schema) {
         "description": "A kind that this version does not know, kept whole. Readers must accept it.",
         "not": { "type": "object", "properties": { &name: { "enum": words } }, "required": [&name] },
     }));
-}
-
-/// The member that tells a choice from the others, and its word.
-pub(crate) fn tag(choice: &Value) -> Option<(&str, &str)> {
-    let properties = choice.get("properties")?.as_object()?;
-    properties.iter().find_map(|(name, value)| {
-        let word = value.get("const")?.as_str()?;
-        Some((name.as_str(), word))
-    })
 }
 
 /// A description is the doc comment of a Rust type; the example that may follow is for readers of Rust only.

@@ -9,7 +9,6 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::PUBLISHED;
-use super::generate::tag;
 
 const HEADER: &str = "\
 // What Lapidary prints and reads, as TypeScript types. Made from the JSON Schemas by `cargo xtask schemas`.
@@ -221,4 +220,13 @@ fn key(name: &str) -> String {
 
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
+}
+
+/// The member that tells a choice from the others, and its word.
+pub(crate) fn tag(choice: &Value) -> Option<(&str, &str)> {
+    let properties = choice.get("properties")?.as_object()?;
+    properties.iter().find_map(|(name, value)| {
+        let word = value.get("const")?.as_str()?;
+        Some((name.as_str(), word))
+    })
 }
