@@ -14,8 +14,8 @@ pub fn trim(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// As `localeCompare()` without a locale, for names of ASCII: letters as a dictionary has them, small before capital where nothing else
-/// differs. What is not ASCII stands behind it by its number, which is not where every dictionary would put it.
+/// As `localeCompare()` without a locale, for ASCII names: letters in dictionary order, lowercase before uppercase where nothing
+/// else differs. Other characters sort after ASCII by code point, which is not where every dictionary puts them.
 pub fn locale_compare(one: &str, other: &str) -> Ordering {
     let weights = |text: &str| text.chars().filter_map(weight).collect::<Vec<_>>();
     let capitals = |text: &str| {

@@ -154,8 +154,8 @@ fn extension_files(setup: &Setup) -> Vec<PathBuf> {
     files
 }
 
-/// The names of a setting that is one name or a list; the usual one if there is none. A name that is a path leads elsewhere, and does
-/// not count.
+/// The names of a setting that is one name or a list; the usual one if there is none. An absolute path, or a name with `..`, is
+/// skipped.
 fn names_in(setting: Option<&Value>, usual: &str) -> Vec<String> {
     let named: Vec<_> = match setting {
         Some(Value::String(name)) => vec![name.as_str()],

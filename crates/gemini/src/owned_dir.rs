@@ -1,9 +1,10 @@
-//! Directories that we make and may clear away, should we be killed: how they are told from all others.
+//! Directories that we make and may remove even after a kill: how they are told from all others.
 //!
-//! A name proves nothing: a package can contain a directory with our prefix. So the first thing that we put into one says which
-//! directory it is, as the disk knows it, and that is true of no clone and of no copy of it. Both must be our own, where files have
-//! owners: whoever shares a directory with us could write such a mark too. And somebody like that can put a link in the place of a
-//! directory while we are at it: so it is [`OwnedDir`] open, and all that is done to it is done to the one that was looked at.
+//! A name proves nothing: a package can contain a directory with our prefix. So the first file that we write into one, its mark,
+//! records the directory's identity on the disk, which no clone and no copy shares. Directory and mark must both be our own,
+//! where files have owners: another user of a shared directory could write such a mark too. Such a user can also replace a
+//! directory by a link while we work: so an [`OwnedDir`] is held open, and every operation applies to the directory that was
+//! checked.
 
 #[cfg(not(unix))]
 mod other;

@@ -1,4 +1,5 @@
-//! The seam for session files of sub-agents: the executor tells what was said, and its owner writes it where the files are.
+//! The interface for session files of sub-agents: the executor hands over each message, and the implementation writes it to the
+//! file.
 
 use std::fmt;
 use std::io;

@@ -49,7 +49,7 @@ use turn_end::TurnEnd;
 /// The tool that activates skills.
 const ACTIVATE_SKILL: &str = "activate_skill";
 
-/// Hears what an agent and its sub-agents do. Called from the agent's own task: it must not block.
+/// Receives the activities of an agent and its sub-agents. Called from the agent's own task: it must not block.
 pub type ActivityListener<'a> = dyn Fn(AgentActivity) + Send + Sync + 'a;
 
 /// Runs agents with these means.

@@ -28,7 +28,7 @@ use connector::ProxyConnector;
 /// How much of an error's body is read.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
 
-/// What a client needs to know of its surroundings.
+/// The proxies, certificates and timeouts of a client.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
     /// `HTTPS_PROXY`: the proxy for `https` URLs.
@@ -70,7 +70,7 @@ pub enum HttpError {
     InvalidRequest {
         /// The URL.
         url: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// A proxy's URL cannot be used.
@@ -84,7 +84,7 @@ pub enum HttpError {
     Certificates {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// There is no connection to the server.
@@ -92,7 +92,7 @@ pub enum HttpError {
     Connect {
         /// The server.
         host: String,
-        /// What the system or TLS says.
+        /// The message of the system or of TLS.
         reason: String,
     },
     /// The connection broke.
@@ -100,7 +100,7 @@ pub enum HttpError {
     Broken {
         /// The server.
         host: String,
-        /// What the system or TLS says.
+        /// The message of the system or of TLS.
         reason: String,
     },
     /// The server said nothing for too long.
@@ -111,7 +111,7 @@ pub enum HttpError {
         /// How long was waited.
         waited: Duration,
     },
-    /// The server sent the request elsewhere.
+    /// The server redirects the request.
     #[error("`{host}` redirects to `{location}`, which is not followed")]
     Redirect {
         /// The server.

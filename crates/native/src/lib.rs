@@ -1,4 +1,4 @@
-//! Agents of our own: what a model is asked, which tools it may call, and how a task comes to its end.
+//! Agents of our own: their requests to a model, the tools it may call, and the end of a task.
 //!
 //! An agent here speaks ACP over a pipe in memory, as any agent does over a pipe between processes. So rules, hooks, recording,
 //! budget and the end of a run are the engine's, unchanged, and only `normalize` makes events. This crate never prints, reads no

@@ -1,7 +1,7 @@
-//! Models: what one is asked, and what it answers piece by piece.
+//! Models: a request, and its answer piece by piece.
 //!
-//! The parts of an answer are kept token for token: a model wants its own thought signatures back unchanged, and refuses a history in
-//! which one was lost.
+//! The parts of an answer are kept token for token: a model wants its own thought signatures back unchanged, and refuses a
+//! history in which one was lost.
 
 mod content;
 mod error;
@@ -37,7 +37,7 @@ pub trait ModelClient: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<ModelAnswer, ModelError>>;
 }
 
-/// One request: a history, and what the model may do with it.
+/// One request: a history, the tools that the model may call, and the settings of its answer.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelRequest<'a> {
     /// The model's name.

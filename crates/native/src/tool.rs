@@ -2,7 +2,7 @@
 //!
 //! A call takes three steps, so that a person or a rule can judge it between the second and the third:
 //!
-//! 1. [`Tool::prepare`] checks the arguments and works out what the call would do. It changes nothing.
+//! 1. [`Tool::prepare`] checks the arguments and works out the effect of the call. It changes nothing.
 //! 2. The executor shows the [`CallPreview`] to the [`PermissionGate`].
 //! 3. [`PreparedCall::run`] does it. Its [`ToolOutput`] goes back to the model.
 
@@ -18,7 +18,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A tool that a model can call.
 pub trait Tool: fmt::Debug + Send + Sync {
-    /// What the model is told of it.
+    /// The declaration for the model.
     fn declaration(&self) -> &ToolDeclaration;
 
     /// Text that belongs to the system instruction of an agent with this tool, such as a list of skills; none for most tools.
@@ -35,14 +35,14 @@ pub trait Tool: fmt::Debug + Send + Sync {
 
 /// A call whose arguments are valid, and that has not happened yet.
 pub trait PreparedCall: fmt::Debug + Send {
-    /// What a person or a rule is shown.
+    /// The preview for a person or a rule.
     fn preview(&self) -> &CallPreview;
 
     /// Does it. Ends early, and leaves nothing running, when `cancelled` is.
     fn run(self: Box<Self>, cancelled: CancellationToken) -> BoxFuture<'static, ToolOutput>;
 }
 
-/// What the model is told of a tool.
+/// The declaration of a tool, as the model gets it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDeclaration {
     /// The name that the model calls.
@@ -70,7 +70,7 @@ pub enum CallKind {
     Other,
 }
 
-/// What a call would do, for a person or a rule to judge.
+/// The effect of a call, for a person or a rule to judge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallPreview {
     /// One line: `Read src/main.rs`.
@@ -98,7 +98,7 @@ pub struct FileChange {
     pub new_text: String,
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOutput {
     /// The text for the model.
@@ -109,7 +109,7 @@ pub struct ToolOutput {
     pub display: Option<String>,
     /// Why the call failed. Its text is `text` then.
     pub error: Option<ToolErrorKind>,
-    /// What the call changed.
+    /// The change that the call made.
     pub change: Option<FileChange>,
 }
 
@@ -140,7 +140,7 @@ pub trait PermissionGate: fmt::Debug + Send + Sync {
 /// The calls that a [`PermissionGate`] is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AskScope {
-    /// Those that need permission by themselves.
+    /// The calls that need permission by themselves.
     #[default]
     NeedsPermission,
     /// Every call: a rule behind the gate may deny what needs no permission otherwise.

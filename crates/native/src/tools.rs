@@ -100,7 +100,7 @@ async fn on_thread(work: impl FnOnce() -> ToolOutput + Send + 'static) -> ToolOu
     }
 }
 
-/// What a person sees of a call that only reads.
+/// The preview of a call that only reads.
 fn reading(kind: CallKind, title: String, paths: Vec<PathBuf>) -> CallPreview {
     CallPreview {
         title,

@@ -215,7 +215,7 @@ impl Workspace {
 }
 
 impl WorkspacePlace {
-    /// What is there. A link is an error: the place was free of links when it was found.
+    /// Kind, size and write time of the entry. A link is an error: the place was free of links when it was found.
     pub fn stat(&self) -> io::Result<FileStat> {
         disk::stat(&self.path)
     }

@@ -6,7 +6,7 @@ pub(crate) enum CallState {
     Done,
     Failed,
     Cancelled,
-    /// No result was recorded, because somebody had denied it.
+    /// No result was recorded, because permission was denied.
     Denied,
     /// No result was recorded.
     Unanswered,

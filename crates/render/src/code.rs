@@ -1,14 +1,14 @@
 //! Source code in coloured pieces: eight classes, enough to read by.
 //!
-//! A scanner, not a parser: it knows comments, texts, numbers, words and what stands beside them, one line at a time, in time
+//! A scanner, not a parser: it knows comments, strings, numbers, words and the signs beside them, one line at a time, in time
 //! linear in the code. Grammars that know a language exactly need seconds for a megabyte and backtrack on hostile input; a
-//! transcript of three hundred prompts has a megabyte. What the scanner does not understand stays plain.
+//! transcript of three hundred prompts has a megabyte. Code that the scanner does not recognise stays plain.
 
 mod language;
 
 use language::{LANGUAGES, Language, LanguageKind};
 
-/// What a piece of code is.
+/// The class of a piece of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodeClass {
     Plain,
@@ -25,7 +25,7 @@ pub(crate) enum CodeClass {
     Removed,
 }
 
-/// Reads code line by line. It remembers what is open at the end of a line.
+/// Reads code line by line. It remembers a comment, string or tag that is open at the end of a line.
 #[derive(Debug, Clone)]
 pub(crate) struct CodeScanner {
     language: &'static Language,
@@ -112,7 +112,7 @@ impl CodeScanner {
         joined.end(put);
     }
 
-    /// What stands at `at`, and how long it is in bytes.
+    /// The class of the piece at `at`, and its length in bytes.
     fn piece(&mut self, line: &str, at: usize) -> (CodeClass, usize) {
         let rest = &line[at..];
         if let Some(open) = self.open {
@@ -357,7 +357,7 @@ fn closing(rest: &str, end: &str) -> Option<usize> {
     }
 }
 
-/// One character, or an escape sequence. Anything else between two single quotes stands between two lifetimes of Rust.
+/// One character, or an escape sequence. Longer text between two single quotes stands between two lifetimes of Rust.
 fn is_character(inside: &str) -> bool {
     inside.starts_with('\\') || inside.chars().count() == 1
 }
@@ -367,7 +367,7 @@ fn word_length(text: &str, inner: &str) -> usize {
     text.find(|c| !is_inside(c)).unwrap_or(text.len())
 }
 
-/// What follows a key: a colon or an equals sign.
+/// True if a colon or an equals sign follows, so that the word is a key.
 fn is_key(after: &str) -> bool {
     after.trim_start().starts_with([':', '='])
 }

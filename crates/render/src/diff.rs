@@ -100,7 +100,7 @@ pub(crate) fn is_unified(text: &str) -> bool {
     starts && lines.any(|line| hunk_sizes(line).is_some())
 }
 
-/// What a line of a diff is.
+/// The kind of a diff line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DiffLine {
     Head,

@@ -1,14 +1,14 @@
-//! Noticing that an event only repeats what was shown already.
+//! Noticing that an event only repeats an earlier one.
 //!
-//! With `--deltas both` a stream carries the chunks and then the same words as one `text` event. An agent confirms the mode that it was
-//! told to enter. People want both once.
+//! With `--deltas both` a stream carries the chunks and then the same words as one `text` event. An agent confirms the mode that
+//! it was told to enter. People want both once.
 
 use std::hash::{DefaultHasher, Hasher as _};
 
 use lapidary_vocab::event::{StreamDelta, TextEvent};
 use lapidary_vocab::{Body, Json, Text};
 
-/// The mode in which an agent starts. That it does says nothing about what the run permits, which is decided by us.
+/// The mode in which an agent starts. It says nothing about the run's permissions: Lapidary decides those.
 const USUAL_MODE: &str = "default";
 
 /// The chunks shown since the conversation last moved on, by kind and sub-agent.
@@ -25,7 +25,7 @@ struct SaidText {
     words: TextFingerprint,
 }
 
-/// What was said, as little of it as it takes to know it again: a stream may go on for ever.
+/// Length and hash of a text, enough to recognise it: a stream may go on for ever.
 #[derive(Debug, Default)]
 struct TextFingerprint {
     length: usize,
@@ -49,7 +49,7 @@ impl TextFingerprint {
 }
 
 impl EchoFilter {
-    /// Takes note of an event. True if it is a `text` that says again what its chunks have said, or the mode that is known.
+    /// Takes note of an event. True if it is a `text` that repeats its chunks, or a mode that is known already.
     pub(crate) fn repeats(&mut self, body: &Body) -> bool {
         match body {
             Body::StreamDelta(delta) => self.note(delta),

@@ -1,8 +1,8 @@
-//! The colours of a terminal, by what is said in them.
+//! The colours of a terminal, by the role of the text.
 
 use anstyle::{AnsiColor, Style};
 
-/// What a piece of text is, which decides its colour.
+/// The role of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextInk {
     Plain,

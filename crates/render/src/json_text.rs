@@ -6,7 +6,7 @@ use lapidary_vocab::Json;
 /// Deeper values are written on one line. A hostile value could otherwise nest until the stack ends.
 const DEEPEST: usize = 24;
 
-/// A string as its text, anything else as indented JSON.
+/// A string as its text, any other value as indented JSON.
 pub(crate) fn readable(token: Token<'_>) -> String {
     match token.string() {
         Some(text) => text.into_owned(),
@@ -14,7 +14,7 @@ pub(crate) fn readable(token: Token<'_>) -> String {
     }
 }
 
-/// What a tool returned, as text. Gemini wraps it: `{"output": "…"}`, or `{"error": "…"}`.
+/// The result of a tool, as text. Gemini wraps it: `{"output": "…"}`, or `{"error": "…"}`.
 pub(crate) fn output(json: &Json) -> String {
     let token = json.token();
     let mut members = token.members();

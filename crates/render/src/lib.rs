@@ -58,9 +58,9 @@ pub const COMPUTED_COST: &str = "lapidary.computedCostUsd";
 
 /// Writes events for people. One renderer per transcript.
 pub trait Renderer {
-    /// Takes the next event, and writes what can be written already.
+    /// Takes the next event, and writes as much as can be written already.
     fn event(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()>;
 
-    /// Writes what was held back. To be called once, after the last event.
+    /// Writes the text that was held back. To be called once, after the last event.
     fn finish(&mut self, out: &mut dyn io::Write) -> io::Result<()>;
 }

@@ -1,4 +1,4 @@
-//! Which links lead somewhere a reader expects.
+//! Links that are safe to follow.
 
 /// True for `http`, `https` and `mailto`. Everything else (`javascript:`, `data:`, `file:`, `vscode:`, relative paths) is
 /// shown as text: a transcript has no place that a relative path could start from.

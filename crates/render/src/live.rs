@@ -1,4 +1,4 @@
-//! What a person sees while an agent works, as rows for a terminal.
+//! The live view of an agent at work, as rows for a terminal.
 //!
 //! A [`Narrator`] takes events and tells two sorts of rows apart: rows that are written for good, and rows that are drawn anew
 //! until they are settled, namely the line that is being said and the calls that are running. Where they stand on the
@@ -93,14 +93,14 @@ pub struct Narrator {
     requests: OpenRequests,
     prose: Option<LiveProse>,
     settled: Vec<ScreenRow>,
-    /// What was told last.
+    /// The kind of the last row.
     last: Option<LineKind>,
     doing: &'static str,
     last_error: Option<String>,
     has_answered: bool,
     turn_ended: bool,
     is_over: bool,
-    /// What was told of times, where they are shown.
+    /// The times shown so far, if times are shown.
     times: Option<ShownTimes>,
 }
 
@@ -187,7 +187,7 @@ impl Narrator {
                 let rows = self.calls.end(done, event, &self.page);
                 self.tell(LineKind::Tools, rows);
             }
-            // The caller asks the user, below what was said so far.
+            // The caller asks the user, below the text so far.
             Body::PermissionRequest(request) => {
                 self.end_prose();
                 self.requests.ask(request);
@@ -213,7 +213,7 @@ impl Narrator {
         std::mem::take(&mut self.settled)
     }
 
-    /// The rows that may still change, and a last one that says what is going on.
+    /// The rows that may still change, and a last one with the current activity.
     pub fn changing_rows(&self, frame: usize, now: Duration) -> Vec<ScreenRow> {
         let spinner = self.page.marks.spinner();
         let spinner = spinner[frame % spinner.len()];
@@ -357,7 +357,7 @@ impl Narrator {
         }
     }
 
-    /// Ends what was being said, and tells something else.
+    /// Ends the agent's text, and adds rows of another kind.
     fn tell(&mut self, sort: LineKind, rows: Vec<ScreenRow>) {
         self.end_prose();
         self.settle(sort, rows);

@@ -1,7 +1,7 @@
 //! The transcript as GitHub-flavoured Markdown, for pull requests, issues and wikis.
 //!
-//! Thoughts and tool calls fold away in `<details>`, the only HTML in the document and all of it ours. What the agent said
-//! keeps its Markdown, made harmless by `prose`; what tools returned stands in fences that it cannot close.
+//! Thoughts and tool calls fold away in `<details>`, the only HTML in the document and all of it ours. The agent's text keeps its
+//! Markdown, made harmless by `prose`; the output of tools stands in fences that it cannot close.
 
 mod block;
 mod frame;

@@ -18,11 +18,11 @@ impl NoticeLevel {
     }
 }
 
-/// Something to tell in a line, with what is behind it.
+/// A message of one line, with its evidence.
 #[derive(Debug, Clone)]
 pub(crate) struct Notice {
     pub(crate) level: NoticeLevel,
-    /// What it is about, in our words.
+    /// The subject, in our words.
     pub(crate) label: String,
     /// What there is to say: partly the agent's words, so hostile.
     pub(crate) text: String,

@@ -81,7 +81,7 @@ fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
         (DiagnosticKind::SessionRecords, _) => {
             Notice::new(NoticeLevel::Info, "note", diagnostic.message.as_str())
         }
-        // What was said says more than that it was not JSON.
+        // The line itself tells more than the message that it is not JSON.
         (DiagnosticKind::Noise, Some(line)) => Notice::new(NoticeLevel::Warning, "not JSON", line),
         (kind, raw) => {
             let label = format!("diagnostic: {}", kind.as_str().replace('_', " "));
@@ -105,7 +105,7 @@ fn elicited(request: &ElicitationRequest) -> Notice {
     Notice::new(NoticeLevel::Info, "asks the user", text)
 }
 
-/// What was filled in is the user's own. Why nothing was has to be said.
+/// An accepted form needs no notice: the user filled it in. A form without an answer needs the reason.
 fn not_filled_in(result: &ElicitationResult) -> Option<Notice> {
     let label = match &result.action {
         ElicitationAction::Accept => return None,
@@ -160,7 +160,7 @@ fn hook(run: &HookRun) -> Notice {
     Notice::new(level, &format!("hook {}", run.hook_event), text)
 }
 
-/// What a hook that takes too long comes to.
+/// The words for a hook that timed out.
 fn timed_out(run: &HookRun) -> String {
     let after = run.duration_ms.as_ref();
     let after = after.map(|time| format!(" after {time} ms"));

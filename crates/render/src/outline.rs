@@ -1,5 +1,5 @@
-//! What a header tells and only the end knows, for renderers that are to write before the end: whoever can have the events twice
-//! takes an outline first, and nothing has to be held.
+//! The facts of a header that only the end of a conversation knows, for renderers that write before the end. A caller that can
+//! read the events twice takes an outline first, and no text has to be held back.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use lapidary_vocab::Event;
 
 use crate::transcript::Transcript;
 
-/// The facts, the accounts and the prompts of a conversation, and none of what was said.
+/// The facts, the accounts and the prompts of a conversation, without its text.
 #[derive(Debug, Default)]
 pub struct Outline {
     transcript: Transcript,

@@ -22,7 +22,7 @@ pub(crate) struct PermissionAnswer {
     rule: Option<String>,
     /// Hostile.
     reason: Option<String>,
-    /// What the agent showed of the call. Hostile.
+    /// The content of the call that the agent showed. Hostile.
     pub(crate) content: Vec<ContentBlock>,
 }
 
@@ -48,7 +48,8 @@ impl PermissionAnswer {
         self.outcome == PermissionOutcome::Allowed
     }
 
-    /// True if a rule, a hook or a program decided: what a person or the permission mode decides is known to who watches.
+    /// True if a rule, a hook or a program decided. A watching user knows the decisions of a person or of the permission mode
+    /// already.
     pub(crate) fn is_news(&self) -> bool {
         matches!(
             self.by,
@@ -73,7 +74,8 @@ impl PermissionAnswer {
         }
     }
 
-    /// Who did not permit it, and why: `Denied by rule lapidary.toml:12: no network`. None where a word has said it.
+    /// The decider and the reason of a denial: `Denied by rule lapidary.toml:12: no network`. None if the action was allowed, or
+    /// neither is known.
     pub(crate) fn refusal(&self) -> Option<String> {
         let words = words::capitalised(&self.in_words());
         match &self.reason {
@@ -163,14 +165,14 @@ impl OpenRequests {
         self.waiting.retain(|(id, _)| *id != decision.request_id);
     }
 
-    /// What is to be said of those that stayed open.
+    /// The notices of the requests that stayed open.
     pub(crate) fn close(&mut self) -> Vec<Notice> {
         let waiting = std::mem::take(&mut self.waiting);
         waiting.into_iter().map(|(_, notice)| notice).collect()
     }
 }
 
-/// A tool and what it would be called with, else what its title says. Agents that give a tool no name call it by its command.
+/// A tool and its telling argument, else the rest of its title. Agents that give a tool no name call it by its command.
 fn subject(name: &Text, input: &Json, title: Option<&Text>) -> String {
     let said = || Some(tool_argument::untold(&name.to_str(), title?));
     let argument = tool_argument::telling_argument(input).or_else(said);

@@ -1,7 +1,8 @@
-//! Text that is safe to show: no escape sequences, no control characters, nothing that reorders what is read.
+//! Text that is safe to show: no escape sequences, no control characters, no characters that reorder the text.
 //!
-//! A terminal obeys what it prints. An agent that repeats a hostile file could move the cursor, rename the window, write to
-//! the clipboard or show a link that leads elsewhere; bidirectional overrides make code read differently from what it does.
+//! A terminal obeys escape sequences in its output. An agent that repeats a hostile file could move the cursor, rename the
+//! window, write to the clipboard or show a link with another target; bidirectional overrides make code look different from its
+//! meaning.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -9,7 +10,7 @@ use std::ops::RangeInclusive;
 /// Text without ANSI escape sequences and control characters, bidirectional overrides shown as `\u{202e}`.
 ///
 /// Newlines and tabs stay; a carriage return becomes a newline, because on a terminal it would let later words cover earlier
-/// ones. A sequence that never ends is not followed: only its beginning goes, so that it cannot swallow what comes after.
+/// ones. A sequence that never ends is not followed: only its beginning goes, so that it cannot swallow the text after it.
 ///
 /// ```
 /// use lapidary_render::plain::sanitize;
@@ -78,13 +79,13 @@ impl ChunkFilter {
         sanitize(&text).into_owned()
     }
 
-    /// What was still waiting.
+    /// Returns the text that was held back.
     pub fn finish(&mut self) -> String {
         sanitize(&std::mem::take(&mut self.held)).into_owned()
     }
 }
 
-/// What a suspect character begins.
+/// The extent of an escape sequence.
 enum EscapeSequence {
     /// This many bytes belong together.
     Whole(usize),
@@ -106,7 +107,7 @@ fn is_bidi_override(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Takes what begins with a suspect character off `rest`, and writes what is to be shown in its place.
+/// Takes the sequence that a suspect character begins off `rest`, and writes its replacement.
 fn take_suspect<'a>(rest: &'a str, clean: &mut String) -> &'a str {
     let suspect = rest.chars().next().unwrap_or_default();
     if suspect == '\r' {
@@ -120,7 +121,7 @@ fn take_suspect<'a>(rest: &'a str, clean: &mut String) -> &'a str {
     }
 }
 
-/// What the suspect character at the start of `text` begins.
+/// The sequence that begins with the suspect character at the start of `text`.
 fn sequence(text: &str) -> EscapeSequence {
     let mut chars = text.chars();
     let opener = chars.next().unwrap_or_default();
@@ -146,7 +147,7 @@ fn sequence(text: &str) -> EscapeSequence {
     }
 }
 
-/// What stands inside a sequence.
+/// The grammar inside a sequence.
 #[derive(Clone, Copy)]
 enum SequencePart {
     /// Parameters, intermediates, a final byte: colours and cursor movements.
@@ -158,7 +159,7 @@ enum SequencePart {
 }
 
 impl SequencePart {
-    /// Where it ends; 0 if something else stands in the way; none if the text ends first.
+    /// The end of the sequence; 0 if another byte interrupts it; none if the text ends first.
     fn end(self, after: &str) -> Option<usize> {
         match self {
             Self::Control => final_byte(after, 0x20..=0x3f, 0x40..=0x7e),

@@ -1,4 +1,4 @@
-//! A glance at what a tool changed or returned: a few lines, and how many more there are.
+//! A preview of a tool's change or result: a few lines, and how many more there are.
 
 use crate::diff;
 use crate::ink::TextInk;
@@ -13,7 +13,7 @@ const CHARACTERS: usize = 240;
 pub(crate) struct PreviewLimits {
     /// Of a change that was made.
     pub(crate) change: usize,
-    /// Of what came back.
+    /// Of a result.
     pub(crate) output: usize,
     /// Of what went wrong: there they matter more.
     pub(crate) failure: usize,

@@ -42,7 +42,7 @@ use pen::LinePen;
 /// How many calls may wait for their results: behind more, the result of the oldest is told without its call's name.
 const MOST_OPEN: usize = 256;
 
-/// What is shown of a call: less of what went well, because more of it can be asked for.
+/// The lines shown of a call: fewer of a success, because the user can ask for more of it.
 const LIMITS: PreviewLimits = PreviewLimits {
     change: 8,
     output: 8,
@@ -75,7 +75,7 @@ pub struct TextRenderer {
     has_answered: bool,
     last_error: Option<String>,
     is_over: bool,
-    /// What was told of times, where they are shown.
+    /// The times shown so far, if times are shown.
     times: Option<ShownTimes>,
 }
 
@@ -99,7 +99,7 @@ impl TextRenderer {
         }
     }
 
-    /// The same with the date of the session and the time of each prompt: for what is over.
+    /// The same with the date of the session and the time of each prompt: for a conversation that is over.
     #[must_use]
     pub fn with_times(mut self) -> Self {
         self.times = Some(ShownTimes::default());
@@ -131,7 +131,7 @@ impl Renderer for TextRenderer {
             return self.notice(&notice, out);
         }
         match &event.body {
-            // Who is there to answer is asked by the caller.
+            // The caller asks the user, if there is one.
             Body::PermissionRequest(request) => {
                 self.requests.ask(request);
                 Ok(())
@@ -257,7 +257,7 @@ impl TextRenderer {
         self.pen.chunk(margin, ink, text, out)
     }
 
-    /// An answer stands under its call, or says what it is about.
+    /// An answer stands under its call, or names its subject.
     fn decision(
         &mut self,
         decision: &PermissionDecision,

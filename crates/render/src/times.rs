@@ -4,7 +4,7 @@ use lapidary_vocab::{Event, Text};
 
 use crate::words;
 
-/// What was shown of times: a day is named once.
+/// The last time that was shown: a day is named once.
 #[derive(Debug, Default)]
 pub(crate) struct ShownTimes {
     last: Option<String>,

@@ -1,4 +1,4 @@
-//! What is worth seeing of a tool call: its telling argument, and the parts of its story.
+//! A tool call for display: its telling argument, and the parts of its story.
 
 mod parts;
 
@@ -42,7 +42,7 @@ impl ToolCallItem {
             .unwrap_or_else(|| "result of an unknown call".to_owned())
     }
 
-    /// What the call is about, on one line.
+    /// The subject of the call, on one line.
     pub(crate) fn subject(&self) -> Option<String> {
         let call = self.call.as_ref()?;
         let title = || Some(untold(&self.name(), call.title.as_ref()?));
@@ -58,7 +58,7 @@ impl ToolCallItem {
             .is_some_and(|call| call.parent_call_id.is_some())
     }
 
-    /// True if what came back is a file's content.
+    /// True if the result is a file's content.
     pub(crate) fn returned_a_file(&self) -> bool {
         self.is(&ToolKind::Read) && self.state() == CallState::Done
     }

@@ -1,11 +1,11 @@
-//! What a call is about, in a few words.
+//! The subject of a call, in a few words.
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::{Json, Text};
 
 use crate::plain;
 
-/// Arguments that say at a glance what a call is about, the most telling first.
+/// Arguments that name the subject of a call, the most telling first.
 const TELLING: [&str; 16] = [
     "command",
     "file_path",
@@ -28,7 +28,7 @@ const TELLING: [&str; 16] = [
 /// Enough for a path or a command; the whole is in the call's details.
 pub(crate) const LONGEST_ARGUMENT: usize = 100;
 
-/// The argument that tells what the call is about, on one line; else the first that is a text.
+/// The argument that names the subject of the call, on one line; else the first that is a text.
 pub(crate) fn telling_argument(input: &Json) -> Option<String> {
     let rank = |key: Token<'_>| TELLING.iter().position(|known| key.is(known));
     // Looked at once: an argument can be a file of many megabytes.
@@ -43,7 +43,7 @@ pub(crate) fn telling_argument(input: &Json) -> Option<String> {
     Some(plain::first_line(&text, LONGEST_ARGUMENT)).filter(|line| !line.is_empty())
 }
 
-/// What a title says beside the tool's name: `edit a.txt` of an `edit` says `a.txt`.
+/// The part of a title beside the tool's name: `edit a.txt` of an `edit` gives `a.txt`.
 pub(crate) fn untold(name: &str, title: &Text) -> String {
     let title = plain::first_line(&title.to_str(), LONGEST_ARGUMENT);
     let rest = title

@@ -1,4 +1,4 @@
-//! What a session cost: tokens, time and tool calls, counted as events pass by.
+//! The usage of a session: tokens, time and tool calls, counted as events pass by.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::{COMPUTED_COST, plain, words};
 /// How many calls are remembered at once, to count each of them once.
 const MOST_CALLED: usize = 1024;
 
-/// Token counts. What nobody reported is absent, never zero.
+/// Token counts. A count that no event reported is absent, never zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct TokenSums {
     pub(crate) input: Option<u64>,
@@ -141,9 +141,9 @@ pub(crate) struct UsageTotals {
     /// The computed cost of the turns, and of the steps.
     turn_cost: ComputedCost,
     step_cost: ComputedCost,
-    /// What the session has cost in US dollars, as the agent reports it.
+    /// The cost of the session so far in US dollars, as the agent reports it.
     cost: Option<f64>,
-    /// What it had cost before.
+    /// The cost when this count began.
     cost_before: f64,
     pub(crate) models: BTreeMap<String, TokenSums>,
     hidden: BTreeMap<&'static str, u64>,
@@ -215,7 +215,7 @@ impl UsageTotals {
         }
     }
 
-    /// Over ACP an agent reports what the session has cost so far.
+    /// Over ACP an agent reports the cost of the session so far.
     fn note_cost(&mut self, cost: Option<&Number>) {
         let cost = cost.and_then(|cost| cost.to_string().parse::<f64>().ok());
         self.cost = cost
@@ -313,7 +313,7 @@ impl UsageTotals {
             .collect()
     }
 
-    /// How a run ended and what it cost: `completed · 220 tokens (200 in, 20 out) · 1.3 s`.
+    /// Outcome and usage of a run: `completed · 220 tokens (200 in, 20 out) · 1.3 s`.
     pub(crate) fn verdict(&self, end: &RunEnd) -> String {
         let cause = || plain::first_line(end.cause.described(), 100);
         let outcome = plain::first_line(end.outcome.as_str(), 40);
@@ -348,7 +348,7 @@ pub(crate) fn begins_turn(body: &Body) -> bool {
     )
 }
 
-/// True if a call ended in anything but success.
+/// True if a call failed or was cancelled.
 pub(crate) fn failed(done: &ToolCompletion) -> bool {
     done.is_error
         || matches!(

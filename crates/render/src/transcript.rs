@@ -20,13 +20,13 @@ use crate::plain;
 use crate::totals::UsageTotals;
 use crate::words;
 
-/// How long a text may be to be read as Markdown. Parsing takes many times a text's size, and nobody writes a megabyte of prose.
+/// How long a text may be to be read as Markdown. Parsing takes many times a text's size, and prose of a megabyte does not occur.
 pub(crate) const MOST_PROSE: usize = 1024 * 1024;
 
 /// How much of a prompt a title shows.
 const LONGEST_TITLE: usize = 80;
 
-/// A conversation and what is known about it.
+/// A conversation and the facts about it.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
     pub(crate) session: SessionHeader,
@@ -40,7 +40,7 @@ pub(crate) struct Transcript {
     unanswered: HashSet<u64>,
     pushed: u64,
     turns: usize,
-    /// What was counted since the last turn ended or the last prompt came.
+    /// The usage since the last turn ended or the last prompt came.
     turn: UsageTotals,
     requests: OpenRequests,
     /// The error that was told last in this turn.
@@ -49,7 +49,7 @@ pub(crate) struct Transcript {
     open_calls: HashMap<String, UnansweredCall>,
     /// True if the last item is a text that the next chunk may continue.
     is_speaking: bool,
-    /// True if the agent has said something in this turn.
+    /// True if the agent has written text in this turn.
     has_answered: bool,
 }
 
@@ -81,7 +81,7 @@ pub(crate) enum TranscriptItem {
     TurnEnd(Box<TurnEnd>),
 }
 
-/// What was said to the agent.
+/// Input to the agent: a prompt, or text that was inserted for the user.
 #[derive(Debug)]
 pub(crate) struct UserMessage {
     pub(crate) text: Text,
@@ -92,12 +92,12 @@ pub(crate) struct UserMessage {
     pub(crate) at: Option<String>,
 }
 
-/// What the agent said or thought.
+/// Text or thoughts of the agent.
 #[derive(Debug)]
 pub(crate) struct AgentProse {
-    /// The kind's word: `text`, `thinking`, `plan`, or what a newer version has.
+    /// The kind's word: `text`, `thinking`, `plan`, or one of a newer version.
     pub(crate) kind: String,
-    /// What was said so far. Joined as tokens, because a chunk may end within a character.
+    /// The text so far. Joined as tokens, because a chunk may end within a character.
     words: TextBuilder,
     pub(crate) parent: Option<Text>,
 }
@@ -126,7 +126,7 @@ impl AgentProse {
     }
 }
 
-/// A call of a tool and what came of it. A completion without its call is shown all the same.
+/// A tool call and its result. A completion without its call is shown all the same.
 #[derive(Debug, Default)]
 pub(crate) struct ToolCallItem {
     pub(crate) call: Option<ToolInvocation>,
@@ -256,7 +256,7 @@ impl Transcript {
         self.items.drain(..count).collect()
     }
 
-    /// Lets go of what was said, for who only wants the rest. Nothing is waited for, so nothing is held.
+    /// Drops the items, for callers that want only the other facts. No item is waited for, so none is held.
     pub(crate) fn forget_items(&mut self) {
         self.items.clear();
     }
@@ -270,7 +270,7 @@ impl Transcript {
     }
 
     fn note_session(&mut self, event: &Event) {
-        // A protocol's name stands there until the agent has said who it is.
+        // The provider is a protocol's name until the agent has named itself.
         if matches!(self.session.provider.as_str(), "" | "acp") {
             event
                 .base
@@ -286,7 +286,7 @@ impl Transcript {
         {
             self.session.init = (**init).clone();
         }
-        // A session file names the model on what it said, not at its start.
+        // A session file names the model on its messages, not at its start.
         if let Body::Text(TextEvent { model, .. }) = &event.body
             && self.session.init.model.is_none()
         {
@@ -455,7 +455,7 @@ impl Transcript {
     }
 }
 
-/// True for what an agent repeats from before the run, because its session is continued.
+/// True for an event from before the run, which the agent repeats because its session is continued.
 pub(crate) fn is_replayed(event: &Event) -> bool {
     event.base.extensions.contains_key("acp.replay")
 }

@@ -73,7 +73,7 @@ pub(crate) fn moment(timestamp: &str) -> String {
     }
 }
 
-/// The time of day in UTC, with the day unless `shown` is on the same one. None for what is no timestamp.
+/// The time of day in UTC, with the day unless `shown` is on the same one. None if it is no timestamp.
 pub(crate) fn time_after(timestamp: &str, shown: Option<&str>) -> Option<String> {
     let today = day(timestamp)?;
     if shown.and_then(day) == Some(today) {
@@ -103,7 +103,7 @@ pub(crate) fn capitalised(text: &str) -> String {
     first.into_iter().flatten().chain(chars).collect()
 }
 
-/// Money: cents, or as much as it takes to see that it is something.
+/// Money: cents, or four decimals for less than a cent.
 pub(crate) fn dollars(amount: f64) -> String {
     if amount > 0.0 && amount < 0.01 {
         format!("${amount:.4}")

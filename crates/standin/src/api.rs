@@ -1,7 +1,7 @@
 //! A scripted stand-in for the APIs of models: Gemini's, and for other agents Anthropic's messages and `OpenAI`'s chat completions.
 //!
 //! Point Gemini CLI at it with `GOOGLE_GEMINI_BASE_URL` and any `GEMINI_API_KEY`; its settings have to say
-//! `{"security": {"auth": {"selectedType": "gemini-api-key"}}}`. A [`Script`] says what the model answers, turn by turn.
+//! `{"security": {"auth": {"selectedType": "gemini-api-key"}}}`. A [`Script`] holds the model's answers, turn by turn.
 //!
 //! ```
 //! use lapidary_standin::api::{ApiError, FakeApi, Script, Turn};

@@ -1,5 +1,5 @@
-//! What a scripted model attempts, in the words of each agent's tools, and how one sees that it was done: in files, in what the model
-//! was told, and at a site on loopback. `lapidary doctor --prove` and the tests of rules share this table.
+//! The attempts of a scripted model, in the words of each agent's tools, and the evidence that one was carried out: in files, in
+//! the requests to the model, and at a site on loopback. `lapidary doctor --prove` and the tests of rules share this table.
 
 mod vault;
 
@@ -54,7 +54,7 @@ pub enum AttemptedAction {
     Fetch,
 }
 
-/// What an agent calls its tools.
+/// The names of an agent's tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentTools {
     family: &'static str,

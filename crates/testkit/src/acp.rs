@@ -13,7 +13,7 @@ use crate::gemini::{self, GeminiVersion, peers};
 /// An agent that is pinned in `peers/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
-    /// The example of the official SDK, which plays the same turn whatever it is told: text, a tool, another one that needs a
+    /// The example of the official SDK, which plays the same turn for every prompt: text, a tool, another one that needs a
     /// permission, text. It has no model, and a second passes between any two of these.
     SdkExample,
     /// Claude Code behind its adapter. The adapter asks for Node 22, and runs on 20.
@@ -65,7 +65,7 @@ impl Peer {
         }
     }
 
-    /// The program by which its name starts it, and what it is called on PATH.
+    /// The name on PATH that starts it, and the path of the program.
     fn on_path(self) -> Option<(&'static str, String)> {
         let words = self.command_line();
         match self {
@@ -103,7 +103,7 @@ impl Peer {
         }
     }
 
-    /// How its model asks for a command to be run in a shell: the name of the tool, and what it is told. None if it has no model.
+    /// How its model asks for a command to be run in a shell: the name of the tool, and its arguments. None if it has no model.
     ///
     /// Commands that only look, such as `ls`, may be run without a permission.
     pub fn shell_call(self, command: &str) -> Option<(&'static str, Value)> {
@@ -126,7 +126,7 @@ impl Peer {
 #[derive(Debug)]
 pub struct AcpWorld {
     peer: Peer,
-    // It has Gemini's settings whoever lives there: to others they mean nothing.
+    // It has Gemini's settings for every agent: the others ignore them.
     world: gemini::GeminiWorld,
 }
 
@@ -201,7 +201,7 @@ impl AcpWorld {
     }
 }
 
-/// Whatever an agent wants of the rest of the world, be it an update or a package, it does not get: there is nobody at this proxy.
+/// Keeps agents from the network, for updates or packages: no server listens at this proxy.
 fn nowhere() -> Vec<(&'static str, String)> {
     let nobody = "http://127.0.0.1:9";
     vec![
@@ -250,7 +250,7 @@ fn qwen(base_url: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A model of its own, and leave to ask before anything is done: by itself it asks for nothing.
+/// A model of its own, and settings that make it ask for permission: by default it asks for none.
 fn opencode(base_url: &str) -> Vec<(&'static str, String)> {
     let options = json!({ "baseURL": format!("{base_url}/v1"), "apiKey": "not-a-key" });
     let config = json!({

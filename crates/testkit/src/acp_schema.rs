@@ -1,4 +1,4 @@
-//! What the protocol's own JSON Schema says about what a client or an agent sends.
+//! Checks the messages of a client or an agent against the protocol's own JSON Schema.
 //!
 //! The schema is that of the official SDK, as `cargo xtask test` installs it: tests that ask it carry the feature `peers`.
 
@@ -18,7 +18,7 @@ const SCHEMA: &str = "node_modules/acp-sdk-2.4.0/schema/v1/schema.json";
 /// What older agents understand and the schema no longer knows.
 const LEGACY: &str = "session/set_model";
 
-/// Knows what a client and an agent may send.
+/// The messages that a client and an agent may send.
 #[derive(Debug)]
 pub struct SchemaOracle {
     validators: ValidatorMap,
@@ -34,7 +34,7 @@ struct Sendable {
     results: MethodNames,
 }
 
-/// Methods, and what the schema calls the shape that goes with each.
+/// Methods, and the schema's name of the shape for each.
 type MethodNames = BTreeMap<String, String>;
 
 impl SchemaOracle {
@@ -136,7 +136,7 @@ impl SchemaOracle {
         params: Option<&Value>,
     ) -> Result<(), String> {
         match known.get(method) {
-            // What has nothing to say may say nothing.
+            // Params may be absent: an empty object stands for them.
             Some(name) => self.check(name, params.unwrap_or(&json!({}))),
             None if method.starts_with('_') => Ok(()),
             None => Err(format!("nobody knows `{method}`, called like this")),
@@ -178,7 +178,7 @@ impl SchemaOracle {
     }
 }
 
-/// The shapes whose names end like this, by the methods that they belong to, of those that are handled on one of these sides.
+/// The shapes with names of this ending, by the methods that they belong to, if one of these sides handles them.
 fn names(definitions: &Value, sides: [&str; 2], kind: &str) -> MethodNames {
     let definitions = definitions.as_object().into_iter().flatten();
     let of_kind = definitions.filter(|(name, _)| name.ends_with(kind));

@@ -1,6 +1,6 @@
-//! Attacks on whoever reads what an agent said, and every place where they can stand.
+//! Attacks on the readers of an agent's output, and every place where they can stand.
 
-/// What a hostile file, page or model may say.
+/// Texts of a hostile file, page or model.
 pub const ATTACKS: [&str; 45] = [
     "<script>alert(1)</script>",
     "\"onmouseover=\"alert(1)",

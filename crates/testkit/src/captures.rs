@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub struct Capture {
     /// `gemini-0.61.0/tool-write_file`, or `gemini-0.61.0/sessions/…` for a session file.
     pub name: String,
-    /// What it holds.
+    /// The kind of its content.
     pub kind: CaptureKind,
     /// The file.
     pub path: PathBuf,
@@ -18,7 +18,7 @@ pub struct Capture {
     pub exit_code: Option<i32>,
 }
 
-/// What a capture holds. The words are those of `lapidary translate --from`.
+/// The content of a capture. The words are those of `lapidary translate --from`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CaptureKind {
     /// The stdout of `-o stream-json`.

@@ -63,7 +63,7 @@ pub fn line(data: &[u8]) {
     }
     check_events(&with_raw);
 
-    // Leaving out what the agent wrote changes nothing else, and what was not understood is kept all the same.
+    // Without raw lines nothing else changes, and the lines of diagnostics are kept all the same.
     assert_eq!(with_raw.len(), without.len());
     let is_diagnostic = |event: &&Event| matches!(event.body, Body::Diagnostic(_));
     let first_diagnostic = without.iter().find(is_diagnostic);
@@ -173,7 +173,7 @@ fn without_raw(base: &Base) -> Base {
     }
 }
 
-/// `raw` is the line: JSON as it stands, anything else as text, with its bytes if they are not UTF-8.
+/// `raw` is the line: JSON as it stands, any other line as text, with its bytes if they are not UTF-8.
 fn check_raw(line: &[u8], base: &Base) {
     let raw = base.raw.as_ref().expect("the line is carried").as_str();
     let text = std::str::from_utf8(line);

@@ -108,13 +108,13 @@ impl GeminiWorld {
         self.root().join("project")
     }
 
-    /// The whole environment for the CLI. Nothing else may be inherited: what a developer has set would change the outcome.
+    /// The whole environment for the CLI. No other variable may be inherited: a developer's own would change the outcome.
     pub fn environment(&self, base_url: &str) -> Vec<(OsString, OsString)> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         [
             ("PATH", path),
             ("HOME", self.home().into()),
-            // Reports of errors are written there, and nobody takes them away.
+            // Reports of errors are written there, and the CLI never removes them.
             ("TMPDIR", self.root().into()),
             ("LANG", "C.UTF-8".into()),
             ("TERM", "xterm-256color".into()),
@@ -148,7 +148,7 @@ impl Default for GeminiWorld {
     }
 }
 
-/// An account that is a key, a trusted folder, and no reason to talk to anybody: not to look for updates (the two versions have
+/// An account that is a key, a trusted folder, and no reason to use the network: not to look for updates (the two versions have
 /// different words for it), not to report use, not to download `ripgrep`.
 fn settings() -> Value {
     json!({

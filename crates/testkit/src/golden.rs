@@ -1,4 +1,4 @@
-//! Golden files: what we print today, kept to be compared with tomorrow.
+//! Golden files: today's output, kept to be compared with tomorrow's.
 //!
 //! `LAPIDARY_BLESS=1 cargo test` writes them anew; the difference is then reviewed like any other change.
 

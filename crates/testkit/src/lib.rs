@@ -1,5 +1,5 @@
-//! What the tests of several crates share: captures of real agents with golden files beside them, the real agents themselves,
-//! attacks and fuzz targets.
+//! Test support for several crates: captures of real agents with golden files beside them, the real agents themselves, attacks
+//! and fuzz targets.
 
 pub mod acp;
 #[cfg(feature = "checks")]

@@ -1,4 +1,4 @@
-//! Inputs that nobody would write: made from real ones, the same for the same seed.
+//! Unlikely inputs: made from real ones, the same for the same seed.
 
 /// Numbers that look random and are not (`SplitMix64`).
 #[derive(Debug, Clone)]
@@ -97,7 +97,7 @@ fn change(rng: &mut SeededRng, bytes: &mut Vec<u8>, other: &[u8]) {
     }
 }
 
-/// Values that something may choke on.
+/// Values that a reader may choke on.
 const ODD_VALUES: &[&str] = &[
     "null",
     "true",
@@ -157,7 +157,7 @@ const ODD_VALUES: &[&str] = &[
     "{\"a\" 1}",
 ];
 
-/// Bytes that something may choke on wherever they stand.
+/// Bytes that a reader may choke on at any place.
 const ODD_BYTES: &[&[u8]] = &[
     b"\n",
     b"\r",
@@ -192,7 +192,7 @@ const ODD_BYTES: &[&[u8]] = &[
     b"{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n",
 ];
 
-/// Keys that mean something to us.
+/// Keys that our readers know.
 const KEYS: &[&str] = &[
     "type",
     "timestamp",
@@ -291,7 +291,7 @@ fn nested(rng: &mut SeededRng) -> Vec<u8> {
     format!("{}1{}", open.repeat(depth), close.repeat(closed)).into_bytes()
 }
 
-/// Where some value stands: what follows a colon, up to the end of a string or to the next separator. A guess is enough.
+/// The range of some value: from a colon up to the end of a string or to the next separator. A guess is enough.
 fn some_value(rng: &mut SeededRng, bytes: &[u8]) -> Option<std::ops::Range<usize>> {
     let colons = places(bytes, b':');
     if colons.is_empty() {

@@ -1,11 +1,11 @@
-//! Waiting in tests: for what comes, however busy the machine is.
+//! Waiting in tests for a condition, however busy the machine is.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Ends a test that waits for what never comes. It says nothing about speed: it is longer than anything takes on a machine that does
-/// other work as well, and shorter than anybody waits for a test run that hangs.
+/// Ends a test that waits in vain. It says nothing about speed: it is longer than any wait on a busy machine, and shorter than a
+/// developer waits for a test run that hangs.
 pub const HANG: Duration = Duration::from_mins(5);
 
 /// The longest deadline in seconds that [`again_with_more_time`] tries: what fails then does not fail for want of time.

@@ -114,7 +114,7 @@ impl RecordedHome {
         }
     }
 
-    /// Every file, folder and link below `.gemini`, with what is in it or what it leads to.
+    /// Every file, folder and link below `.gemini`, with its content or its target.
     pub fn tree(&self) -> BTreeMap<String, String> {
         tree(&self.home().join(".gemini"))
     }

@@ -1,7 +1,8 @@
-//! Generated secrets as they occur in sessions, and innocent text beside them, to measure what a redactor finds.
+//! Generated secrets as they occur in sessions, and innocent text beside them, to measure the findings of a redactor.
 //!
-//! Everything is generated from a fixed seed, so that no secret stands in the repository and two runs measure the same corpus. The
-//! templates were written before the detectors were tuned; those that no detector can know (`admin / hunter2`) are part of them.
+//! Everything is generated from a fixed seed, so that no secret stands in the repository and two runs measure the same corpus.
+//! The templates were written before the detectors were tuned; they include secrets that no detector can know (`admin /
+//! hunter2`).
 
 mod innocent;
 mod templates;
@@ -63,7 +64,7 @@ impl SecretContext {
     }
 }
 
-/// What a template has to be filled with.
+/// The kind of secret that fills a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TemplateClass {
     /// A token whose issuer gives it a recognisable beginning.

@@ -78,7 +78,7 @@ pub struct CorpusSession {
     pub has_summary: bool,
 }
 
-/// What the file of a session says.
+/// The counts of a session file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionCounts {
     /// Messages of its final state.
@@ -138,7 +138,7 @@ impl SessionCorpus {
             format!("{format:?}-{sessions}x{bytes_each}-{projects}-{seed}{variety}-v{VERSION}");
         let home = folder.join(name.to_lowercase());
         if !home.join(STAMP).exists() {
-            let _ = fs::remove_dir_all(&home); // what an interrupted run left
+            let _ = fs::remove_dir_all(&home); // the rest of an interrupted run
             self.write(&home)?;
             fs::write(home.join(STAMP), "")?;
         }

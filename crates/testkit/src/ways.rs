@@ -1,7 +1,7 @@
-//! Ways in which an agent may tell of a call that a rule denies: generated from a grammar of shapes, the same each time.
+//! Ways in which an agent may report a call that a rule denies: generated from a grammar of shapes, the same each time.
 //!
-//! What is denied is writing [`FILE`] (`edit:secret.txt`) and running [`PROGRAM`] (`execute:touch *`). Each way is what the agent tells
-//! of its call before it asks, and the call in its request for permission.
+//! The rules deny writing [`FILE`] (`edit:secret.txt`) and running [`PROGRAM`] (`execute:touch *`). Each way consists of the
+//! agent's updates about its call before it asks, and the call in its request for permission.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ pub const FILE: &str = "secret.txt";
 /// The program that must not be run.
 pub const PROGRAM: &str = "touch";
 
-/// What a way leads to, if it is not stopped.
+/// The effect of a call, if it is not stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolAction {
     /// The file is written.
@@ -23,9 +23,9 @@ pub enum ToolAction {
 /// A way to tell of a call.
 #[derive(Debug, Clone)]
 pub struct CallWay {
-    /// What it leads to.
+    /// The effect of the call.
     pub action: ToolAction,
-    /// What the agent tells of the call before it asks: updates of ACP, without their ids.
+    /// The agent's updates about the call before it asks: of ACP, without their ids.
     pub told: Vec<Value>,
     /// The call in its request for permission, without its id.
     pub asked: Value,

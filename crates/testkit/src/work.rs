@@ -8,7 +8,7 @@ use nix::sys::time::TimeValLike as _;
 /// How much larger the large input of [`assert_linear`] is.
 const TIMES: usize = 8;
 
-/// Runs of each size; the least counts, since other programs only ever add to what a run costs.
+/// Runs of each size; the least counts, since other programs only ever add to the time of a run.
 const RUNS: usize = 5;
 
 /// The CPU time that this thread has used so far.

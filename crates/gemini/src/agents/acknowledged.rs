@@ -95,7 +95,7 @@ impl AcknowledgedAgents {
     }
 }
 
-/// What stands for an agent: the hash of its file; of a remote agent its card's URL, or the hash of its inline card.
+/// The hash that acknowledges an agent: that of its file; for a remote agent its card's URL, or the hash of its inline card.
 pub fn acknowledgement_hash(agent: &AgentDefinition) -> Option<String> {
     use super::AgentCard;
     match agent {

@@ -42,7 +42,7 @@ impl fmt::Debug for RemoteAuth {
     }
 }
 
-/// What the header `Authorization` is made of.
+/// The credentials in the header `Authorization`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum HttpCredentials {
     /// `Bearer` and a token.
@@ -77,7 +77,7 @@ impl fmt::Debug for HttpCredentials {
     }
 }
 
-/// What a file says about OAuth. Absent addresses are discovered.
+/// The OAuth settings of an agent file. Absent addresses are discovered.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct OAuthSettings {
     /// The client's id.

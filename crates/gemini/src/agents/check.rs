@@ -1,4 +1,5 @@
-//! What is wrong with agent files, each with its place: all that Gemini CLI refuses, and what it would only say when an agent runs.
+//! Findings about agent files, each with its position: everything that Gemini CLI refuses, and errors that it reports only when
+//! an agent runs.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ use crate::setup::Setup;
 use crate::skills;
 use crate::yaml::{self, Yaml, YamlPlaces};
 
-/// Something that is wrong, or worth a word.
+/// An error or a warning about an agent file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentFinding {
     /// How bad it is.
@@ -143,7 +144,7 @@ impl AgentCheck {
         }
     }
 
-    /// What Gemini CLI says only when the agent runs, and what it drops without a word.
+    /// Adds the errors that Gemini CLI reports only when the agent runs, and the keys that it drops silently.
     fn definition(&mut self, agent: &AgentDefinition) {
         let Some(path) = agent
             .metadata()

@@ -1,4 +1,4 @@
-//! One agent: what it is called, what it is told, which tools and limits it has.
+//! One agent: its name, its prompts, its tools and its limits.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::{DEFAULT_MAX_TIME_MINUTES, DEFAULT_MAX_TURNS, InputConfig, McpServer,
 pub enum AgentDefinition {
     /// Runs in this process.
     Local(LocalAgentDefinition),
-    /// Runs elsewhere and is called over A2A.
+    /// Runs on another server and is called over A2A.
     Remote(RemoteAgentDefinition),
 }
 
@@ -35,7 +35,7 @@ impl AgentDefinition {
         display_name.as_deref().unwrap_or(self.name())
     }
 
-    /// What the agent is for. Empty for a remote agent whose card was not read yet.
+    /// The purpose of the agent. Empty for a remote agent whose card was not read yet.
     pub fn description(&self) -> &str {
         match self {
             Self::Local(agent) => &agent.description,
@@ -99,7 +99,7 @@ pub struct LocalAgentDefinition {
     pub name: String,
     /// The name for people.
     pub display_name: Option<String>,
-    /// What the agent is for: all that the calling model knows of it.
+    /// The purpose of the agent: the calling model knows no more of it.
     pub description: String,
     /// Whether it counts only where an override enables it.
     pub experimental: bool,
@@ -107,7 +107,7 @@ pub struct LocalAgentDefinition {
     pub input_config: InputConfig,
     /// The result that it must hand over; without it, a text called `result`.
     pub output_config: Option<OutputConfig>,
-    /// What it is told.
+    /// The system prompt and the first messages.
     pub prompt_config: PromptConfig,
     /// The model that it runs on.
     pub model_config: ModelConfig,
@@ -127,14 +127,14 @@ pub struct LocalAgentDefinition {
     pub metadata: Option<AgentMetadata>,
 }
 
-/// An agent that runs elsewhere and is called over A2A.
+/// An agent that runs on another server and is called over A2A.
 #[derive(Debug, Clone)]
 pub struct RemoteAgentDefinition {
     /// The name that callers use.
     pub name: String,
     /// The name for people.
     pub display_name: Option<String>,
-    /// What the agent is for, completed from its card once that was read.
+    /// The purpose of the agent, completed from its card once that was read.
     pub description: String,
     /// The description of the file, before the card was read.
     pub original_description: Option<String>,
@@ -168,7 +168,7 @@ pub struct AgentMetadata {
     pub file_path: Option<PathBuf>,
 }
 
-/// What an agent is told before its first turn. One of `system_prompt` and `initial_messages` must be there.
+/// The prompts of an agent before its first turn. One of `system_prompt` and `initial_messages` must be there.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PromptConfig {
     /// The system prompt, with `${name}` for inputs.
@@ -249,7 +249,7 @@ impl AgentTool {
 pub struct OutputConfig {
     /// The argument of `complete_task` that holds it.
     pub output_name: String,
-    /// What the argument is.
+    /// The description of the argument.
     pub description: String,
     /// Its JSON Schema.
     pub schema: Value,

@@ -13,11 +13,11 @@ use crate::yaml::YamlError;
 pub struct AgentLoadError {
     /// The file or directory.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: LoadProblem,
 }
 
-/// What is wrong with a file.
+/// A reason why an agent file cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadProblem {
@@ -38,9 +38,9 @@ pub enum LoadProblem {
     /// The front matter is YAML, but no definition.
     #[error("Validation failed: {context}:\n{}", lines(.issues))]
     Invalid {
-        /// What was expected.
+        /// The name of the expected definition.
         context: &'static str,
-        /// What is wrong, in the order of Gemini CLI.
+        /// The mismatches, in the order of Gemini CLI.
         issues: Vec<FrontmatterIssue>,
     },
 }

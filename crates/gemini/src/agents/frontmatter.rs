@@ -1,4 +1,4 @@
-//! The front matter of an agent file: its shapes, and what is said about one that does not fit.
+//! The front matter of an agent file: its shapes, and the messages about one that does not fit.
 
 use super::failure::{FrontmatterIssue, LoadProblem, in_file};
 use super::shape::{Field, Fit, Issue, NumberRule, ObjectShape, Shape, TOO_SHORT, TextRule};

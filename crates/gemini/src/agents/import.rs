@@ -1,7 +1,7 @@
 //! Agents of other formats, converted into Gemini CLI's: Claude's Markdown files, and the TOML of Gemini CLI 0.24.
 //!
-//! A conversion never widens what an agent may do: a tool that cannot be named exactly is dropped, and if none is left the agent has
-//! none.
+//! A conversion never widens an agent's permissions: a tool that cannot be named exactly is dropped, and if none is left the
+//! agent has none.
 
 mod claude;
 mod legacy_toml;
@@ -21,7 +21,7 @@ pub struct ImportedAgent {
     pub name: String,
     /// The text of the file.
     pub text: String,
-    /// What was dropped or changed, a sentence each.
+    /// The dropped and changed parts, a sentence each.
     pub dropped: Vec<String>,
 }
 

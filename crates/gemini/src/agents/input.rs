@@ -12,7 +12,7 @@ pub struct InputConfig {
 /// One argument, as simple as most are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputSpec {
-    /// What it is.
+    /// The description of the argument.
     pub description: String,
     /// Its type.
     pub input_type: InputType,

@@ -40,7 +40,7 @@ pub struct McpServer {
     /// Whether its tools run without a question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<bool>,
-    /// What it is for.
+    /// The purpose of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The only tools that count.

@@ -143,7 +143,7 @@ fn merge_model(config: &mut ModelConfig, change: &Value) {
     }
 }
 
-/// Objects are merged, all else takes the place of what was there. Settings have a bounded depth.
+/// Merges objects; any other value replaces the base. Settings have a bounded depth.
 fn deep_merge(base: &mut Value, change: &Value) {
     match (base, change) {
         (Value::Object(base), Value::Object(change)) => {

@@ -9,7 +9,7 @@ use super::tool_names::is_valid_tool_name;
 use super::url::is_url;
 use crate::yaml::Yaml;
 
-/// What a value must be.
+/// The type and limits that a value must satisfy.
 #[derive(Debug)]
 pub(super) enum Shape {
     Text(TextRule),
@@ -263,7 +263,7 @@ impl Checker {
         fit.max(self.http_credentials(value))
     }
 
-    /// What the scheme of `http` needs beside it. A `value` satisfies every scheme.
+    /// Checks the keys that the scheme of `http` requires. A `value` satisfies every scheme.
     fn http_credentials(&mut self, auth: &Yaml) -> Fit {
         let text = |key: &str| auth.get(key).and_then(Yaml::as_text).unwrap_or_default();
         if !text("value").is_empty() {

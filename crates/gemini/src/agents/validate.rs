@@ -36,7 +36,7 @@ pub enum InputError {
 
 impl InputConfig {
     /// Checks that required inputs are there and that the simple ones have their type. Inputs with a schema of their own, and
-    /// those that the schema does not have, are left to a JSON Schema checker.
+    /// inputs that are missing from the schema, are left to a JSON Schema checker.
     pub fn validate(&self, inputs: &AgentInputs) -> Result<(), InputError> {
         let required = self.schema.get("required").and_then(Value::as_array);
         let mut required = required.into_iter().flatten().filter_map(Value::as_str);

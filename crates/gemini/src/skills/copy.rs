@@ -65,7 +65,8 @@ pub enum CopyError {
     },
 }
 
-/// Copies the skills of a package, links by what they lead to: a few bytes may become many. A `.git` stays behind.
+/// Copies the skills of a package. Links are followed and their targets copied, so a few bytes may become many. A `.git` is
+/// skipped.
 pub(super) struct SkillCopier<'a> {
     /// What no link may lead out of.
     within: PathBuf,
@@ -84,7 +85,7 @@ impl<'a> SkillCopier<'a> {
         })
     }
 
-    /// Looks whether a directory could be copied: what is too much should not fill a disk before that is said.
+    /// Checks whether a directory can be copied, so that the limits are reported before the disk is full.
     pub(super) fn measure(&mut self, root: &Path) -> Result<(), CopyError> {
         self.walk(root, None)
     }
@@ -132,7 +133,7 @@ impl<'a> SkillCopier<'a> {
         Ok(())
     }
 
-    /// Where a file or a directory is, links followed, and what it is.
+    /// Follows links to a file or directory, and returns its real path and metadata.
     fn look(&self, from: &Path) -> Result<(PathBuf, Metadata), CopyError> {
         if (self.is_stopped)() {
             return Err(CopyError::Stopped);
@@ -204,7 +205,8 @@ fn copy_file(source: &fs::File, to: (&CopyTarget, &OsStr), size: u64) -> io::Res
     target.set_permissions(harmless(&mode, 0o600))
 }
 
-/// What nobody may see there, nobody may see here. We ourselves have yet to write into it, and to move it.
+/// Keeps the source's permissions, so that a private directory stays private. The owner gets all three: we still have to write
+/// into the copy and move it.
 fn make_directory(
     from: &Path,
     (to, name): &(CopyTarget, OsString),
@@ -214,7 +216,7 @@ fn make_directory(
     made.map_err(writing(&to.path_of(name)))
 }
 
-/// Who may read, write and execute it stays; that it runs as somebody else does not. The owner may do at least so much.
+/// Keeps the permission bits and drops set-user-ID, set-group-ID and sticky. The owner gets at least `least`.
 #[cfg(unix)]
 fn harmless(mode: &fs::Permissions, least: u32) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;

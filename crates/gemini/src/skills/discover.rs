@@ -8,7 +8,7 @@ use super::frontmatter::{WhyNot, frontmatter};
 use super::{DiscoveryTier, FILE, SkillDefinition};
 use crate::file;
 
-/// What is in a directory of skills.
+/// The result of scanning a directory of skills.
 #[derive(Debug, Default)]
 pub struct SkillDiscovery {
     /// The skills, in the order in which Gemini CLI finds them.
@@ -88,7 +88,7 @@ impl SkillDiscovery {
     }
 }
 
-/// What a file says, or none if there is no such file.
+/// Reads and parses one file; `None` if there is no such file.
 fn read(path: &Path) -> Result<Option<super::SkillFrontmatter>, WhyNot> {
     match file::text(path) {
         Ok(Some(text)) => frontmatter(&text).map(Some),

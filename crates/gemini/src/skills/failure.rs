@@ -38,24 +38,24 @@ pub enum InstallError {
     /// It cannot be copied.
     #[error(transparent)]
     Copy(CopyError),
-    /// Somebody does not want it any more.
+    /// The caller stopped the install.
     #[error("stopped")]
     Stopped,
-    /// Somebody else has been at it for long.
+    /// Another process has held the lock for too long.
     #[error("`{0}` is being changed by another process")]
     Busy(PathBuf),
-    /// Somebody else changed it while it was to be replaced.
+    /// Another process changed the skill that was to be replaced.
     #[error("`{0}` was changed by another process: nothing was installed")]
     Changed(PathBuf),
     /// One could not be moved, and another not moved back.
     #[error(transparent)]
     Stuck(Box<RollbackFailure>),
-    /// It is done, but what was there before cannot be removed.
+    /// The skills are in place, but the replaced ones cannot be removed.
     #[error("it is done, but what was there before is still in `{path}`: {source}")]
     Left {
         /// Where it is.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The system does not let us.
@@ -63,7 +63,7 @@ pub enum InstallError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -72,7 +72,7 @@ pub enum InstallError {
 #[derive(Debug, thiserror::Error)]
 #[error("{source}{}", self.whereabouts())]
 pub struct RollbackFailure {
-    /// The hidden directory with what is not in its place.
+    /// The staging directory, with the skills that are not in their place.
     pub desk: PathBuf,
     /// Skills that are the new ones.
     pub new: Vec<String>,

@@ -1,20 +1,20 @@
 //! One `SKILL.md`: front matter between two lines of dashes, then instructions.
 //!
-//! Gemini CLI reads the front matter as YAML. Where that fails, or name and description are no texts, it looks for the two line by
-//! line, and takes what is there as it is written. What looks like a mistake there is one in the same way here.
+//! Gemini CLI reads the front matter as YAML. Where that fails, or name and description are no texts, it looks for the two line
+//! by line, and takes the values verbatim. We repeat its mistakes: a file must mean the same to both.
 
 use crate::file::ReadError;
 use crate::js;
 use crate::yaml;
 
-/// What a file says.
+/// The content of a `SKILL.md`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFrontmatter {
     /// The name, made fit for a file name.
     pub name: String,
     /// The description.
     pub description: String,
-    /// What follows the front matter, without white space around it.
+    /// The text after the front matter, without white space around it.
     pub body: String,
     /// Why it was read line by line, if it was.
     pub not_yaml: Option<String>,
@@ -24,7 +24,7 @@ pub struct SkillFrontmatter {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WhyNot {
-    /// There are signs of front matter, but something stands before it.
+    /// There are signs of front matter, but other text stands before it.
     #[error("{0} before the first `---`: it must be the very beginning")]
     NotAtTheBeginning(&'static str),
     /// No front matter at all.
@@ -33,7 +33,7 @@ pub enum WhyNot {
     /// It begins, and never ends.
     #[error("its front matter has no second line `---`")]
     Unfinished,
-    /// There is front matter, but not what is needed.
+    /// The front matter lacks a required key.
     #[error("its front matter has no `{0}`")]
     Missing(&'static str),
     /// Bytes that are no text.
@@ -75,8 +75,8 @@ pub fn frontmatter(text: &str) -> Result<SkillFrontmatter, WhyNot> {
     })
 }
 
-/// What stands between the dashes, and what stands behind them. The end is the first line that begins with three dashes, whatever
-/// follows them on it; but then there is no body.
+/// Returns the text between the dashes, and the text behind them. The end is the first line that begins with three dashes; if
+/// other characters follow on that line, the body is empty.
 pub(crate) fn split(text: &str) -> Result<(&str, &str), WhyNot> {
     let inside = text.strip_prefix("---").and_then(after_newline);
     let inside = inside.ok_or_else(|| why_no_beginning(text))?;
@@ -145,7 +145,7 @@ fn from_lines(header: &str) -> Result<(String, String), WhyNot> {
     Ok((name, description))
 }
 
-/// What a line says of a key. Of what JavaScript takes for the end of a line, none may stand in a value.
+/// The value of a key on a line. A value that contains a line end of JavaScript does not count.
 fn value_of<'a>(key: &str, line: &'a str) -> Option<&'a str> {
     let value = line.trim_start_matches(js::is_space).strip_prefix(key)?;
     let value = value.trim_start_matches(js::is_space);

@@ -1,4 +1,5 @@
-//! Skills that come and go: made beside where they belong, then moved there, so that nobody ever sees half of one.
+//! Installing and removing skills: each is made in a staging directory beside its place, then moved there, so that no reader sees
+//! half of one.
 
 use std::fs;
 use std::io;
@@ -18,7 +19,7 @@ pub struct PlacedSkill {
     pub name: String,
     /// Its directory.
     pub location: PathBuf,
-    /// Whether something was there before.
+    /// Whether a skill of that name was there before.
     pub replaced: bool,
 }
 
@@ -41,7 +42,8 @@ impl SkillPackage {
         self.install_unless(target, way, &|| false)
     }
 
-    /// The same, as long as nobody wants it to stop: then nothing is installed. It is too late once the first is in its place.
+    /// As [`install`](Self::install), until `is_stopped` returns true: then nothing is installed. It is too late once the first
+    /// is in its place.
     pub fn install_unless(
         &self,
         target: &Path,
@@ -85,7 +87,7 @@ impl SkillPackage {
         desk.put(&names)
     }
 
-    /// The names of those that would take the place of something.
+    /// The names that exist in `target` already and would be replaced.
     pub fn replaced(&self, target: &Path) -> Vec<&str> {
         let names = self.skills.iter().map(|skill| skill.name.as_str());
         let is_there = |name: &&str| {
@@ -142,7 +144,7 @@ fn check_for_itself(
     let from = skill.directory();
     let real = from.canonicalize().map_err(at(&from))?;
     let home = target.canonicalize().map_err(at(target))?;
-    // What lies among the skills may be what a link takes the place of: then the link leads nowhere, and the skill is gone.
+    // A link may replace its own target, if that lies among the skills: then the link is dangling, and the skill is lost.
     if way == InstallMode::Link && real.starts_with(&home) {
         return Err(InstallError::OverItself(from, target.to_owned()));
     }

@@ -6,13 +6,13 @@ use super::sources::{SkillPlace, SkillSources};
 use super::{DiscoveryTier, SkillDefinition};
 use crate::hooks::nearest;
 
-/// Nobody mistypes longer names, and comparing them takes time.
+/// Longer names are not compared: they are rarely typed by hand, and comparing takes time.
 const LONGEST: usize = 64;
 
 /// A skill that goes by a name, wherever it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillLocation {
-    /// What it is called in its front matter.
+    /// The name in its front matter.
     pub name: String,
     /// Where it was found.
     pub tier: DiscoveryTier,
@@ -42,7 +42,7 @@ impl SkillSources {
         all.iter().filter(is_in).cloned().collect()
     }
 
-    /// The name of a skill, whether it counts or not, that somebody probably meant.
+    /// The skill name closest to a mistyped one, whether that skill counts or not.
     pub fn nearest(&self, name: &str) -> Option<String> {
         let all = self.everywhere();
         let names = all.iter().map(|found| found.name.as_str());

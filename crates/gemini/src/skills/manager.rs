@@ -63,7 +63,7 @@ impl SkillConflict {
 }
 
 impl SkillManager {
-    /// A manager that has not loaded anything yet.
+    /// A manager without skills; [`load_skills`](Self::load_skills) finds them.
     pub fn new(sources: SkillSources) -> Self {
         Self {
             sources,
@@ -76,7 +76,7 @@ impl SkillManager {
         }
     }
 
-    /// Finds the skills of all places that count, anew. What cannot be read is in `refused`.
+    /// Finds the skills of all places that count, anew. Unreadable ones are in `refused`.
     pub fn load_skills(&mut self) {
         self.clear_skills();
         if self.sources.switched_off.is_some() || !self.is_admin_enabled {
@@ -104,7 +104,7 @@ impl SkillManager {
         self.add_skills(found.skills);
     }
 
-    /// Adds skills over those that are there. One of the same name takes the other's place in the order, too.
+    /// Adds skills. A skill of the same name is replaced, and keeps its place in the order.
     pub fn add_skills(&mut self, skills: Vec<SkillDefinition>) {
         let mut places: HashMap<String, usize> = HashMap::with_capacity(self.skills.len());
         for (place, skill) in self.skills.iter().enumerate() {
@@ -205,8 +205,8 @@ impl SkillManager {
         self.not_yaml.clear();
     }
 
-    /// Activates a skill: its instructions and its folder, or a sentence with the names that there are. As in Gemini CLI, one that is
-    /// disabled can be activated by whoever knows its name.
+    /// Activates a skill: its instructions and its folder, or a sentence with the names that there are. As in Gemini CLI, a
+    /// disabled skill can be activated by its name.
     pub fn activate_skill(&mut self, name: &str) -> Result<String, String> {
         let Some(skill) = self.skill_by_name(name) else {
             return Err(activation::not_found(name, self.active_skills()));
@@ -221,12 +221,13 @@ impl SkillManager {
         self.active.contains(name)
     }
 
-    /// Forgets what was activated.
+    /// Forgets the activated skills.
     pub fn reset(&mut self) {
         self.active.clear();
     }
 
-    /// What the administrators of an organisation say of skills, for whoever asked them: without skills nothing is loaded.
+    /// Applies the setting of an organisation's administrators, for callers that know it: where it disables skills, nothing is
+    /// loaded.
     pub fn set_admin_settings(&mut self, enabled: bool) {
         self.is_admin_enabled = enabled;
     }
@@ -236,7 +237,7 @@ impl SkillManager {
         self.is_admin_enabled
     }
 
-    /// What a system prompt says of the active skills; nothing if there are none.
+    /// The system prompt's section on the active skills; empty if there are none.
     pub fn available_skills(&self) -> String {
         activation::available_skills(self.active_skills())
     }

@@ -1,4 +1,4 @@
-//! What somebody wants to install: a directory, as it is or out of an archive, and the skills in it.
+//! A package to install: a directory, as it is or out of an archive, and the skills in it.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use super::discover::{RefusedSkill, discover, is_passed_over};
 use super::{DiscoveryTier, FILE, SkillDefinition};
 
-/// How deep skills are looked for that nobody asked for.
+/// How deep to look for skills to suggest, where the named directory has none.
 const DEEPEST: usize = 4;
 /// How many directories are looked at for them.
 const MOST: usize = 2000;
@@ -32,10 +32,10 @@ pub struct SkillPackage {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackageError {
-    /// The path leads out of what was unpacked or cloned.
+    /// The path leads out of the unpacked archive or the clone.
     #[error("Invalid path: Directory traversal not allowed.")]
     LeadsOut,
-    /// A link in what was unpacked or cloned leads out of it: it is not even read.
+    /// A link leads out of the unpacked archive or the clone: its target is not even read.
     #[error("`{0}` is behind a link that points outside {1}")]
     LinkLeadsOut(PathBuf, String),
     /// There are too many skills, or they are too long.
@@ -44,9 +44,9 @@ pub enum PackageError {
     /// There is no such directory in it.
     #[error("there is no directory `{path}` in {source_name}")]
     NoDirectory {
-        /// What was looked at, as it was named.
+        /// The package, as the user named it.
         source_name: String,
-        /// What was named in it.
+        /// The path in it, as the user named it.
         path: String,
         /// Whether it is there, as a file.
         is_file: bool,
@@ -59,7 +59,7 @@ pub enum PackageError {
         at(path.as_deref())
     )]
     NoSkills {
-        /// What was looked at, as it was named.
+        /// The package, as the user named it.
         source_name: String,
         /// Which directory of it, if one was named.
         path: Option<String>,
@@ -118,7 +118,7 @@ pub struct PackageRequest<'a> {
     pub root: &'a Path,
     /// A directory in it.
     pub path: Option<&'a str>,
-    /// What the user calls it.
+    /// The name that the user gave.
     pub name: &'a str,
     /// Whether it was unpacked or cloned: then nothing outside it counts.
     pub is_foreign: bool,
@@ -148,7 +148,7 @@ impl PackageRequest<'_> {
 }
 
 impl PackageRequest<'_> {
-    /// The first of the files that would be read, if one of them is outside what was unpacked or cloned.
+    /// The first `SKILL.md` to read that lies outside the unpacked archive or the clone, if there is one.
     fn leads_out(&self, directory: &Path) -> Option<PathBuf> {
         if !self.is_foreign {
             return None;
@@ -162,7 +162,7 @@ impl PackageRequest<'_> {
         files.find(|file| file.canonicalize().is_ok_and(|it| !it.starts_with(&root)))
     }
 
-    /// Directories further down that hold skills, from the root of what was named, with how many each holds.
+    /// Directories further down that hold skills, relative to the root of the package, with how many each holds.
     fn below(&self, directory: &Path) -> Vec<(PathBuf, usize)> {
         let mut found = Vec::new();
         let mut left = MOST;
@@ -197,7 +197,7 @@ impl PackageRequest<'_> {
     }
 }
 
-/// Whether a directory has more skills than anybody installs: links make many of one.
+/// Whether a directory exceeds the limit on skills or on bytes of instructions: links can multiply one skill.
 fn is_too_much(directory: &Path) -> bool {
     let (mut count, mut bytes) = (0, 0);
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -215,7 +215,7 @@ fn is_too_much(directory: &Path) -> bool {
     false
 }
 
-/// A path without dots, by its words alone, as Gemini CLI takes those that it is given.
+/// A path without `.` and `..`, lexically, as Gemini CLI treats path arguments.
 pub fn normalized(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {

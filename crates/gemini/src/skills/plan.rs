@@ -1,4 +1,4 @@
-//! What is to be moved from a desk to its place, written down, so that somebody else can finish it.
+//! The moves from a staging directory to the skills' places, written down, so that another process can finish them.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
@@ -20,10 +20,10 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 pub(super) struct PlanStep {
     /// Where on the desk it was made.
     pub(super) number: usize,
-    /// What it is to be called.
+    /// The name that it is installed under.
     pub(super) name: String,
     pub(super) made: KnownFile,
-    /// What stood in its place, if anything did.
+    /// The skill that it replaces, if there was one.
     pub(super) was: Option<KnownFile>,
 }
 
@@ -48,12 +48,12 @@ impl KnownFile {
         }
     }
 
-    /// The same directory or link, whatever somebody wrote into it.
+    /// The same directory or link; its content may have changed.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.identity.is(&other.identity)
     }
 
-    /// The same, and nobody has written its `SKILL.md` since.
+    /// The same, and its `SKILL.md` was not written since.
     pub(super) fn is_unchanged(&self, other: &Self) -> bool {
         self.is(other) && self.written == other.written
     }

@@ -33,7 +33,8 @@ pub(super) struct StagingDir {
 /// A directory of skills, locked against other processes.
 pub(super) struct SkillsLock {
     target: PathBuf,
-    /// Not there where directories cannot be opened: then nobody waits, and nobody is known to be dead.
+    /// `None` where directories cannot be opened: then processes do not wait for each other, and no staging directory is known to
+    /// be abandoned.
     held: Option<File>,
 }
 
@@ -62,7 +63,8 @@ impl SkillsLock {
         })
     }
 
-    /// The desks that others left. Whoever works at one holds the lock, so all that are there now are those of the dead.
+    /// The staging directories of killed processes. The owner of one holds the lock while it works; we hold it now, so no owner
+    /// lives.
     pub(super) fn abandoned(&self) -> Vec<PathBuf> {
         if self.held.is_none() {
             return Vec::new();
@@ -73,7 +75,7 @@ impl SkillsLock {
         desks
     }
 
-    /// Removes those that nobody had begun to work at, or that were all but gone.
+    /// Removes staging directories whose owner was killed before the mark was written, or after it was removed.
     pub(super) fn sweep(&self) {
         let entries = self.held.is_some().then(|| self.entries());
         for path in entries.into_iter().flatten() {
@@ -90,7 +92,7 @@ impl SkillsLock {
     pub(super) fn desk(self) -> Result<StagingDir, InstallError> {
         let directory = OwnedDir::make(&self.target, DESK).map_err(at(&self.target))?;
         match directory.mark() {
-            // Who wants to make room by removing a skill needs none for it.
+            // On a full disk go on without a mark: removing a skill makes room and needs none.
             Err(error) if error.kind() != io::ErrorKind::StorageFull => {
                 let _ = directory.clear();
                 return Err(at(directory.path())(error));
@@ -124,7 +126,7 @@ impl StagingDir {
         self.directory.path().join(name)
     }
 
-    /// Itself, for whoever copies something into it.
+    /// The staging directory as a target for copies.
     pub(super) fn place(&self) -> Result<CopyTarget, InstallError> {
         CopyTarget::open(&self.directory).map_err(at(self.directory.path()))
     }
@@ -134,7 +136,8 @@ impl StagingDir {
         transaction::made(self.directory.path(), number)
     }
 
-    /// Moves what was made to its place, in the order of the names. If one cannot be moved, those before it are moved back.
+    /// Moves the made skills to their places, in the order of the names. If one cannot be moved, the ones before it are moved
+    /// back.
     pub(super) fn put(self, names: &[String]) -> Result<Vec<PlacedSkill>, InstallError> {
         self.put_with(names, transaction::REAL)
     }
@@ -162,7 +165,7 @@ impl StagingDir {
         Ok(placed(&self.target, names, &steps))
     }
 
-    /// Away with it, and with what was replaced or removed.
+    /// Removes the staging directory, and with it the replaced or removed skills.
     pub(super) fn clear(&self) -> Result<(), InstallError> {
         let cleared = if self.is_needed() {
             Err(io::Error::other("another process changed it"))
@@ -175,7 +178,7 @@ impl StagingDir {
         })
     }
 
-    /// As long as there is a plan, whoever comes next may need what is here.
+    /// As long as there is a plan, recovery by another process may need this directory.
     fn is_needed(&self) -> bool {
         self.directory.has(PLAN)
     }
@@ -202,7 +205,7 @@ impl StagingDir {
     }
 }
 
-/// What was done, name by name: also of those that others of the same name came over at once.
+/// One result per name. It counts as replaced if a skill of that name was there, or comes earlier in `names`.
 fn placed(target: &Path, names: &[String], steps: &[PlanStep]) -> Vec<PlacedSkill> {
     let steps = steps.iter().filter(|step| step.was.is_some());
     let mut there: std::collections::HashSet<&str> = steps.map(|step| step.name.as_str()).collect();

@@ -16,15 +16,15 @@ const DISABLED: [&str; 2] = ["skills", "disabled"];
 pub struct ToggleResult {
     /// The skill.
     pub name: String,
-    /// What was to be done.
+    /// The requested action.
     pub action: ToggleAction,
     /// The files that were changed.
     pub modified: Vec<(SettingsScope, PathBuf)>,
-    /// Those that needed no change, as far as they are worth a word.
+    /// The files that needed no change. [`disable`] adds the other scope only if that one lists the skill.
     pub unchanged: Vec<(SettingsScope, PathBuf)>,
 }
 
-/// What is done to a skill.
+/// The two changes of a skill's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToggleAction {
     /// It comes off the lists.
@@ -86,8 +86,8 @@ fn shown((scope, path): &(SettingsScope, PathBuf)) -> String {
     format!("{scope} ({})", path.display())
 }
 
-/// Takes a skill off the lists of the workspace and of the user. Unlike Gemini CLI, in whatever capitals it stands there: it is
-/// disabled by any.
+/// Takes a skill off the lists of the workspace and of the user. Unlike Gemini CLI, in every spelling of upper and lower case:
+/// each of them disables it.
 pub fn enable(setup: &Setup, name: &str) -> Result<ToggleResult, ToggleError> {
     let mut toggled = ToggleResult {
         name: name.to_owned(),
@@ -98,7 +98,7 @@ pub fn enable(setup: &Setup, name: &str) -> Result<ToggleResult, ToggleError> {
     let scopes = [SettingsScope::Workspace, SettingsScope::User];
     let files = scopes.map(|scope| settings_path(setup, scope).map(|path| (scope, path)));
     for (scope, path) in files.iter().flatten() {
-        // What cannot be read may name it: that is said before anything is changed.
+        // An unreadable file may name the skill: report it before any file is changed.
         if setup
             .in_scope(*scope)
             .is_some_and(|file| file.content.is_err())
@@ -115,7 +115,7 @@ pub fn enable(setup: &Setup, name: &str) -> Result<ToggleResult, ToggleError> {
     Ok(toggled)
 }
 
-/// What a variable puts on the list is not taken off it: then nothing changes.
+/// An entry that comes from an environment variable is not removed: then nothing changes.
 fn take_off(
     setup: &Setup,
     scope: SettingsScope,

@@ -1,7 +1,7 @@
-//! The moves from a desk to where skills belong, and back.
+//! The moves from a staging directory to the skills' places, and back.
 //!
-//! Before each, what lies where is looked at, and compared with what the plan says of it: so it does not matter who was killed where, and
-//! what is neither what was made nor what was there before is never touched.
+//! Before each move, the directories are compared with the plan. So a transaction can be finished wherever its process was
+//! killed, and a directory that is neither the made nor the replaced one is never touched.
 
 #[cfg(test)]
 pub(super) mod failing;
@@ -33,7 +33,7 @@ pub(super) struct StagedMoves<'a> {
     pub(super) disk: MoveDisk<'a>,
 }
 
-/// What is in the place of a step.
+/// The content of a step's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SlotContent {
     Empty,
@@ -43,7 +43,7 @@ enum SlotContent {
     Was {
         is_unchanged: bool,
     },
-    /// Of somebody else.
+    /// Neither the made skill nor the replaced one.
     Other,
 }
 
@@ -51,7 +51,7 @@ enum SlotContent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepResult {
     Done,
-    /// Somebody else has changed what is in its place.
+    /// Another process has changed the skill in its place.
     LeftAlone,
 }
 
@@ -60,14 +60,14 @@ pub(super) enum StepResult {
 pub(super) enum SlotState {
     New,
     Old,
-    /// Neither; what was there is here.
+    /// Neither; the replaced skill is at this path.
     Away(PathBuf),
-    /// What somebody else put there, or nothing.
+    /// A skill of another process, or nothing.
     Theirs,
 }
 
 impl StagedMoves<'_> {
-    /// What was made comes to its place.
+    /// Moves the made skill to its place.
     pub(super) fn forward(&self, step: &PlanStep) -> io::Result<StepResult> {
         let made = self.find(step, &step.made);
         match (self.look(step)?, made) {
@@ -78,7 +78,7 @@ impl StagedMoves<'_> {
         }
     }
 
-    /// What was there before comes back to its place.
+    /// Moves the replaced skill back to its place.
     pub(super) fn back(&self, step: &PlanStep) -> io::Result<StepResult> {
         let was = step.was.as_ref();
         let old = was.and_then(|was| self.find(step, was));
@@ -109,7 +109,7 @@ impl StagedMoves<'_> {
         }
     }
 
-    /// Whether nothing of a step lies on the desk that is nowhere else: only what was made, or what it has taken the place of.
+    /// Whether the staging directory holds no only copy: just the made skill, or the old one that the made one has replaced.
     pub(super) fn is_clear(&self, step: &PlanStep) -> bool {
         let is_replaced = matches!(self.look(step), Ok(SlotContent::Made { .. }));
         self.slots(step)
@@ -140,7 +140,7 @@ impl StagedMoves<'_> {
         })
     }
 
-    /// Nothing was there, or we have taken it away. Else somebody has.
+    /// True if the place was empty, or we have emptied it. Otherwise another process has.
     fn is_vacant(&self, step: &PlanStep) -> bool {
         let was = step.was.as_ref();
         was.is_none_or(|was| self.find(step, was).is_some())
@@ -150,7 +150,7 @@ impl StagedMoves<'_> {
         self.target.join(&step.name)
     }
 
-    /// Where on the desk both can be: what was made, and what was there before.
+    /// The paths in the staging directory of the made skill and of the replaced one.
     fn slots(&self, step: &PlanStep) -> [PathBuf; 2] {
         let number = step.number;
         [

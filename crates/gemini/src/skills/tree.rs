@@ -17,7 +17,7 @@ const IGNORED: [&str; 4] = ["node_modules", ".git", "dist", "__pycache__"];
 const BRANCH: &str = "├───";
 const LAST_BRANCH: &str = "└───";
 
-/// What is in a folder, files before folders, as many as fit: the words and lines of Gemini CLI.
+/// The entries of a folder, files before folders, as many as fit: the words and lines of Gemini CLI.
 pub fn folder_tree(directory: &Path) -> String {
     let shown = directory.display();
     let Some(tree) = FolderTree::read(directory) else {

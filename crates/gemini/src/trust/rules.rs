@@ -10,12 +10,12 @@ use crate::file;
 use crate::paths::GeminiHome;
 use crate::settings::{EditError, EditOutcome, edit_private};
 
-/// What somebody said about a folder.
+/// One entry of the file of trusted folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustRule {
     /// The folder, as it stands in the file.
     pub path: String,
-    /// What was said.
+    /// The level of trust.
     pub level: TrustLevel,
 }
 
@@ -26,7 +26,7 @@ pub enum TrustLevel {
     Folder,
     /// The folder that this one lies in, and all in it.
     Parent,
-    /// Neither the folder nor anything in it.
+    /// Neither the folder nor its content.
     No,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for TrustRule {
     }
 }
 
-/// What the file says about a folder. One wrong level makes all of it worthless, as in Gemini CLI.
+/// Judges a folder by the file's rules. One wrong level invalidates the whole file, as in Gemini CLI.
 pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
     let rules = match read(file, folder) {
         Ok(rules) => rules,
@@ -83,7 +83,7 @@ pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
     }
 }
 
-/// Says how far a folder is trusted from now on. What is in the file stays; one with a level that nobody knows is not touched.
+/// Sets the trust level of a folder. Other entries of the file stay; a file with an unknown level is not changed.
 ///
 /// ```
 /// use lapidary_gemini::GeminiHome;
@@ -153,7 +153,7 @@ fn holds(path: &Path, rule: &TrustRule, folder: &Path) -> bool {
     fold(folder).starts_with(fold(&real(of)))
 }
 
-/// Where links lead, as far as there is anything.
+/// The path with links resolved, if it exists; else as it is.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

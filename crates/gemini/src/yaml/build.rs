@@ -7,7 +7,7 @@ use granit_parser::{Event, ScalarStyle, StructureStyle, Tag};
 
 use super::{Yaml, scalar};
 
-/// What aliases may add up to. Nobody writes more by hand.
+/// The limit on values that aliases may add up to. Files written by hand have fewer.
 const MOST_VALUES: usize = 100_000;
 
 /// The key that merges mappings into the one it stands in.
@@ -35,7 +35,7 @@ enum CollectionState {
 #[derive(Default)]
 struct YamlMapping {
     pairs: Vec<(String, Yaml)>,
-    /// Where each key is, for those that come again.
+    /// The index of each key in `pairs`, to find repeated keys.
     places: HashMap<String, usize>,
     /// Keys that were merged in: who writes them may say otherwise.
     merged: HashSet<String>,
@@ -49,7 +49,7 @@ enum MappingKey {
 }
 
 impl YamlBuilder {
-    /// Takes an event. One that takes no room in the text stands for something that is missing there.
+    /// Takes an event. An event of no width in the text stands for an absent value.
     pub(super) fn push(&mut self, event: Event<'_>, takes_room: bool) -> Result<(), String> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
@@ -109,7 +109,7 @@ impl YamlBuilder {
     }
 
     fn open(&mut self, anchor: usize, inside: CollectionState) {
-        // Whoever refers to it before its end gets nothing. In JavaScript it would hold itself.
+        // An alias inside its own collection gets null. In JavaScript the collection would contain itself.
         self.anchor(anchor, &Yaml::Null);
         self.open.push(OpenCollection { anchor, inside });
     }

@@ -7,7 +7,7 @@ use granit_parser::{Event, Parser};
 use super::parser_options;
 use crate::notice::TextPosition;
 
-/// The places of the keys and items of a text. What an alias or a merge key brings in has none.
+/// The places of the keys and items of a text. Values from an alias or a merge key have none.
 #[derive(Debug, Default)]
 pub struct YamlPlaces {
     /// By the node that it stands in, and its key or number there.

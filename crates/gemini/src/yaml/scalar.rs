@@ -1,4 +1,4 @@
-//! What a scalar is: by its tag, else by how it is written.
+//! The type of a scalar: by its tag, else by how it is written.
 
 use std::borrow::Cow;
 

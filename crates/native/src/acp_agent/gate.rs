@@ -35,7 +35,7 @@ impl PermissionGate for AcpGate {
             if decided == GateAnswer::Allowed {
                 let started = call_update(call_id, "in_progress");
                 let params = json!({"sessionId": self.session_id, "update": started});
-                // A client that is gone is noticed elsewhere.
+                // A failed write needs no handling here: the agent ends when its connection does.
                 let params = Json::from_value(&params);
                 let _ = self.connection.notify("session/update", Some(&params));
             }

@@ -32,7 +32,7 @@ impl ModelHooks for AcpHooks {
         details: EventDetails,
     ) -> BoxFuture<'_, Result<Option<HookOutput>, HooksCancelled>> {
         Box::pin(async move {
-            // The client fills in what it knows better: the session, its transcript, the directory, the time.
+            // The client fills in the base: the session, its transcript, the directory, the time.
             let base = HookInputBase::default();
             let input = Value::Object(HookInput { base, details }.to_object());
             let params = json!({"sessionId": self.session_id, "input": input});

@@ -26,7 +26,7 @@ pub enum ActivityKind {
     Text(String),
     /// The model thinks.
     Thought(String),
-    /// The executor tells what it does: a recovery turn begins or succeeded.
+    /// The executor reports a step of its own: a recovery turn begins or succeeded.
     Notice(String),
     /// A call begins: its arguments are readable.
     CallStart(CallStart),

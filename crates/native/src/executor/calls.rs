@@ -37,7 +37,7 @@ const CANCELLED: &str = "Request cancelled.";
 pub(super) struct ReadyCall {
     pub(super) id: String,
     pub(super) tool: String,
-    /// The arguments, or what is wrong with them.
+    /// The arguments, or the reason why they are invalid.
     pub(super) arguments: Result<Map<String, Value>, String>,
     runs_alone: bool,
 }

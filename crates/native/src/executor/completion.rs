@@ -8,7 +8,7 @@ use crate::schema;
 use crate::tool::{ToolDeclaration, ToolError, ToolOutput};
 
 impl AgentRun<'_> {
-    /// The result that a call hands over, and what the model is told.
+    /// The result that a call hands over, and the output for the model.
     pub(super) fn complete(&self, arguments: &Map<String, Value>) -> (Option<Value>, ToolOutput) {
         let declaration = self.tools.declarations.last();
         let output = self.request.definition.output_config.as_ref();

@@ -191,7 +191,7 @@ fn kept_from(history: &[Content]) -> usize {
     from
 }
 
-/// The texts that a user said; what we said in the user's name about an earlier compression is none.
+/// The texts of the user, without our own messages about an earlier compression.
 fn user_words(contents: &[Content]) -> Vec<Value> {
     let users = contents.iter().filter(|it| it.role == ContentRole::User);
     let parts = users.flat_map(|content| content.parts.iter());

@@ -5,7 +5,7 @@ use std::task::Poll;
 
 use crate::tool::BoxFuture;
 
-/// Futures that run together, and the outputs of those that are done. A plain future: no task of its own.
+/// Futures that run together, and the outputs of the finished ones. A plain future: no task of its own.
 pub(super) struct Gather<'a, T> {
     running: Vec<Option<BoxFuture<'a, T>>>,
     outputs: Vec<Option<T>>,

@@ -107,7 +107,7 @@ impl AgentRun<'_> {
         }
     }
 
-    /// The text of a result: what the definition makes of it, a text as it is, else JSON with an indent of two.
+    /// The text of a result: the output of the definition's own function, a text as it is, else JSON with an indent of two.
     fn text_of(&self, output: &Value) -> String {
         match (&self.request.definition.process_output, output) {
             (Some(process), _) => process.process(output),

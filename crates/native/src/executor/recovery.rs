@@ -14,7 +14,7 @@ use super::{AgentOutcome, AgentRun, TerminateReason};
 const LAST_CHANCE: &str = " You have one final chance to complete the task with a short grace period. You MUST call `complete_task` immediately with your best answer and explain that your investigation was interrupted. Do not call any other tools.";
 
 impl TurnEnd {
-    /// The reason of a stop after which there is a recovery turn, and what the model is told.
+    /// The reason of a stop after which there is a recovery turn, and the message for the model.
     pub(super) fn recovery(&self) -> Option<(TerminateReason, &'static str)> {
         match self {
             Self::TimedOut => Some((

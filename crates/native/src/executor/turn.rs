@@ -34,7 +34,7 @@ impl AgentRun<'_> {
                 self.selected_tools = selected;
                 answer
             }
-            // The model has not answered: what it was told goes out again with the recovery message.
+            // The model has not answered: the same message goes out again with the recovery message.
             Err(end) => return (end, message),
         };
         if let Some(usage) = answer.usage {

@@ -24,7 +24,7 @@ const GIVE_UP: Duration = Duration::from_secs(10);
 pub(super) struct ServerProcess(Running);
 
 impl ServerProcess {
-    /// Starts a server. What it writes to stderr is discarded.
+    /// Starts a server. Its stderr is discarded.
     pub(super) async fn start(
         settings: &McpSettings,
         program: &str,

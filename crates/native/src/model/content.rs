@@ -28,16 +28,16 @@ pub enum ContentRole {
     Model,
 }
 
-/// A part of an answer: as it came, and what it is.
+/// A part of an answer: verbatim, and decoded.
 #[derive(Debug, Clone)]
 pub struct ModelPart {
     /// The part's JSON, token for token.
     pub raw: Arc<RawValue>,
-    /// What it is.
+    /// The decoded part.
     pub kind: PartKind,
 }
 
-/// What a part is.
+/// The kind of a part, with its content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartKind {
     /// Text of the answer.
@@ -57,17 +57,17 @@ pub struct FunctionCall {
     pub id: Option<String>,
     /// The tool.
     pub name: String,
-    /// The arguments: an object, or what the model sent instead of one.
+    /// The arguments: an object, or the value that the model sent instead of one.
     pub arguments: Value,
 }
 
 impl Content {
-    /// What a user says.
+    /// A message of the user.
     pub fn user(parts: impl IntoIterator<Item = Value>) -> Self {
         Self::from_values(ContentRole::User, parts)
     }
 
-    /// What the model answered. Thoughts are no part of a history, and neighbouring texts become one, unless either carries more
+    /// An answer of the model. Thoughts are no part of a history, and neighbouring texts become one, unless either carries more
     /// than its text.
     pub fn from_answer(parts: &[ModelPart]) -> Self {
         let mut kept: Vec<Arc<RawValue>> = Vec::new();

@@ -13,13 +13,13 @@ pub enum ModelError {
     Auth {
         /// The HTTP status.
         status: u16,
-        /// What the API says.
+        /// The API's message.
         message: String,
     },
     /// Too many requests: the same one can be answered later.
     #[error("the quota of the model is used up for now: {message}")]
     QuotaRetryable {
-        /// What the API says.
+        /// The API's message.
         message: String,
         /// How long to wait, if it says so.
         delay: Option<Duration>,
@@ -27,7 +27,7 @@ pub enum ModelError {
     /// The quota of a day, or of longer, is used up.
     #[error("the quota of the model is used up: {message}")]
     QuotaTerminal {
-        /// What the API says.
+        /// The API's message.
         message: String,
     },
     /// The API does not accept the request (400, 404, 413 and the like).
@@ -35,7 +35,7 @@ pub enum ModelError {
     BadRequest {
         /// The HTTP status.
         status: u16,
-        /// What the API says.
+        /// The API's message.
         message: String,
     },
     /// The API failed (499, 500, 503 and the like).
@@ -43,7 +43,7 @@ pub enum ModelError {
     Server {
         /// The HTTP status.
         status: u16,
-        /// What the API says.
+        /// The API's message.
         message: String,
     },
     /// The API cannot be reached, or the connection broke before the answer began.
@@ -55,10 +55,10 @@ pub enum ModelError {
         /// How.
         reason: String,
     },
-    /// The answer is not what the API documents.
+    /// The answer does not have the form that the API documents.
     #[error("the model's answer cannot be read: {reason}")]
     MalformedAnswer {
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// The answer has neither text nor a call.
@@ -106,7 +106,7 @@ impl ModelError {
         }
     }
 
-    /// What the user can do about it, if that is known.
+    /// The next step for the user, if one is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Auth { .. } => Some("set `GEMINI_API_KEY` to a valid key of the Gemini API"),

@@ -39,7 +39,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// One attempt at a request, which tells the listener what comes.
+/// One attempt at a request, which passes each event of the answer to the listener.
 pub(super) trait Attempt: Sync {
     fn attempt<'a>(
         &'a self,

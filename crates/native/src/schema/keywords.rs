@@ -31,7 +31,7 @@ impl Nesting {
     }
 }
 
-/// What is known of a keyword; none if it is not known.
+/// How schemas nest in the value of a keyword; none if the keyword is not known.
 pub(super) fn nesting(keyword: &str) -> Option<Nesting> {
     Some(match keyword {
         "type" | "enum" | "const" | "required" | "minLength" | "maxLength" | "pattern"
@@ -144,7 +144,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// How many branches fit, and what is wrong with the others.
+    /// How many branches fit, and the violations of the others.
     fn branches(
         &self,
         branches: &'a [Value],

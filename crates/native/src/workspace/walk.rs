@@ -36,18 +36,18 @@ impl WalkedEntry<'_> {
         self.directory.open_file(self.file_name)
     }
 
-    /// What is known of it without opening it.
+    /// Its kind, size and write time, without opening it.
     pub(crate) fn stat(&self) -> io::Result<FileStat> {
         self.directory.stat(self.file_name)
     }
 }
 
-/// A visitor of files. `S` is what the visitor knows of a directory, and is passed on to what is in it.
+/// A visitor of files. The state of a directory is passed on to the entries in it.
 pub(crate) trait Visitor: Sync {
-    /// What is known of a directory.
+    /// The visitor's data about a directory.
     type State: Send + Sync;
 
-    /// A directory in one with this state: what is known of it, or none if it is skipped.
+    /// A directory in one with this state: returns its own state, or none if it is skipped.
     fn directory(&self, above: &Self::State, name: &str, relative: &Path) -> Option<Self::State>;
 
     /// A regular file in a directory with this state.

@@ -1,4 +1,4 @@
-//! What the scanner knows about each language.
+//! The scanner's table of languages.
 
 /// How a language is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,11 +18,11 @@ pub(super) struct Language {
     pub(super) sort: LanguageKind,
     /// What begins a comment that ends with the line.
     pub(super) line: &'static [&'static str],
-    /// What a comment is enclosed in.
+    /// The delimiters of a comment that may span lines.
     pub(super) block: Option<(&'static str, &'static str)>,
-    /// What a text is enclosed in that ends on its line.
+    /// The quotes of a string that ends on its line.
     pub(super) quotes: &'static str,
-    /// What a text is enclosed in that may span lines.
+    /// The delimiters of a string that may span lines.
     pub(super) long: &'static [(&'static str, &'static str)],
     /// `'` encloses one character.
     pub(super) has_characters: bool,

@@ -1,4 +1,4 @@
-//! The top of the page: what was asked, how it ended, what it cost.
+//! The top of the page: the first prompt, the outcome, the usage.
 
 use lapidary_vocab::event::RunEnd;
 use lapidary_vocab::{Outcome, Text};
@@ -71,7 +71,7 @@ fn facts(transcript: &Transcript) -> String {
     words::joined(rows.map(|(name, value)| format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n")))
 }
 
-/// What is too long to stand beside other facts.
+/// Facts that are too long to stand beside other facts.
 fn places(transcript: &Transcript) -> String {
     let rows = [
         ("Session", &transcript.session.id),

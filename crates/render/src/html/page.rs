@@ -10,7 +10,7 @@ use crate::transcript::{Transcript, TranscriptItem};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing may be loaded and nothing run, even if an escape were forgotten somewhere.
+/// The page loads and runs nothing, even if an escape were forgotten.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 

@@ -1,7 +1,7 @@
-//! What an agent said, from Markdown to HTML.
+//! An agent's text, from Markdown to HTML.
 //!
-//! Raw HTML becomes text, images become their description and address, links lead to the web or mail or nowhere. Headings
-//! step down, because the page has its own.
+//! Raw HTML becomes text, images become their description and address, links lead to the web or mail or nowhere. Headings step
+//! down, because the page has its own.
 
 use pulldown_cmark::{
     CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
@@ -53,7 +53,7 @@ impl<'e> SafeWriter {
             {
                 self.collect(&text)
             }
-            // An image's description is plain text, whatever stands in it.
+            // An image's description is plain text: markup in it is dropped.
             _ if self.image.is_some() => None,
             Event::Start(Tag::CodeBlock(kind)) => self.start_code(&kind),
             Event::Start(Tag::Image { dest_url, .. }) => {

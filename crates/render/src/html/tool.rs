@@ -58,7 +58,7 @@ fn summary(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
         Some(span("name", escape(&tool.name()))),
         tool.subject()
             .map(|subject| span("subject", escape(&subject))),
-        // The mark tells it to those who see; a failure is worth a word to everyone.
+        // Sighted readers have the mark, so success is a word for screen readers only; other states show their word to all.
         Some(span(
             if state == CallState::Done {
                 "vh"

@@ -1,7 +1,7 @@
-//! What a person is to approve, as rows: a command, or a change of a file.
+//! The subject of an approval, as rows: a command, or a change of a file.
 //!
-//! Nothing is left out: who says yes has seen all of it. Each row begins with a bar of ours, also where a long line wraps, so
-//! that no line of an agent passes for a question of ours.
+//! Nothing is left out: a user who approves has seen all of it. Each row begins with a bar of ours, also where a long line wraps,
+//! so that no line of an agent passes for a question of ours.
 //!
 //! ```
 //! use lapidary_render::live::{LiveOptions, MarkSet, TerminalSize, approval};

@@ -1,4 +1,4 @@
-//! What a line of Markdown is: a heading, an item, code or plain words. Told from its beginning, as it comes.
+//! The kind of a Markdown line: a heading, an item, code or plain words. Told from its beginning, as it comes.
 
 use anstyle::{AnsiColor, Style};
 
@@ -8,10 +8,10 @@ use super::wrap::BreakPoint;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BlockLine {
     pub(super) sort: BlockStyle,
-    /// What stands before the first row.
+    /// The text before the first row.
     pub(super) mark: String,
     pub(super) mark_style: Style,
-    /// What stands before the other rows: as wide as the mark.
+    /// The text before the other rows: as wide as the mark.
     pub(super) hang: String,
     /// Where the words begin in the source.
     pub(super) body: usize,
@@ -19,7 +19,7 @@ pub(super) struct BlockLine {
     pub(super) breaks: BreakPoint,
 }
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BlockStyle {
     /// Words with marks in them.
@@ -45,7 +45,7 @@ pub(super) struct CodeFence {
     label: String,
 }
 
-/// Whether marks are shown as they stand or by what they mean.
+/// Whether Markdown marks are shown verbatim or as styles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MarkDisplay {
     /// Marks become colours and signs.
@@ -94,7 +94,7 @@ impl BlockLine {
 }
 
 impl CodeFence {
-    /// The language: the first word of what stands behind the fence.
+    /// The language: the first word of the fence's label.
     pub(super) fn language(&self) -> &str {
         let word = self.label.split([' ', ',', '{']).next();
         word.unwrap_or_default()

@@ -18,15 +18,15 @@ use crate::words;
 const MOST_OPEN: usize = 256;
 /// How many files that were written are remembered by name.
 const MOST_FILES: usize = 1000;
-/// A subject is not cut shorter than this for what comes after it.
+/// A subject is not cut shorter than this to make room for the facts.
 const SHORTEST_SUBJECT: usize = 12;
 
 /// A line that needs more rows than this is cut.
 const MOST_ROWS_OF_A_LINE: usize = 4;
-/// What stands before what a tool said.
+/// The margin of a tool's output.
 const BAR: (TextInk, &str) = (TextInk::Faint, "│ ");
 
-/// What stands between the parts of a row.
+/// The space between the parts of a row.
 const GAP: &str = "  ";
 
 /// While a run goes on.
@@ -89,7 +89,7 @@ impl CallTable {
         }
     }
 
-    /// Puts an answer to the call that it is about: what was denied may never get a result. False if there is no such call.
+    /// Attaches an answer to its call: a denied call may never get a result. False if there is no such call.
     pub(super) fn decide(&mut self, decision: &PermissionDecision) -> bool {
         let id = decision.tool_use_id.as_ref();
         let call = self.open.iter_mut().find(|call| Some(&call.id) == id);
@@ -152,7 +152,7 @@ impl CallTable {
         rows
     }
 
-    /// What is running, in a few words.
+    /// The running calls, in a few words.
     pub(super) fn doing(&self) -> Option<String> {
         match self.open.as_slice() {
             [] => None,
@@ -190,7 +190,7 @@ fn told(tool: &ToolCallItem, limits: PreviewLimits, page: &TerminalPage) -> Vec<
     rows
 }
 
-/// What a successful search or fetch returned is for the model; what a command printed is for people too.
+/// A successful search or fetch returns text for the model; changes and the output of commands are for people too.
 fn is_worth_a_glance(tool: &ToolCallItem, parts: &[ToolPart]) -> bool {
     let tells = |part: &ToolPart| matches!(part, ToolPart::Diff { .. } | ToolPart::Terminal { .. });
     tool.state() != CallState::Done || parts.iter().any(tells)
@@ -206,7 +206,7 @@ fn facts(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
     facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// `✔ read_file  a.txt  0.8 s`; the facts only if they leave room for what the call is about.
+/// `✔ read_file  a.txt  0.8 s`; the facts only if they leave room for the subject of the call.
 fn headline(
     (ink, mark): (TextInk, &str),
     tool: &ToolCallItem,

@@ -68,7 +68,7 @@ impl Narrator {
         self.doing = FINISHING;
     }
 
-    /// Tells what is left to tell. To be called once, after the last event.
+    /// Writes the remaining rows. To be called once, after the last event.
     pub fn finish(&mut self) {
         self.end_prose();
         self.give_up_calls();

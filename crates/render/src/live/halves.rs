@@ -18,7 +18,7 @@ impl SplitCharacters {
             None => chunk.clone(),
         };
         let text = whole.to_str();
-        // What is no character reads as this one.
+        // An invalid character decodes to this one.
         let is_cut = text.ends_with(char::REPLACEMENT_CHARACTER);
         match is_cut.then(|| without_half(&whole)).flatten() {
             Some((start, half)) => {

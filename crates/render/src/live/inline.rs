@@ -1,7 +1,7 @@
 //! The Markdown within a line: emphasis, code and links, read while the line is still growing.
 //!
-//! What has no end yet is shown as it stands, and [`InlineLine::open`] says from where on more text may change the picture.
-//! Every pass looks at each character a bounded number of times, because it is repeated with every word that comes.
+//! A mark without its end is shown verbatim, and [`InlineLine::open`] says from where on more text may change the picture. Every
+//! pass looks at each character a bounded number of times, because it is repeated with every word that comes.
 
 mod delimiter;
 mod link;
@@ -20,14 +20,14 @@ use link::LinkStart;
 #[derive(Debug)]
 pub(super) struct InlineLine {
     pub(super) glyphs: StyledText,
-    /// Where something begins that has no end yet.
+    /// The start of the first mark that has no end yet.
     pub(super) open: Option<usize>,
     /// What belongs together, marks included: no cut goes through it.
     pub(super) spans: Vec<Range<usize>>,
 }
 
 impl InlineLine {
-    /// True if the line can be cut there: what is before looks the same whatever comes.
+    /// True if the line can be cut there: later text does not change the part before.
     pub(super) fn may_be_cut(&self, at: usize) -> bool {
         let splits = |span: &Range<usize>| span.start < at && at < span.end;
         self.open.is_none_or(|open| at <= open) && !self.spans.iter().any(splits)
@@ -70,7 +70,7 @@ pub(super) fn verbatim(source: &str, base: Style, marks: MarkSet) -> InlineLine 
     }
 }
 
-/// What a line consists of, as ranges of its source.
+/// The pieces of a line, as ranges of its source.
 #[derive(Debug)]
 pub(super) enum InlinePiece {
     Text(Range<usize>),
@@ -78,7 +78,7 @@ pub(super) enum InlinePiece {
         whole: Range<usize>,
         inner: Range<usize>,
     },
-    /// What stands between is made of the pieces that follow, up to the link's end.
+    /// The pieces that follow, up to the link's end, are its text.
     LinkStart,
     LinkEnd(link::LinkParts),
     Address {

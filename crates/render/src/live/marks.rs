@@ -16,7 +16,7 @@ pub enum MarkSet {
 }
 
 impl MarkSet {
-    /// What turns while something is going on.
+    /// The frames of the activity indicator.
     pub fn spinner(self) -> &'static [&'static str] {
         match self {
             Self::Unicode => &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],

@@ -1,4 +1,4 @@
-//! The paper a live view writes on: how wide it is, and what can be shown on it.
+//! The page a live view writes on: its width, colours and characters.
 
 use super::MarkSet;
 use super::block::MarkDisplay;
@@ -74,7 +74,7 @@ impl TerminalPage {
         }
     }
 
-    /// One row; what does not fit is left out.
+    /// One row; the excess is cut.
     pub(super) fn row(&self, pieces: &[(TextInk, &str)]) -> ScreenRow {
         let mut glyphs = self.glyphs(pieces);
         glyphs.shorten(self.room());
@@ -101,8 +101,8 @@ impl TerminalPage {
         glyphs
     }
 
-    /// A text in at most so many rows, with one mark before the first and another before those that follow. A last row
-    /// says how many more there are.
+    /// A text in at most so many rows, with one mark before the first and another before the rows that follow. A last row says
+    /// how many more there are.
     pub(super) fn hanging(
         &self,
         marks: [(TextInk, &str); 2],
@@ -116,7 +116,7 @@ impl TerminalPage {
         let mut rows = Vec::new();
         let mut more = 0;
         for line in text.trim_end().lines() {
-            // A text of any size may come here: only what can be shown is looked at.
+            // The text may be of any size: process only the part that can be shown.
             if rows.len() > most {
                 more += 1;
                 continue;

@@ -1,10 +1,10 @@
-//! What an agent says, as rows, while it says it.
+//! An agent's text, as rows, while it is being written.
 //!
-//! Rows that cannot change any more are handed out once and for all; the rest of the line under way is the
-//! [tail](LiveProse::tail), drawn anew with every chunk. A parser of whole documents would not do: it may change its mind about what has
-//! scrolled away. So Markdown is read line by line, and emphasis that spans lines stays as it was written.
+//! Rows that cannot change any more are handed out once and for all; the rest of the current line is the [tail](LiveProse::tail),
+//! drawn anew with every chunk. A parser of whole documents would not do: it may reinterpret text that has scrolled away. So
+//! Markdown is read line by line, and emphasis that spans lines stays as it was written.
 //!
-//! The rows do not depend on how the text was cut into chunks: what is decided, is decided at the ends of words.
+//! The rows do not depend on how the text was cut into chunks: decisions are taken at the ends of words.
 
 use std::ops::Range;
 
@@ -25,8 +25,8 @@ use crate::plain::ChunkFilter;
 
 /// After how much text without a space a line is looked at.
 const LONGEST_WORD: usize = 64;
-/// How many bytes a column is worth: of lines with more than fit the tail at this rate, the marks are not waited for. There
-/// are characters that take no room, and marks that hide what they enclose.
+/// How many bytes a column is worth: if a line has more bytes than the tail can hold at this rate, its marks are not waited for.
+/// There are characters of no width, and marks that hide the text they enclose.
 const BYTES_PER_COLUMN: usize = 4;
 /// A longer line is neither a fence nor a rule.
 const LONGEST_MARK: usize = 256;
@@ -42,7 +42,7 @@ const RULE: &str = "────────────────────
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct TextSpeaker {
     pub(super) sort: super::LineKind,
-    /// What stands before each row. Two columns, so that no words of an agent ever stand where our own lines begin.
+    /// The text before each row. Two columns, so that no words of an agent ever stand where our own lines begin.
     pub(super) margin: &'static str,
     pub(super) style: Style,
 }
@@ -53,18 +53,18 @@ pub(super) struct LiveProse {
     pub(super) voice: TextSpeaker,
     halves: SplitCharacters,
     chunks: ChunkFilter,
-    /// The line so far, without what was handed out already.
+    /// The line so far, without the part that was handed out already.
     pending: String,
     /// Its length when it is to be looked at next.
     next_look: usize,
-    /// What the line is, once its first row was handed out.
+    /// The kind of the line, once its first row was handed out.
     begun: Option<BlockLine>,
     fence: Option<CodeFence>,
     /// What colours the code, at the beginning of the pending text.
     scanner: Option<CodeScanner>,
     /// The lines of a table that goes on.
     table: Option<TableBuffer>,
-    /// A blank line is due if anything follows.
+    /// A blank line is due before the next row.
     is_gap: bool,
     has_spoken: bool,
     rows: Vec<ScreenRow>,
@@ -180,13 +180,13 @@ impl LiveProse {
         }
     }
 
-    /// What is open stays open for too long: the marks so far are taken as text.
+    /// An open mark has waited for its end too long: the marks so far are taken as text.
     fn give_up(&mut self, page: &TerminalPage) {
         let mut block = self.block(page);
         let sort = std::mem::replace(&mut block.sort, BlockStyle::Verbatim);
         let mut laid = self.lay_as(block, page);
         if sort == BlockStyle::Words {
-            laid.block.sort = sort; // what follows may have marks of its own
+            laid.block.sort = sort; // the rest may have marks of its own
         }
         let whole = (laid.rows.len(), self.pending.len());
         let cut = laid.last_cut().unwrap_or(whole);
@@ -312,7 +312,7 @@ impl LiveProse {
         self.rows.extend(rows);
     }
 
-    /// What the pending text is, or continues.
+    /// The block that the pending text is, or continues.
     fn block(&self, page: &TerminalPage) -> BlockLine {
         match &self.begun {
             None => block::classify(&self.pending, self.fence.as_ref(), page.looks()),

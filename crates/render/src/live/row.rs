@@ -93,7 +93,7 @@ impl StyledText {
         }
     }
 
-    /// Leaves out what does not fit, and says so with an ellipsis.
+    /// Cuts the glyphs to `most` columns, and ends them with an ellipsis.
     pub(super) fn shorten(&mut self, most: usize) {
         if self.width() <= most {
             return;

@@ -11,14 +11,14 @@ use super::page::TerminalPage;
 use super::row::StyledText;
 use super::wrap::{self, BreakPoint};
 
-/// So many lines of a table are held, and so many bytes. What follows is drawn as a table of its own, without a header.
+/// So many lines of a table are held, and so many bytes. Later lines are drawn as a table of their own, without a header.
 const MOST_LINES: usize = 100;
 const MOST_BYTES: usize = 16 * 1024;
 /// A column that has to be narrower than this is not worth reading.
 const NARROWEST_COLUMN: usize = 6;
 /// More columns are not drawn as such.
 const MOST_COLUMNS: usize = 64;
-/// What stands between two columns.
+/// The separator of two columns.
 const BETWEEN: &str = " │ ";
 
 /// Lines that may be a table.
@@ -200,7 +200,7 @@ impl TableGrid<'_> {
         (0..height).map(line).collect()
     }
 
-    /// Each row as a list of its cells, behind what their columns are called.
+    /// Each row as a list of its cells, behind the names of their columns.
     fn list(&self, room: usize) -> Vec<StyledText> {
         let mut drawn = Vec::new();
         for (at, row) in self.body.iter().enumerate() {
@@ -249,7 +249,7 @@ fn styled(cell: &str, style: Style, page: &TerminalPage) -> StyledText {
     inline.glyphs
 }
 
-/// The cells of a line: what stands between bars that are not escaped.
+/// The cells of a line: the texts between bars that are not escaped.
 fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut chars = line.trim().chars().peekable();

@@ -23,7 +23,7 @@ pub(super) fn escape(text: &str) -> String {
 /// Text as code within a line, also within a table.
 pub(super) fn code(text: &str) -> String {
     let text = sanitize(text).replace(['\n', '\t'], " ");
-    // A code span cannot hold what a table's bar or a blank edge would do to it.
+    // A bar would end a table's cell within a code span, and a code span cannot be blank.
     if text.trim().is_empty() || text.contains('|') {
         return escape(&text);
     }

@@ -1,4 +1,4 @@
-//! What stands around the conversation: the facts above, the accounts below.
+//! The frame of the conversation: the facts above, the accounts below.
 
 use lapidary_vocab::event::RunEnd;
 use lapidary_vocab::{Outcome, Text};

@@ -122,7 +122,7 @@ fn apply(markdown: &str, edits: Vec<TextEdit>) -> String {
     let mut patched = String::with_capacity(markdown.len() + edits.len() * 4);
     let mut from = 0;
     for edit in edits {
-        // Two edits at one place: the second round sees what is left.
+        // Two edits at one place: the second round sees the rest.
         if edit.at.start < from {
             continue;
         }

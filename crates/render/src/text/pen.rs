@@ -37,7 +37,7 @@ impl LinePen {
         out.write_all(b"\n")
     }
 
-    /// Writes a mark, a name and what it is about on one line.
+    /// Writes a mark, a name and its subject on one line.
     pub(super) fn headline(
         &mut self,
         mark: &str,

@@ -1,4 +1,4 @@
-//! The parts of a tool call's story, in the order of reading: what was asked, what changed, what came back.
+//! The parts of a tool call's story, in the order of reading: the arguments, the change, the result.
 
 use lapidary_json::TokenKind;
 use lapidary_vocab::content::{ContentBlock, DiffBlock, TerminalBlock};
@@ -18,17 +18,17 @@ pub(crate) enum ToolPart {
     Diff { diff: String, origin: DiffOrigin },
     /// The content of a file.
     File { path: String, text: String },
-    /// A command and what it printed.
+    /// A command and its output.
     Terminal {
         command: Option<String>,
         output: Option<String>,
         note: Option<String>,
     },
-    /// What came back, as text.
+    /// The result, as text.
     Output(String),
     /// JSON, laid out.
     Data { what: String, json: String },
-    /// Something that is not shown, in words.
+    /// A sentence in place of content that is not shown.
     Note(String),
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn parts(tool: &ToolCallItem) -> Vec<ToolPart> {
     }
 }
 
-/// What came back; for a command, under the command.
+/// The result; for a command, under the command.
 fn result(tool: &ToolCallItem, command: Option<String>, blocks: &[ToolPart]) -> Option<ToolPart> {
     let output = tool.done.as_ref().and_then(|done| done.output.as_ref());
     let output = output
@@ -90,7 +90,8 @@ fn result(tool: &ToolCallItem, command: Option<String>, blocks: &[ToolPart]) -> 
     })
 }
 
-/// Content is what an agent made to be shown; its raw output mostly says the same again, only worse.
+/// True if the content blocks already show the output. An agent makes content for display; its raw output mostly repeats it in a
+/// worse form.
 fn is_said_by(blocks: &[ToolPart], output: &Json) -> bool {
     let is_text = output.token().kind() == TokenKind::String;
     blocks.iter().any(|part| match part {
@@ -146,7 +147,7 @@ fn returned(tool: &ToolCallItem, output: String) -> ToolPart {
 }
 
 fn content(tool: &ToolCallItem) -> Vec<ToolPart> {
-    // Of a call that was not done, there is what the agent showed when it asked.
+    // A call that was not done has the content of its permission request.
     let asked = tool.answer.iter().filter(|_| tool.done.is_none());
     let asked = asked.flat_map(|answer| &answer.content);
     let blocks = tool.done.iter().flat_map(|done| &done.content);

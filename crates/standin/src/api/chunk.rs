@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// One piece of a streamed answer: what a real model puts into one server-sent event.
+/// One piece of a streamed answer: the content of one server-sent event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chunk {
     pub(super) delay: Duration,
@@ -17,11 +17,11 @@ pub(super) enum ChunkData {
     Content(ChunkContent),
     /// A whole response object, sent as it is.
     Object(Value),
-    /// What stands on the wire, `data:` included or not.
+    /// Bytes on the wire, `data:` included or not.
     Wire(String),
 }
 
-/// What the model said, with what the API says about it.
+/// The model's parts, with the API's facts about them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ChunkContent {
     pub(super) parts: Vec<Value>,
@@ -117,14 +117,14 @@ impl Chunk {
         Self::new(ChunkData::Object(object))
     }
 
-    /// What stands on the wire, whether or not it is a server-sent event.
+    /// Text that is sent verbatim, whether or not it is a server-sent event.
     pub fn wire(text: impl Into<String>) -> Self {
         Self::new(ChunkData::Wire(text.into()))
     }
 
     /// Adds the parts of another chunk, so that both come in one piece.
     ///
-    /// Objects and wire text have no parts: they replace what was there.
+    /// Objects and wire text have no parts: they replace the content so far.
     pub fn and(mut self, other: Self) -> Self {
         match (&mut self.data, other.data) {
             (ChunkData::Content(ours), ChunkData::Content(theirs)) => {
@@ -154,7 +154,7 @@ impl Chunk {
 }
 
 impl ChunkContent {
-    /// Takes up what a later chunk says, for answers that come in one piece.
+    /// Merges a later chunk into this one, for answers that come in one piece.
     pub(super) fn absorb(&mut self, later: Self) {
         self.parts.extend(later.parts);
         self.finish = later.finish.or(self.finish.take());

@@ -28,7 +28,7 @@ pub enum Dialect {
     OpenAiResponses,
 }
 
-/// What a request asks for, as its address and its body say.
+/// The target of a request, from its address and its body.
 #[derive(Debug, PartialEq)]
 pub(super) struct RequestTarget {
     pub(super) dialect: Dialect,
@@ -61,8 +61,8 @@ impl RequestTarget {
     }
 }
 
-/// Gemini CLI streams its conversation and nothing else. Other agents stream what they ask on the side as well: only the conversation
-/// offers tools, and leaves it to the model whether it uses one.
+/// Gemini CLI streams its conversation and no other request. Other agents stream their side requests as well: only the
+/// conversation offers tools, and leaves it to the model whether it uses one.
 fn asked_for(body: &Value) -> RequestKind {
     let is_full = |tools: &Value| tools.as_array().is_some_and(|all| !all.is_empty());
     // Codex tells newer models of its tools by an item of the conversation.
@@ -116,7 +116,7 @@ impl Dialect {
     }
 }
 
-/// Somebody who says an answer piece by piece.
+/// Writes an answer piece by piece.
 #[derive(Debug)]
 pub(super) enum AnswerWriter<'a> {
     Gemini(gemini::GeminiWriter<'a>),
@@ -147,7 +147,7 @@ impl<'a> AnswerWriter<'a> {
         }
     }
 
-    /// What follows the last piece of an answer that ends as it should.
+    /// The text after the last piece of a complete answer.
     pub(super) fn end(&mut self) -> String {
         match self {
             Self::Gemini(_) => String::new(), // its last piece says so itself

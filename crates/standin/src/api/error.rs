@@ -68,7 +68,7 @@ impl ApiError {
         self
     }
 
-    /// Puts members into `error`, over those that would stand there.
+    /// Puts members into `error`, over the default ones.
     pub(super) fn members(mut self, members: Map<String, Value>) -> Self {
         self.members.extend(members);
         self

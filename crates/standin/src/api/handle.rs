@@ -120,7 +120,7 @@ impl Drop for FakeApi {
             ScriptRunner::Task(task) => task.abort(),
             ScriptRunner::Thread { stop, thread } => {
                 drop(stop.take());
-                // It ends at its next turn: nothing there blocks. What it panicked of, if it did, is on stderr already.
+                // The thread ends at its next turn: nothing there blocks. A panic of it is on stderr already.
                 let _ = thread.take().map(thread::JoinHandle::join);
             }
         }
@@ -142,7 +142,7 @@ fn serve_until(
     stopped: oneshot::Receiver<()>,
 ) {
     runtime.block_on(async {
-        // Registering with a runtime that was just built fails only if the process is out of files; then nobody is served.
+        // Registering with a runtime that was just built fails only if the process is out of files; then no client is served.
         let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
             return;
         };

@@ -22,7 +22,7 @@ pub(super) struct BodyPlayback {
 enum PlaybackStep {
     Send(Bytes),
     Wait(Duration),
-    /// Lets the connection write out what it has: a connection that fails does not.
+    /// Lets the connection write out its buffer: a connection that fails does not.
     Flush,
     /// Says nothing until the peer leaves.
     Hang,

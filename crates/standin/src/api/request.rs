@@ -1,4 +1,4 @@
-//! What was asked, and of which model.
+//! One request to the stand-in, and its model.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct ApiRequest {
     pub number: u64,
     /// In whose words it was asked.
     pub dialect: Dialect,
-    /// What was asked for.
+    /// The kind of the request.
     pub kind: RequestKind,
     /// The model that was asked; empty if none is named.
     pub model: String,
@@ -27,7 +27,7 @@ pub struct ApiRequest {
     pub method: String,
     /// The path with its query.
     pub path: String,
-    /// The headers, without what was said in those that carry credentials.
+    /// The headers, without the values of headers that carry credentials.
     pub headers: BTreeMap<String, String>,
     /// The body; a string if it is not JSON, `null` if there is none.
     pub body: Value,
@@ -37,21 +37,21 @@ pub struct ApiRequest {
     pub(super) streams: bool,
 }
 
-/// What a request asks for.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestKind {
     /// The conversation itself: `streamGenerateContent`, or a message or chat completion that offers
     /// tools.
     Stream,
-    /// What the agent asks on the side: `generateContent`, or a message or chat completion
-    /// without tools, or with one that must be used.
+    /// A side request of the agent: `generateContent`, or a message or chat completion without tools, or with one that must be
+    /// used.
     Generate,
     /// `countTokens`, `count_tokens`.
     Count,
     /// `embedContent` and `batchEmbedContents`.
     Embed,
-    /// Anything else, such as a list of models.
+    /// Any other request, such as a list of models.
     Other,
 }
 
@@ -67,7 +67,7 @@ pub enum AnswerSource {
 }
 
 impl ApiRequest {
-    /// Reads what came in; who answers it is known later.
+    /// Reads a request; the source of its answer is known later.
     pub(super) fn read(head: &Parts, body: &str) -> Self {
         let path = head.uri.path_and_query();
         let path = path.map_or_else(|| head.uri.path(), |path| path.as_str());
@@ -92,7 +92,7 @@ impl ApiRequest {
         }
     }
 
-    /// The last item of `contents`, `messages` or `input`: what the user or a tool said just now.
+    /// The last item of `contents`, `messages` or `input`: the latest message of the user or a tool.
     pub fn last_content(&self) -> Option<&Value> {
         let contents = self.body.get("contents");
         let contents = contents.or_else(|| self.body.get("messages"));

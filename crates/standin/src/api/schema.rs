@@ -1,12 +1,12 @@
 //! The smallest value that a JSON schema accepts.
 //!
-//! Agents ask models for JSON on the side (which model suits this prompt? is this a loop?) and choke on prose. An answer that fits
-//! the schema, whatever it says, lets them go on.
+//! Agents ask models for JSON on the side (which model suits this prompt? is this a loop?) and choke on prose. Any answer that
+//! fits the schema lets them go on.
 
 use serde_json::{Map, Value, json};
 
-/// How many values an instance has at most. Arrays of arrays multiply, and a small schema can ask for more than memory holds; what is
-/// beyond this becomes `null`, or is left out. (How deep a schema nests is bounded already, by the reader of JSON.)
+/// How many values an instance has at most. Arrays of arrays multiply, and a small schema can ask for more than memory holds;
+/// further values become `null`, or are left out. (How deep a schema nests is bounded already, by the reader of JSON.)
 const MOST_VALUES: u64 = 10_000;
 
 /// An instance of the schema, which may be of JSON Schema's or of `OpenAPI`'s kind (types in capitals).

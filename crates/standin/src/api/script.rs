@@ -1,14 +1,14 @@
-//! What the model will say.
+//! The scripted answers of a model.
 
 use serde::Deserialize;
 
 use super::request::{ApiRequest, RequestKind};
 use super::turn::Turn;
 
-/// What the model will say, turn by turn.
+/// The answers of the model, turn by turn.
 ///
-/// An empty script answers everything with a greeting, side requests for JSON with the smallest instance of their schema, and requests
-/// to count or embed with plausible numbers.
+/// An empty script answers everything with a greeting, side requests for JSON with the smallest instance of their schema, and
+/// requests to count or embed with plausible numbers.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Script {
@@ -22,7 +22,7 @@ pub struct Script {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AfterScript {
-    /// What an empty script does.
+    /// The answers of an empty script.
     #[default]
     Default,
     /// The last turn is played again and again.
@@ -31,7 +31,7 @@ pub enum AfterScript {
     Error,
 }
 
-/// A turn for requests that look a certain way, whenever they come. Rules are tried before anything else, in their order.
+/// A turn for requests that look a certain way, whenever they come. Rules are tried before the other turns, in their order.
 ///
 /// Texts are compared as they stand: a request matches if it contains each of them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -65,7 +65,7 @@ impl Script {
         self
     }
 
-    /// Adds the answer to the next `generateContent`: what the agent asks on the side.
+    /// Adds the answer to the next `generateContent`: a side request of the agent.
     pub fn generate(mut self, turn: impl Into<Turn>) -> Self {
         self.generate.push(turn.into());
         self
@@ -118,7 +118,7 @@ impl ScriptRule {
         self
     }
 
-    /// Only if the JSON of the last content, without white space, contains this: what the user or a tool said just now.
+    /// Only if the JSON of the last content, without white space, contains this: the latest message of the user or a tool.
     pub fn last(mut self, text: impl Into<String>) -> Self {
         self.when.last = Some(text.into());
         self

@@ -59,7 +59,7 @@ impl ServerState {
         self.count.subscribe()
     }
 
-    /// Keeps a request and tells those who wait for it. Returns how many there were so far.
+    /// Keeps a request and wakes the tasks that wait for it. Returns how many there were so far.
     fn keep(&self, request: ApiRequest, bytes: usize) -> u64 {
         let count = lock(&self.log).add(request, bytes);
         self.count.send_replace(count);
@@ -93,7 +93,7 @@ async fn connection(stream: TcpStream, shared: Arc<ServerState>) {
         .header_read_timeout(PATIENCE)
         .serve_connection(TokioIo::new(stream), answer)
         .await;
-    // A peer that left, or that was cut off by the script: nobody is there to be told.
+    // The peer left, or the script cut it off: there is no one to report an error to.
     drop(served);
 }
 
@@ -142,7 +142,7 @@ async fn read(body: Incoming) -> Result<String, ApiError> {
     }
 }
 
-/// A panic elsewhere leaves nothing half done here: each lock is held for one complete change.
+/// A panic in another task leaves nothing half done here: each lock is held for one complete change.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What the model does when it is asked once.
+//! The model's reaction to one request.
 
 use std::time::Duration;
 
@@ -7,9 +7,10 @@ use serde_json::Value;
 use super::chunk::{Chunk, ChunkContent, ChunkData, ReportedUsage};
 use super::error::ApiError;
 
-/// What the model does when it is asked once: it answers, fails, dawdles or breaks off.
+/// The model's reaction to one request: it answers, fails, dawdles or breaks off.
 ///
-/// Each piece of an answer is a chunk of its own. Methods that add to an answer, asked of a turn that is an error, make it an answer.
+/// Each piece of an answer is a chunk of its own. Methods that add to an answer, called on a turn that is an error, make it an
+/// answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     pub(super) delay: Duration,
@@ -28,7 +29,7 @@ pub(super) enum TurnAnswer {
     },
 }
 
-/// What the model says.
+/// An answer of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ModelSpeech {
     chunks: Vec<Chunk>,
@@ -73,7 +74,7 @@ impl Turn {
         Self::new(TurnAnswer::Speech(speech))
     }
 
-    /// Answers with exactly this body, which need not be JSON: what a proxy in between might say.
+    /// Answers with exactly this body, which need not be JSON: the answer of a proxy in between.
     pub fn verbatim(status: u16, content_type: impl Into<String>, body: impl Into<String>) -> Self {
         Self::new(TurnAnswer::Verbatim {
             status,

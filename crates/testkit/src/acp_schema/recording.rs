@@ -1,4 +1,4 @@
-//! What a client said in a recording.
+//! The client's messages in a recording.
 
 use std::collections::HashMap;
 use std::fs;
@@ -88,7 +88,7 @@ struct UnansweredRequests {
 impl UnansweredRequests {
     fn agent(&mut self, line: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(line) else {
-            return; // an agent may print what it likes
+            return; // an agent may print other lines
         };
         if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
             let open = self.open.entry(id.to_string()).or_default();

@@ -17,8 +17,8 @@ pub(super) fn tighten(schema: &mut Value) {
     }
 }
 
-/// Shapes are put together of several, so that none of these may forbid what it does not know: only where a value stands, in a member
-/// or in a list, is it known what it may be altogether.
+/// Shapes are composed of several, so a component must not forbid unknown members: only at the place of a value, in a member or
+/// in a list, is the whole shape known.
 fn inside(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {

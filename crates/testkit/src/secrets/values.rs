@@ -110,7 +110,7 @@ fn password(rng: &mut SeededRng, context: SecretContext) -> String {
     }
 }
 
-/// Fills what is left of a template: `<<word>>`, `<<sha>>` and so on.
+/// Fills the remaining placeholders of a template: `<<word>>`, `<<sha>>` and so on.
 pub(super) fn fill(rng: &mut SeededRng, template: &str) -> String {
     let mut text = String::new();
     let mut rest = template;

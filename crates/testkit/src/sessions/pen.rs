@@ -6,7 +6,7 @@ pub(super) struct JsonPen<'a> {
     pub(super) out: &'a mut String,
     is_indented: bool,
     depth: usize,
-    /// True until something stands in the object or list that is open.
+    /// True until the open object or list has a member.
     is_empty: bool,
 }
 

@@ -74,7 +74,7 @@ struct SessionWriter<'a> {
     counts: SessionCounts,
 }
 
-/// A call of a tool and what came of it.
+/// A call of a tool and its result.
 #[derive(Debug)]
 struct WrittenCall {
     id: String,
@@ -84,7 +84,7 @@ struct WrittenCall {
     at: String,
 }
 
-/// The name, what it is called on the screen, and the argument it takes.
+/// The name, the name on the screen, and the argument it takes.
 const TOOLS: [(&str, &str, &str); 5] = [
     ("read_file", "ReadFile", "file_path"),
     ("run_shell_command", "Shell", "command"),
@@ -168,7 +168,7 @@ impl SessionWriter<'_> {
         self.patch(|writer| writer.pen.text("lastUpdated", &now));
     }
 
-    /// What the CLI tells the model first, in the checkpoint that opens every log.
+    /// The CLI's first message to the model, in the checkpoint that opens every log.
     fn context(&mut self) {
         let mut text = CONTEXT.to_owned();
         for _ in 0..12 {
@@ -403,7 +403,7 @@ impl SessionWriter<'_> {
         self.pen.close('}');
     }
 
-    /// What the model is told of its calls: in a log, a message of the user's.
+    /// The results of the model's calls: in a log, a message of the user's.
     fn responses(&mut self, calls: &[WrittenCall]) {
         let id = uuid(&mut self.voice.rng);
         self.message("user", &id);
@@ -418,7 +418,7 @@ impl SessionWriter<'_> {
     }
 }
 
-/// What a model says, before it is known which tools it calls.
+/// An answer of the model, before it is known which tools it calls.
 #[derive(Debug)]
 struct WrittenAnswer {
     id: String,

@@ -22,7 +22,7 @@ fn both() -> [SessionCorpus; 2] {
     [SMALL, json]
 }
 
-/// What each file of a corpus holds, beside what it should.
+/// The sessions of a corpus, with their expected counts and the text of their files.
 fn files(corpus: &SessionCorpus) -> Vec<(CorpusSession, SessionCounts, String)> {
     let home = tempfile::tempdir().unwrap();
     let counts = corpus.write(home.path()).unwrap();

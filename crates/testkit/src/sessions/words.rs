@@ -45,7 +45,7 @@ fn word(rng: &mut SeededRng) -> String {
     word
 }
 
-/// Whoever writes: the words, and the numbers that choose among them.
+/// The writer of a text: the words, and the numbers that choose among them.
 #[derive(Debug)]
 pub(super) struct WordVoice<'a> {
     pub(super) vocabulary: &'a Vocabulary,
@@ -66,7 +66,7 @@ impl WordVoice<'_> {
         }
     }
 
-    /// What a tool prints, of about `length` bytes.
+    /// Output of a tool, of about `length` bytes.
     pub(super) fn output(&mut self, out: &mut String, length: usize) {
         let end = out.len() + length;
         while out.len() < end {

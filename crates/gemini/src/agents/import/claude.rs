@@ -22,7 +22,7 @@ const TOOLS: [(&str, &str); 14] = [
     ("ExitPlanMode", "exit_plan_mode"),
 ];
 
-/// Gemini CLI's tool that does what a tool of Claude's does.
+/// Gemini CLI's counterpart of a Claude tool.
 pub(crate) fn claude_tool(name: &str) -> Option<&'static str> {
     TOOLS
         .iter()

@@ -25,7 +25,7 @@ pub(super) enum UntranslatedPattern {
     Foreign,
 }
 
-/// What a translation is written for.
+/// The regex engine that a translation is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Engine {
     /// `fancy-regex`, on a text of its own.

@@ -1,7 +1,8 @@
-//! The list of entries at the end of a zip archive, looked at before anybody believes it.
+//! The list of entries at the end of a zip archive, checked before it is used.
 //!
-//! A record at the very end says how long the list is, and a list may be longer than memory, or have one name twice, of which a library
-//! shows one. So it is bounded and looked through here, and [`CheckedArchive`] shows the library exactly this list, whatever else is in the file.
+//! A record at the very end says how long the list is, and a list may be longer than memory, or have one name twice, of which a
+//! library shows one. So it is bounded and checked here, and [`CheckedArchive`] shows the library exactly this list, and no other
+//! one in the file.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -23,7 +24,7 @@ const LARGE_END_LENGTH: usize = 56;
 /// How far from its end the last record may be: a comment may follow.
 const TAIL: u64 = (END_LENGTH + LOCATOR_LENGTH + 0xffff) as u64;
 
-/// What is wrong with a list.
+/// A reason why a list is refused.
 #[derive(Debug)]
 pub(super) enum DirectoryProblem {
     Io(io::Error),
@@ -53,10 +54,10 @@ struct DirectoryLocation {
 /// An archive with a list of entries that was looked through, and nothing behind it.
 pub(super) struct CheckedArchive<'a> {
     file: File,
-    /// Looked at with every read: much may be read before anything comes out of it.
+    /// Called with every read: much may be read before the first byte is unpacked.
     is_stopped: &'a dyn Fn() -> bool,
     position: u64,
-    /// Where the list begins, and with it what is in memory.
+    /// The offset in the file at which the list begins. Bytes from here on come from `list`.
     start: u64,
     list: Vec<u8>,
     /// How many entries it has.
@@ -91,7 +92,7 @@ impl<'a> CheckedArchive<'a> {
     }
 }
 
-/// The usual record of the end, whatever was there.
+/// Appends a standard end record, in place of the file's own.
 fn append_end(list: &mut Vec<u8>, count: usize, offset: u32) -> Result<(), DirectoryProblem> {
     let short = u16::try_from(count).map_err(|_| DirectoryProblem::TooMuch)?;
     let size = u32::try_from(list.len()).map_err(|_| DirectoryProblem::TooMuch)?;

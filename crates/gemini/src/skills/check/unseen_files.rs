@@ -1,4 +1,4 @@
-//! Files that somebody may take for skills, and Gemini CLI does not see.
+//! Files that look like skills to a user, and that Gemini CLI does not see.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -8,12 +8,12 @@ use super::super::FILE;
 use super::super::discover::is_passed_over;
 use super::super::staging;
 
-/// How deep is looked. Nobody hides a skill deeper by mistake.
+/// How deep to look. A skill that was misplaced by mistake is not deeper.
 const DEEPEST: usize = 5;
 /// How many entries are looked at. Behind that, the mistake is another one.
 const MOST: usize = 20_000;
 
-/// What is said of what somebody left who was killed, or has not finished yet.
+/// The message about a staging directory whose owner was killed, or is still at work.
 const INTERRUPTED: &str = "is what an install, link or uninstall left that was interrupted, or is under way: the next one finishes it";
 
 /// What lies below a directory of skills and is never looked for, each with a reason.

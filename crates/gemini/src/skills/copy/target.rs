@@ -1,5 +1,5 @@
-//! Where something is copied to. Directories are held open, where systems can do that: whoever shares one with us and puts a link on the
-//! way meanwhile has nobody write, or open to all, what is at its end.
+//! The directory that skills are copied into. It is held open, where systems can do that: if another user of a shared directory
+//! puts a link on the way meanwhile, we neither write to the link's target nor open it to all.
 
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
@@ -102,7 +102,7 @@ mod tests {
             theirs.metadata().unwrap().permissions().mode() & 0o777,
             0o777
         );
-        // Nor is anything written over.
+        // Nor is an existing entry overwritten.
         symlink(&theirs, moved.join("new-1")).unwrap();
         place.make_directory("new-1".as_ref(), open).unwrap_err();
         place.make_file("new-1".as_ref()).unwrap_err();

@@ -6,7 +6,8 @@ use anstyle::Style;
 
 use super::InlinePiece;
 
-/// How far back an opening mark is looked for. Nobody nests deeper, and hostile text must not make us search for long.
+/// How far back an opening mark is looked for. Emphasis is not nested deeper in practice, and hostile text must not make the
+/// search long.
 const MOST_OPEN: usize = 16;
 
 /// A run of marks that may begin or end emphasis.
@@ -62,7 +63,7 @@ pub(super) fn pair(pieces: &mut [InlinePiece]) -> (Vec<Range<usize>>, Option<usi
             let from = paired(&mut pieces[partner], DelimiterRole::Opens);
             let to = paired(&mut pieces[at], DelimiterRole::Closes);
             spans.push(from.start..to.end);
-            // What was opened in between is not closed any more: those marks are text.
+            // Marks that were opened in between are not closed any more: they are text.
             open.retain(|place| *place < partner);
         } else if mark.may_open {
             open.push(at);

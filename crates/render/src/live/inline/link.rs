@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What an opening bracket begins.
+/// The result of reading an opening bracket.
 pub(super) enum LinkStart {
     Whole(LinkParts),
     /// It may become a link.

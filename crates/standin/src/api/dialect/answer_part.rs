@@ -1,4 +1,4 @@
-//! What a part of an answer says.
+//! The content of one part of an answer.
 
 use serde_json::Value;
 

@@ -152,7 +152,7 @@ fn block(said: AnswerPart<'_>, answer: &str, number: usize) -> Value {
     }
 }
 
-/// The block before anything was said in it.
+/// The block without its content.
 fn empty(mut block: Value) -> Value {
     for name in ["text", "thinking", "signature"] {
         if let Some(said) = block.get_mut(name) {
@@ -178,7 +178,7 @@ fn deltas(said: AnswerPart<'_>) -> Vec<Value> {
     }
 }
 
-/// Theirs counts what came from the cache beside the prompt, and thoughts among what was said.
+/// Anthropic counts cached tokens beside the prompt's, and thoughts among the output.
 fn usage(usage: ReportedUsage) -> Value {
     json!({
         "input_tokens": usage.prompt.saturating_sub(usage.cached),

@@ -92,7 +92,7 @@ fn completion(
     completion
 }
 
-/// What is said, as a member of a message or of what is added to one.
+/// A part as a member of a message or of a delta.
 fn spoken(said: AnswerPart<'_>, answer: &str, number: usize) -> (&'static str, Value) {
     match said {
         AnswerPart::Text(text) => ("content", text.into()),
@@ -110,7 +110,7 @@ fn function(call: &AnswerCall<'_>, answer: &str, number: usize) -> Value {
     })
 }
 
-/// Texts and calls are added to those that are there.
+/// Appends texts and calls to the existing ones.
 fn join(said: &mut Value, more: Value) {
     match (said, more) {
         (Value::Array(said), Value::Array(more)) => said.extend(more),

@@ -153,7 +153,7 @@ fn incomplete_details(close: &AnswerClose) -> Value {
     json!({ "reason": reason })
 }
 
-/// What is said, as an item at this place.
+/// A part as an item at this place.
 fn item(said: AnswerPart<'_>, answer: &str, place: usize, number: usize) -> Value {
     let id = format!("{answer}-{place}");
     match said {
