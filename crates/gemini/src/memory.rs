@@ -113,13 +113,15 @@ impl MemoryReader {
         let directories = workspace.ancestors();
         let directories = directories.take_while(|it| it.starts_with(ceiling) && *it != global);
         let files = directories.flat_map(|directory| names.iter().map(|name| directory.join(name)));
-        let mut files: Vec<_> = files.filter(|file| self.is_inside(file, ceiling)).collect();
+        let mut files: Vec<_> = files
+            .filter(|file| self.check_inside(file, ceiling))
+            .collect();
         files.sort();
         self.join(files)
     }
 
     /// Whether a file is one of the project. A link of a hostile project could lead to any file of the user.
-    fn is_inside(&mut self, path: &Path, ceiling: &Path) -> bool {
+    fn check_inside(&mut self, path: &Path, ceiling: &Path) -> bool {
         let Ok(real) = path.canonicalize() else {
             return false;
         };
