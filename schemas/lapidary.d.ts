@@ -110,7 +110,7 @@ export interface SessionMode extends EventBase {
  */
 export type SessionState = "compacting" | "resuming" | "interrupted" | "ended" | "error" | (string & {});
 
-/** Something about the session as a whole: an error, a warning, a change of state. */
+/** A state of the session as a whole: an error, a warning, a change. */
 export interface SessionStatus extends EventBase {
   event: "session_status";
   /** What is the matter. Derived: every `error` line of Gemini is `error`; its severity is in `extensions["gemini.severity"]`. */
@@ -166,7 +166,7 @@ export interface UserInput extends EventBase {
  * - `browse`: Searches the web.
  * - `think`: Plans, delegates, keeps notes for itself.
  * - `ask`: Asks the user.
- * - `memory`: Remembers something.
+ * - `memory`: Writes to the agent's memory.
  * - `mcp`: Belongs to an MCP server.
  * - `other`: None of these.
  */
@@ -212,7 +212,7 @@ export interface ToolInvocation extends EventBase {
  * 
  * - `completed`: It was done.
  * - `failed`: It failed.
- * - `cancelled`: Somebody stopped it.
+ * - `cancelled`: The call was stopped.
  */
 export type ToolCallStatus = "completed" | "failed" | "cancelled" | (string & {});
 
@@ -358,7 +358,7 @@ export interface ToolCompletion extends EventBase {
   status: ToolCallStatus;
   /** What came back: text for display in a stream, what the model saw in a session file, which also completes a stream; else the error's message. Upstream. */
   output?: unknown;
-  /** True if the agent reported anything but success. Derived. */
+  /** True if the agent reported a status other than success. Derived. */
   isError?: boolean;
   /** Structured content. Upstream. */
   content?: ContentBlock[];
@@ -562,7 +562,7 @@ export type StreamDeltaKind =
   | "blockStop"
   | (string & {});
 
-/** A chunk of something longer. */
+/** A piece of a message while it is being written. */
 export interface StreamDelta extends EventBase {
   event: "stream_delta";
   /** A chunk of what. Derived from where it stood. */
@@ -608,8 +608,8 @@ export interface RateLimitUpdate extends EventBase {
  * 
  * - `completed`: The agent did its turn and said so.
  * - `refused`: The model or a policy refused.
- * - `cancelled`: Somebody stopped it.
- * - `failed`: Anything else: see the cause.
+ * - `cancelled`: The run was stopped.
+ * - `failed`: Any other failure: see the cause.
  */
 export type Outcome = "completed" | "refused" | "cancelled" | "failed" | (string & {});
 
@@ -637,7 +637,7 @@ export type Outcome = "completed" | "refused" | "cancelled" | "failed" | (string
  * - `bad_config`: The configuration was refused.
  * - `sandbox`: The sandbox could not be set up.
  * - `untrusted_folder`: The folder is not trusted.
- * - `auth_required`: Nobody is signed in, or the key is wrong.
+ * - `auth_required`: No account is signed in, or the key is wrong.
  * - `agent_missing`: The agent is not installed.
  * - `spawn_failed`: The agent could not be started.
  * - `api_error`: The model's API failed.
@@ -701,7 +701,7 @@ export interface RunEnd extends EventBase {
   outcome: Outcome;
   /** Why. Derived. */
   cause: Cause;
-  /** What `lapidary run` exits with for this cause; elsewhere (`translate`, `connect`) what it would exit with. Derived. */
+  /** The exit code of `lapidary run` for this cause; in `translate` and `connect`, the one it would have. Derived. */
   exitCode: number;
   /** The agent's own exit code, if it is known. Upstream. */
   agentExitCode?: number;
@@ -734,7 +734,7 @@ export interface RunEnd extends EventBase {
  * - `protocol_violation`: Lines in an order that makes no sense, such as a result without its call.
  * - `permission_violation`: A call that the agent made without permission.
  * - `retry`: The agent was started again.
- * - `notice`: Something that we decided and that makes a difference, such as handing a large prompt over as a file.
+ * - `notice`: A decision of ours that makes a difference, such as handing a large prompt over as a file.
  * - `session_records`: Records of a session file that are not in its final state.
  * - `protocol`: A message of the protocol that has no event of its own, such as a handshake. Nothing is wrong with it.
  */
@@ -754,7 +754,7 @@ export type DiagnosticKind =
   | "protocol"
   | (string & {});
 
-/** Something we could not translate, or that someone who integrates the agent should know. It carries its line in `raw`. */
+/** A line that we could not translate, or a fact for integrators of the agent. It carries its line in `raw`. */
 export interface Diagnostic extends EventBase {
   event: "diagnostic";
   /** What sort of thing. Derived. */
@@ -774,7 +774,7 @@ export interface HookRun extends EventBase {
   hook: string;
   /** Its exit code. Upstream. */
   exitCode?: number;
-  /** The signal that ended it, such as `SIGKILL`: from elsewhere, or ours if it took too long or the run ended. Upstream. */
+  /** The signal that ended it, such as `SIGKILL`: from another process, or ours if it took too long or the run ended. Upstream. */
   signal?: string;
   /** How long it took, in milliseconds. Derived. */
   durationMs?: number;
@@ -814,7 +814,7 @@ export type PermissionOutcome = "allowed" | "denied" | "cancelled" | (string & {
  */
 export type DecidedBy = "rule" | "mode" | "hook" | "default" | "user" | "peer" | (string & {});
 
-/** Somebody decided whether the agent may: a rule, a mode, a person, a program. Each request of the agent has one. */
+/** The answer to a permission request, by a rule, a mode, a hook, a person or a program. Each request of the agent has one. */
 export interface PermissionDecision extends EventBase {
   event: "permission_decision";
   /** The request's id, as in its `permission_request` if it has one. Upstream. */
@@ -865,11 +865,11 @@ export interface CommandResult extends EventBase {
   isError?: boolean;
   /** Why not. Upstream where the agent refused, otherwise derived. */
   message?: string;
-  /** What the agent answered, if it answered anything. Upstream. */
+  /** The agent's answer, if it gave one. Upstream. */
   result?: unknown;
 }
 
-/** The agent asks the user for something: to fill in a form, or to open a page. `elicitation_response` answers it. */
+/** The agent asks the user to fill in a form, or to open a page. `elicitation_response` answers it. */
 export interface ElicitationRequest extends EventBase {
   event: "elicitation_request";
   /** The request's id, for the answer. Upstream. */
@@ -1094,7 +1094,7 @@ export interface TurnDiffUpdated extends RuntimeEventBase {
   event: "turn_diff_updated";
   /** The unified diff. Upstream or derived from the files before and after, where the agent reports them; else derived: cut from the output of a tool. */
   diff: string;
-  /** True if it was cut from the output of a tool, so that it may be something else. Derived. */
+  /** True if it was cut from the output of a tool, so that it may be other text. Derived. */
   derived: boolean;
   /** The id of the call whose change it was. Upstream. */
   callId?: string;
@@ -1164,7 +1164,7 @@ export interface RunResult {
   outcome: Outcome;
   /** Why. Derived. */
   cause: Cause;
-  /** What `lapidary run` exits with for this cause; elsewhere (`translate`) what it would exit with. Derived. */
+  /** The exit code of `lapidary run` for this cause; in `translate`, the one it would have. Derived. */
   exitCode: number;
   /** The agent's own exit code, if it is known. Upstream. */
   agentExitCode?: number;
@@ -1249,7 +1249,7 @@ export interface SubagentActivityEvent {
  * - `TOOL_CALL_START`: The model called a tool.
  * - `TOOL_CALL_END`: The tool answered.
  * - `THOUGHT_CHUNK`: The model thought.
- * - `ERROR`: Something went wrong.
+ * - `ERROR`: An error occurred.
  */
 export type ActivityType = "TOOL_CALL_START" | "TOOL_CALL_END" | "THOUGHT_CHUNK" | "ERROR" | (string & {});
 
@@ -1602,7 +1602,7 @@ export type RunState = "running" | "ended" | "died" | "unreadable" | (string & {
 export interface RunRemoval {
   /** The vocabulary and its version, `lapidary.runs-removal/1`. Derived. */
   schema: string;
-  /** Whether anything was removed: false if this is only what would be. Derived. */
+  /** Whether recordings were removed: false if this report is a preview. Derived. */
   applied: boolean;
   /** The retention that was applied; absent for runs that were named. Derived. */
   retention?: RunRetention;
@@ -1630,7 +1630,7 @@ export interface RemovedRun {
   id: string;
   /** Why it goes. Derived. */
   reason: RunRemovalReason;
-  /** When something was last written to it. Derived. */
+  /** When a file of it was last written. Derived. */
   modifiedAt: string;
   /** How many bytes it has. Derived. */
   bytes: number;
@@ -1815,7 +1815,7 @@ export interface Check {
   remedy?: string;
   /** What else is worth knowing. Derived. */
   details?: string[];
-  /** How long it took, in milliseconds, where something was started. Derived. */
+  /** How long it took, in milliseconds, where a program was started. Derived. */
   durationMs?: number;
   /** In `prove_rules`: the attempts that were made, and what held each. Derived. */
   denials?: ProvenDenial[];
@@ -1896,7 +1896,7 @@ export type CheckName =
  * - `ok`: All is well.
  * - `warning`: It works, but not as it should, or the result is unclear.
  * - `problem`: Runs will fail.
- * - `skipped`: It was not looked at, because something before it failed.
+ * - `skipped`: It was not looked at, because an earlier check failed.
  * - `unproven`: It cannot be shown on this machine, which says nothing against the agent.
  */
 export type CheckState = "ok" | "warning" | "problem" | "skipped" | "unproven" | (string & {});
@@ -2110,7 +2110,7 @@ export interface JudgedCall {
  * 
  * - `allow`: It may be done.
  * - `deny`: It may not.
- * - `ask`: Somebody has to be asked.
+ * - `ask`: A person or a program has to be asked.
  */
 export type PolicyEffect = "allow" | "deny" | "ask" | (string & {});
 
@@ -2213,7 +2213,7 @@ export interface SessionInfo {
   path: string;
   /** When it began; where the file does not say, when it was listed. Upstream. */
   startTime: string;
-  /** When something was last added; where the file does not say, when it was listed. Upstream. */
+  /** When the session was last updated; where the file does not say, when it was listed. Upstream. */
   lastUpdated: string;
   /**
    * How many records of messages the file has since its last checkpoint, as Gemini CLI counts for a list. 0 for a recording,
@@ -2224,7 +2224,7 @@ export interface SessionInfo {
   userMessageCount: number;
   /** What to call it: the summary, or else the first message on one line, in its own letters. Derived. */
   displayName: string;
-  /** The first message of the user's that says something, on one line, as Gemini CLI shows it: without what is not ASCII. Derived. */
+  /** The first message of the user's that has content, on one line, as Gemini CLI shows it: ASCII only. Derived. */
   firstUserMessage: string;
   /** True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived. */
   isCurrentSession: boolean;
@@ -2278,11 +2278,11 @@ export interface HiddenFile {
  * - `unreadable`: It cannot be read.
  * - `empty`: It is empty.
  * - `not_a_session`: It names no session.
- * - `no_content`: Nobody said anything in it that could be resumed.
+ * - `no_content`: It has no message that could be resumed.
  * - `subagent`: A sub-agent wrote it.
  * - `duplicate`: Another file of the same session is newer.
  * - `not_a_file`: It is a directory, a pipe or a device.
- * - `link_outside`: It is a link to somewhere outside.
+ * - `link_outside`: It is a link to a place outside.
  * - `too_large`: It is too large to be read.
  */
 export type HiddenReason =
@@ -2325,7 +2325,7 @@ export interface SearchHit {
   path: string;
   /** When it began; where the file does not say, when it was looked for. Upstream. */
   startTime: string;
-  /** When something was last added; where the file does not say, when it was looked for. Upstream. */
+  /** When the session was last updated; where the file does not say, when it was looked for. Upstream. */
   lastUpdated: string;
   /** How many records of messages the file has since its last checkpoint. Derived. */
   messageCount: number;
@@ -2337,13 +2337,13 @@ export interface SearchHit {
   unlisted?: UnlistedPlace;
   /** True if everything is in the title. Derived. */
   isInTitle: boolean;
-  /** How many texts of the session have something of it: prompts, answers, thoughts, inputs and outputs of tools. Derived. */
+  /** How many texts of the session match: prompts, answers, thoughts, inputs and outputs of tools. Derived. */
   matchingTexts: number;
   /** Some of the places. Derived. */
   matchSnippets: TextMatch[];
 }
 
-/** A place where a search found something. */
+/** A place where a search matched. */
 export interface TextMatch {
   /** What stands before the match. Upstream. */
   before: string;
@@ -2365,7 +2365,7 @@ export interface SessionDocument {
   schema: string;
   /** What is known of the session beside what was said. Upstream. */
   info: DocumentInfo;
-  /** True if secrets and home directories were taken out, and something may stand in their place. Derived. */
+  /** True if secrets and home directories were taken out; placeholders may stand in their place. Derived. */
   redacted: boolean;
   /** How many records of the file are not among the messages, because they were superseded, rewound or could not be read. Derived. */
   leftOut: number;
@@ -2381,7 +2381,7 @@ export interface DocumentInfo {
   provider: string;
   /** When it began. Upstream. */
   startTime?: string;
-  /** When something was last added. Upstream. */
+  /** When the session was last updated. Upstream. */
   lastUpdated?: string;
   /** What a model said it was about. Upstream. */
   summary?: string;
@@ -2393,7 +2393,7 @@ export interface DocumentInfo {
 export interface Removal {
   /** The vocabulary and its version, `lapidary.removal/1`. Derived. */
   schema: string;
-  /** Whether anything was removed: false if this is only what would be. Derived. */
+  /** Whether files were removed: false if this report is a preview. Derived. */
   applied: boolean;
   /** The sessions, and the files that belong to none. Derived. */
   removed: RemovedSession[];
@@ -2413,7 +2413,7 @@ export interface RemovedSession {
   id?: string;
   /** What a list calls it. Derived. */
   displayName?: string;
-  /** When something was last added, or its newest file was written. Derived. */
+  /** When a message was last added, or its newest file was written. Derived. */
   lastUpdated?: string;
   /** The project's directory, if it is known. Upstream. */
   project?: string;
@@ -2432,7 +2432,7 @@ export interface RemovedSession {
 /**
  * Why a session goes. Open: readers must accept words that are not listed here.
  * 
- * - `asked`: Somebody named it.
+ * - `asked`: The user named it.
  * - `too_old`: Nothing was added to it for longer than `maxAge`.
  * - `too_many`: There are more than `maxCount` that are newer.
  * - `no_content`: There is nothing in it that could be resumed.
@@ -2454,7 +2454,7 @@ export type RemovalReason =
 export interface Stats {
   /** The vocabulary and its version, `lapidary.stats/1`. Derived. */
   schema: string;
-  /** Sessions in which anything was counted, each once however many files it has. Derived. */
+  /** Sessions that contribute to a count, each once however many files it has. Derived. */
   sessions: number;
   /** Sessions of sub-agents among the files that were read; what they said and used is counted, too. Derived. */
   subagents: number;
@@ -2620,7 +2620,7 @@ export interface VaultSession {
   sessionId: string;
   /** What to call it: the summary, or else the first message. Derived. */
   displayName: string;
-  /** When something was last added. Upstream. */
+  /** When the session was last updated. Upstream. */
   lastUpdated: string;
   /** The name of the project's directory in `.gemini/tmp`. Upstream. */
   projectId: string;
@@ -2711,7 +2711,7 @@ export interface RecoverReport {
   warnings?: string[];
 }
 
-/** A session of which something comes back. */
+/** A session of which messages come back. */
 export interface RecoveredSession {
   /** Its whole id, or the one that it gets if nothing in it says one. Upstream. */
   sessionId: string;
@@ -2719,7 +2719,7 @@ export interface RecoveredSession {
   path: string;
   /** The file that it is in now. Derived. */
   recoveredPath?: string;
-  /** True if the content is the vault's, since no file has anything left of it. Derived. */
+  /** True if the content is the vault's, since no file holds any of it. Derived. */
   fromVault: boolean;
   /** How many messages Gemini CLI shows before. Derived. */
   shown: number;
@@ -2865,7 +2865,7 @@ export interface SkillChange {
   source?: string;
   /** Whose settings or skills were to change; absent for both. Derived. */
   scope?: SkillScope;
-  /** Whether anything was written: false if all was so already. Derived. */
+  /** Whether a file was written: false if no change was needed. Derived. */
   applied: boolean;
   /** The settings files that changed. Derived. */
   changed?: string[];
@@ -2900,7 +2900,7 @@ export interface MovedSkill {
   name: string;
   /** Its directory, or the link to it. Derived. */
   location: string;
-  /** Whether it took the place of something. Derived. */
+  /** Whether it replaced a skill of that name. Derived. */
   replaced: boolean;
 }
 
@@ -2970,7 +2970,7 @@ export interface HookInfo {
  */
 export type HookScope = "system_defaults" | "user" | "workspace" | "system" | (string & {});
 
-/** Something that is written where hooks are but does not count. */
+/** A hook, event or file among the hooks that does not count. */
 export interface LeftOutHook {
   /** What it is: a hook, an event, a file. Upstream. */
   what: string;
@@ -3033,7 +3033,7 @@ export interface HookChange {
   action: HookAction;
   /** The hook that was named. Derived. */
   name?: string;
-  /** Whether anything was written: false if this is only what would be, or if all was so already. Derived. */
+  /** Whether a file was written: false if this report is a preview, or if no change was needed. Derived. */
   applied: boolean;
   /** The files that changed, or would. Derived. */
   changed: string[];
@@ -3094,7 +3094,7 @@ export interface HookMoment {
   hooks: HookTrial[];
   /** The others of the event, and why each did not run. Derived. */
   notRun?: HookNotRun[];
-  /** What they say together; absent if none of them said anything. Derived. */
+  /** Their combined answer; absent if none of them answered. Derived. */
   aggregate?: unknown;
   /** What is to be done about it, in this order. Derived. */
   effects: HookEffect[];
@@ -3168,7 +3168,7 @@ export interface HookNotRun {
   reason: string;
 }
 
-/** Something that is to be done about what hooks said. */
+/** An effect of the hooks' answers. */
 export interface HookEffect {
   /** What. Derived. */
   effect: HookEffectKind;
@@ -3185,7 +3185,7 @@ export interface HookEffect {
  * - `block`: It does not happen, or is not passed on.
  * - `ask`: The user is asked.
  * - `replace_tool_input`: The tool gets other arguments.
- * - `add_context`: Something is added for the model.
+ * - `add_context`: Context is added for the model.
  * - `run_another_tool`: Another tool runs, and its result takes the place of this one's.
  * - `go_on`: The agent goes on with a prompt.
  * - `forget_context`: The conversation so far is forgotten.
@@ -3269,7 +3269,7 @@ export interface AgentInfo {
  * Where an agent runs. Open: readers must accept words that are not listed here.
  * 
  * - `local`: In this process.
- * - `remote`: Elsewhere, called over A2A.
+ * - `remote`: On another server, called over A2A.
  */
 export type AgentKind = "local" | "remote" | (string & {});
 
@@ -3351,7 +3351,7 @@ export interface AgentCheckReport {
   findings: AgentFinding[];
 }
 
-/** Something that is wrong with an agent file, or worth a word. */
+/** An error or a warning about an agent file. */
 export interface AgentFinding {
   /** How bad it is. Derived. */
   severity: AgentFindingSeverity;
@@ -3444,7 +3444,7 @@ export interface ConfigFile {
  * Whose file it is. Open: readers must accept words that are not listed here.
  * 
  * - `user`: The user's own.
- * - `project`: The project's. It cannot grant anything.
+ * - `project`: The project's. It cannot grant permissions.
  * - `named`: The one that `--config` names.
  */
 export type ConfigOwner = "user" | "project" | "named" | (string & {});
@@ -3485,7 +3485,7 @@ export interface ConfigCheck {
   findings: ConfigFinding[];
 }
 
-/** Something that is wrong with a configuration file. */
+/** A problem with a configuration file. */
 export interface ConfigFinding {
   /** How bad it is. Derived. */
   severity: ConfigSeverity;
@@ -3505,6 +3505,6 @@ export interface ConfigFinding {
  * How bad a finding is. Open: readers must accept words that are not listed here.
  * 
  * - `error`: No run starts with this file.
- * - `warning`: Something is ignored.
+ * - `warning`: A part of the file is ignored.
  */
 export type ConfigSeverity = "error" | "warning" | (string & {});

@@ -51,7 +51,7 @@ open_enum! {
     pub enum ConfigOwner {
         /// The user's own.
         User = "user",
-        /// The project's. It cannot grant anything.
+        /// The project's. It cannot grant permissions.
         Project = "project",
         /// The one that `--config` names.
         Named = "named",
@@ -106,7 +106,7 @@ pub struct ConfigCheck {
     pub findings: Vec<ConfigFinding>,
 }
 
-/// Something that is wrong with a configuration file.
+/// A problem with a configuration file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -133,7 +133,7 @@ open_enum! {
     pub enum ConfigSeverity {
         /// No run starts with this file.
         Error = "error",
-        /// Something is ignored.
+        /// A part of the file is ignored.
         Warning = "warning",
     }
 }

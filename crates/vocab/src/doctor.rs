@@ -72,7 +72,7 @@ pub struct Check {
     /// What else is worth knowing. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
-    /// How long it took, in milliseconds, where something was started. Derived.
+    /// How long it took, in milliseconds, where a program was started. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// In `prove_rules`: the attempts that were made, and what held each. Derived.
@@ -196,7 +196,7 @@ open_enum! {
         Warning = "warning",
         /// Runs will fail.
         Problem = "problem",
-        /// It was not looked at, because something before it failed.
+        /// It was not looked at, because an earlier check failed.
         Skipped = "skipped",
         /// It cannot be shown on this machine, which says nothing against the agent.
         Unproven = "unproven",

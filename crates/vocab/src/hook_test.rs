@@ -47,7 +47,7 @@ pub struct HookMoment {
     /// The others of the event, and why each did not run. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<HookNotRun>,
-    /// What they say together; absent if none of them said anything. Derived.
+    /// Their combined answer; absent if none of them answered. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<Json>,
     /// What is to be done about it, in this order. Derived.
@@ -121,7 +121,7 @@ pub struct HookTrial {
     pub error: Option<String>,
 }
 
-/// Something that is to be done about what hooks said.
+/// An effect of the hooks' answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -167,7 +167,7 @@ open_enum! {
         Ask = "ask",
         /// The tool gets other arguments.
         ReplaceToolInput = "replace_tool_input",
-        /// Something is added for the model.
+        /// Context is added for the model.
         AddContext = "add_context",
         /// Another tool runs, and its result takes the place of this one's.
         RunAnotherTool = "run_another_tool",

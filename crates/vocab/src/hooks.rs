@@ -83,7 +83,7 @@ pub struct HookInfo {
     pub keys: Vec<String>,
 }
 
-/// Something that is written where hooks are but does not count.
+/// A hook, event or file among the hooks that does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -179,7 +179,7 @@ pub struct HookChange {
     /// The hook that was named. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether anything was written: false if this is only what would be, or if all was so already. Derived.
+    /// Whether a file was written: false if this report is a preview, or if no change was needed. Derived.
     pub applied: bool,
     /// The files that changed, or would. Derived.
     pub changed: Vec<String>,

@@ -1,7 +1,7 @@
 //! Values that pass through: text, numbers and whole JSON values that may still be the agent's own tokens.
 //!
-//! A token is written out as it stands. Nothing is unescaped and escaped again, a lone surrogate survives and 2^53+1 stays
-//! exact. Ask for [`Text::to_str`] or [`Number::u64`] where somebody really needs to look.
+//! A token is written out as it stands. Nothing is unescaped and escaped again, a lone surrogate survives and 2^53+1 stays exact.
+//! Call [`Text::to_str`] or [`Number::u64`] only where the decoded value is needed.
 
 use std::borrow::Cow;
 use std::fmt;

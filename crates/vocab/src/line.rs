@@ -42,7 +42,7 @@ impl Event {
     }
 }
 
-/// A string that hardly ever has something to escape.
+/// A string that rarely needs escaping.
 pub(crate) fn string(out: &mut impl Write, text: &str) -> io::Result<()> {
     if lapidary_json::needs_escape(text) {
         return Ok(serde_json::to_writer(out, text)?);

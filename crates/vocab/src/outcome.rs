@@ -9,9 +9,9 @@ open_enum! {
         Completed = "completed",
         /// The model or a policy refused.
         Refused = "refused",
-        /// Somebody stopped it.
+        /// The run was stopped.
         Cancelled = "cancelled",
-        /// Anything else: see the cause.
+        /// Any other failure: see the cause.
         Failed = "failed",
     }
 }
@@ -61,7 +61,7 @@ open_enum! {
         Sandbox = "sandbox",
         /// The folder is not trusted.
         UntrustedFolder = "untrusted_folder",
-        /// Nobody is signed in, or the key is wrong.
+        /// No account is signed in, or the key is wrong.
         AuthRequired = "auth_required",
         /// The agent is not installed.
         AgentMissing = "agent_missing",

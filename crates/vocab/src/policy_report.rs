@@ -163,7 +163,7 @@ open_enum! {
         Allow = "allow",
         /// It may not.
         Deny = "deny",
-        /// Somebody has to be asked.
+        /// A person or a program has to be asked.
         Ask = "ask",
     }
 }

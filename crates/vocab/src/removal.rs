@@ -14,7 +14,7 @@ pub const REMOVAL_SCHEMA: &str = "lapidary.removal/1";
 pub struct Removal {
     /// The vocabulary and its version, `lapidary.removal/1`. Derived.
     pub schema: String,
-    /// Whether anything was removed: false if this is only what would be. Derived.
+    /// Whether files were removed: false if this report is a preview. Derived.
     pub applied: bool,
     /// The sessions, and the files that belong to none. Derived.
     pub removed: Vec<RemovedSession>,
@@ -41,7 +41,7 @@ pub struct RemovedSession {
     /// What a list calls it. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
-    /// When something was last added, or its newest file was written. Derived.
+    /// When a message was last added, or its newest file was written. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<String>,
     /// The project's directory, if it is known. Upstream.
@@ -62,7 +62,7 @@ pub struct RemovedSession {
 open_enum! {
     /// Why a session goes.
     pub enum RemovalReason {
-        /// Somebody named it.
+        /// The user named it.
         Asked = "asked",
         /// Nothing was added to it for longer than `maxAge`.
         TooOld = "too_old",

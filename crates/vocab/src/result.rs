@@ -25,7 +25,7 @@ pub struct RunResult {
     pub outcome: Outcome,
     /// Why. Derived.
     pub cause: Cause,
-    /// What `lapidary run` exits with for this cause; elsewhere (`translate`) what it would exit with. Derived.
+    /// The exit code of `lapidary run` for this cause; in `translate`, the one it would have. Derived.
     pub exit_code: u8,
     /// The agent's own exit code, if it is known. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -114,7 +114,7 @@ open_enum! {
 pub struct RunRemoval {
     /// The vocabulary and its version, `lapidary.runs-removal/1`. Derived.
     pub schema: String,
-    /// Whether anything was removed: false if this is only what would be. Derived.
+    /// Whether recordings were removed: false if this report is a preview. Derived.
     pub applied: bool,
     /// The retention that was applied; absent for runs that were named. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,7 +152,7 @@ pub struct RemovedRun {
     pub id: String,
     /// Why it goes. Derived.
     pub reason: RunRemovalReason,
-    /// When something was last written to it. Derived.
+    /// When a file of it was last written. Derived.
     pub modified_at: String,
     /// How many bytes it has. Derived.
     pub bytes: u64,

@@ -171,7 +171,7 @@ pub struct ToolCallRequested {
 pub struct TurnDiffUpdated {
     /// The unified diff. Upstream or derived from the files before and after, where the agent reports them; else derived: cut from the output of a tool.
     pub diff: Text,
-    /// True if it was cut from the output of a tool, so that it may be something else. Derived.
+    /// True if it was cut from the output of a tool, so that it may be other text. Derived.
     pub derived: bool,
     /// The id of the call whose change it was. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -48,7 +48,7 @@ pub struct SessionInfo {
     pub path: String,
     /// When it began; where the file does not say, when it was listed. Upstream.
     pub start_time: String,
-    /// When something was last added; where the file does not say, when it was listed. Upstream.
+    /// When the session was last updated; where the file does not say, when it was listed. Upstream.
     pub last_updated: String,
     /// How many records of messages the file has since its last checkpoint, as Gemini CLI counts for a list. 0 for a recording,
     /// which is not read for a list. Derived.
@@ -57,7 +57,7 @@ pub struct SessionInfo {
     pub user_message_count: u64,
     /// What to call it: the summary, or else the first message on one line, in its own letters. Derived.
     pub display_name: String,
-    /// The first message of the user's that says something, on one line, as Gemini CLI shows it: without what is not ASCII. Derived.
+    /// The first message of the user's that has content, on one line, as Gemini CLI shows it: ASCII only. Derived.
     pub first_user_message: String,
     /// True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived.
     pub is_current_session: bool,
@@ -139,7 +139,7 @@ pub struct SearchHit {
     pub path: String,
     /// When it began; where the file does not say, when it was looked for. Upstream.
     pub start_time: String,
-    /// When something was last added; where the file does not say, when it was looked for. Upstream.
+    /// When the session was last updated; where the file does not say, when it was looked for. Upstream.
     pub last_updated: String,
     /// How many records of messages the file has since its last checkpoint. Derived.
     pub message_count: u64,
@@ -153,13 +153,13 @@ pub struct SearchHit {
     pub unlisted: Option<UnlistedPlace>,
     /// True if everything is in the title. Derived.
     pub is_in_title: bool,
-    /// How many texts of the session have something of it: prompts, answers, thoughts, inputs and outputs of tools. Derived.
+    /// How many texts of the session match: prompts, answers, thoughts, inputs and outputs of tools. Derived.
     pub matching_texts: u64,
     /// Some of the places. Derived.
     pub match_snippets: Vec<TextMatch>,
 }
 
-/// A place where a search found something.
+/// A place where a search matched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -210,7 +210,7 @@ open_enum! {
         Empty = "empty",
         /// It names no session.
         NotASession = "not_a_session",
-        /// Nobody said anything in it that could be resumed.
+        /// It has no message that could be resumed.
         NoContent = "no_content",
         /// A sub-agent wrote it.
         Subagent = "subagent",
@@ -218,7 +218,7 @@ open_enum! {
         Duplicate = "duplicate",
         /// It is a directory, a pipe or a device.
         NotAFile = "not_a_file",
-        /// It is a link to somewhere outside.
+        /// It is a link to a place outside.
         LinkOutside = "link_outside",
         /// It is too large to be read.
         TooLarge = "too_large",

@@ -16,7 +16,7 @@ pub struct SessionDocument {
     pub schema: String,
     /// What is known of the session beside what was said. Upstream.
     pub info: DocumentInfo,
-    /// True if secrets and home directories were taken out, and something may stand in their place. Derived.
+    /// True if secrets and home directories were taken out; placeholders may stand in their place. Derived.
     pub redacted: bool,
     /// How many records of the file are not among the messages, because they were superseded, rewound or could not be read. Derived.
     pub left_out: u64,
@@ -37,7 +37,7 @@ pub struct DocumentInfo {
     /// When it began. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Text>,
-    /// When something was last added. Upstream.
+    /// When the session was last updated. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<Text>,
     /// What a model said it was about. Upstream.

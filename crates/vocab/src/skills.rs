@@ -183,7 +183,7 @@ pub struct SkillChange {
     /// Whose settings or skills were to change; absent for both. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<SkillScope>,
-    /// Whether anything was written: false if all was so already. Derived.
+    /// Whether a file was written: false if no change was needed. Derived.
     pub applied: bool,
     /// The settings files that changed. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -231,6 +231,6 @@ pub struct MovedSkill {
     pub name: String,
     /// Its directory, or the link to it. Derived.
     pub location: String,
-    /// Whether it took the place of something. Derived.
+    /// Whether it replaced a skill of that name. Derived.
     pub replaced: bool,
 }

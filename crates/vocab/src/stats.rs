@@ -14,7 +14,7 @@ pub const STATS_SCHEMA: &str = "lapidary.stats/1";
 pub struct Stats {
     /// The vocabulary and its version, `lapidary.stats/1`. Derived.
     pub schema: String,
-    /// Sessions in which anything was counted, each once however many files it has. Derived.
+    /// Sessions that contribute to a count, each once however many files it has. Derived.
     pub sessions: u64,
     /// Sessions of sub-agents among the files that were read; what they said and used is counted, too. Derived.
     pub subagents: u64,

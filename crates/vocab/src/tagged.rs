@@ -3,7 +3,7 @@
 //! Serde's own internally tagged enums buffer what they read, which loses digits and breaks tokens. Here the tag is looked up
 //! first and the exact struct is read after.
 
-/// Implements `Deserialize` for an enum by looking at the member `$tag` first. Anything else goes to the `$unknown` variant.
+/// Implements `Deserialize` for an enum by looking at the member `$tag` first. Any other value goes to the `$unknown` variant.
 macro_rules! read_by_tag {
     ($name:ident, $tag:literal, { $($word:literal => $variant:ident,)+ }, else $unknown:ident) => {
         impl<'de> serde::Deserialize<'de> for $name {

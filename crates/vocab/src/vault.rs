@@ -52,7 +52,7 @@ pub struct VaultSession {
     pub session_id: String,
     /// What to call it: the summary, or else the first message. Derived.
     pub display_name: String,
-    /// When something was last added. Upstream.
+    /// When the session was last updated. Upstream.
     pub last_updated: String,
     /// The name of the project's directory in `.gemini/tmp`. Upstream.
     pub project_id: String,
@@ -202,7 +202,7 @@ pub struct RecoverReport {
     pub warnings: Vec<String>,
 }
 
-/// A session of which something comes back.
+/// A session of which messages come back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -214,7 +214,7 @@ pub struct RecoveredSession {
     /// The file that it is in now. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovered_path: Option<String>,
-    /// True if the content is the vault's, since no file has anything left of it. Derived.
+    /// True if the content is the vault's, since no file holds any of it. Derived.
     pub from_vault: bool,
     /// How many messages Gemini CLI shows before. Derived.
     pub shown: u64,

@@ -71,7 +71,7 @@ open_enum! {
         ToolCallEnd = "TOOL_CALL_END",
         /// The model thought.
         ThoughtChunk = "THOUGHT_CHUNK",
-        /// Something went wrong.
+        /// An error occurred.
         Error = "ERROR",
     }
 }

@@ -96,7 +96,7 @@ open_enum! {
     pub enum AgentKind {
         /// In this process.
         Local = "local",
-        /// Elsewhere, called over A2A.
+        /// On another server, called over A2A.
         Remote = "remote",
     }
 }
@@ -199,7 +199,7 @@ pub struct AgentCheckReport {
     pub findings: Vec<AgentFinding>,
 }
 
-/// Something that is wrong with an agent file, or worth a word.
+/// An error or a warning about an agent file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

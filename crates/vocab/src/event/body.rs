@@ -140,7 +140,7 @@ pub struct SessionMode {
     pub available_modes: Vec<Json>,
 }
 
-/// Something about the session as a whole: an error, a warning, a change of state.
+/// A state of the session as a whole: an error, a warning, a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct SessionStatus {
@@ -229,7 +229,7 @@ pub struct ToolCompletion {
         skip_serializing_if = "Option::is_none"
     )]
     pub output: Option<Json>,
-    /// True if the agent reported anything but success. Derived.
+    /// True if the agent reported a status other than success. Derived.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_error: bool,
     /// Structured content. Upstream.
@@ -452,7 +452,7 @@ pub struct PermissionViolation {
     pub message: Text,
 }
 
-/// A chunk of something longer.
+/// A piece of a message while it is being written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -519,7 +519,7 @@ pub struct RunEnd {
     pub outcome: Outcome,
     /// Why. Derived.
     pub cause: Cause,
-    /// What `lapidary run` exits with for this cause; elsewhere (`translate`, `connect`) what it would exit with. Derived.
+    /// The exit code of `lapidary run` for this cause; in `translate` and `connect`, the one it would have. Derived.
     pub exit_code: u8,
     /// The agent's own exit code, if it is known. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -547,7 +547,7 @@ pub struct RunEnd {
     pub violations: Vec<PermissionViolation>,
 }
 
-/// Something we could not translate, or that someone who integrates the agent should know. It carries its line in `raw`.
+/// A line that we could not translate, or a fact for integrators of the agent. It carries its line in `raw`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -573,7 +573,7 @@ pub struct HookRun {
     /// Its exit code. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The signal that ended it, such as `SIGKILL`: from elsewhere, or ours if it took too long or the run ended. Upstream.
+    /// The signal that ended it, such as `SIGKILL`: from another process, or ours if it took too long or the run ended. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
     /// How long it took, in milliseconds. Derived.
@@ -597,7 +597,7 @@ pub struct HookRun {
     pub error: Option<Text>,
 }
 
-/// Somebody decided whether the agent may: a rule, a mode, a person, a program. Each request of the agent has one.
+/// The answer to a permission request, by a rule, a mode, a hook, a person or a program. Each request of the agent has one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -648,7 +648,7 @@ pub struct PermissionDecision {
     pub option_id: Option<Text>,
 }
 
-/// The agent asks the user for something: to fill in a form, or to open a page. `elicitation_response` answers it.
+/// The agent asks the user to fill in a form, or to open a page. `elicitation_response` answers it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -725,7 +725,7 @@ pub struct CommandResult {
     /// Why not. Upstream where the agent refused, otherwise derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Text>,
-    /// What the agent answered, if it answered anything. Upstream.
+    /// The agent's answer, if it gave one. Upstream.
     #[serde(
         default,
         deserialize_with = "crate::json::present",
@@ -787,7 +787,7 @@ open_enum! {
         Think = "think",
         /// Asks the user.
         Ask = "ask",
-        /// Remembers something.
+        /// Writes to the agent's memory.
         Memory = "memory",
         /// Belongs to an MCP server.
         Mcp = "mcp",
@@ -817,7 +817,7 @@ open_enum! {
         Completed = "completed",
         /// It failed.
         Failed = "failed",
-        /// Somebody stopped it.
+        /// The call was stopped.
         Cancelled = "cancelled",
     }
 }
@@ -893,7 +893,7 @@ open_enum! {
         PermissionViolation = "permission_violation",
         /// The agent was started again.
         Retry = "retry",
-        /// Something that we decided and that makes a difference, such as handing a large prompt over as a file.
+        /// A decision of ours that makes a difference, such as handing a large prompt over as a file.
         Notice = "notice",
         /// Records of a session file that are not in its final state.
         SessionRecords = "session_records",

@@ -1,4 +1,4 @@
-//! A list of sessions as JSON, row by row: a list of tens of thousands is printed without a copy of any text that a row has elsewhere.
+//! A list of sessions as JSON, row by row: a list of tens of thousands is printed without copying the texts that its rows borrow.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use super::string;
 use crate::event::Provider;
 use crate::session::{SessionInfo, SessionList, UnlistedPlace};
 
-/// A [`SessionInfo`] whose texts are elsewhere. Its fields are those of a `SessionInfo`.
+/// A [`SessionInfo`] that borrows its texts. Its fields are those of a `SessionInfo`.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "each field is the one of `SessionInfo`")]
 pub struct SessionRow<'s> {

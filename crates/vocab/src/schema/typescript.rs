@@ -64,7 +64,7 @@ impl Default for Module {
 }
 
 impl Module {
-    /// Finds the definitions that are kinds of something, before any of them is written.
+    /// Finds the definitions that are kinds of a union, before any of them is written.
     fn collect_kinds(&mut self, root: &str, schema: &Value) {
         let definitions = schema["$defs"].as_object().into_iter().flatten();
         for definition in definitions.map(|(_, definition)| definition) {
