@@ -84,7 +84,7 @@ fn kill_when(mut child: Child, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn who_is_killed_before_the_first_skill_is_in_place_has_done_nothing() {
+fn an_install_killed_before_the_first_skill_changes_nothing() {
     let stage = new_over_old();
     for _ in 0..20 {
         // Until it has its mark, nobody knows whose it is.
@@ -116,7 +116,7 @@ fn interrupted(checked: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn who_is_killed_in_the_middle_leaves_whole_skills_and_the_next_one_finishes() {
+fn an_install_killed_midway_leaves_whole_skills_and_is_finished_later() {
     let stage = new_over_old();
     // The last of its names comes first.
     let first = stage.path(&format!("{SKILLS}/skill-{:03}/last.txt", COUNT - 1));
@@ -156,7 +156,7 @@ except OSError: pass
 print(shown.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))";
 
 #[test]
-fn who_is_told_to_end_at_the_question_leaves_nothing_behind() {
+fn an_install_cancelled_at_the_question_leaves_no_files() {
     let stage = Stage::new();
     let url = repository(&stage);
     for how in ["typed", "SIGINT", "SIGTERM", "SIGHUP"] {
@@ -179,7 +179,7 @@ fn who_is_told_to_end_at_the_question_leaves_nothing_behind() {
 }
 
 #[test]
-fn who_is_told_to_end_while_it_clones_leaves_nothing_behind() {
+fn an_install_cancelled_while_cloning_leaves_no_files() {
     let stage = Stage::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/x.git", listener.local_addr().unwrap());
