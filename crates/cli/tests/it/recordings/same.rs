@@ -217,7 +217,7 @@ fn an_agent_of_the_project_keeps_its_name() {
 }
 
 #[test]
-fn a_recording_of_another_command_is_translated_by_its_content() {
+fn a_recording_by_the_record_command_is_translated_by_its_content() {
     let world = World::with_agent("init; say hi; success; exit 5");
     let record = |name: &str, command: &[&str], stdin: &[u8]| {
         let mut record = world.lapidary(&["record", "--run-id", name, "--"]);

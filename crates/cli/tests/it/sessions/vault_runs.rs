@@ -77,7 +77,7 @@ fn a_full_disk_stops_only_what_would_be_endangered() {
 }
 
 #[test]
-fn a_vault_that_is_a_file_refuses_resume_and_warns_a_run() {
+fn a_vault_that_is_a_file_stops_a_resume_but_not_a_run() {
     let home = RecordedHome::new();
     home.session(ONE, START, &["first"]);
     let before = home.tree();
@@ -104,7 +104,7 @@ fn a_vault_that_is_a_file_refuses_resume_and_warns_a_run() {
 
 /// Not a directory at all, so that not even root can read it.
 #[test]
-fn an_unreadable_state_directory_refuses_resume_and_warns_a_run() {
+fn an_unreadable_state_directory_stops_a_resume_but_not_a_run() {
     let home = RecordedHome::new();
     home.session(ONE, START, &["first"]);
     let world = world();
@@ -120,7 +120,7 @@ fn an_unreadable_state_directory_refuses_resume_and_warns_a_run() {
 
 /// What the user has the CLI delete is not brought back; what it deletes beyond that is.
 #[test]
-fn sessions_deleted_by_the_users_settings_stay_only_in_the_vault() {
+fn sessions_that_the_users_settings_delete_are_not_restored() {
     let home = RecordedHome::new();
     let old = home.session("old", START, &["long ago"]);
     let recent = jiff::Timestamp::now().to_string();

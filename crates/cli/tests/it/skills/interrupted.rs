@@ -204,7 +204,7 @@ fn an_install_cancelled_while_cloning_leaves_no_files() {
 }
 
 #[test]
-fn what_somebody_fetched_who_was_killed_is_cleared_away_by_the_next_but_not_what_is_in_use() {
+fn the_next_install_removes_clones_of_killed_installs_but_not_live_ones() {
     let stage = Stage::new();
     let url = repository(&stage);
     let names = ["dead", "alive", "young", "foreign"];
@@ -254,7 +254,7 @@ fn a_plan_that_a_repository_ships_removes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_finished_is_said_and_kept() {
+fn an_interrupted_install_with_an_unreadable_plan_is_reported_and_kept() {
     let stage = Stage::new();
     let desk = stage.path(&format!("{SKILLS}/.lapidary-killed"));
     fs::create_dir_all(&desk).unwrap();
