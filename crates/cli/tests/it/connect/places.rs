@@ -166,7 +166,7 @@ done(p)
 
 /// Whatever an agent says before its session is known to be open, it gains nothing by it.
 #[test]
-fn an_edit_is_not_allowed_while_its_session_is_being_opened() {
+fn an_edit_in_an_opening_session_is_judged_from_the_sessions_directory() {
     let scene = format!(
         r#"{WORDS}
 hello(agentCapabilities={{"loadSession": True}})

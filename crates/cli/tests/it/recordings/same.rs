@@ -362,7 +362,7 @@ fn a_run_with_notices_is_translated_as_it_ran() {
 }
 
 #[test]
-fn a_run_with_final_deltas_and_no_raw_lines_is_translated_as_it_ran() {
+fn a_run_with_whole_texts_and_no_raw_is_translated_as_it_ran() {
     let script = format!(r#"{MUCH}answer "$prompt" '{{"stopReason":"end_turn"}}'"#);
     for deltas in ["final", "both"] {
         let args = ["--no-raw", "--deltas", deltas];

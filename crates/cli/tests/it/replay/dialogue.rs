@@ -286,7 +286,7 @@ fn a_client_that_hung_up_still_gets_its_answers() {
 }
 
 #[test]
-fn a_replay_does_not_wait_for_requests_after_the_client_hung_up() {
+fn requests_missing_after_the_client_hung_up_count_as_skipped() {
     let (_folder, path) = transcript(&[&HELLO[..], &LOGIN, &PROMPT, &PROMPT, &HELLO].concat());
     let mut client = patient(&path, "1000");
     for (id, method) in [

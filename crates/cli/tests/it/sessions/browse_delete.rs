@@ -102,7 +102,7 @@ fn browse_deletes_only_the_confirmed_session() {
 }
 
 #[test]
-fn browse_does_not_delete_a_session_that_changed_after_the_question() {
+fn browse_does_not_delete_a_session_that_changed_since_it_was_listed() {
     let (home, _) = home();
     let append = |line: &str| {
         let file = OpenOptions::new().append(true).open(file_of(&home, 5));

@@ -419,7 +419,7 @@ fn nothing_of_theirs_reaches_the_reader_unfiltered() {
 
 /// Somebody prunes meanwhile, which takes a while: who looks at a terminal sees what is being waited for, and no trace of it after.
 #[test]
-fn a_terminal_shows_that_the_vault_is_locked() {
+fn a_terminal_shows_the_wait_for_the_vault_and_erases_it() {
     let home = home();
     let state = home.root().join("state");
     fs::create_dir_all(state.join("vault")).unwrap();

@@ -26,7 +26,7 @@ impl Played {
 }
 
 #[test]
-fn calls_beyond_the_hook_queue_limit_are_counted() {
+fn calls_whose_after_tool_hooks_did_not_run_are_counted() {
     let hooks = json!({"AfterTool": [hook("sleep 60")]});
     let scene = r#"
 p = prompted()
