@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_violations_are_kept_and_not_more() {
+    fn the_number_of_kept_violations_is_limited() {
         let mut ending = ProcessEnd::default();
         noted(OnViolation::Report, MOST_KEPT + 9).judge(&mut ending);
         assert_eq!(ending.violations.len(), MOST_KEPT);

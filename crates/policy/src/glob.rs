@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn an_unsupported_path_pattern_is_refused() {
         let parse = |pattern| PathGlob::parse(pattern, Path::new("/p"));
         assert_eq!(parse("~/x"), Err(PathGlobError::Home));
         assert_eq!(parse("a/*/../b"), Err(PathGlobError::Upwards));

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_noise() {
+    fn a_line_that_is_not_a_message_is_noise() {
         check("", "Blank");
         check(" \t", "Blank");
         check("Welcome!", "NotJson");

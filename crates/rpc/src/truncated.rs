@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_wants_is_seen_in_its_beginning() {
+    fn a_truncated_line_is_classified_by_its_beginning() {
         check(
             r#"{"jsonrpc":"2.0","id":7,"method":"a","params":{"x":"yyy"#,
             "request 7",

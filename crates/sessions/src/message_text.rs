@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_users_say_counts_and_what_the_cli_says_for_them_does_not() {
+    fn commands_and_text_added_by_the_cli_are_not_resumable() {
         assert!(resumable("user", r#""hello""#));
         assert!(resumable("user", r#"[{"text":" \n hello"}]"#));
         assert!(resumable("user", r#"[{"functionResponse":{"name":"x"}}]"#));

@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_begins_with_no_object_is_not_read_to_its_end() {
+    fn a_file_that_does_not_begin_with_an_object_is_not_read_whole() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session-x.jsonl");
         let file = File::create(&path).unwrap();

@@ -70,7 +70,7 @@ fn nothing_at_all_is_not_a_stream_unless_one_says_so() {
 }
 
 #[test]
-fn what_no_agent_wrote_is_refused() {
+fn translate_refuses_input_of_an_unknown_format() {
     let inputs: [&[u8]; 9] = [
         b"Dear diary,\nnothing happened.\n",
         b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01",

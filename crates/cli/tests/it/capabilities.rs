@@ -164,7 +164,7 @@ fn all_that_are_known_are_told_one_a_line() {
 }
 
 #[test]
-fn an_agent_that_nobody_knows_is_wrong_usage() {
+fn an_unknown_agent_is_wrong_usage() {
     let ran = Machine::new().run(Path::new(""), &["--agent", "nobody"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
 }

@@ -64,7 +64,7 @@ fn a_file_is_made_once_and_shown_with_the_place_of_each_value() {
 }
 
 #[test]
-fn what_is_wrong_is_told_by_file_line_and_column() {
+fn config_check_reports_findings_by_file_line_and_column() {
     let world = World::with_agent("");
     let file = world.path("project/lapidary.toml");
     fs::write(

@@ -341,7 +341,7 @@ fn node_has_to_be_there_and_new_enough() {
 }
 
 #[test]
-fn a_folder_that_nobody_trusts_is_a_problem() {
+fn an_untrusted_folder_is_a_problem() {
     let world = World::with_agent(WELL);
     let visit = visit(&world, |command| {
         command.env_remove("GEMINI_CLI_TRUST_WORKSPACE");
@@ -423,7 +423,7 @@ fn settings_that_only_we_do_not_read_are_no_problem() {
 }
 
 #[test]
-fn nobody_signed_in_is_a_problem() {
+fn a_missing_login_is_a_problem() {
     let world = World::with_agent(WELL);
     let visit = visit(&world, |command| {
         command.env_remove("GEMINI_API_KEY");
@@ -451,7 +451,7 @@ fn recordings_need_a_place() {
 }
 
 #[test]
-fn what_programs_say_is_no_order_to_the_terminal() {
+fn the_doctor_strips_terminal_escapes_from_agent_output() {
     let world = World::with_agent("printf 'bad \\033[2J\\033]0;owned\\007 news\\n' >&2; exit 1");
     let visit = Visit::of(doctor(&world, &["--format", "text"]));
     assert_eq!(visit.code, Some(1));

@@ -210,7 +210,7 @@ proptest! {
 }
 
 #[test]
-fn what_was_removed_is_told_without_telling_it() {
+fn an_export_lists_redacted_secrets_without_revealing_them() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.jsonl");
     let text = format!("gh{}_{}", "p", "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD1234");

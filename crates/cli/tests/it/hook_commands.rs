@@ -189,7 +189,7 @@ fn hooks_are_switched_off_and_on_and_comments_stay() {
 }
 
 #[test]
-fn a_hook_that_nobody_has_is_refused_and_nothing_is_written() {
+fn an_unknown_hook_is_refused_and_nothing_is_written() {
     let world = World::new().with(SETTINGS, TWO_HOOKS);
     for verb in ["enable", "disable"] {
         let ran = world.run(&[verb, "gaurd"]);
@@ -204,7 +204,7 @@ fn a_hook_that_nobody_has_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn what_still_switches_a_hook_off_is_named() {
+fn enabling_a_hook_names_the_settings_that_still_disable_it() {
     let world = World::new().with(SETTINGS, TWO_HOOKS).with(
         USER,
         r#"{"hooksConfig": {"enabled": false, "disabled": ["guard"]}}"#,
@@ -227,7 +227,7 @@ fn settings_that_cannot_be_read_are_not_overwritten() {
 }
 
 #[test]
-fn a_link_in_a_workspace_writes_nothing_elsewhere() {
+fn a_link_in_a_workspace_writes_nothing_outside_it() {
     let world = World::new().with(USER, TWO_HOOKS).with(
         "project/.claude/settings.json",
         r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}}"#,
@@ -472,7 +472,7 @@ fn a_check_notices_answers_that_only_claude_code_reads() {
 }
 
 #[test]
-fn switches_that_nobody_can_read_are_errors() {
+fn unreadable_hook_settings_are_errors() {
     let check = |config: &str, words: &str| {
         let world = World::new().with(SETTINGS, &format!(r#"{{"hooksConfig": {config}}}"#));
         let ran = world.run(&["check"]);
@@ -490,7 +490,7 @@ fn switches_that_nobody_can_read_are_errors() {
 }
 
 #[test]
-fn whoever_is_not_found_in_settings_that_do_not_parse_is_told_so() {
+fn a_missing_hook_hints_at_settings_that_do_not_parse() {
     let world = World::new().with(SETTINGS, "{ \"hooks\": ");
     for trusted in [true, false] {
         let mut command = world.command(&["disable", "guard"]);

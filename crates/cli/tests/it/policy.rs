@@ -49,7 +49,7 @@ fn check_text(args: &[&str], expected: &str) {
 }
 
 #[test]
-fn what_agents_did_over_acp_is_judged() {
+fn rules_are_tested_against_calls_recorded_over_acp() {
     check_text(
         &[
             "--against",
@@ -102,7 +102,7 @@ fn a_rule_for_one_agent_is_tested_on_its_runs_or_on_those_of_the_agent_that_is_n
 }
 
 #[test]
-fn what_gemini_printed_is_judged() {
+fn rules_are_tested_against_calls_in_gemini_stdout() {
     check_text(
         &[
             "--against",
@@ -264,7 +264,7 @@ fn hostile_calls_are_shown_on_one_harmless_line() {
 }
 
 #[test]
-fn what_would_stop_a_call_is_told_for_an_agent() {
+fn a_policy_test_names_the_layer_that_stops_a_call() {
     let capture = "fixtures/acp-gemini-0.61.0/permissions-and-tools.acp.jsonl";
     for (agent, layer) in [("claude", "asked"), ("some-agent", "watched")] {
         let ran = test(RULES, &["--against", capture, "--agent", agent]);

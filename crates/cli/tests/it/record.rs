@@ -66,7 +66,7 @@ fn signal(child: &Child, name: &str) {
 }
 
 #[test]
-fn a_dialogue_goes_on_as_if_nobody_were_there() {
+fn recording_passes_a_dialogue_through_unchanged() {
     let folder = folder();
     let script = r#"while read -r line; do echo "you said $line"; done; echo bye >&2; exit 7"#;
     let mut child = record(&folder, script).spawn().unwrap();
@@ -213,7 +213,7 @@ fn input_that_is_not_there_yet_is_waited_for() {
 }
 
 #[test]
-fn what_was_recorded_until_the_recorder_was_killed_can_be_played() {
+fn a_recording_of_a_killed_recorder_can_be_replayed() {
     let folder = folder();
     let mut child = record(&folder, "echo first; exec sleep 60")
         .spawn()
@@ -245,7 +245,7 @@ fn nothing_is_left_when_the_supervisor_is_killed() {
 }
 
 #[test]
-fn what_lies_in_a_directory_of_ones_own_stays() {
+fn recordings_in_a_chosen_directory_are_not_pruned() {
     let folder = folder();
     output(record(&folder, "true"), b"");
     let timing = File::options()
@@ -267,7 +267,7 @@ fn what_lies_in_a_directory_of_ones_own_stays() {
 }
 
 #[test]
-fn a_slow_reader_holds_nobody_up() {
+fn a_slow_reader_does_not_block_the_recorded_program() {
     let folder = folder();
     let script = "head -c 4000000 /dev/zero; touch all-written; exit 5";
     let mut child = record(&folder, script).spawn().unwrap();
@@ -294,7 +294,7 @@ fn a_reader_who_has_had_enough_ends_the_program() {
 }
 
 #[test]
-fn who_wants_it_to_end_asks_the_program() {
+fn a_signal_to_the_recorder_terminates_the_program_gracefully() {
     for name in ["-INT", "-TERM", "-HUP"] {
         let folder = folder();
         let script = "trap 'echo asked; exit 6' TERM; echo ready; sleep 60 & wait";
@@ -309,7 +309,7 @@ fn who_wants_it_to_end_asks_the_program() {
 }
 
 #[test]
-fn who_asks_twice_does_not_wait_for_the_program() {
+fn a_second_signal_to_the_recorder_kills_the_program() {
     let folder = folder();
     let script = "trap 'echo no' TERM; echo ready; sleep 60 & wait; sleep 60";
     let mut child = record(&folder, script).spawn().unwrap();
@@ -322,7 +322,7 @@ fn who_asks_twice_does_not_wait_for_the_program() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_refused_with_a_sentence() {
+fn a_command_that_cannot_be_recorded_is_refused_with_a_message() {
     let folder = folder();
     let refused = |args: &[&str]| {
         let mut command = lapidary(args);

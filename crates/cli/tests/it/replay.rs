@@ -100,7 +100,7 @@ fn code_or_signal(status: ExitStatus) -> (Option<i32>, Option<i32>) {
 }
 
 #[test]
-fn what_an_agent_wrote_is_written_again_and_ends_the_same_way() {
+fn a_replay_writes_the_recorded_bytes_and_ends_the_same_way() {
     for (last, code, signal) in [
         ("exit 0", Some(0), None),
         ("exit 42", Some(42), None),
@@ -252,7 +252,7 @@ fn a_run_is_found_by_its_id() {
 }
 
 #[test]
-fn it_takes_what_an_agent_takes_and_ignores_it() {
+fn a_replay_ignores_the_arguments_of_an_agent() {
     let world = World::new();
     world.recording("rec", "", "hello\n", &ended_with(0, 0));
     let capture = root().join(CAPTURE);
@@ -275,7 +275,7 @@ fn it_takes_what_an_agent_takes_and_ignores_it() {
 }
 
 #[test]
-fn it_neither_reads_stdin_nor_needs_it() {
+fn a_headless_replay_neither_reads_stdin_nor_needs_it() {
     let world = World::new();
     world.recording("rec", "", "hello\n", &ended_with(0, 0));
     let megabytes = vec![b'x'; 4 << 20];
@@ -360,7 +360,7 @@ fn nothing_of_a_corrupt_recording_is_played() {
 }
 
 #[test]
-fn what_was_recorded_cannot_command_the_terminal() {
+fn a_replay_strips_escapes_on_a_terminal_only() {
     let world = World::new();
     let hostile = "a\u{1b}]0;title\u{7}b \u{1b}[2Jc\n";
     let recording = world.recording("rec", "", hostile, &ended_with(0, 0));

@@ -31,7 +31,7 @@ aaaa-1  in the future  Where is the zebra now?
 }
 
 #[test]
-fn what_programs_get_is_what_the_schema_says() {
+fn search_output_validates_against_its_schema() {
     let home = Home::new();
     let ran = home.ran(&["search", "zebra", "-n", "1"]);
     let result: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -67,7 +67,7 @@ fn nothing_found_is_no_error() {
 }
 
 #[test]
-fn what_cannot_be_looked_for_is_wrong_usage() {
+fn an_invalid_search_is_wrong_usage() {
     let home = Home::new();
     for (args, expected) in [
         (&["search"][..], "required"),
@@ -191,7 +191,7 @@ fn an_index_that_is_in_the_way_is_one_sentence() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_told_to_who_asks_for_an_index_and_to_nobody_else() {
+fn only_the_index_command_reports_an_unwritable_cache() {
     let home = Home::new();
     fs::write(home.cache(), "a file").unwrap();
     let ran = home.ran(&["index"]);
@@ -261,7 +261,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 
 #[test]
 #[cfg(unix)]
-fn nobody_else_can_read_the_index() {
+fn the_index_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

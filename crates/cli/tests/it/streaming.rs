@@ -275,7 +275,7 @@ fn a_line_over_the_limit_is_told_with_its_beginning() {
 }
 
 #[test]
-fn what_has_no_place_among_messages_is_counted() {
+fn events_that_the_messages_view_leaves_out_are_counted() {
     let note =
         |input: &str| run_with(&["translate", "--format", "messages"], input.as_bytes()).stderr;
     assert_eq!(note(RESULT), "");
@@ -329,7 +329,7 @@ fn a_full_disk_is_a_fault_of_ours() {
 }
 
 #[test]
-fn what_looks_like_a_document_does_not_hold_up_a_stream_that_follows() {
+fn text_that_looks_like_a_document_does_not_delay_a_stream() {
     let (mut child, mut stdin) = start(&["translate"]);
     let answers = lines_of(&mut child);
     writeln!(

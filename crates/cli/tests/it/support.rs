@@ -226,13 +226,13 @@ pub(crate) fn read(name: &str) -> Vec<u8> {
 
 /// This test is two: as itself it starts itself again, with variables that somebody's shell may have.
 #[test]
-fn what_a_shell_has_set_reaches_no_command_of_a_test() {
+fn variables_of_the_users_shell_reach_no_command_of_a_test() {
     const SET: [&str; 3] = ["GEMINI_CLI_HOME", "GOOGLE_API_KEY", "LAPIDARY_STATE_DIR"];
     if std::env::var_os("LAPIDARY_TEST_SHELL").is_none() {
         let mut again = Command::new(std::env::current_exe().unwrap());
         again.args([
             "--exact",
-            "support::what_a_shell_has_set_reaches_no_command_of_a_test",
+            "support::variables_of_the_users_shell_reach_no_command_of_a_test",
         ]);
         again.envs(SET.map(|name| (name, "/nonexistent")));
         again.env("LAPIDARY_TEST_SHELL", "");

@@ -73,7 +73,7 @@ fn colours_are_for_terminals_whose_owner_wants_them() {
 }
 
 #[test]
-fn what_the_agent_says_cannot_command_the_terminal() {
+fn agent_output_cannot_send_escapes_to_the_terminal() {
     let (shown, code) = on_a_terminal(&["translate", HOSTILE], &[], b"");
     assert_eq!(code, Some(0));
     assert_harmless(&without_colours(&shown));
@@ -88,7 +88,7 @@ fn what_the_agent_says_cannot_command_the_terminal() {
 }
 
 #[test]
-fn what_was_typed_wrongly_cannot_command_the_terminal() {
+fn mistyped_arguments_cannot_send_escapes_to_the_terminal() {
     for args in [
         &["translate", "one", "\u{1b}]0;title\u{7}two"][..],
         &["translate", "--format", "\u{1b}[2Jred"],

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_nobody_knows_is_told_in_every_way() {
+    fn an_unknown_agent_gets_the_model_variables_of_every_agent() {
         let told = model_variables("nobody", "http://127.0.0.1:1");
         for (name, _) in ROWS {
             let own = model_variables(name, "http://127.0.0.1:1");

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_an_error() {
+    fn an_open_quote_or_trailing_backslash_is_an_error() {
         assert_eq!(split("a 'b"), Err(WordsError::Quote('\'')));
         assert_eq!(split(r#"a "b\""#), Err(WordsError::Quote('"')));
         assert_eq!(split(r"a \"), Err(WordsError::Backslash));

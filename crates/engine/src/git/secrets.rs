@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_who_signs_in_is_shown_and_everything_else_is() {
+    fn credentials_in_a_url_are_masked_and_the_rest_is_shown() {
         for (url, expected) in [
             ("https://me:secret@h/x", "https://***@h/x"),
             ("https://secret@h/x", "https://***@h/x"),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_says_is_cleaned_of_every_spelling() {
+    fn git_output_is_cleaned_of_every_spelling_of_a_secret() {
         let url = "https://me:p%40ss@h/x";
         let said = "fatal: 'https://me:p%40ss@h/x/': p@ss and p%40ss\nsee https://me:other@h2/ or https://h3/@x";
         assert_eq!(

@@ -167,12 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn nobody_said_anything() {
+    fn an_event_without_hook_outputs_has_no_aggregate() {
         check(HookEvent::BeforeTool, &[], &Value::Null);
     }
 
     #[test]
-    fn whoever_objects_is_heard() {
+    fn one_objecting_hook_decides_for_all_hooks_of_an_event() {
         let yes = json!({"continue": true, "suppressOutput": false, "decision": "allow"});
         check(HookEvent::BeforeTool, &[json!({})], &yes);
         check(
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_those_that_anybody_names() {
+    fn allowed_tools_are_the_union_of_the_hooks_tools() {
         let config = |config: Value| json!({"decision": "deny", "hookSpecificOutput": {"toolConfig": config}});
         let said = |mode: &str, names: &[&str]| {
             json!({"hookSpecificOutput": {

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_something_to_a_shell_is_left_to_the_environment() {
+    fn a_session_id_with_shell_characters_is_left_to_the_environment() {
         let ids = [
             "$(x)",
             "`x`",
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn so_is_a_directory_of_the_users_own() {
+    fn a_project_directory_with_shell_characters_is_left_to_the_environment() {
         for project in ["/a $(x)", "/a;b", "/it's", "/`x`"] {
             let places = NameTable {
                 project: NameValue::Own(project),

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_held_does_not_spoil_the_rest() {
+    fn json_values_that_do_not_fit_do_not_spoil_a_hooks_output() {
         let nested = format!("{}1{}", "[".repeat(9_999), "]".repeat(9_999));
         let said = format!(r#"{{"x":"\ud800","y":{nested},"z":1e999,"decision":"deny"}}"#);
         let expected = json!({"x": "\u{fffd}", "y": null, "z": null, "decision": "deny"});

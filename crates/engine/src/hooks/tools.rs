@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_went_wrong_is_told_as_an_error() {
+    fn a_failed_tool_call_is_reported_to_hooks_as_an_error() {
         let response = |status: &str, is_error: bool| {
             let done = json!({"callId": "c", "status": status, "output": "x", "isError": is_error});
             tool_response(&serde_json::from_str(&done.to_string()).unwrap())

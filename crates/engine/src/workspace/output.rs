@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_does_not_grow() {
+    fn the_buffer_of_an_output_tail_does_not_grow() {
         let mut output = OutputTail::new(1000);
         for _ in 0..1000 {
             output.push(&[b'x'; 10_000]);

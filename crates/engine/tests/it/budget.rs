@@ -89,7 +89,7 @@ fn a_full_context_is_no_use_of_tokens() {
 }
 
 #[test]
-fn what_is_not_reported_is_unknown_once_a_turn_is_over() {
+fn unreported_usage_is_unknown_once_a_turn_is_over() {
     check(
         "tokens=1,cost=1,tool-calls=1,turns=1",
         &[said(), call("a")],
@@ -181,7 +181,7 @@ fn spent(lines: &[(LineDirection, Value)]) -> Option<String> {
 }
 
 #[test]
-fn what_a_session_cost_before_this_run_is_not_this_runs() {
+fn the_cost_of_a_session_before_this_run_is_not_counted() {
     use LineDirection::{FromAgent, FromClient};
     let asks = |id: u32, method: &str, session: &str| {
         let params = json!({"sessionId": session, "cwd": "/", "mcpServers": [], "prompt": [{"type": "text", "text": "x"}]});
@@ -384,7 +384,7 @@ fn a_budget_that_is_none_says_why() {
 }
 
 #[test]
-fn nobody_raises_what_another_has_set() {
+fn a_narrowed_budget_keeps_the_lower_limit() {
     let parse = |text| Budget::parse(text).unwrap();
     let narrowed = parse("tokens=5,cost=1").narrowed_by(parse("tokens=9,cost=0.5,turns=3"));
     assert_eq!(narrowed, parse("tokens=5,cost=0.5,turns=3"));

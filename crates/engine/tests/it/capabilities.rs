@@ -35,7 +35,7 @@ fn the_metadata_is_that_of_the_specification() {
 
 /// U35
 #[test]
-fn what_is_installed_is_described_by_its_version() {
+fn capabilities_of_an_installed_agent_follow_its_version() {
     let mut machine = Machine::new();
     let program = machine.install("prefix", "0.24.0");
     machine.set_variable(&program);
@@ -80,7 +80,7 @@ fn what_is_installed_is_described_by_its_version() {
 }
 
 #[test]
-fn what_is_not_installed_is_described_as_a_current_one() {
+fn capabilities_of_a_missing_agent_are_those_of_a_current_version() {
     let machine = Machine::new();
     let said = of(&machine);
     assert_eq!(

@@ -41,7 +41,7 @@ fn check_json(value: &serde_json::Value, message: &str) {
 
 /// P1, P37, P52
 #[test]
-fn without_a_configuration_nobody_is_let_in_and_ten_minutes_are_enough() {
+fn the_default_configuration_grants_no_permission_and_ten_minutes() {
     let config = read("");
     assert_eq!(config, Config::default());
     assert_eq!(config.permission_mode_or_default(), PermissionMode::Default);
@@ -158,7 +158,7 @@ fn every_key_of_a_full_configuration_is_kept() {
 }
 
 #[test]
-fn what_is_kept_of_recordings_is_an_age_and_a_size() {
+fn recordings_are_limited_by_age_and_size() {
     let none = (Some(Duration::MAX), Some(u64::MAX));
     let config = read("runs_max_age = 'unlimited'\nruns_max_size = 'unlimited'");
     assert_eq!((config.runs_max_age, config.runs_max_size), none);
@@ -455,7 +455,7 @@ fn one_setting_under_two_names_is_refused() {
 }
 
 #[test]
-fn what_is_not_toml_is_refused_where_it_stops_being_toml() {
+fn invalid_toml_is_refused_with_its_position() {
     let error = Config::from_toml("model = 'x'\ntimeout = \n", Path::new(FILE)).unwrap_err();
     assert!(
         error.to_string().starts_with("/etc/lapidary.toml:2:"),
@@ -486,7 +486,7 @@ fn the_two_words_for_a_mode_mean_the_same() {
 }
 
 #[test]
-fn a_higher_layer_wins_key_by_key_whatever_it_calls_the_mode() {
+fn a_higher_layer_wins_key_by_key_under_either_mode_name() {
     let flags = read("permission_mode = 'plan'\nmodel = 'high'");
     let project = read("approval_mode = 'yolo'\ntimeout = 5");
     let user = read("model = 'low'\ntimeout = 7\nsandbox = true");

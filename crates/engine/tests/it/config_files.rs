@@ -199,7 +199,7 @@ fn a_project_includes_its_own_directories_only_and_links_do_not_help() {
 }
 
 #[test]
-fn what_a_project_may_not_include_does_not_hide_what_its_user_includes() {
+fn a_refused_include_of_a_project_does_not_hide_the_users_includes() {
     let files = Files::new(
         "include_directories = ['/srv']",
         "include_directories = ['/etc']",
@@ -283,7 +283,7 @@ fn nothing_above_the_home_directory_counts() {
 
 /// Only root can give files away, so this can be seen by root alone; the rule itself has a test beside it.
 #[test]
-fn a_file_of_somebody_else_is_not_the_projects() {
+fn a_project_configuration_owned_by_another_user_is_ignored() {
     let files = Files::new("timeout = 5", "system_prompt = 'Obey me.'");
     if chown(files.project(), Some(4242), None).is_err() {
         return;
@@ -311,7 +311,7 @@ fn a_file_of_somebody_else_is_not_the_projects() {
 }
 
 #[test]
-fn a_project_cannot_make_anybody_wait_for_ever() {
+fn a_project_cannot_set_timeouts_without_limit() {
     let nothing = Config::default();
     for (text, refused) in [
         ("grace = 61", "1:9 grace = 61"),

@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_a_client_writes_it_ends_and_says_nothing_out_of_turn(
+    fn a_replayed_dialogue_ends_and_keeps_its_order_for_any_client(
         lines in proptest::collection::vec(said(), 0..30)
     ) {
         let recording = recording(&[90]);
@@ -119,7 +119,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_no_dialogue_is_none() {
+fn a_recording_of_another_transport_has_no_dialogue() {
     let recording = recording(&[90]);
     let manifest = recording.path().join("run.json");
     let text = fs::read_to_string(&manifest).unwrap();

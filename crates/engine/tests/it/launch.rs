@@ -256,7 +256,7 @@ fn check_extra(config: &Config, extra: &[&str], expected: &[&str]) {
 
 /// O25, O26
 #[test]
-fn what_the_users_own_arguments_say_is_not_said_again() {
+fn options_in_the_users_own_arguments_are_not_repeated() {
     let config = Config::builder()
         .model("m")
         .approval_mode(ApprovalMode::Yolo)
@@ -402,7 +402,7 @@ fn the_launcher_is_switched_off_and_trust_is_given_only_when_asked_for() {
 
 /// P38, P39
 #[test]
-fn it_runs_where_it_is_configured_to_run() {
+fn an_agent_runs_in_the_configured_directory() {
     assert_eq!(ready(&hello(&Config::default())).dir, Path::new("/project"));
     let config = Config::builder().working_dir("sub").build().unwrap();
     assert_eq!(ready(&hello(&config)).dir, Path::new("/project/sub"));

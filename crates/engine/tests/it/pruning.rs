@@ -107,7 +107,7 @@ fn the_one_that_is_being_made_stays() {
 }
 
 #[test]
-fn what_is_no_recording_stays() {
+fn pruning_keeps_files_that_are_not_recordings() {
     let (root, now) = root();
     let path = |name: &str| root.path().join(name);
     let elsewhere = tempfile::tempdir().unwrap();
@@ -128,7 +128,7 @@ fn what_is_no_recording_stays() {
 }
 
 #[test]
-fn it_is_done_once_an_hour() {
+fn recordings_are_pruned_at_most_once_an_hour() {
     let (root, now) = root();
     let nothing = KeepLimits {
         age: DAY,

@@ -312,7 +312,7 @@ fn history_that_an_agent_repeats_counts_for_the_run_that_made_it() {
 }
 
 #[test]
-fn runs_elsewhere_are_listed_only_where_every_project_is_asked_for() {
+fn runs_of_other_projects_are_listed_only_on_request() {
     let shelf = Shelf::new();
     let elsewhere = shelf.home.root().join("elsewhere");
     shelf.run_in("run-1", "claude", Some(SESSION), &elsewhere);

@@ -97,7 +97,7 @@ fn a_saved_stdout_is_a_recording_without_timing() {
 }
 
 #[test]
-fn what_was_written_after_the_last_moment_is_played_too() {
+fn output_behind_the_last_complete_timing_line_is_replayed() {
     let recording = recording();
     fs::write(recording.path().join("timing"), "1.000 out 4\n1.500 ou").unwrap();
     let whole = ("one\ntwo\n".to_owned(), "oops\n".to_owned());

@@ -20,7 +20,7 @@ fn a_version_is_read_and_written_the_same() {
 }
 
 #[test]
-fn what_is_no_version_is_none() {
+fn text_that_is_not_a_version_parses_to_none() {
     for text in [
         "",
         "0.61",

@@ -160,7 +160,7 @@ fn u31_a_trailing_slash_or_a_relative_path_is_the_same_directory() {
 }
 
 #[test]
-fn nothing_found_is_a_typed_error_or_an_empty_list_for_whoever_asks_for_it() {
+fn a_missing_session_is_a_typed_error_or_an_empty_list() {
     let home = RecordedHome::new();
     let error = load_messages(&request(&home)).unwrap_err();
     let told = format!(

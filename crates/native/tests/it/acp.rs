@@ -268,7 +268,7 @@ async fn a_cancelled_prompt_ends_as_cancelled_and_the_next_one_works() {
 }
 
 #[tokio::test]
-async fn what_a_sub_agent_does_names_the_call_it_works_in() {
+async fn updates_of_a_sub_agent_name_the_call_it_works_in() {
     let script = Script::new()
         .stream(Turn::call(
             "invoke_agent",

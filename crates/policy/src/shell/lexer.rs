@@ -610,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_unreadable_and_takes_no_time() {
+    fn an_unterminated_or_overlong_shell_line_is_unreadable() {
         for line in [
             "a 'b".to_owned(),
             "a \"b".to_owned(),

@@ -431,7 +431,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_hide_in_a_line_is_found() {
+    fn commands_hidden_in_a_shell_line_are_found() {
         for hidden in [
             "rm -rf /",
             "sudo rm -rf /",
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_running_shell_knows_is_unreadable() {
+    fn a_command_that_only_a_running_shell_knows_is_unreadable() {
         for line in [
             "$x y",
             "\"$(which rm)\" x",

@@ -148,7 +148,7 @@ async fn watched(seed: u64, unseen_bytes: usize, looks: u64) -> Vec<(u64, Traffi
 }
 
 #[tokio::test]
-async fn whoever_looks_late_sees_the_same_in_the_same_order() {
+async fn a_late_observer_sees_the_same_lines_in_the_same_order() {
     for seed in 0..30 {
         let kept = watched(seed, usize::MAX / 2, 0).await;
         assert!(kept.len() > 400, "{}", kept.len());
@@ -160,7 +160,7 @@ async fn whoever_looks_late_sees_the_same_in_the_same_order() {
 }
 
 #[tokio::test]
-async fn what_was_not_recorded_is_counted() {
+async fn lines_missing_from_the_recording_are_counted_as_skipped() {
     let mut scene = Scene::new(1);
     for _ in 0..3 {
         scene.we_say("{\"id\":1,\"result\":null}\n");
@@ -180,7 +180,7 @@ async fn what_was_not_recorded_is_counted() {
 }
 
 #[tokio::test]
-async fn a_flood_that_nobody_looks_at_is_seen_whole_in_the_end() {
+async fn a_late_observer_sees_a_whole_flood() {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
     const LINES: usize = 20_000;
     let limits = ConnectionLimits {

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_again_and_nothing_else() {
+    fn a_packed_summary_is_read_back_and_a_cut_one_is_refused() {
         let summary = FileSummary {
             id: "id".to_owned(),
             has_project_hash: true,

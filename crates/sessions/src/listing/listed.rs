@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_a_session_is_what_its_info_says() {
+    fn a_listed_session_agrees_with_its_info() {
         for (message, summary) in [
             ("fix  the tests", None),
             ("日本語の\nテスト", None),

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_be_itself_is() {
+    fn a_letter_classified_as_surely_itself_folds_to_itself() {
         for letter in ('\u{80}'..=char::MAX).filter(|letter| letters::is_surely_itself(*letter)) {
             let mut compared = String::new();
             letters::add_letter(letter, &mut compared);

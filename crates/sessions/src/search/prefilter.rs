@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_is_seen_wherever_it_is() {
+    fn the_prefilter_finds_a_word_at_every_offset() {
         for word in ["w", "word", "awordthatislongerthantheothers"] {
             let query = SearchQuery::words(word).unwrap();
             for at in 0..3 * BLOCK {

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_looked_for_is_told() {
+    fn an_invalid_search_query_is_a_typed_error() {
         assert!(matches!(
             SearchQuery::words(" \"\" -- "),
             Err(QueryError::NoWords { .. })

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_nobody_would_type_is_no_word() {
+    fn an_overlong_run_of_letters_is_no_word() {
         let long = "a".repeat(LONGEST);
         assert_eq!(folded(&format!("{long} {long}b c")), [long, "c".to_owned()]);
         let accents = "e\u{301}".repeat(LONGEST);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_parts_characters_of_a_script_without_words_leaves_a_gap() {
+    fn punctuation_in_a_script_without_word_breaks_leaves_a_gap() {
         assert_eq!(folded("日本。語"), ["日", "本", "\u{e000}", "語"]);
         assert_eq!(folded("日本\u{200b}語"), ["日", "本", "語"]);
         assert_eq!(folded("日 a 語"), ["日", "a", "語"]);
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn emoji_are_found_whatever_they_are_joined_with() {
+    fn emoji_are_found_in_every_joined_sequence() {
         assert_eq!(folded("a🔥b ⚠️ ✅ 1️⃣"), ["a", "🔥", "b", "⚠", "✅", "1"]);
         assert_eq!(folded("👩\u{200d}👩\u{200d}👧"), ["👩", "👩", "👧"]);
         assert_eq!(folded("🇩🇪🇫🇷"), ["🇩🇪", "🇫🇷"]);

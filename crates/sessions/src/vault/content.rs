@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_resumed_is_what_the_cli_says() {
+    fn a_message_is_resumable_as_in_gemini_cli() {
         check(
             r#"{"id":"a","type":"user","content":[{"text":"hi"}]}"#,
             true,

@@ -246,7 +246,7 @@ fn every_kind_of_secret_goes_from_every_place() {
 }
 
 #[test]
-fn what_is_called_a_secret_goes_from_every_place() {
+fn a_named_secret_is_redacted_in_every_place() {
     for (kind, text, secret) in named() {
         check(kind, text, secret);
     }
@@ -303,7 +303,7 @@ fn secrets_that_look_like_words_go_where_their_place_gives_them_away() {
 }
 
 #[test]
-fn tokens_go_however_long_they_are_and_whoever_gave_them_out() {
+fn tokens_of_every_issuer_and_length_are_redacted() {
     let text = |length: usize| "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD".repeat(20)[..length].to_owned();
     for (kind, secret) in [
         (SecretKind::GoogleToken, format!("ya{}.{}", 29, text(400))),
@@ -343,7 +343,7 @@ fn a_private_key_that_was_cut_off_goes_as_far_as_it_is_there() {
 }
 
 #[test]
-fn what_only_stands_for_a_secret_stays() {
+fn placeholders_for_secrets_are_not_redacted() {
     for text in [
         "DB_PASSWORD=$SECRET_OF_MINE DB_PASSWORD=changeme TOKEN=<token> API_KEY=xxxxxxxx",
         "export MAX_TOKEN=8192 SSH_KEY=/etc/ssh/key API_KEY=get_key()",
@@ -420,7 +420,7 @@ fn homes_become_a_tilde() {
 }
 
 #[test]
-fn what_only_looks_long_stays() {
+fn long_text_that_is_no_secret_is_not_redacted() {
     let image = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk".repeat(40);
     let in_image = format!(
         "{}hf_{}{}",
@@ -525,7 +525,7 @@ fn nothing_in_the_captures_is_taken_for_a_secret_but_homes() {
 }
 
 #[test]
-fn what_is_not_touched_stays_byte_for_byte() {
+fn bytes_outside_a_redaction_are_unchanged() {
     let file = b"\xEF\xBB\xBF{\"a\":\"\\ud83d \\/ \\u0041 /home/ada \\ud83d\",\"n\":1.10}\r\n\xFF\"torn \\";
     let mut out = Vec::new();
     redactor().file(file, &mut out).unwrap();

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_init_writes_sets_nothing_and_can_be_read() {
+    fn the_init_template_parses_to_the_default_configuration() {
         for owner in [ConfigOwner::User, ConfigOwner::Project] {
             let (config, warnings) = Config::from_toml(&template(owner), Path::new("/x")).unwrap();
             assert_eq!((config, warnings), (Config::default(), Vec::new()));

@@ -57,7 +57,7 @@ mod tests {
     use super::section_pages;
 
     #[test]
-    fn what_has_a_heading_is_a_section_and_the_rest_is_prose() {
+    fn man_page_headings_become_sections_and_other_text_becomes_notes() {
         let page = ".SH OPTIONS\nx\n.SH EXTRA\nExamples:\n  one\n  two\n\nWords.\n\nExit codes:\n  0   fine\n\nMore.\n.SH VERSION\nv1\n";
         let expected = ".SH OPTIONS\nx\n.SH \"EXAMPLES\"\n.nf\n  one\n  two\n.fi\n.SH \"EXIT STATUS\"\n.nf\n  0   fine\n.fi\n.SH NOTES\n.PP\nWords.\n.PP\nMore.\n.SH VERSION\nv1\n";
         assert_eq!(section_pages(page), expected);

@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_a_yes_a_no_an_always_or_asked_again() {
+    fn typed_text_answers_a_prompt_or_leaves_it_open() {
         let reply = |typed: &str| {
             let (question, mut replied) = question("ls", "");
             let is_answered = asking(question).answer(typed).unwrap();
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_does_nothing_to_the_terminal_and_says_what_it_leaves_out() {
+    fn a_prompt_strips_terminal_escapes_and_counts_the_lines_it_cuts() {
         let long = format!(
             "ls \u{1b}[2J\u{7}#{}\n{}",
             "a".repeat(500),

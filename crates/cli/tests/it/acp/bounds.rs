@@ -47,7 +47,7 @@ async fn an_agent_that_never_reads_is_given_up() {
 }
 
 #[tokio::test]
-async fn an_agent_that_floods_is_read_though_nobody_looks() {
+async fn a_flooding_agent_is_read_while_no_client_takes_its_lines() {
     let stage = Stage::with(
         r#"yes '{"jsonrpc":"2.0","method":"session/update"}' | head -n 300000
         read -r line; echo '{"id":0,"result":true}'; read -r end"#,

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::stage::{LONG, Stage, ask, closed};
 
 #[tokio::test]
-async fn whoever_waits_hears_how_the_agent_ended() {
+async fn open_and_later_requests_fail_with_the_agents_exit_and_stderr() {
     let deaths = [
         ("echo no >&2; exit 3", Exit::Code(3)),
         ("read -r line; echo no >&2; exit 0", Exit::Code(0)),
@@ -58,7 +58,7 @@ async fn last_words_count() {
 }
 
 #[tokio::test]
-async fn an_agent_that_closes_its_stdout_answers_nobody() {
+async fn requests_fail_after_an_agent_closes_its_stdout() {
     let stage = Stage::with("exec 1>&-; echo bye >&2; sleep 600");
     let agent = stage.start().await;
     let closed = ConnectionError::Closed {
@@ -89,7 +89,7 @@ const NOBODY: TreeExit = TreeExit {
 };
 
 #[tokio::test]
-async fn an_agent_ends_when_nobody_speaks_to_it_any_more() {
+async fn an_agent_exits_by_itself_after_its_stdin_is_closed() {
     let stage = Stage::with("while read -r line; do :; done; echo done; exit 7");
     let agent = stage.start().await;
     agent.connection.notify("session/cancel", None).unwrap();
@@ -138,7 +138,7 @@ async fn a_dropped_agent_is_ended_with_everything_it_started() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_says_so() {
+async fn starting_a_missing_agent_is_a_typed_error() {
     let stage = Stage::with("");
     let error = RunningAgent::start(stage.launch("missing"))
         .await

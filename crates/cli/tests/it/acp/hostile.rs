@@ -43,7 +43,7 @@ async fn heard(agent: &mut RunningAgent) -> Vec<ReceivedMessage> {
 }
 
 #[tokio::test]
-async fn whatever_it_prints_it_is_spoken_to_and_nothing_is_lost() {
+async fn a_connection_survives_malformed_lines_and_records_all_of_them() {
     let answers = r#"
         read -r line
         printf '{"jsonrpc":"2.0","id":0,"result":{"stopReason":"exhausted","n":1e400}}\n'
@@ -78,7 +78,7 @@ async fn whatever_it_prints_it_is_spoken_to_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn its_questions_are_answered_those_that_nobody_knows_too() {
+async fn every_agent_request_is_answered_even_with_an_unknown_method() {
     let permission = r#"{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"options":[{"kind":"allow_for_a_while"}]}}"#;
     let unknown = r#"{"jsonrpc":"2.0","id":0,"method":"craft/drainMidTurnQueue"}"#;
     let stage = Stage::with(&script(

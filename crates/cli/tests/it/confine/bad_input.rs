@@ -40,7 +40,7 @@ fn an_unattended_run_of_gemini_is_confined_unless_told_otherwise() {
 }
 
 #[test]
-fn a_required_confinement_holds_for_agents_that_nobody_knows() {
+fn a_required_confinement_holds_for_unknown_agents() {
     let world = World::with_agent("exit 1");
     world.program("unknown", "#!/bin/sh\nread line; touch ../outside\n");
     let config = world.path("required.toml");

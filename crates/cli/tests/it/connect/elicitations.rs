@@ -5,7 +5,7 @@ use lapidary_testkit::patience::with_enough_time;
 
 /// The agent is late because its user is: that is no model's fault.
 #[test]
-fn a_form_that_nobody_fills_in_is_what_a_late_run_was_waiting_for() {
+fn a_timeout_during_an_open_form_names_the_elicitation() {
     with_enough_time(1.0, |seconds| {
         let timeout = seconds.to_string();
         let mut peer = Peer::with("", &["--timeout", &timeout, "--grace", "0.2"]);

@@ -52,7 +52,7 @@ fn commands_that_come_when_the_agent_is_gone_do_not_hang() {
 }
 
 #[test]
-fn a_turn_is_finished_when_nobody_gives_commands_any_more() {
+fn a_turn_is_finished_after_the_client_closes_its_commands() {
     let mut peer = Peer::new();
     let prompt = peer.prompt("say a; wait go; say b");
     peer.hears("a");
@@ -84,7 +84,7 @@ fn a_signal_ends_it_though_stdin_stays_open() {
 }
 
 #[test]
-fn when_nobody_reads_it_is_ended() {
+fn connect_ends_when_its_stdout_is_closed() {
     let world = crate::run::world::World::with_agent("exit 1");
     world.program("agent", include_str!("../../../../../examples/agent.py"));
     let agent = world.path("agent").display().to_string();

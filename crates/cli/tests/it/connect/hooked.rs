@@ -132,7 +132,7 @@ fn an_interrupt_cuts_off_the_hook_that_a_prompt_waits_for() {
 }
 
 #[test]
-fn what_comes_after_a_turn_is_told_then_and_not_at_the_end() {
+fn an_after_agent_hook_is_reported_before_the_connection_ends() {
     let mut peer = peer(&json!({"AfterAgent": noting("true")}));
     let prompt = peer.prompt("say once");
     peer.done(&prompt);
@@ -155,7 +155,7 @@ fn an_interrupt_ends_what_a_hook_wants_to_be_said_next() {
 }
 
 #[test]
-fn whoever_ends_the_agent_is_told_of_the_hook_that_was_cut_off() {
+fn killing_the_agent_reports_the_hook_that_was_cut_off() {
     let hooks = json!({"BeforeAgent": noting("(setsid sleep 60 &); sleep 60")});
     let mut peer = peer(&hooks);
     peer.prompt("say never");
@@ -170,7 +170,7 @@ fn whoever_ends_the_agent_is_told_of_the_hook_that_was_cut_off() {
 }
 
 #[test]
-fn whoever_answers_before_the_hooks_have_is_heard_when_they_are_done() {
+fn a_permission_response_waits_until_the_hooks_are_done() {
     let waits = noting("until [ -e answered ]; do sleep 0.01; done");
     for event in ["BeforeTool", "Notification"] {
         let mut peer = peer_with(&json!({event: waits}), &["--hooks"]);
@@ -226,7 +226,7 @@ fn asks_about(word: &str) -> Value {
 }
 
 #[test]
-fn somebody_who_was_asked_for_a_hook_is_not_asked_for_it_again() {
+fn an_edit_approved_at_a_hooks_request_is_not_asked_again() {
     let hooks = json!({"BeforeTool": asks_about("notes.txt")});
     let mut peer = peer(&hooks);
     let prompt = peer.prompt("ask edit notes.txt; write notes.txt");
@@ -240,7 +240,7 @@ fn somebody_who_was_asked_for_a_hook_is_not_asked_for_it_again() {
 
 /// What was allowed is the file, in `default` mode too. What a hook minds is what is written there.
 #[test]
-fn somebody_is_asked_about_what_a_hook_minds_though_the_file_was_allowed() {
+fn a_hook_can_ask_about_the_content_of_an_allowed_file() {
     let hooks = json!({"BeforeTool": asks_about("content")});
     for mode in ["default", "bypassPermissions"] {
         let args = ["--hooks", "--permission-mode", mode];

@@ -166,7 +166,7 @@ done(p)
 
 /// Whatever an agent says before its session is known to be open, it gains nothing by it.
 #[test]
-fn nothing_is_judged_from_elsewhere_while_a_session_is_being_opened() {
+fn an_edit_in_an_opening_session_is_judged_from_the_sessions_directory() {
     let scene = format!(
         r#"{WORDS}
 hello(agentCapabilities={{"loadSession": True}})
@@ -222,7 +222,7 @@ done(p)
 
 /// An agent that gives two sessions one id could say of each file that it is meant from the other's directory.
 #[test]
-fn a_session_does_not_get_the_id_of_another_that_works_elsewhere() {
+fn a_session_cannot_get_the_id_of_one_in_another_directory() {
     let scene = format!(
         r#"{WORDS}
 hello()

@@ -237,7 +237,7 @@ fn wrong_usage_is_told_apart_from_bad_input() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused_by_its_name() {
+fn a_file_that_is_not_a_recording_is_refused_by_name() {
     let world = project(&json!({}));
     let texts = [
         ("notes.txt", "hello\n"),
@@ -278,7 +278,7 @@ fn a_workspace_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn memory_stays_within_bounds_whatever_a_hook_writes() {
+fn the_memory_of_a_hook_test_is_bounded_for_any_output() {
     let world = project(&json!({"BeforeAgent": commands(&["head -c 1G /dev/zero"])}));
     // The shell's own limit on address space, which counts everything.
     let mut command = Command::new("sh");
@@ -304,7 +304,7 @@ fn memory_stays_within_bounds_whatever_a_hook_writes() {
 }
 
 #[test]
-fn whoever_interrupts_it_ends_its_hooks() {
+fn a_signal_to_a_hook_test_ends_its_hooks() {
     for signal in [Signal::SIGINT, Signal::SIGQUIT] {
         interrupted_by(signal);
     }
@@ -456,7 +456,7 @@ fn responses(capture: &str) -> Vec<Value> {
 }
 
 #[test]
-fn what_was_shown_of_a_call_is_told_beside_what_the_model_was_told() {
+fn a_replayed_tool_response_has_model_text_and_display_text() {
     let session = "gemini-0.61.0/sessions/legacy-resumed.session-2026-11-15T18-37-a1dee2e0.jsonl";
     let told = responses(session);
     let listing = "Directory listing for /home/user/project:\n[DIR] src\na.txt\nREADME.md";

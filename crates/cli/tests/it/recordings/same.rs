@@ -75,7 +75,7 @@ fn a_run_over_acp_is_the_same_afterwards() {
 }
 
 #[test]
-fn what_was_refused_at_once_stands_where_it_was() {
+fn refused_requests_are_translated_at_their_recorded_position() {
     let asked = r#"{"jsonrpc":"2.0","id":8,"method":"no/such/method"}"#;
     let all_at_once = format!(r"printf '%s\n' '{asked}' noise '{asked}' noise");
     let script =
@@ -86,7 +86,7 @@ fn what_was_refused_at_once_stands_where_it_was() {
 }
 
 #[test]
-fn so_is_one_that_crashed() {
+fn a_crashed_run_is_translated_as_it_ran() {
     check("exit 3", &[], "agent_crashed");
     check("kill -9 $$", &[], "agent_crashed");
     check(
@@ -102,7 +102,7 @@ fn so_is_one_that_crashed() {
 }
 
 #[test]
-fn so_is_one_that_we_ended() {
+fn a_run_ended_by_a_stop_condition_is_translated_as_it_ran() {
     let waits = "exec sleep 600";
     check(waits, &["--idle-timeout", "0.3"], "timeout_idle");
     check(waits, &["--timeout", "0.5"], "timeout_total");
@@ -130,7 +130,7 @@ fn interrupted(script: &str) -> (World, Told) {
 }
 
 #[test]
-fn so_is_one_that_was_cancelled() {
+fn a_cancelled_run_is_translated_as_it_ran() {
     let heeds = r#"while :; do hear; case $line in *session/cancel*) break;; esac; done
         chunk 'Oh.'; answer "$prompt" '{"stopReason":"cancelled"}'; hear"#;
     for script in [heeds, "trap '' TERM; exec sleep 600"] {
@@ -143,7 +143,7 @@ fn so_is_one_that_was_cancelled() {
 }
 
 #[test]
-fn so_is_one_of_an_agent_that_only_writes() {
+fn a_headless_run_is_translated_as_it_ran() {
     let no_document = r#"echo '{"session_id":"s","error":{"type":"Error","message":"no","code":144}}' >&2; exit 144"#;
     for (script, transport, cause) in [
         (
@@ -177,7 +177,7 @@ fn so_is_one_of_an_agent_that_only_writes() {
 }
 
 #[test]
-fn so_is_one_with_violations() {
+fn a_run_with_violations_is_translated_as_it_ran() {
     let command = r#"echo "{\"type\":\"tool_use\",$t,\"tool_name\":\"run_shell_command\",\"tool_id\":\"s\",\"parameters\":{\"command\":\"touch x\"}}"; answer s ok"#;
     let script = format!("init; {command}; say between; echo x > .envrc; success");
     for (on_violation, cause) in [("stop", "permission_denied"), ("report", "end_turn")] {
@@ -199,7 +199,7 @@ fn so_is_one_with_violations() {
 }
 
 #[test]
-fn so_is_the_demo() {
+fn a_demo_run_is_translated_as_it_ran() {
     let world = World::with_agent("");
     let told = live(&world, &["--agent", "demo"]);
     assert_eq!(told.end()["outcome"], "completed");
@@ -217,7 +217,7 @@ fn an_agent_of_the_project_keeps_its_name() {
 }
 
 #[test]
-fn what_somebody_else_recorded_is_told_by_what_was_said() {
+fn a_recording_by_the_record_command_is_translated_by_its_content() {
     let world = World::with_agent("init; say hi; success; exit 5");
     let record = |name: &str, command: &[&str], stdin: &[u8]| {
         let mut record = world.lapidary(&["record", "--run-id", name, "--"]);
@@ -310,7 +310,7 @@ fn a_recording_of_an_early_build_ends_the_same() {
 }
 
 #[test]
-fn so_is_one_that_was_tried_again() {
+fn a_retried_run_is_translated_as_it_ran() {
     let quota = "failure ApiError 'Quota exceeded. Please retry in 0.01s.'; exit 173";
     let fails = |how: &str| format!("if [ ! -e ../tried ]; then touch ../tried; {how}; fi");
     for (script, retries, cause) in [
@@ -345,7 +345,7 @@ fn so_is_one_that_was_tried_again() {
 }
 
 #[test]
-fn so_is_one_that_could_not_start() {
+fn a_run_that_could_not_start_is_translated_as_it_ran() {
     let world = World::with_agent("");
     let told = live(&world, &["--agent", "../nothing-there"]);
     assert_eq!(told.end()["cause"], "agent_missing", "{told:?}");
@@ -353,7 +353,7 @@ fn so_is_one_that_could_not_start() {
 }
 
 #[test]
-fn so_is_one_with_notices() {
+fn a_run_with_notices_is_translated_as_it_ran() {
     let world = World::with_agent(r#"echo '{"session_id":"s","response":"yes","stats":{}}'"#);
     let told = live(&world, &["--transport", "json", "--idle-timeout", "60"]);
     let is_notice = |event: &&Value| event["kind"] == "notice";
@@ -362,7 +362,7 @@ fn so_is_one_with_notices() {
 }
 
 #[test]
-fn so_it_is_with_whole_texts_and_without_raw_lines() {
+fn a_run_with_whole_texts_and_no_raw_is_translated_as_it_ran() {
     let script = format!(r#"{MUCH}answer "$prompt" '{{"stopReason":"end_turn"}}'"#);
     for deltas in ["final", "both"] {
         let args = ["--no-raw", "--deltas", deltas];

@@ -11,7 +11,7 @@ use super::talk::{Client, Renumbered, records, transcripts};
 use crate::support::{lapidary, root};
 
 #[test]
-fn whatever_was_said_is_said_again_in_its_order_to_a_client_with_other_ids() {
+fn a_replay_answers_in_recorded_order_under_the_clients_ids() {
     for path in transcripts() {
         let mut client = Client::replay(&path);
         let mut ids = Renumbered::default();
@@ -124,7 +124,7 @@ fn a_question_that_was_answered_right_away_can_be_left_out() {
 }
 
 #[test]
-fn a_notification_that_nobody_reacted_to_can_be_left_out() {
+fn a_client_may_skip_a_notification_without_reaction() {
     let told = [r#"> {"method":"_told"}"#];
     let (_folder, path) = transcript(&[&told[..], &HELLO].concat());
     let mut client = patient(&path, "0.1");
@@ -135,7 +135,7 @@ fn a_notification_that_nobody_reacted_to_can_be_left_out() {
 }
 
 #[test]
-fn what_depends_on_something_that_was_left_out_is_refused() {
+fn a_request_that_depends_on_a_skipped_one_is_refused() {
     let (_folder, path) = transcript(&[&PROMPT[..], &HELLO].concat());
     let mut client = patient(&path, "0.1");
     client.ask("\"a\"", "initialize");
@@ -154,7 +154,7 @@ fn what_depends_on_something_that_was_left_out_is_refused() {
 }
 
 #[test]
-fn what_the_recording_has_not_is_refused_at_once_or_ignored() {
+fn unrecorded_requests_are_refused_and_unrecorded_lines_ignored() {
     let (_folder, path) = transcript(&HELLO);
     let mut client = Client::replay(&path);
     client.ask("1", "session/fork");
@@ -203,7 +203,7 @@ const PERMISSION: [&str; 3] = [
 ];
 
 #[test]
-fn an_answer_is_told_by_its_id_whatever_it_says() {
+fn a_replay_matches_an_answer_by_its_id_despite_other_content() {
     for (answer, told) in [
         (
             r#"{"outcome":{"optionId":"allow","outcome":"selected"}}"#,
@@ -271,7 +271,7 @@ fn noise_is_played_as_it_was() {
 }
 
 #[test]
-fn who_hangs_up_gets_the_answers_to_what_was_said_before() {
+fn a_client_that_hung_up_still_gets_its_answers() {
     let (_folder, path) = transcript(&[&HELLO[..], &LOGIN, &PROMPT].concat());
     let mut client = Client::replay(&path);
     client.ask("1", "initialize");
@@ -286,7 +286,7 @@ fn who_hangs_up_gets_the_answers_to_what_was_said_before() {
 }
 
 #[test]
-fn who_has_hung_up_has_left_out_what_is_missing() {
+fn requests_missing_after_the_client_hung_up_count_as_skipped() {
     let (_folder, path) = transcript(&[&HELLO[..], &LOGIN, &PROMPT, &PROMPT, &HELLO].concat());
     let mut client = patient(&path, "1000");
     for (id, method) in [

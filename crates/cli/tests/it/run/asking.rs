@@ -119,7 +119,7 @@ fn always_answers_the_same_action_in_this_run_and_no_other() {
 }
 
 #[test]
-fn what_is_neither_a_yes_nor_a_reason_is_asked_again() {
+fn an_unclear_reply_to_a_prompt_is_asked_again() {
     let world = World::with_agent("");
     let seen = shown(&world, "ask edit a.txt", "ok|y");
     assert!(

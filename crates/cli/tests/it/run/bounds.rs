@@ -197,7 +197,7 @@ fn listens_or_works(child: &Child) -> bool {
 }
 
 #[test]
-fn who_wants_a_run_to_end_at_once_gets_a_run_end_all_the_same() {
+fn a_run_terminated_right_after_its_start_writes_a_run_end() {
     // What comes before `main` has run ends us without a word: that cannot be helped.
     for micros in (0..20).map(|n| n * n * 20) {
         let world = World::with_agent(WAITS);
@@ -218,7 +218,7 @@ fn who_wants_a_run_to_end_at_once_gets_a_run_end_all_the_same() {
 }
 
 #[test]
-fn who_waits_for_a_prompt_can_be_told_to_end() {
+fn a_run_that_waits_for_its_prompt_can_be_interrupted() {
     let world = World::with_agent(WAITS);
     let mut command = world.lapidary(&["run", "-"]);
     command
@@ -234,7 +234,7 @@ fn who_waits_for_a_prompt_can_be_told_to_end() {
 }
 
 #[test]
-fn deadlines_are_kept_while_nobody_reads() {
+fn a_timeout_holds_while_stdout_is_not_read() {
     let world = World::with_agent(
         "init; i=0; while [ $i -lt 1000 ]; do say aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; i=$((i+1)); done; touch ../ready; exec sleep 600",
     );
@@ -280,7 +280,7 @@ fn an_agent_that_writes_without_end_is_ended() {
 }
 
 #[test]
-fn a_failure_is_no_success_because_nobody_reads_it() {
+fn a_failed_run_with_a_closed_stdout_does_not_exit_with_0() {
     for format in [
         "events", "messages", "runtime", "result", "text", "markdown", "html",
     ] {
@@ -297,7 +297,7 @@ fn a_failure_is_no_success_because_nobody_reads_it() {
 }
 
 #[test]
-fn who_presses_ctrl_c_twice_gets_away_even_if_nobody_reads() {
+fn a_second_ctrl_c_ends_a_run_whose_stdout_is_not_read() {
     let world = World::with_agent(
         "init; i=0; while [ $i -lt 3000 ]; do say aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; i=$((i+1)); done; touch ../ready; exec sleep 600",
     );

@@ -297,7 +297,7 @@ fn events_can_be_awaited() {
 }
 
 #[test]
-fn a_run_can_be_stopped_from_elsewhere() {
+fn a_stopper_ends_a_run_from_outside_its_event_loop() {
     let world =
         World::with_agent("trap '' TERM; init; touch ../ready; while :; do sleep 600; done");
     let mut run = job(&world, "x").start();

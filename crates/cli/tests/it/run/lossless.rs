@@ -118,7 +118,7 @@ fn raw_is_what_the_agent_wrote() {
 }
 
 #[test]
-fn what_the_agent_complains_about_goes_to_a_file_as_it_is() {
+fn verbose_copies_the_agents_stderr_byte_for_byte_to_a_pipe() {
     let world = World::with_agent(r"init; printf '\033[31m\377 \303\251\r' >&2; success");
     let mut command = world.lapidary(&["run", "--verbose", "go"]);
     command.stdin(Stdio::null());

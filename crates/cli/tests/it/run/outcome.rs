@@ -144,7 +144,7 @@ fn a_prompt_that_is_tried_again_has_one_end() {
 }
 
 #[test]
-fn nothing_is_tried_again_once_something_was_done() {
+fn a_run_is_not_retried_after_the_agent_has_acted() {
     let cases: [(&str, &[&str]); 6] = [
         ("call c1 write_file", &[]),
         ("say a", &[]),

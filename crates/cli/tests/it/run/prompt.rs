@@ -19,7 +19,7 @@ fn seven_megabytes_arrive_whole() {
 }
 
 #[test]
-fn what_the_agent_would_cut_goes_by_file_and_that_is_said() {
+fn a_prompt_too_long_for_the_agent_is_passed_as_a_file() {
     let world = World::with_agent(NOTES);
     let prompt = "0123456789abcdef".repeat(9 << 16);
     let told = from_stdin(&world, prompt.as_bytes());

@@ -95,7 +95,7 @@ fn every_reader_of_a_stream_has_the_same_events() {
 }
 
 #[test]
-fn so_has_one_of_a_document() {
+fn every_reader_of_a_json_run_has_the_same_events() {
     let world = World::with_agent(r#"echo '{"session_id":"s","response":"yes","stats":{}}'"#);
     let config = lapidary::engine::config::Config::builder().set("transport", "json");
     let run = wanted(&world).config(config.build().unwrap());
@@ -104,7 +104,7 @@ fn so_has_one_of_a_document() {
 }
 
 #[test]
-fn so_has_one_of_a_conversation() {
+fn every_reader_of_an_acp_run_has_the_same_events() {
     let world = World::with_agent("");
     world.program("mona", ACP);
     let run = wanted(&world).agent("../mona").start().unwrap();
@@ -116,7 +116,7 @@ fn so_has_one_of_a_conversation() {
 }
 
 #[test]
-fn so_has_one_of_a_run_that_was_tried_again_or_could_not_start() {
+fn every_reader_of_a_retried_or_unstartable_run_has_the_same_events() {
     let script = "if [ ! -e ../tried ]; then touch ../tried; exit 9; fi; init; say a; success";
     let world = World::with_agent(script);
     let told = on_a_runtime(read(wanted(&world).retries(1).start().unwrap()));
@@ -175,7 +175,7 @@ fn a_run_is_stopped_by_its_handle_and_a_subscription_tells() {
 }
 
 #[test]
-fn what_cannot_be_asked_for_is_a_typed_error() {
+fn a_run_that_cannot_be_prepared_is_a_typed_error() {
     let world = World::with_agent("");
     let kind = |wanted: RunBuilder| wanted.start().unwrap_err();
     let error = kind(wanted(&world).agent("no-such-agent"));

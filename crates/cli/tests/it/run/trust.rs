@@ -25,7 +25,7 @@ fn was_started(world: &World) -> bool {
 }
 
 #[test]
-fn a_folder_that_nobody_trusts_is_refused_before_anything_starts() {
+fn an_untrusted_folder_is_refused_before_the_agent_starts() {
     let world = World::with_agent(AGENT);
     let told = run(&world, &[]);
     assert_eq!(told.verdict(), ("untrusted_folder", Some(12)));

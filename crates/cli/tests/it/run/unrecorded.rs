@@ -25,7 +25,7 @@ fn a_run_that_is_not_recorded_leaves_no_file() {
 }
 
 #[test]
-fn what_a_killed_run_has_left_goes_with_the_next_run() {
+fn the_next_run_removes_the_temporary_recording_of_a_killed_run() {
     let world = World::with_agent("init; say a; success");
     let root = world.path("state/unrecorded");
     let going_on = Recorder::begin(&root, "going-on").unwrap();

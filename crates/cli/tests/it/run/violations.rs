@@ -38,7 +38,7 @@ fn a_violation_that_is_reported_is_a_warning_of_the_result() {
 }
 
 #[test]
-fn what_the_mode_allows_or_the_agent_denies_is_no_violation() {
+fn calls_that_the_mode_allows_or_the_agent_denies_are_no_violations() {
     let world = World::with_agent(RAN);
     let told = world.run(&["--yolo", "go"]);
     assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");

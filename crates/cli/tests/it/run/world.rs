@@ -316,7 +316,7 @@ fn events(stdout: &str) -> Vec<Value> {
 }
 
 #[test]
-fn what_stands_behind_a_run_end_is_seen() {
+fn the_test_world_rejects_output_after_a_run_end() {
     let events_of = |stdout: &str| std::panic::catch_unwind(|| events(stdout).len()).ok();
     let end = r#"{"event":"run_end"}"#;
     assert_eq!(events_of(&format!("{end}\n")), Some(1));

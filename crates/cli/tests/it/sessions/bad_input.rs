@@ -49,7 +49,7 @@ fn hidden(list: &Value) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_registry_that_nobody_can_read_is_said_and_markers_tell_the_same() {
+fn an_unreadable_registry_is_a_warning_and_markers_replace_it() {
     for broken in [
         "",
         "{",
@@ -324,7 +324,7 @@ fn nothing_at_all_is_said_in_a_sentence() {
 
 /// Not a directory at all, so that not even root can look into it.
 #[test]
-fn what_cannot_be_looked_into_is_said_even_if_nothing_else_is_there() {
+fn an_unreadable_session_directory_is_reported_even_without_sessions() {
     let home = RecordedHome::new();
     let _ = fs::remove_dir_all(home.home().join(".gemini/tmp"));
     home.put("tmp", "");

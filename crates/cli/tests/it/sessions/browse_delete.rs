@@ -47,7 +47,7 @@ fn ask(pty: &mut Pty) -> String {
 }
 
 #[test]
-fn it_asks_and_only_a_yes_removes_just_that_session() {
+fn browse_deletes_only_the_confirmed_session() {
     let (home, output) = home();
     let before = tree(&home.path(".gemini"));
     let mut pty = home.browse();
@@ -102,7 +102,7 @@ fn it_asks_and_only_a_yes_removes_just_that_session() {
 }
 
 #[test]
-fn what_was_written_meanwhile_is_not_deleted() {
+fn browse_does_not_delete_a_session_that_changed_since_it_was_listed() {
     let (home, _) = home();
     let append = |line: &str| {
         let file = OpenOptions::new().append(true).open(file_of(&home, 5));
@@ -136,7 +136,7 @@ fn what_was_written_meanwhile_is_not_deleted() {
 }
 
 #[test]
-fn who_leaves_at_once_has_deleted_all_of_it() {
+fn browse_completes_a_deletion_before_it_exits() {
     let (home, output) = home();
     let mut pty = home.browse();
     pty.wait_for("Seven crates");

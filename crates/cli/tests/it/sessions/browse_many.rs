@@ -98,7 +98,7 @@ fn idle(pty: &mut Pty) {
 }
 
 #[test]
-fn it_can_be_left_before_the_list_is_read() {
+fn browse_can_be_left_before_the_list_is_read() {
     let home = many();
     let mut pty = home.browse();
     pty.wait_for("Sessions");

@@ -78,7 +78,7 @@ fn the_browser_finds_what_a_search_finds() {
 }
 
 #[test]
-fn it_does_so_with_an_index_which_it_keeps_up_to_date() {
+fn browse_searches_with_an_index_and_updates_it() {
     let home = Home::shop();
     let last = home.session(5, Some("Bump the dependencies"), &["x", "y"]);
     fs::remove_file(&last).unwrap();

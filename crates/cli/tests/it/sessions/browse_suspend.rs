@@ -11,7 +11,7 @@ use crate::run::world::{MARK, Mark};
 
 /// Below a shell with jobs, where the signal that the terminal is gone reaches the shell and not the job.
 #[test]
-fn it_ends_with_its_terminal() {
+fn browse_ends_with_its_terminal() {
     let home = Home::shop();
     let browse = home.command(&[]);
     let mark = Mark::fresh();

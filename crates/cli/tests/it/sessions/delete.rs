@@ -156,7 +156,7 @@ fn is_in_the_vault(home: &RecordedHome, text: &str) -> bool {
 
 #[cfg(unix)]
 #[test]
-fn what_a_link_leads_to_stays_and_is_not_said_to_be_gone() {
+fn a_session_behind_a_link_stays_and_is_reported_as_not_removed() {
     let home = home();
     let chats = home.folder().join("chats");
     let elsewhere = home.root().join("elsewhere");

@@ -65,7 +65,7 @@ init; user; say hello; success"#,
 }
 
 #[test]
-fn what_is_lost_when_we_are_killed_the_next_run_puts_back() {
+fn the_next_run_restores_messages_lost_in_a_killed_run() {
     let (home, path, text) = begun();
     let world = World::with_agent("");
     let destroys = destroys(&path, &world);
@@ -117,7 +117,7 @@ fn assert_is_whole(path: &Path, text: &str) {
 
 /// The session that a killed run has lost is the one to continue, not one that is not there.
 #[test]
-fn what_is_lost_when_we_are_killed_can_be_continued_at_once() {
+fn a_session_lost_in_a_killed_run_can_be_resumed_at_once() {
     let (home, path, text) = begun();
     let world = World::with_agent("");
     world.agent(&destroys(&path, &world));
@@ -153,7 +153,7 @@ fn spawned(mut command: Command) -> std::process::Child {
 }
 
 #[test]
-fn what_is_deleted_during_a_run_stays_deleted() {
+fn a_session_deleted_during_a_run_stays_deleted() {
     let (home, path, _) = begun();
     let world = World::with_agent("");
     let own = env!("CARGO_BIN_EXE_lapidary");
@@ -181,7 +181,7 @@ fn the_home_that_the_program_gets_is_the_one_that_is_watched() {
 }
 
 #[test]
-fn so_is_the_home_that_the_configuration_gives_an_agent() {
+fn the_vault_guards_the_home_that_the_configuration_sets() {
     let (home, path, text) = begun();
     let world = World::with_agent("");
     world.agent(r#"rm -f "$GEMINI_CLI_HOME"/.gemini/tmp/project/chats/*"#);
@@ -206,7 +206,7 @@ fn so_is_the_home_that_the_configuration_gives_an_agent() {
 
 /// Somebody else has the vault for a while: the reader is told why nothing happens.
 #[test]
-fn who_waits_for_the_vault_is_told() {
+fn a_run_that_waits_for_the_vault_says_so() {
     let (home, path, text) = begun();
     let world = World::with_agent("init; user; say hello; success");
     fs::create_dir_all(world.path("state/vault")).unwrap();

@@ -89,7 +89,7 @@ fn nothing_goes_until_it_is_applied() {
 }
 
 #[test]
-fn what_is_said_here_counts_instead_of_the_settings() {
+fn prune_arguments_override_readable_settings() {
     let home = home();
     let settings = |text: &str| {
         home.put(

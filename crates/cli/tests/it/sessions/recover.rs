@@ -41,7 +41,7 @@ fn wiped() -> (RecordedHome, String) {
 }
 
 #[test]
-fn what_a_load_in_the_same_minute_hid_comes_back() {
+fn recover_restores_messages_hidden_by_a_load_in_the_same_minute() {
     let (home, id) = wiped();
     assert!(listed(&home).is_empty(), "the CLI shows nothing of it");
     let before = home.tree();
@@ -190,7 +190,7 @@ fn a_file_that_lost_its_first_line_is_found_and_gets_one() {
 }
 
 #[test]
-fn what_was_left_out_on_purpose_comes_back_only_if_asked_for() {
+fn recover_restores_rewound_messages_only_with_everything() {
     let home = RecordedHome::new();
     let log = recorded::log(ONE, START, &["first", "second"]);
     let rewind = json!({ "$rewindTo": format!("{ONE}-u1") });
@@ -205,7 +205,7 @@ fn what_was_left_out_on_purpose_comes_back_only_if_asked_for() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_13() {
+fn recover_exits_with_13_for_an_unknown_session() {
     let home = RecordedHome::new();
     home.session(ONE, START, &["first"]);
     let missing = home.root().join("missing.jsonl");

@@ -25,7 +25,7 @@ fn lost() -> RecordedHome {
 }
 
 #[test]
-fn what_only_the_vault_has_is_listed_and_marked() {
+fn the_list_marks_sessions_that_only_the_vault_has() {
     let home = lost();
     home.session(OTHER, START, &["here"]);
     let list = object(&sessions(&home, &["list"]), "sessions");
@@ -69,7 +69,7 @@ fn a_list_of_nothing_but_the_vaults_sessions_does_not_say_that_there_are_none() 
 }
 
 #[test]
-fn what_only_the_vault_has_is_shown_searched_and_named() {
+fn sessions_that_only_the_vault_has_can_be_shown_and_searched() {
     let home = lost();
     for named in [ONE, "aaaaaaaa"] {
         let shown = sessions(&home, &["show", named, "--format", "messages"]);

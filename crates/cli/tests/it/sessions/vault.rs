@@ -57,7 +57,7 @@ fn only(list: &Value) -> &Value {
 }
 
 #[test]
-fn what_is_added_comes_back_when_it_is_lost() {
+fn a_lost_session_file_is_restored_from_the_vault() {
     let home = home();
     let before = home.tree();
     let added = report(&home, &["add"]);
@@ -84,7 +84,7 @@ fn what_is_added_comes_back_when_it_is_lost() {
 }
 
 #[test]
-fn what_people_read_is_short_and_says_what_to_do_next() {
+fn vault_text_output_is_short_and_names_the_next_step() {
     let home = home();
     let ran = text(&home, &["log"]);
     let nothing = "note: the vault has nothing of this project; --all shows what else it has\n";
@@ -146,7 +146,7 @@ fn what_people_read_is_short_and_says_what_to_do_next() {
 }
 
 #[test]
-fn what_is_newer_stays_beside_what_is_back() {
+fn a_restored_file_is_put_beside_a_newer_one() {
     let home = home();
     report(&home, &["add"]);
     fs::write(file(&home), recorded::log(ONE, START, &["quite another"])).unwrap();
@@ -182,7 +182,7 @@ fn a_stub_does_not_take_away_what_is_back() {
 
 /// Otherwise it would be back for a moment only, and nobody would know why.
 #[test]
-fn who_gets_back_what_the_settings_delete_is_told() {
+fn restore_warns_of_sessions_that_the_settings_delete() {
     let home = home();
     report(&home, &["add"]);
     fs::remove_file(file(&home)).unwrap();
@@ -197,7 +197,7 @@ fn who_gets_back_what_the_settings_delete_is_told() {
 }
 
 #[test]
-fn a_snapshot_can_be_put_elsewhere() {
+fn a_snapshot_can_be_restored_to_another_directory() {
     let home = home();
     let added = report(&home, &["add"]);
     let id = only(&added["snapshots"])["id"].as_str().unwrap();
@@ -212,7 +212,7 @@ fn a_snapshot_can_be_put_elsewhere() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_13() {
+fn vault_commands_exit_with_13_for_an_unknown_session() {
     let home = home();
     report(&home, &["add"]);
     for (args, message) in [
@@ -419,7 +419,7 @@ fn nothing_of_theirs_reaches_the_reader_unfiltered() {
 
 /// Somebody prunes meanwhile, which takes a while: who looks at a terminal sees what is being waited for, and no trace of it after.
 #[test]
-fn who_waits_on_a_terminal_is_told_what_for() {
+fn a_terminal_shows_the_wait_for_the_vault_and_erases_it() {
     let home = home();
     let state = home.root().join("state");
     fs::create_dir_all(state.join("vault")).unwrap();

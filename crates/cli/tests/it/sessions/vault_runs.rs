@@ -77,7 +77,7 @@ fn a_full_disk_stops_only_what_would_be_endangered() {
 }
 
 #[test]
-fn so_does_a_vault_that_is_a_file() {
+fn a_vault_that_is_a_file_stops_a_resume_but_not_a_run() {
     let home = RecordedHome::new();
     home.session(ONE, START, &["first"]);
     let before = home.tree();
@@ -104,7 +104,7 @@ fn so_does_a_vault_that_is_a_file() {
 
 /// Not a directory at all, so that not even root can read it.
 #[test]
-fn so_does_a_state_directory_that_cannot_be_read() {
+fn an_unreadable_state_directory_stops_a_resume_but_not_a_run() {
     let home = RecordedHome::new();
     home.session(ONE, START, &["first"]);
     let world = world();
@@ -120,7 +120,7 @@ fn so_does_a_state_directory_that_cannot_be_read() {
 
 /// What the user has the CLI delete is not brought back; what it deletes beyond that is.
 #[test]
-fn what_the_users_settings_delete_stays_deleted_and_is_in_the_vault() {
+fn sessions_that_the_users_settings_delete_are_not_restored() {
     let home = RecordedHome::new();
     let old = home.session("old", START, &["long ago"]);
     let recent = jiff::Timestamp::now().to_string();

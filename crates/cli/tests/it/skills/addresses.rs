@@ -38,7 +38,7 @@ fn install(stage: &Stage, url: &str, args: &[&str]) -> Command {
 }
 
 #[test]
-fn the_ssh_that_the_user_chose_is_used_and_has_nobody_to_ask() {
+fn a_clone_uses_the_users_ssh_without_prompts() {
     let stage = with_ssh();
     let ssh = stage.path("my-ssh");
     let configuration = format!("[core]\n\tsshCommand = {}\n", ssh.display());
@@ -148,7 +148,7 @@ except OSError: pass
 os.waitpid(pid, 0)";
 
 #[test]
-fn what_is_cloned_is_nobody_elses_to_read_and_has_no_password_in_it() {
+fn a_clone_is_private_and_contains_no_password() {
     let stage = with_ssh();
     let url = "ssh://me:s3cret@nowhere.invalid/x";
     let asked = install(&stage, url, &[]);
@@ -172,7 +172,7 @@ fn what_is_cloned_is_nobody_elses_to_read_and_has_no_password_in_it() {
 }
 
 #[test]
-fn what_cannot_be_fetched_is_told_from_what_has_no_skills() {
+fn a_failed_fetch_and_a_source_without_skills_have_different_errors() {
     let stage = Stage::new();
     stage.write("project/empty/notes", "x");
     for (source, words) in [

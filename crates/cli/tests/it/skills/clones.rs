@@ -17,7 +17,7 @@ const LOUD: &str =
     r#"sh -c 'head -c 40000000 /dev/zero | tr "\0" x >&2; echo >&2; ulimit -v >&2; exit 1'"#;
 
 #[test]
-fn what_git_says_takes_no_disk_and_what_it_hears_not_all_memory() {
+fn git_output_takes_no_disk_and_bounded_memory() {
     let stage = Stage::new();
     let install = stage.command(&["install", "ssh://127.0.0.1/x", "--consent"]);
     let mut command = Command::new("sh");

@@ -99,7 +99,7 @@ fn a_check_says_why() {
 }
 
 #[test]
-fn enabling_undoes_every_spelling_and_knows_who_is_nobody() {
+fn enable_removes_every_spelling_and_refuses_unknown_skills() {
     let stage = Stage::with_settings(&json!({ "skills": { "disabled": ["ONE", "other"] } }));
     stage.write("home/.gemini/skills/one/SKILL.md", skill("one"));
     let ran = stage.run(&["enable", "one"]);
@@ -120,7 +120,7 @@ fn enabling_undoes_every_spelling_and_knows_who_is_nobody() {
 }
 
 #[test]
-fn disabling_keeps_comments_and_warns_of_names_that_nobody_has() {
+fn disable_keeps_comments_and_warns_of_unknown_skills() {
     let stage = Stage::new();
     let path = stage.write(
         "project/.gemini/settings.json",

@@ -98,7 +98,7 @@ pub(super) fn assert_nothing_temporary_is_left(stage: &Stage, what: &str) {
 }
 
 #[test]
-fn what_is_no_archive_says_so() {
+fn an_invalid_skill_archive_is_refused_with_a_reason() {
     let stage = Stage::new();
     stage.write("project/text.skill", "no zip");
     fs::create_dir_all(stage.path("project/folder.skill")).unwrap();
@@ -191,7 +191,7 @@ fn a_repository_is_cloned_and_only_its_skills_stay() {
 }
 
 #[test]
-fn nothing_outside_a_repository_is_read_and_nobody_is_sent_to_where_it_was() {
+fn install_reads_no_link_that_leaves_the_repository() {
     let stage = Stage::new();
     let skills = stage.path("repo/skills");
     fs::create_dir_all(skills.join("evil")).unwrap();

@@ -84,7 +84,7 @@ fn kill_when(mut child: Child, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn who_is_killed_before_the_first_skill_is_in_place_has_done_nothing() {
+fn an_install_killed_before_the_first_skill_changes_nothing() {
     let stage = new_over_old();
     for _ in 0..20 {
         // Until it has its mark, nobody knows whose it is.
@@ -116,7 +116,7 @@ fn interrupted(checked: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn who_is_killed_in_the_middle_leaves_whole_skills_and_the_next_one_finishes() {
+fn an_install_killed_midway_leaves_whole_skills_and_is_finished_later() {
     let stage = new_over_old();
     // The last of its names comes first.
     let first = stage.path(&format!("{SKILLS}/skill-{:03}/last.txt", COUNT - 1));
@@ -156,7 +156,7 @@ except OSError: pass
 print(shown.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))";
 
 #[test]
-fn who_is_told_to_end_at_the_question_leaves_nothing_behind() {
+fn an_install_cancelled_at_the_question_leaves_no_files() {
     let stage = Stage::new();
     let url = repository(&stage);
     for how in ["typed", "SIGINT", "SIGTERM", "SIGHUP"] {
@@ -179,7 +179,7 @@ fn who_is_told_to_end_at_the_question_leaves_nothing_behind() {
 }
 
 #[test]
-fn who_is_told_to_end_while_it_clones_leaves_nothing_behind() {
+fn an_install_cancelled_while_cloning_leaves_no_files() {
     let stage = Stage::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/x.git", listener.local_addr().unwrap());
@@ -204,7 +204,7 @@ fn who_is_told_to_end_while_it_clones_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_somebody_fetched_who_was_killed_is_cleared_away_by_the_next_but_not_what_is_in_use() {
+fn the_next_install_removes_clones_of_killed_installs_but_not_live_ones() {
     let stage = Stage::new();
     let url = repository(&stage);
     let names = ["dead", "alive", "young", "foreign"];
@@ -254,7 +254,7 @@ fn a_plan_that_a_repository_ships_removes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_finished_is_said_and_kept() {
+fn an_interrupted_install_with_an_unreadable_plan_is_reported_and_kept() {
     let stage = Stage::new();
     let desk = stage.path(&format!("{SKILLS}/.lapidary-killed"));
     fs::create_dir_all(&desk).unwrap();

@@ -57,7 +57,7 @@ fn entries_that_share_their_bytes_are_refused_and_others_are_not() {
 }
 
 #[test]
-fn who_is_told_to_end_while_it_unpacks_ends() {
+fn an_install_can_be_cancelled_while_it_unpacks() {
     let stage = Stage::new();
     // So much that it takes seconds, and nothing of it comes out.
     nothing(&stage, "own", 1, 80_000_000);
@@ -106,7 +106,7 @@ fn links_make_no_package_too_large() {
 }
 
 #[test]
-fn nobody_writes_lines_of_the_question_but_us() {
+fn a_skill_description_cannot_forge_lines_of_the_install_question() {
     let stage = Stage::new();
     let long = "long ".repeat(1000);
     let text = format!(

@@ -29,7 +29,7 @@ fn a_name_that_was_mistyped_is_guessed() {
 }
 
 #[test]
-fn what_is_not_installed_in_a_scope_is_said_to_be_elsewhere() {
+fn uninstall_says_where_a_skill_of_another_scope_is_installed() {
     let stage = Stage::new();
     let extension = json!({ "name": "ext", "version": "1.0.0" });
     stage.write(
@@ -236,7 +236,7 @@ fn paths_are_said_without_dots_as_gemini_cli_says_them() {
 }
 
 #[test]
-fn whoever_is_asked_is_told_what_would_be_replaced() {
+fn the_install_question_names_the_skills_it_would_replace() {
     let stage = Stage::new();
     stage.write("project/mine/a/SKILL.md", skill("a"));
     stage.write("project/mine/b/SKILL.md", skill("b"));

@@ -67,7 +67,7 @@ fn a_directory_of_skills_that_leads_out_is_left_alone() {
 }
 
 #[test]
-fn what_a_variable_disables_stays_disabled_and_that_is_said() {
+fn enable_refuses_a_skill_that_a_variable_in_the_settings_disables() {
     let stage = Stage::with_settings(&json!({ "skills": { "disabled": ["$OFF", "other"] } }));
     stage.write("home/.gemini/skills/one/SKILL.md", skill("one"));
     let path = stage.path("home/.gemini/settings.json");
@@ -84,7 +84,7 @@ fn what_a_variable_disables_stays_disabled_and_that_is_said() {
 }
 
 #[test]
-fn settings_that_cannot_be_read_are_named_before_anything_is_changed() {
+fn enable_names_unreadable_settings_before_it_changes_others() {
     for (broken, fine) in [("project", "home"), ("home", "project")] {
         let stage = Stage::new();
         let list = r#"{ "skills": { "disabled": ["one"] } }"#;
@@ -115,7 +115,7 @@ fn enabling_names_only_the_files_that_it_changed() {
 }
 
 #[test]
-fn what_cannot_be_written_is_the_systems_fault_and_not_the_users() {
+fn unwritable_settings_are_a_system_error_and_not_bad_input() {
     let stage = Stage::new();
     stage.write("home/.gemini/skills/one/SKILL.md", skill("one"));
     // Not even root makes a file in a file.
@@ -286,7 +286,7 @@ fn the_page_on_settings_shows_what_is_printed() {
 }
 
 #[test]
-fn a_name_that_is_too_long_and_a_link_over_itself_are_mistakes_of_whoever_made_them() {
+fn an_overlong_skill_name_and_a_link_over_itself_are_bad_input() {
     let stage = Stage::new();
     stage.write("project/long/SKILL.md", skill(&"n".repeat(300)));
     for verb in ["install", "link"] {

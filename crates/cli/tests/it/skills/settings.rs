@@ -9,7 +9,7 @@ use serde_json::json;
 use super::stage::{Stage, ran, skill};
 
 #[test]
-fn a_link_in_a_workspace_writes_nothing_elsewhere() {
+fn a_link_in_a_workspace_writes_nothing_outside_it() {
     for (to, words) in [
         (
             "../../new/a/c.json",

@@ -14,7 +14,7 @@ fn codes(stage: &Stage) -> [Option<i32>; 2] {
 }
 
 #[test]
-fn only_errors_fail_unless_somebody_is_strict() {
+fn warnings_fail_a_skills_check_only_if_it_is_strict() {
     let stage = Stage::with_settings(&json!({ "skills": { "disabled": ["off"] } }));
     stage.write("home/.gemini/skills/on/SKILL.md", skill("on"));
     stage.write("home/.gemini/skills/off/SKILL.md", skill("off"));
@@ -47,7 +47,7 @@ fn only_errors_fail_unless_somebody_is_strict() {
 }
 
 #[test]
-fn what_is_wrong_where_nothing_counts_is_a_warning() {
+fn a_broken_skill_in_an_untrusted_folder_is_a_warning() {
     let stage = Stage::with_settings(&json!({
         "security": { "folderTrust": { "enabled": true } },
     }));

@@ -74,7 +74,7 @@ say("stopping"); update("tool_call_update", toolCallId="c1", status="failed"); d
 }
 
 #[test]
-fn what_is_asked_of_a_turn_that_was_cancelled_is_cancelled() {
+fn permission_requests_of_a_cancelled_turn_are_cancelled() {
     let going = Going::to(
         r#"
 p = prompted(); ready(); hear("session/cancel"); permission(0); permission(1, "c2"); reply(0); reply(1); done(p, "cancelled")"#,
@@ -114,7 +114,7 @@ fn the_second_time_it_is_ended_at_once() {
 }
 
 #[test]
-fn it_can_be_cancelled_before_there_is_a_turn() {
+fn a_run_can_be_cancelled_before_its_first_turn() {
     let scenes = [
         "ready(); for_ever()",
         "hear(); ready(); for_ever()",
@@ -129,7 +129,7 @@ fn it_can_be_cancelled_before_there_is_a_turn() {
 }
 
 #[test]
-fn it_can_be_cancelled_when_all_is_over_but_its_end() {
+fn a_run_cancelled_after_its_last_turn_still_completes() {
     let going = Going::to(
         "stubborn(); p = prompted(); done(p)\nwhile IN.readline(): pass\nready(); for_ever()",
         &["--grace", NEVER_OVER],

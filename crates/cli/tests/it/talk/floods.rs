@@ -69,7 +69,7 @@ const ENDLESS: [&str; 3] = [
 ];
 
 #[test]
-fn who_writes_more_than_may_be_is_ended() {
+fn an_agent_that_exceeds_the_output_limit_is_ended() {
     for what in ENDLESS {
         let world = staged(&format!("p = prompted()\nwhile True:\n    {what}"));
         let args = ["--max-output", "5000000", "--grace", "0.3"];

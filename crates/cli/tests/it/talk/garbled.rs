@@ -19,7 +19,7 @@ for text in open("../lines", "rb").read().split(b"\n"):
 "#;
 
 #[test]
-fn whatever_is_said_a_run_ends_once_and_leaves_nothing() {
+fn a_run_of_garbled_lines_ends_once_and_leaves_no_process() {
     check_all(60);
 }
 

@@ -112,7 +112,7 @@ done(p)
 "#;
 
 #[test]
-fn a_refusal_holds_back_what_the_agent_asks_for_whatever_else_allows_it() {
+fn a_denial_by_a_hook_overrides_every_permission() {
     let hooks =
         json!({"BeforeTool": [matching("run_shell_command", "echo dangerous >&2; exit 2")]});
     let played = play(&hooks, ASKS, &["--yolo"], DONE);
@@ -151,7 +151,7 @@ fn hooks_of_other_tools_are_not_asked() {
 }
 
 #[test]
-fn a_hook_does_not_allow_what_nobody_else_allows() {
+fn an_allowing_hook_does_not_replace_a_permission() {
     let allow = r#"echo '{"decision":"allow"}'"#;
     let hooks = json!({"BeforeTool": [hook(allow)]});
     let played = play(&hooks, ASKS, &[], DONE);
@@ -159,7 +159,7 @@ fn a_hook_does_not_allow_what_nobody_else_allows() {
 }
 
 #[test]
-fn a_hook_can_want_somebody_to_be_asked_and_others_hear_of_that() {
+fn a_hook_can_require_a_prompt_and_notification_hooks_hear_of_it() {
     let ask = r#"echo '{"decision":"ask","systemMessage":"really?"}'"#;
     let hooks = json!({"BeforeTool": [hook(ask)], "Notification": [hook("true")]});
     let played = play(&hooks, ASKS, &["--yolo"], DONE);
@@ -204,7 +204,7 @@ fn every_moment_that_comes_by_is_seen_in_order() {
 }
 
 #[test]
-fn what_was_held_back_has_no_aftermath() {
+fn a_denied_call_has_no_after_tool_hook() {
     let hooks = json!({"BeforeTool": [hook("exit 2")], "AfterTool": [hook("true")]});
     let played = play(&hooks, ASKS, &["--yolo"], DONE);
     assert_eq!(played.seen_events(), ["BeforeTool"]);
@@ -271,7 +271,7 @@ p = hear("session/prompt"); say("two"); done(p)
 }
 
 #[test]
-fn what_an_agent_does_without_asking_is_said_once() {
+fn calls_made_without_a_permission_request_are_reported_once() {
     let hooks = json!({"BeforeTool": [hook("exit 2")], "AfterTool": [hook("true")]});
     let scene = r#"
 p = prompted()

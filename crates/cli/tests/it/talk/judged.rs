@@ -187,7 +187,7 @@ then = 'deny'
 }
 
 #[test]
-fn what_the_agent_does_not_take_is_not_sent() {
+fn an_attachment_that_the_agent_does_not_support_is_bad_input() {
     let world = staged(r"hello(); session(); p = hear('session/prompt'); done(p)");
     fs::write(world.path("project/i.png"), b"\x89PNG").unwrap();
     let told = Told::by(command(&world, &["--attach", "i.png"]));
@@ -196,6 +196,6 @@ fn what_the_agent_does_not_take_is_not_sent() {
 }
 
 #[test]
-fn what_was_allowed_and_no_more() {
+fn a_permission_covers_only_the_action_it_was_given_for() {
     play(ROWS);
 }

@@ -97,7 +97,7 @@ line('{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":' +
 ];
 
 #[test]
-fn whatever_is_printed_between_the_messages() {
+fn noise_between_messages_does_not_disturb_a_turn() {
     play(ROWS);
 }
 

@@ -165,7 +165,7 @@ refuse(hear("session/load"), -32603, "Internal error", data={"details": "No prev
 ];
 
 #[test]
-fn whatever_goes_wrong_before_the_first_turn() {
+fn agents_that_fail_before_the_first_turn_have_typed_outcomes() {
     play(ROWS);
 }
 
@@ -267,7 +267,7 @@ fn lists_the_methods(played: &Played) {
 }
 
 #[test]
-fn somebody_has_to_log_in() {
+fn agents_that_need_a_login_have_typed_outcomes() {
     let rows: Vec<_> = LOGINS
         .iter()
         .map(|row| Row {
@@ -309,7 +309,7 @@ done(prompted())"#,
 ];
 
 #[test]
-fn what_crashed_before_its_first_word_is_started_again() {
+fn an_agent_that_fails_before_its_first_message_is_retried() {
     for row in RETRIES {
         let world = super::scene::staged(row.scene);
         let told = crate::run::world::Told::by(super::scene::command(&world, row.args));

@@ -179,6 +179,6 @@ send(id=None, method="_vendor/x"); send(id=True, method="_vendor/x"); send(id={"
 ];
 
 #[test]
-fn whatever_an_agent_makes_of_a_turn() {
+fn every_ending_of_a_turn_has_a_typed_outcome() {
     play(ROWS);
 }

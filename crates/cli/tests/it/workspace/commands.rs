@@ -57,7 +57,7 @@ async fn a_line_is_for_the_shell_unless_it_is_a_program() {
 }
 
 #[tokio::test]
-async fn it_works_in_the_first_root_or_where_the_agent_wants() {
+async fn a_terminal_runs_in_the_first_root_or_the_requested_directory() {
     let bench = Bench::new();
     fs::create_dir(bench.root().join("below")).unwrap();
     let script = "pwd -P; echo $PWD";
@@ -98,7 +98,7 @@ async fn its_environment_is_what_was_set_and_what_the_agent_adds() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_refused_and_leaves_nothing() {
+async fn a_terminal_that_cannot_start_is_refused_and_leaves_no_process() {
     let bench = Bench::with(|setup| setup.limits.terminals = 1);
     fs::write(bench.root().join("text"), "no program").unwrap();
     for (command, wanted) in [

@@ -40,7 +40,7 @@ async fn the_end_is_a_code_or_a_signal() {
 }
 
 #[tokio::test]
-async fn what_still_runs_has_output_and_no_status() {
+async fn a_running_terminal_has_output_and_no_exit_status() {
     let bench = Bench::new();
     let id = bench.run(r"printf 'caf\303'; sleep 600").await;
     bench.until(&id, "caf").await;
@@ -134,7 +134,7 @@ async fn everybody_who_waits_hears_of_the_end() {
 }
 
 #[tokio::test]
-async fn whoever_holds_the_output_does_not_hold_up_the_end() {
+async fn a_process_that_holds_the_output_does_not_delay_the_terminals_end() {
     let bench = Bench::new();
     let heirs =
         "(trap '' TERM HUP; while :; do sleep 600; done) & setsid sleep 600 & echo bye; exit 3";
@@ -162,7 +162,7 @@ async fn a_supervisor_that_was_stopped_is_given_up() {
 }
 
 #[tokio::test]
-async fn without_its_supervisor_nobody_knows_how_it_ended_but_it_has() {
+async fn a_terminal_that_lost_its_supervisor_ends_without_a_status() {
     let bench = Bench::new();
     let id = run_later(&bench, "echo hello; kill -KILL $PPID; sleep 600").await;
     assert_eq!(bench.wait(&id).await, status(Value::Null, Value::Null));

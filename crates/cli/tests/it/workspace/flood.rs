@@ -64,7 +64,7 @@ async fn a_gigabyte_takes_no_more_room_than_its_end() {
 }
 
 #[tokio::test]
-async fn nobody_can_want_more_than_the_most() {
+async fn a_terminals_output_limit_cannot_exceed_the_maximum() {
     let bench = Bench::with(|setup| {
         setup.limits.output_bytes = 3;
         setup.limits.max_output_bytes = 6;

@@ -52,7 +52,7 @@ async fn until_nothing_is_left(mark: &Mark) {
 }
 
 #[tokio::test]
-async fn a_terminal_that_nobody_waits_for_is_not_made() {
+async fn a_terminal_whose_request_was_dropped_is_not_created() {
     let bench = Bench::with(|setup| setup.limits.terminals = 1);
     let params = Json::from_value(&json!({"sessionId": "s", "command": "sleep", "args": ["600"]}));
     // Given up at one moment or another.

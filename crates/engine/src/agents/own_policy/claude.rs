@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_about_what_is_not_allowed() {
+    fn claude_asks_about_tools_that_are_not_allowed() {
         let all = PermissionMode::BypassPermissions;
         check(all, &["execute"], &["Bash", "PowerShell", "Monitor"]);
         check(all, &["tool=Read"], &["Read", "mcp__*"]);

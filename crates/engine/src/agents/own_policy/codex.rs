@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_before_it_writes_and_does_not_search_the_web() {
+    fn codex_asks_before_it_writes_and_does_not_search_the_web() {
         let told = (Some(READ_ONLY), json!({ "web_search": "disabled" }));
         let own = check(PermissionMode::Default, &[], &told);
         assert_eq!((own.denial, own.unkept), (AgentDenial::Asked, None));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_no_shell_if_every_command_or_every_read_is_denied() {
+    fn codex_has_no_shell_if_every_command_or_every_read_is_denied() {
         let off = json!({ "shell_tool": false, "unified_exec": false });
         for kind in ["execute", "search"] {
             let told = (Some(READ_ONLY), json!({ "features": off }));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_cannot_be_told_to_ask_about_is_said() {
+    fn rules_that_codex_cannot_ask_about_are_reported() {
         for (deny, expected) in [
             ("execute:rm *", "sandbox permits"),
             ("read:secret.txt", "sandbox permits"),

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_about_what_is_not_allowed_and_about_every_command() {
+    fn gemini_asks_about_tools_that_are_not_allowed_and_every_command() {
         let asked = file(PermissionMode::Default, &[], AskAbility::Possible).unwrap();
         let shell =
             "toolName = \"run_shell_command\"\nargsPattern = \".\"\ndecision = \"ask_user\"";
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn it_denies_where_it_cannot_ask() {
+    fn gemini_denies_tools_where_it_cannot_ask() {
         let denied = file(PermissionMode::Default, &[], AskAbility::Impossible).unwrap();
         assert!(
             !denied.contains("ask_user") && !denied.contains("argsPattern"),

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_about_what_is_not_allowed() {
+    fn opencode_asks_about_tools_that_are_not_allowed() {
         let own = asked("opencode", PermissionMode::Default, &[]).unwrap();
         let told = permission(&own);
         let first = told.as_object().unwrap().iter().next().unwrap();

@@ -41,7 +41,7 @@ mod tests {
     use crate::policy::PermissionMode;
 
     #[test]
-    fn it_asks_about_what_is_not_allowed() {
+    fn qwen_asks_about_tools_that_are_not_allowed() {
         let own = asked("qwen", PermissionMode::BypassPermissions, &["fetch"]).unwrap();
         let file = r#"{"permissions":{"ask":["web_fetch","web_search"]}}"#;
         assert_eq!(own.file.as_deref(), Some(file));

@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_long_is_cut_between_letters_and_says_so() {
+    fn a_long_hook_message_is_cut_between_characters_with_a_count() {
         let fits = "x".repeat(MOST_WORDS);
         assert_eq!(cut(&fits), fits);
         let long = "ä".repeat(MOST_WORDS / 2) + "ä";

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_wants_it_to_be_asked_softens_no_refusal() {
+    fn an_asking_hook_does_not_soften_a_denial() {
         let over = |effect| HookVerdict::Ask(Some("really?".to_owned())).over(|| decided(effect));
         assert_eq!(
             over(PermissionEffect::Deny),
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_refuses_is_heard_whatever_else_allows_it() {
+    fn a_denying_hook_overrides_an_allow() {
         for refuses in [HookVerdict::Denied, HookVerdict::Stopped] {
             let over = refuses(denied("no")).over(|| decided(PermissionEffect::Allow));
             assert_eq!(

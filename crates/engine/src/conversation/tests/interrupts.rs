@@ -40,7 +40,7 @@ fn an_interrupt_reaches_a_prompt_whose_session_is_being_opened() {
 }
 
 #[test]
-fn an_interrupt_of_nothing_is_done_at_once_and_one_of_nobody_is_an_error() {
+fn an_idle_interrupt_succeeds_and_one_of_an_unknown_session_fails() {
     let mut client = TestClient::new();
     client.does("interrupt", json!({}));
     let nobody = client.cannot("interrupt", json!({"sessionId": "nobody"}));

@@ -78,7 +78,7 @@ fn two_sessions_have_turns_at_the_same_time() {
 }
 
 #[test]
-fn nothing_to_say_is_an_error_and_blocks_are_something() {
+fn an_empty_prompt_is_an_error_unless_it_has_content_blocks() {
     let mut client = TestClient::new();
     let empty = client.cannot("send_message", json!({"text": ""}));
     assert_eq!(empty, "the prompt is empty");

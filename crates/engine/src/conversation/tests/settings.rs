@@ -80,7 +80,7 @@ fn modes_of_the_agent_are_set_by_their_names() {
 }
 
 #[test]
-fn what_is_set_before_a_prompt_holds_for_it() {
+fn a_model_set_before_a_prompt_is_sent_before_it() {
     let mut client = TestClient::with("options", |request| {
         request.model = Some("large".to_owned());
     });

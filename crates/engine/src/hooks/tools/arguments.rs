@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_value_cannot_hold_is_told_word_for_word() {
+    fn arguments_that_a_json_value_cannot_hold_are_passed_verbatim() {
         let given =
             r#"{"command": ["x"], "n": [1e999, 1], "\u0041": "\ud800", "n": [1.50, 1e999]}"#;
         let input = Json::from(lapidary_json::SharedToken::parse(given).unwrap());

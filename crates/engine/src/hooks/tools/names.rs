@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_calls_itself_hides_nothing() {
+    fn a_tool_name_does_not_hide_a_command_or_diff_from_matchers() {
         check(
             &action(ToolKind::Execute, "read_file"),
             &[&[SHELL, "read_file"]],

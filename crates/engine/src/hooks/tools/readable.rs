@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_reader_takes_stays_as_it_is() {
+    fn json_that_every_reader_accepts_is_unchanged() {
         for given in [
             "null",
             "true",
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_is_a_text() {
+    fn json_that_is_nested_too_deeply_becomes_text() {
         let deep =
             |levels: usize| format!("{}\"\\u0053\"{}", "[".repeat(levels), "]".repeat(levels));
         let (most, more) = (deep(MOST_LEVELS), deep(MOST_LEVELS + 1));

@@ -61,7 +61,7 @@ async fn only_the_first_answer_counts() {
 }
 
 #[tokio::test]
-async fn who_waits_too_long_gives_up_and_says_so() {
+async fn a_request_that_times_out_or_is_dropped_is_cancelled() {
     let (mut connected, mut agent) = connected(&[], ConnectionLimits::default());
     let time = Duration::from_millis(20);
     let late = connected.connection.request("slow", None, Some(time)).await;
@@ -84,7 +84,7 @@ async fn who_waits_too_long_gives_up_and_says_so() {
 }
 
 #[tokio::test]
-async fn who_was_answered_cancels_nothing() {
+async fn an_answered_request_sends_no_cancellation() {
     let (connected, mut agent) = connected(&[], ConnectionLimits::default());
     let asked = connected.connection.ask("a", None).unwrap();
     agent.says("{\"id\":0,\"result\":1}\n").await;
@@ -100,7 +100,7 @@ async fn who_was_answered_cancels_nothing() {
 }
 
 #[tokio::test]
-async fn when_the_agent_is_gone_nobody_waits_for_it() {
+async fn requests_fail_at_once_after_the_agent_is_gone() {
     let (mut connected, agent) = connected(&["x"], ConnectionLimits::default());
     let asked = ["a", "b"].map(|method| connected.connection.ask(method, None).unwrap());
     drop(agent);

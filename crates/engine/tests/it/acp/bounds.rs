@@ -118,7 +118,7 @@ async fn an_agent_that_floods_is_never_made_to_wait() {
 }
 
 #[tokio::test]
-async fn whoever_asks_without_end_is_answered_without_end() {
+async fn an_agent_that_reads_late_gets_every_answer() {
     let (_connected, mut agent) = connected(&[], ConnectionLimits::default());
     // It reads nothing before it has asked everything: whoever waited for it to read would wait for ever.
     for id in 0..5_000 {
@@ -157,7 +157,7 @@ async fn lines_of_many_speakers_stay_whole() {
 
 /// A message over the limit leaves neither side waiting: the agent is answered, we are told, or the connection ends.
 #[tokio::test]
-async fn whoever_waits_for_a_message_that_is_too_long_hears_so() {
+async fn an_overlong_message_is_answered_or_ends_the_connection() {
     let limits = ConnectionLimits {
         line: 2000,
         ..ConnectionLimits::default()

@@ -11,7 +11,7 @@ async fn next(requests: &mut IncomingRequests) -> IncomingRequest {
 }
 
 #[tokio::test]
-async fn what_nobody_handles_is_refused_at_once() {
+async fn a_request_without_a_handler_is_refused_at_once() {
     let (_connected, mut agent) = connected(&["known"], ConnectionLimits::default());
     for id in ["0", "\"0\"", "null", "1.5e3", "\"\\ud800\""] {
         agent
@@ -24,7 +24,7 @@ async fn what_nobody_handles_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn each_request_is_answered_once_whatever_its_handler_does() {
+async fn each_request_is_answered_once_even_if_its_handler_drops_it() {
     let (mut connected, mut agent) = connected(&["ask"], ConnectionLimits::default());
     for id in 0..4 {
         agent

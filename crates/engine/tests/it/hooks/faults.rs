@@ -66,7 +66,7 @@ fn has_said_something(ran: &HookResult) -> bool {
 }
 
 #[tokio::test]
-async fn it_ignores_being_asked_to_end() {
+async fn a_hook_that_ignores_sigterm_is_killed_at_its_timeout() {
     let scene = Scene::new();
     let fired = overdue_once(
         &scene,
@@ -78,14 +78,14 @@ async fn it_ignores_being_asked_to_end() {
 }
 
 #[tokio::test]
-async fn something_that_it_left_behind_holds_its_output() {
+async fn a_hook_whose_child_holds_its_output_times_out() {
     let scene = Scene::new();
     let has_exited = |ran: &HookResult| ran.exit == Some(Exit::Code(0));
     overdue_once(&scene, "sleep 60 & echo done", has_exited).await;
 }
 
 #[tokio::test]
-async fn something_that_it_left_behind_has_a_session_of_its_own_and_no_parent() {
+async fn detached_children_of_a_hook_are_killed_at_its_timeout() {
     let scene = Scene::new();
     overdue(
         &scene,
@@ -101,7 +101,7 @@ async fn something_that_it_left_behind_has_a_session_of_its_own_and_no_parent() 
 }
 
 #[tokio::test]
-async fn below_it_somebody_has_thrown_the_environment_away() {
+async fn children_of_a_hook_with_an_empty_environment_are_killed() {
     let scene = Scene::new();
     let fired = overdue_once(
         &scene,
@@ -119,13 +119,13 @@ async fn below_it_somebody_has_thrown_the_environment_away() {
 }
 
 #[tokio::test]
-async fn it_goes_on_without_its_output() {
+async fn a_hook_that_closes_its_output_times_out() {
     let scene = Scene::new();
     overdue(&scene, "exec >&- 2>&- <&-; sleep 60").await;
 }
 
 #[tokio::test]
-async fn it_forks_on_and_on() {
+async fn a_hook_that_forks_endlessly_is_killed_at_its_timeout() {
     let scene = Scene::new();
     overdue(
         &scene,
@@ -135,13 +135,13 @@ async fn it_forks_on_and_on() {
 }
 
 #[tokio::test]
-async fn it_was_stopped() {
+async fn a_stopped_hook_is_killed_at_its_timeout() {
     let scene = Scene::new();
     overdue(&scene, "kill -STOP $$").await;
 }
 
 #[tokio::test]
-async fn it_never_stops_writing() {
+async fn a_hook_that_writes_endlessly_times_out_with_bounded_output() {
     let scene = Scene::new();
     let fired = overdue_once(&scene, "yes & yes >&2", |ran| {
         ran.stdout.left_out > 0 && ran.stderr.left_out > 0
@@ -165,7 +165,7 @@ async fn many_at_once_do_not_end() {
 }
 
 #[tokio::test]
-async fn whoever_is_in_time_is_left_in_peace() {
+async fn a_hook_within_its_timeout_survives_the_timeout_of_another() {
     let scene = Scene::new();
     let late = hasty("sleep 60", Duration::from_millis(100));
     let fired = scene.fire(vec![late, hook("sleep 0.4; echo ok")]).await;
@@ -175,7 +175,7 @@ async fn whoever_is_in_time_is_left_in_peace() {
 }
 
 #[tokio::test]
-async fn it_writes_a_gigabyte() {
+async fn a_hook_that_writes_a_gigabyte_still_blocks_by_its_exit_code() {
     let scene = Scene::new();
     let fired = scene.fire(vec![hook("head -c 1G /dev/zero; exit 3")]).await;
     let ran = &fired.runs[0];
@@ -199,7 +199,7 @@ async fn too_much_to_be_understood_is_no_yes() {
 }
 
 #[tokio::test]
-async fn it_does_not_read_what_it_is_told() {
+async fn a_hook_that_does_not_read_its_input_succeeds() {
     let scene = Scene::new();
     let input = scene.around().input(EventDetails::BeforeTool(HookToolCall {
         name: "write_file".into(),
@@ -229,7 +229,7 @@ async fn it_does_not_read_what_it_is_told() {
 }
 
 #[tokio::test]
-async fn it_is_killed() {
+async fn a_hook_killed_by_a_signal_fails_with_that_signal() {
     let scene = Scene::new();
     let fired = scene.fire(vec![hook("echo no; kill -9 $$")]).await;
     let ran = &fired.runs[0];
@@ -242,7 +242,7 @@ async fn it_is_killed() {
 }
 
 #[tokio::test]
-async fn nobody_wants_its_answer_any_more() {
+async fn a_cancelled_hook_is_killed_and_has_no_decision() {
     let scene = Scene::new();
     let cancel = CancellationToken::new();
     let plan = HookPlan {
@@ -264,7 +264,7 @@ async fn nobody_wants_its_answer_any_more() {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_it_is_gone() {
+async fn hooks_are_killed_when_their_future_is_dropped() {
     let scene = Scene::new();
     let waiting = scene.fire(vec![hook("(setsid sleep 60 &); sleep 60"); 2]);
     tokio::select! {
@@ -279,7 +279,7 @@ async fn whoever_waits_for_it_is_gone() {
 }
 
 #[tokio::test]
-async fn a_refusal_counts_though_something_left_behind_holds_on_to_the_output() {
+async fn a_denial_counts_even_if_a_child_holds_the_hooks_output() {
     let scene = Scene::new();
     let command = "(setsid sleep 60 &); echo never >&2; exit 2";
     let has_refused = |ran: &HookResult| ran.exit == Some(Exit::Code(2));
@@ -290,7 +290,7 @@ async fn a_refusal_counts_though_something_left_behind_holds_on_to_the_output() 
 }
 
 #[tokio::test]
-async fn so_does_a_wish_to_stop() {
+async fn a_stop_counts_even_if_a_child_holds_the_hooks_output() {
     let scene = Scene::new();
     let command = "(setsid sleep 60 &); echo '{\"continue\":false,\"stopReason\":\"s\"}'";
     let has_said_so = |ran: &HookResult| ran.exit == Some(Exit::Code(0));
@@ -299,7 +299,7 @@ async fn so_does_a_wish_to_stop() {
 }
 
 #[tokio::test]
-async fn what_it_said_before_its_time_was_up_is_no_answer() {
+async fn output_before_a_hooks_timeout_is_no_decision() {
     let scene = Scene::new();
     let deny = "echo '{\"decision\":\"deny\"}'; sleep 60";
     overdue_once(&scene, deny, has_said_something).await;
@@ -327,7 +327,7 @@ async fn complaints_without_end_do_not_drown_a_refusal() {
 }
 
 #[tokio::test]
-async fn an_agreement_does_not() {
+async fn an_allow_does_not_count_if_a_child_holds_the_hooks_output() {
     let scene = Scene::new();
     let allow = "(setsid sleep 60 &); echo '{\"decision\":\"allow\"}'";
     overdue_once(&scene, allow, has_said_something).await;
@@ -348,7 +348,7 @@ async fn a_refusal_that_is_cut_off_is_no_agreement() {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_a_turn_that_nobody_wants_any_more_is_not_started() {
+async fn a_hook_that_waits_in_a_cancelled_plan_is_not_started() {
     let scene = Scene::new();
     let cancel = CancellationToken::new();
     cancel.cancel();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Scene, hook};
 
 #[tokio::test]
-async fn it_is_told_what_is_going_on_and_where_it_is() {
+async fn a_hook_gets_its_input_directory_and_variables() {
     let scene = Scene::new();
     let tell = r#"pwd; cat; echo; echo "$INHERITED|${GEMINI_CWD}|${GEMINI_PROJECT_DIR}|${CLAUDE_PROJECT_DIR}|${GEMINI_PLANS_DIR}|${GEMINI_SESSION_ID}|$OWN"; echo $GEMINI_SESSION_ID $GEMINI_CWDX"#;
     let mut told = hook(tell);
@@ -105,7 +105,7 @@ async fn a_tools_input_is_changed_for_the_next() {
 }
 
 #[tokio::test]
-async fn arguments_that_nobody_can_change_stay_what_they_are_for_the_next() {
+async fn fixed_arguments_stay_unchanged_for_the_next_hook() {
     let scene = Scene::new();
     let change = json!({"hookSpecificOutput": {"tool_input": {"file_path": "b.txt"}}});
     let plan = lapidary_gemini::hooks::HookPlan {
@@ -175,7 +175,7 @@ async fn nothing_that_others_choose_is_run() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_an_error_and_blocks_nothing() {
+async fn a_hook_that_cannot_start_is_an_error_and_blocks_nothing() {
     let scene = Scene::new();
     let mut lost = hook("exit 2");
     lost.env.insert("PATH".into(), "/nowhere".into());
@@ -209,7 +209,7 @@ async fn a_project_that_is_not_trusted_runs_nothing() {
 }
 
 #[tokio::test]
-async fn what_it_leaves_behind_on_purpose_stays() {
+async fn a_background_process_that_a_hook_left_on_purpose_survives() {
     let scene = Scene::new();
     let left = hook("sleep 600 >/dev/null 2>&1 </dev/null & echo $!");
     let fired = scene.fire(vec![left]).await;

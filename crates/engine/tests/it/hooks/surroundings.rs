@@ -33,7 +33,7 @@ fn with_settings(scene: &Scene, settings: &Value) -> HookContext {
 }
 
 #[tokio::test]
-async fn what_is_kept_back_does_not_reach_it() {
+async fn redacted_variables_do_not_reach_a_hook() {
     let scene = Scene::new();
     let mut around = scene.around();
     let token = ("MY_TOKEN".into(), "secret".into());
@@ -92,7 +92,7 @@ fn plans_stay_in_the_project_or_are_the_sessions_own() {
 }
 
 #[test]
-fn a_folder_that_nobody_trusts_is_none_of_a_trusted_project() {
+fn the_hook_context_of_an_untrusted_folder_is_untrusted() {
     let scene = Scene::new();
     for matters in [true, false] {
         let settings = json!({"security": {"folderTrust": {"enabled": matters}}});

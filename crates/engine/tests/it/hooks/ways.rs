@@ -114,7 +114,7 @@ fn check(messages: &[Value]) {
 
 /// Seventeen shapes, and what else was tried by hand.
 #[test]
-fn a_command_is_told_in_whatever_shape_it_stands() {
+fn hooks_see_a_command_in_every_shape_of_input() {
     let words = json!(["tee", "secret.txt"]);
     for input in [
         json!({"command": "tee secret.txt"}),
@@ -156,7 +156,7 @@ fn a_title_is_the_command_only_where_there_are_no_arguments() {
 }
 
 #[test]
-fn what_is_written_to_a_file_is_an_edit_whatever_it_calls_itself() {
+fn a_write_to_a_file_is_an_edit_under_every_tool_kind() {
     for kind in ["other", "read", "think", "search", "fetch", "execute"] {
         for input in [
             json!({"file_path": "secret.txt", "content": "x"}),
@@ -177,7 +177,7 @@ fn what_is_written_to_a_file_is_an_edit_whatever_it_calls_itself() {
 }
 
 #[test]
-fn an_announced_edit_stays_an_edit_whatever_a_request_calls_it() {
+fn an_announced_edit_stays_an_edit_after_a_request_redefines_it() {
     let diff = json!([{"type": "diff", "path": "secret.txt", "newText": "x"}]);
     for announced in [
         json!({"title": "e", "kind": "edit", "locations": [{"path": "secret.txt"}]}),
@@ -218,7 +218,7 @@ fn a_link_is_told_by_where_it_leads_and_by_its_name() {
 }
 
 #[test]
-fn what_is_told_bit_by_bit_is_what_it_has_become() {
+fn a_call_that_is_streamed_piecewise_is_judged_by_its_last_input() {
     let folder = project();
     let told = |input: Value| json!({"title": "t", "kind": "execute", "rawInput": input});
     let bits = [

@@ -67,7 +67,7 @@ fn commands_are_found_where_agents_put_them() {
 }
 
 #[test]
-fn whoever_is_given_a_command_may_run_it_whatever_it_calls_itself() {
+fn a_call_with_a_command_needs_permission_to_execute_under_every_kind() {
     for kind in ["read", "search", "edit", "think", "fetch", "delete"] {
         for input in [
             json!({"command": "rm x"}),
@@ -182,7 +182,7 @@ fn files_of_changes_are_found_however_they_are_listed() {
 }
 
 #[test]
-fn a_command_in_an_unknown_shape_is_one_that_nobody_is_sure_of() {
+fn a_command_in_an_unknown_shape_can_be_denied_but_not_allowed() {
     let input = json!({"command": {"exec": ["rm", {"arg": "-rf"}], "dir": "x"}});
     let call = json!({"event": "tool_invocation", "callId": "c", "toolName": "ls", "title": "ls", "kind": "execute", "input": input});
     let action = ToolActions::new(ROOT).note(&event(&call)).unwrap();
@@ -235,7 +235,7 @@ fn diffs_and_locations_name_files_too() {
 }
 
 #[test]
-fn whoever_shows_a_diff_edits_whatever_it_calls_itself() {
+fn a_call_with_a_diff_needs_permission_to_edit_under_every_kind() {
     for kind in ["other", "read", "search", "think", "move", "execute"] {
         let call = json!({
             "event": "tool_invocation", "callId": "c", "toolName": "t", "kind": kind, "input": {},
@@ -276,7 +276,7 @@ fn content_that_comes_in_pieces_adds_to_what_is_known() {
 
 /// More files than anybody looks at, told of often: quick, and nobody is sure of them.
 #[test]
-fn of_too_many_files_nobody_is_sure() {
+fn an_action_on_too_many_files_is_asked_about_or_denied() {
     let files = |count: usize| (0..count).map(|at| format!("src/{at}")).collect::<Vec<_>>();
     let deed_of = |many: &[String]| of_call("t", "edit", &json!({"paths": many}));
     let (all, more) = (deed_of(&files(4096)), deed_of(&files(4097)));
@@ -418,7 +418,7 @@ fn relative_files_count_from_where_their_session_works() {
 }
 
 #[test]
-fn what_was_said_before_anybody_knew_where_a_session_works_may_be_meant_from_there() {
+fn an_early_call_may_be_relative_to_its_sessions_later_directory() {
     let mut actions = ToolActions::new("/w");
     actions.note(&call_in("s", "c", "x"));
     actions.note(&call_in("other", "c", "x"));

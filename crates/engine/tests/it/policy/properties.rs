@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn something_is_always_decided_and_explained(rules in any_rules(), action in any_deed(), mode in any_mode()) {
+    fn every_judgement_has_an_effect_and_a_reason(rules in any_rules(), action in any_deed(), mode in any_mode()) {
         let judgement = policy(rules.clone(), mode).judge(&action);
         prop_assert!(!judgement.decision.reason.is_empty());
         for at in &judgement.decided {

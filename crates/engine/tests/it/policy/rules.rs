@@ -75,7 +75,7 @@ fn a_line_of_several_commands_needs_each_of_them_allowed() {
 }
 
 #[test]
-fn whoever_writes_a_line_out_knows_what_is_in_it() {
+fn a_rule_with_a_literal_command_line_allows_exactly_that_line() {
     let policy = allowing("execute:make 2>&1 > log; echo $?");
     check(&policy, &run("make 2>&1 > log; echo $?"), Allow);
     check(&policy, &run("make 2>&1 > log; echo $? x"), Ask);
@@ -324,7 +324,7 @@ fn modes_say_what_no_rule_does() {
 }
 
 #[test]
-fn what_decides_what_is_run_is_no_mere_file() {
+fn accept_edits_does_not_cover_files_that_decide_what_is_run() {
     let powerful = [
         "lapidary.toml .git/config .gitmodules .github/workflows/ci.yml .husky/pre-commit .gemini/settings.json",
         ".claude/settings.json .codex/config.toml .qwen/settings.json .opencode/agent/a.md opencode.json .cursor/mcp.json",
@@ -365,7 +365,7 @@ fn a_rule_holds_in_every_mode() {
 }
 
 #[test]
-fn who_decided_is_told_and_why() {
+fn a_decision_names_its_origin_and_reason() {
     let told = |mode, action: &ToolAction| {
         let decision = policy(Rules::default(), mode).decide(action);
         (decision.by, decision.rule, decision.reason)
@@ -392,7 +392,7 @@ fn who_decided_is_told_and_why() {
 }
 
 #[test]
-fn what_nobody_can_answer_is_refused_with_advice() {
+fn an_unattended_request_is_denied_with_advice() {
     let policy = policy(Rules::default(), Default);
     let decision = policy.decide_unattended(&run("ls"));
     assert_eq!((decision.effect, decision.by), (Deny, DecidedBy::Default));

@@ -210,7 +210,7 @@ fn rules_of(text: &str) -> Rules {
 }
 
 #[test]
-fn a_search_elsewhere_needs_permission() {
+fn a_search_outside_the_workspace_needs_permission() {
     let ask = policy(Rules::default(), PermissionMode::Default);
     for input in [
         json!({"cwd": "/etc"}),
@@ -258,7 +258,7 @@ fn tools_of_a_server_that_was_passed_are_its_tools() {
 }
 
 #[test]
-fn a_tool_that_is_known_to_write_writes_whatever_it_says() {
+fn a_known_tool_is_judged_by_its_name_and_not_its_kind() {
     let action =
         call(&json!({"kind": "read", "toolName": "write_file", "input": {"path": "secret.txt"}}));
     check("edit:secret.txt", &action, PermissionEffect::Deny);

@@ -141,7 +141,7 @@ async fn a_file_that_becomes_a_folder_stays_one_and_nothing_half_done_is_left() 
 }
 
 #[tokio::test]
-async fn what_was_allowed_is_done_or_nothing() {
+async fn a_file_request_is_refused_if_its_target_changed_after_permission() {
     let desk = Desk::new();
     fs::write(desk.path("root/harmless"), "harmless").unwrap();
     fs::write(desk.path("root/precious"), "precious").unwrap();

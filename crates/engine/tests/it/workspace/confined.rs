@@ -22,7 +22,7 @@ async fn assert_refused(desk: &Desk, name: &str) {
 
 /// I15.
 #[tokio::test]
-async fn what_is_outside_is_refused_in_the_same_words_whether_it_is_there_or_not() {
+async fn a_path_outside_the_workspace_is_refused_alike_whether_or_not_it_exists() {
     let desk = Desk::new();
     desk.link("root/file", "../outside/secret");
     desk.link("root/folder", "../outside");
@@ -62,7 +62,7 @@ async fn what_is_outside_is_refused_in_the_same_words_whether_it_is_there_or_not
 }
 
 #[tokio::test]
-async fn what_is_inside_may_be_named_in_any_way() {
+async fn a_path_inside_the_workspace_may_be_spelled_in_any_way() {
     let desk = Desk::new();
     fs::write(desk.path("root/file"), "found").unwrap();
     fs::create_dir(desk.path("root/folder")).unwrap();

@@ -63,7 +63,7 @@ async fn numbers_that_are_no_line_are_refused() {
 }
 
 #[tokio::test]
-async fn a_missing_file_is_empty_unless_somebody_wants_to_know() {
+async fn a_missing_file_reads_as_empty_unless_configured_as_refused() {
     let desk = Desk::new();
     desk.link("root/dangling", "nowhere");
     for name in ["root/missing", "root/no/such/folder", "root/dangling"] {
@@ -77,7 +77,7 @@ async fn a_missing_file_is_empty_unless_somebody_wants_to_know() {
 }
 
 #[tokio::test]
-async fn what_is_no_text_is_refused_in_words() {
+async fn a_file_that_is_not_utf8_is_refused_with_its_position() {
     let desk = Desk::new();
     fs::write(desk.path("root/picture"), b"abc\n\x89PNG").unwrap();
     let refused = desk.read("root/picture").await.unwrap_err();

@@ -54,7 +54,7 @@ async fn a_file_that_is_replaced_keeps_its_mode() {
 }
 
 #[tokio::test]
-async fn whoever_has_the_old_file_open_keeps_it_whole() {
+async fn a_write_leaves_open_readers_and_hard_links_the_old_content() {
     let desk = Desk::new();
     fs::write(desk.path("root/file"), "old and long").unwrap();
     fs::hard_link(desk.path("root/file"), desk.path("outside/other name")).unwrap();
@@ -91,7 +91,7 @@ async fn a_link_stays_a_link() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_leaves_everything_as_it_was() {
+async fn a_failed_write_leaves_every_file_unchanged() {
     let desk = Desk::with(|setup| setup.limits.file_bytes = 10);
     fs::create_dir(desk.path("root/folder")).unwrap();
     fs::write(desk.path("root/file"), "old").unwrap();

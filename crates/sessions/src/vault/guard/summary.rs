@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_reader_can_do_nothing_about_is_not_printed() {
+    fn the_guard_summary_leaves_out_repairs_without_a_next_step() {
         let quiet = [
             RepairKind::MovedEarlier,
             RepairKind::LeftToRetention,

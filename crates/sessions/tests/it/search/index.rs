@@ -106,7 +106,7 @@ fn filters() -> Vec<SearchFilters> {
 }
 
 #[test]
-fn what_changes_is_read_again_and_what_does_not_is_not() {
+fn an_index_update_reads_only_changed_files() {
     let home = three();
     let path = home.path().join("cache/deep/index.sqlite");
     assert_eq!(
@@ -266,7 +266,7 @@ fn an_index_that_cannot_be_opened_is_a_warning() {
 }
 
 #[test]
-fn who_cannot_write_reads_the_files() {
+fn a_search_reads_session_files_if_the_index_is_locked() {
     let home = three();
     let path = home.path().join("index.sqlite");
     build(&path, &home);
@@ -305,7 +305,7 @@ fn dropping_it_loses_nothing() {
 }
 
 #[test]
-fn who_watches_a_search_gets_every_session_or_gives_up() {
+fn a_watched_search_reports_every_session_unless_it_is_cancelled() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     let home = three();
     let path = home.path().join("index.sqlite");

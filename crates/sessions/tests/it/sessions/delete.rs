@@ -51,7 +51,7 @@ fn every_file_of_the_session_goes_and_no_other_that_begins_alike() {
 }
 
 #[test]
-fn what_belongs_to_it_goes_with_it_and_to_its_sub_agents_too() {
+fn deleting_a_session_removes_its_files_and_those_of_its_sub_agents() {
     let home = RecordedHome::new();
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     home.session(OTHER, "2026-01-02T10:05:00.000Z", &["second"]);
@@ -117,7 +117,7 @@ fn only_whole_ids_and_numbers_that_are_written_as_such_name_a_session() {
 }
 
 #[test]
-fn numbers_are_resolved_before_anything_goes() {
+fn session_numbers_are_resolved_before_the_first_deletion() {
     let home = RecordedHome::new();
     for (id, minute) in [("one", "00"), ("two", "01"), ("three", "02")] {
         home.session(id, &format!("2026-01-02T10:{minute}:00.000Z"), &["hi"]);
@@ -230,7 +230,7 @@ fn a_linked_artefact_is_unlinked_and_what_it_leads_to_stays() {
 }
 
 #[test]
-fn what_lies_behind_a_link_is_left_alone() {
+fn deletion_does_not_follow_links() {
     let home = RecordedHome::new();
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     let outside = home.root().join("outside");
@@ -257,7 +257,7 @@ fn what_lies_behind_a_link_is_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_not_removed() {
+fn a_session_that_cannot_be_backed_up_is_not_deleted() {
     let home = RecordedHome::new();
     home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     home.put(&format!("tmp/project/logs/session-{ONE}.jsonl"), "{}\n");
@@ -275,7 +275,7 @@ fn what_cannot_be_kept_is_not_removed() {
 }
 
 #[test]
-fn everything_is_kept_before_anything_goes() {
+fn every_file_is_backed_up_before_the_first_is_deleted() {
     let home = RecordedHome::new();
     let file = home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     let agent = home.chat(&format!("{ONE}/agent-1.jsonl"), "{}\n");
@@ -293,7 +293,7 @@ fn everything_is_kept_before_anything_goes() {
 }
 
 #[test]
-fn what_was_written_meanwhile_stays() {
+fn a_session_that_changed_after_planning_is_not_deleted() {
     let home = RecordedHome::new();
     let file = home.session(ONE, "2026-01-02T10:00:00.000Z", &["first"]);
     let held = inventory(&home);

@@ -122,7 +122,7 @@ fn the_old_go_and_those_beyond_the_number() {
 }
 
 #[test]
-fn empty_and_broken_files_are_kept_as_long_as_anything() {
+fn empty_files_expire_early_and_broken_files_as_late_as_sessions() {
     let home = RecordedHome::new();
     let now = SystemTime::now();
     for (name, age) in [("young", HOUR), ("old", DAY * 2), ("ancient", DAY * 60)] {
@@ -175,7 +175,7 @@ fn a_stub_is_no_reason_to_remove_the_session_whose_id_it_shares() {
 }
 
 #[test]
-fn times_to_come_and_times_that_nobody_can_read_keep_a_session() {
+fn a_session_with_a_future_or_unreadable_time_is_kept() {
     let home = RecordedHome::new();
     let now = SystemTime::now();
     for (id, time) in [

@@ -86,7 +86,7 @@ fn sessions_turns_and_tokens_are_counted_and_priced() {
 }
 
 #[test]
-fn an_answer_counts_once_however_often_it_is_written_and_whatever_becomes_of_it() {
+fn an_answer_counts_once_even_if_rewritten_copied_or_rewound() {
     let home = RecordedHome::new();
     let first = answer("g1", 100, "gemini-2.5-flash");
     let mut bare = first.clone();
@@ -128,7 +128,7 @@ fn an_answer_counts_once_however_often_it_is_written_and_whatever_becomes_of_it(
 }
 
 #[test]
-fn what_nobody_knows_stays_unknown() {
+fn unknown_usage_and_prices_leave_the_cost_unknown() {
     let home = RecordedHome::new();
     let mut silent = answer("g3", 0, "gemini-2.5-pro");
     silent.as_object_mut().unwrap().remove("tokens");

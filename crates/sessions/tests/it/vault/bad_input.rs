@@ -11,7 +11,7 @@ use super::chats::{Chats, later, now, session};
 const A: &str = "session-2026-11-16T04-40-aaaaaaaa.jsonl";
 
 #[test]
-fn what_only_looks_like_a_session_is_named_and_the_rest_is_kept() {
+fn links_directories_and_pipes_among_sessions_are_named_as_flaws() {
     let chats = Chats::new();
     chats.write(A, &session("a", &["one"]));
     chats.write("session-empty.jsonl", "");
@@ -163,7 +163,7 @@ fn a_corrupt_cache_costs_nothing_but_time() {
 }
 
 #[test]
-fn a_vault_is_nobody_elses_business() {
+fn a_vault_is_accessible_to_its_owner_only() {
     let chats = Chats::new();
     chats.write(A, &session("a", &["one"]));
     chats.add(now());

@@ -46,7 +46,7 @@ fn a_damaged_copy_does_not_keep_the_others_from_coming_back() {
 }
 
 #[test]
-fn what_a_killed_process_left_aside_is_put_back() {
+fn files_that_a_killed_process_set_aside_are_put_back() {
     let chats = Chats::new();
     let aside = [
         format!(".lapidary-aside-{A}"),

@@ -64,7 +64,7 @@ fn a_stub_that_was_there_before_goes_before() {
 }
 
 #[test]
-fn stubs_of_nobody_are_left_alone() {
+fn stubs_that_endanger_no_session_are_left_alone() {
     let chats = Chats::new();
     chats.write(A, &session(ID, &["one"]));
     chats.write(
@@ -251,7 +251,7 @@ fn a_log_beside_a_document_that_lacks_its_messages_gets_them() {
 }
 
 #[test]
-fn what_the_users_settings_delete_stays_deleted_and_in_the_vault() {
+fn the_guard_does_not_restore_sessions_that_the_settings_delete() {
     let chats = Chats::new();
     let (b, c) = (
         "session-2026-11-16T04-41-bbbbbbbb.jsonl",

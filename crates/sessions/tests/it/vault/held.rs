@@ -40,7 +40,7 @@ fn held(chats: &Chats) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_was_appended_before_another_start_deleted_the_file_is_back() {
+fn lines_appended_before_another_process_deleted_the_file_are_restored() {
     let chats = Chats::new();
     chats.write(A, &session(ID, &["one"]));
     let guard = chats.guard();
@@ -133,7 +133,7 @@ fn a_stub_is_not_put_back() {
 }
 
 #[test]
-fn what_was_removed_on_purpose_during_a_run_stays_removed() {
+fn a_session_removed_on_purpose_during_a_run_stays_removed() {
     let chats = Chats::new();
     chats.write(A, &session(ID, &["one"]));
     let guard = chats.guard();
@@ -185,7 +185,7 @@ fn a_run_with_another_vault_does_not_let_go_what_others_hold() {
 
 /// Two runs that ended by SIGKILL, one of which knew nothing of the session.
 #[test]
-fn what_killed_runs_held_is_put_back_by_the_next_look() {
+fn sessions_held_by_killed_runs_are_restored_by_the_next_guard() {
     let chats = Chats::new();
     let guard = chats.guard();
     chats.write(NEW, &session(NEW_ID, &["one"]));
@@ -255,7 +255,7 @@ fn a_session_can_be_claimed_once_at_a_time() {
 
 /// Two processes in one session: the checkpoint of one does not know what the other wrote.
 #[test]
-fn what_a_checkpoint_of_another_process_left_out_is_back() {
+fn messages_missing_from_a_checkpoint_of_another_process_are_restored() {
     let chats = Chats::new();
     chats.write(A, &session(ID, &["one"]));
     let guard = chats.guard();

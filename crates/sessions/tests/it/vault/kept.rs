@@ -35,7 +35,7 @@ fn open_guards(chats: &Chats) -> usize {
 
 /// The process of the first guard is gone without a word.
 #[test]
-fn what_a_killed_run_lost_the_next_one_puts_back() {
+fn a_session_lost_in_a_killed_run_is_restored_by_the_next() {
     let chats = Chats::new();
     let text = session(ID, &["one"]);
     chats.write(A, &text);
@@ -88,7 +88,7 @@ fn an_open_guard_that_is_no_json_is_thrown_away() {
 }
 
 #[test]
-fn what_was_removed_on_purpose_stays_removed() {
+fn a_session_removed_on_purpose_stays_removed() {
     let chats = Chats::new();
     chats.write(A, &session(ID, &["one"]));
     let guard = chats.guard();

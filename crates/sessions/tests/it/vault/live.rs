@@ -26,7 +26,7 @@ fn resuming(chats: &Chats) -> Guard {
 }
 
 #[test]
-fn what_is_typed_into_a_file_that_was_renamed_goes_where_the_rest_is() {
+fn lines_written_to_the_old_name_of_a_renamed_file_are_moved() {
     let chats = Chats::new();
     chats.write(NOW, &session(ID, &["one"]));
     // A second session of the same eight characters: only the vault tells whose file it was.
@@ -116,7 +116,7 @@ fn a_file_without_content_that_the_cli_removed_stays_away() {
 }
 
 #[test]
-fn what_is_typed_after_the_file_was_deleted_gets_its_beginning_back() {
+fn lines_written_after_a_file_was_deleted_get_their_beginning_back() {
     for late in [turn("one"), line(&json!({"$set": {"lastUpdated": TIME}}))] {
         let chats = Chats::new();
         open_cli(&chats);
@@ -131,7 +131,7 @@ fn what_is_typed_after_the_file_was_deleted_gets_its_beginning_back() {
 
 /// The same, noticed only by the next run.
 #[test]
-fn what_was_typed_into_nothing_gets_its_beginning_from_the_vault() {
+fn a_file_without_a_beginning_gets_it_from_the_vault() {
     let chats = Chats::new();
     open_cli(&chats);
     chats.guard();

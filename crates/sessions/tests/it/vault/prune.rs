@@ -20,7 +20,7 @@ fn everything(dry_run: bool) -> PruneRequest {
 
 /// Contents that the newest one begins with go first, and still can be brought back.
 #[test]
-fn what_a_newer_content_begins_with_takes_no_room_and_is_not_lost() {
+fn a_content_that_a_newer_one_begins_with_is_pruned_without_loss() {
     let chats = Chats::new();
     let mut texts = Vec::new();
     for (minute, turns) in [&["a"][..], &["a", "b"], &["a", "b", "c"]]
@@ -111,7 +111,7 @@ fn the_newest_of_a_session_is_never_dropped() {
 }
 
 #[test]
-fn young_contents_stay_and_what_nobody_names_goes() {
+fn pruning_keeps_young_contents_and_removes_unreferenced_ones() {
     let chats = Chats::new();
     for (minute, turn) in ["a", "b", "c"].iter().enumerate() {
         chats.write(A, &session(ID, &[turn]));
@@ -137,7 +137,7 @@ fn young_contents_stay_and_what_nobody_names_goes() {
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_read_may_name_anything() {
+fn an_unreadable_snapshot_prevents_pruning() {
     let chats = Chats::new();
     for turn in ["a", "b"] {
         chats.write(A, &session(ID, &[turn]));

@@ -110,7 +110,7 @@ fn a_torn_document_gives_what_is_whole() {
 }
 
 #[test]
-fn what_was_left_out_on_purpose_comes_back_only_if_asked_for() {
+fn rewound_and_compressed_messages_are_recovered_only_on_request() {
     let summary = json!({"$set": {"messages": [context(), user("summary", "So far")]}});
     let rewound = line(&json!({"$rewindTo": "three-u"}));
     let text = session(ID, &["one"]) + &line(&summary) + &turn("two") + &turn("three") + &rewound;

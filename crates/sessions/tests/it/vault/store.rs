@@ -46,7 +46,7 @@ fn a_snapshot_says_which_file_had_which_content() {
 }
 
 #[test]
-fn what_is_unchanged_is_neither_read_nor_written_again() {
+fn an_unchanged_session_file_is_neither_read_nor_written_again() {
     let chats = Chats::new();
     let path = chats.write(A, &session(ID, &["one"]));
     let real_now = std::time::SystemTime::now() + Duration::from_mins(1);
@@ -181,7 +181,7 @@ fn a_document_of_the_older_format_keeps_its_ending() {
 
 /// A copy beside a session that has only grown would be the one that the CLI lists, of two that were updated at the same time.
 #[test]
-fn what_has_only_grown_since_is_not_put_beside_itself() {
+fn restore_makes_no_copy_beside_a_session_that_has_only_grown() {
     let chats = Chats::new();
     chats.write(A, &session(ID, &["one"]));
     chats.add(now());

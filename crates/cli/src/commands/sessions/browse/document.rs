@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn it_scrolls_as_far_as_there_is_text() {
+    fn a_document_scrolls_no_further_than_its_text() {
         let mut document = document();
         document.scroll(99, 2);
         assert_eq!(document.page(2).collect::<Vec<_>>(), ["five", "six"]);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_in_both_directions_and_around_the_end() {
+    fn a_document_search_goes_both_directions_and_wraps_around() {
         let mut document = document();
         let two = ["two".to_owned()];
         assert!(document.find(&two, SearchDirection::Here, 1));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_at_the_end_has_the_rest_before_it() {
+    fn a_match_at_the_end_of_a_document_fills_the_page() {
         let mut document = document();
         assert!(document.find(&["i".to_owned()], SearchDirection::Down, 3));
         assert_eq!(

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_found_is_harmless() {
+    fn a_search_snippet_contains_no_terminal_escapes() {
         let found = TextMatch {
             before: "\u{1b}[2Ja ".to_owned(),
             matched: "needle".to_owned(),

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_in_a_file_joins_until_other_words_are_searched() {
+    fn full_text_matches_stay_in_the_list_until_the_query_changes() {
         let mut list = list();
         list.search("plan".to_owned());
         let snippet = ListSnippet {

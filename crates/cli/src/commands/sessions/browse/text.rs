@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_fits_also_where_letters_are_wide() {
+    fn shortened_text_fits_its_width_with_wide_characters_too() {
         assert_eq!(shortened("abcdef", 6, MarkSet::Unicode), "abcdef");
         assert_eq!(shortened("abcdef", 4, MarkSet::Unicode), "abc…");
         assert_eq!(shortened("abcdef", 4, MarkSet::Ascii), "a...");

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_any_more_is_not_rendered() {
+    fn a_cancelled_transcript_read_renders_nothing() {
         let file = session(100);
         let shown = read(
             file.path(),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_shown_says_why() {
+    fn an_unreadable_transcript_names_the_reason() {
         let directory = tempfile::tempdir().unwrap();
         let read = |path: &Path| read(path, TranscriptExtent::Preview, MarkSet::Unicode, &|| true);
         assert!(

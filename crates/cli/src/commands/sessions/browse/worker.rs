@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_nobody_wants_any_more_is_told_so() {
+    fn a_newer_request_tells_the_worker_to_drop_the_older_one() {
         let (done, results) = channel();
         let newest =
             NewestWorker::start("test", Duration::ZERO, move |ticket, (): (), is_wanted| {

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn days_are_bars_and_a_day_without_anything_is_an_empty_one() {
+    fn the_day_chart_has_an_empty_bar_for_a_day_without_tokens() {
         let stats = stats(&[("2026-01-01", 1000), ("2026-01-03", 250), ("2026-01-04", 1)]);
         assert_eq!(
             drawn(&stats, 40, MarkSet::Ascii),

@@ -117,7 +117,7 @@ fn a_program_gets_the_card_as_the_schema_has_it() {
 
 /// Neither a key nor a home nor a way out.
 #[test]
-fn it_gets_nothing_of_the_users() {
+fn a_proved_agent_gets_no_key_home_or_network() {
     let (world, agent) = world("");
     visit(&world, &agent, &["--prove"]);
     let seen = std::fs::read_to_string(world.path("env")).unwrap();
@@ -134,7 +134,7 @@ fn it_gets_nothing_of_the_users() {
 }
 
 #[test]
-fn one_who_wants_somebody_to_log_in_is_asked_nothing_more() {
+fn an_agent_that_needs_a_login_is_probed_no_further() {
     let (world, agent) = world("session_new() { refuse -32000 'Authentication required'; }");
     let seen = visit(&world, &agent, &["--prove"]);
     let expected = [
@@ -196,7 +196,7 @@ finish() { while :; do sleep 1; done; }; trap finish EXIT";
 }
 
 #[test]
-fn one_that_dies_of_a_method_that_nobody_knows_is_found_out() {
+fn an_agent_that_dies_of_an_unknown_method_is_a_problem() {
     let (world, agent) = world("unknown() { echo 'what is that' >&2; exit 4; }");
     let seen = visit(&world, &agent, &["--prove"]);
     assert!(
@@ -287,7 +287,7 @@ fn those_that_are_known_are_listed_with_how_one_gets_them() {
 }
 
 #[test]
-fn one_that_nobody_knows_is_bad_input() {
+fn an_agent_that_cannot_be_checked_is_bad_input() {
     let world = World::with_agent("exit 1");
     for (agent, says) in [
         ("no-such-agent", "unknown agent `no-such-agent`"),

@@ -9,7 +9,7 @@ const DENIED: (&str, i32) = ("permission_denied", 18);
 const STOPS: &str = r#"echo '{"continue":false,"stopReason":"enough"}'"#;
 
 #[test]
-fn what_was_allowed_before_it_was_known_in_full_is_heard_of_again() {
+fn a_hook_judges_a_write_again_once_its_content_is_known() {
     let guard = "case $told in *secret*) exit 2;; esac";
     let hooks = json!({"BeforeTool": [matching("write_file", guard)]});
     let scene = r#"
@@ -72,7 +72,7 @@ fn a_prompt_is_not_given_once_a_hook_wants_to_stop() {
 }
 
 #[test]
-fn who_has_asked_is_not_said_to_have_not() {
+fn a_call_with_a_permission_request_is_not_reported_as_unasked() {
     let hooks = json!({"BeforeTool": [hook("true")]});
     let scene = r#"
 p = prompted()

@@ -21,7 +21,7 @@ done(p)
 "#;
 
 #[test]
-fn what_nobody_was_asked_about_is_not_granted_when_a_hook_wants_somebody_to_be_asked() {
+fn an_asking_hook_denies_an_unattended_write_that_rules_allow() {
     let ways: [&[&str]; 3] = [
         &["--yolo"],
         &["--permission-mode", "acceptEdits"],
@@ -45,7 +45,7 @@ fn what_nobody_was_asked_about_is_not_granted_when_a_hook_wants_somebody_to_be_a
 }
 
 #[test]
-fn what_hooks_mind_about_each_of_several_files_is_said() {
+fn a_denial_lists_the_reasons_of_hooks_for_each_file() {
     let asks = r#"case "$told" in *'/a.txt"'*) who=a;; *) who=b;; esac; echo '{"decision":"ask","systemMessage":"minds '$who'"}'"#;
     let scene = r#"
 p = prompted()

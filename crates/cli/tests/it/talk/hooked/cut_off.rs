@@ -52,7 +52,7 @@ fn a_hook_that_is_killed_is_told_of_with_its_signal() {
 }
 
 #[test]
-fn what_a_hook_said_before_it_was_killed_counts() {
+fn the_decision_of_a_killed_hook_counts() {
     let says = r#"echo '{"decision":"deny","reason":"no"}'; kill -KILL $$"#;
     let hooks = json!({"BeforeTool": [hook(says)]});
     let played = play(&hooks, ASKS, &["--yolo"], DONE);
@@ -110,7 +110,7 @@ for_ever()
 }
 
 #[test]
-fn neither_an_idle_agent_nor_a_slow_start_is_blamed_for_a_slow_hook() {
+fn a_slow_hook_triggers_neither_the_idle_nor_the_start_timeout() {
     let scene = r#"
 p = prompted()
 call("c", kind="read", status="in_progress")
@@ -193,7 +193,7 @@ done(p)
 "#;
 
 #[test]
-fn whoever_is_out_of_time_does_not_wait_for_what_comes_after_tools() {
+fn a_timed_out_run_does_not_wait_for_after_tool_hooks() {
     let hooks = json!({"AfterTool": [hangs()], "SessionEnd": [hook("true")]});
     let has_begun = |played: &Played| played.seen_events().contains(&"AfterTool".to_owned());
     let (played, _) = play_until_late(&hooks, CALL, &["--grace", "600"], has_begun);
@@ -217,7 +217,7 @@ fn until_hooked(hooks: &Value, scene: &str, meanwhile: impl FnOnce(&mut Child)) 
 }
 
 #[test]
-fn nor_does_whoever_cancels_it() {
+fn a_cancelled_run_does_not_wait_for_after_tool_hooks() {
     for signal in [Signal::SIGINT, Signal::SIGQUIT] {
         cancelled_by(signal);
     }
@@ -236,7 +236,7 @@ fn cancelled_by(signal: Signal) {
 }
 
 #[test]
-fn sessions_end_for_their_hooks_though_nobody_reads_any_more() {
+fn session_end_hooks_run_after_stdout_is_closed() {
     let hooks = json!({"BeforeTool": [hook("sleep 0.3")], "SessionEnd": [hook("true")]});
     let scene = "p = prompted(); permission(0); reply(0); done(p)";
     let played = until_hooked(&hooks, scene, |child| drop(child.stdout.take()));
@@ -244,7 +244,7 @@ fn sessions_end_for_their_hooks_though_nobody_reads_any_more() {
 }
 
 #[test]
-fn whoever_interrupts_the_end_of_a_session_waits_for_its_hooks_a_while() {
+fn an_interrupt_during_session_end_hooks_waits_for_them() {
     let hooks = json!({"SessionEnd": [hook("sleep 0.5; touch ended")]});
     let scene = "p = prompted(); done(p)";
     let played = until_hooked(&hooks, scene, |child| {

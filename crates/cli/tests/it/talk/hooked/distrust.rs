@@ -120,7 +120,7 @@ fn where_no_hook_would_run_it_goes_on_and_says_so() {
 }
 
 #[test]
-fn what_is_left_out_is_named_with_its_event() {
+fn an_ignored_hook_is_reported_with_its_event() {
     let odd = json!({"hooks": {"BeforeTool": [{"hooks": [{"type": "comand", "command": "x", "name": "guard"}]}]}});
     let world = world_with(&[(SETTINGS, odd)]);
     let told = Told::by(command(&world, &["--hooks"]));
@@ -138,7 +138,7 @@ fn what_is_left_out_is_named_with_its_event() {
 }
 
 #[test]
-fn what_is_switched_off_is_named_with_whoever_did_it() {
+fn a_disabled_hook_is_reported_with_the_settings_file() {
     let mut settings = guard();
     settings["hooks"]["BeforeTool"][0]["hooks"][0]["name"] = "g".into();
     settings["hooksConfig"] = json!({"disabled": ["g"]});

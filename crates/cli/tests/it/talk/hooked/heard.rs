@@ -56,7 +56,7 @@ fn a_command_is_told_as_the_line_that_it_is() {
 }
 
 #[test]
-fn so_is_that_of_a_terminal() {
+fn hooks_get_the_whole_command_line_of_a_terminal() {
     let hooks = minds("^run_shell_command$", "command", "rm -rf");
     let scene = r#"
 p = prompted()
@@ -72,7 +72,7 @@ done(p)
 }
 
 #[test]
-fn whoever_is_given_a_command_runs_one() {
+fn a_call_with_a_command_reaches_the_shell_hooks() {
     let command = json!({"command": "rm x"});
     let kinds = ["read", "search", "edit", "fetch", "think", "other", "move"];
     let mut calls: Vec<_> = kinds
@@ -86,7 +86,7 @@ fn whoever_is_given_a_command_runs_one() {
 }
 
 #[test]
-fn whoever_shows_a_diff_edits() {
+fn a_call_with_a_diff_reaches_the_edit_hooks() {
     let diff = json!([{"type": "diff", "path": "a.txt", "oldText": "a", "newText": "b"}]);
     let calls = json!([
         {"title": "x y", "content": diff},
@@ -144,7 +144,7 @@ fn each_of_several_files_is_told_of() {
 }
 
 #[test]
-fn what_is_about_too_many_files_is_held_back() {
+fn a_call_on_too_many_files_for_its_hooks_is_denied() {
     let places = |count: usize| {
         let places: Vec<_> = (0..count)
             .map(|at| json!({"path": format!("/{at}")}))
@@ -168,7 +168,7 @@ fn what_is_about_too_many_files_is_held_back() {
 }
 
 #[test]
-fn whoever_is_for_all_tools_is_told_geminis_name() {
+fn hooks_for_all_tools_get_the_gemini_tool_name() {
     let diff = json!([{"type": "diff", "path": "a.txt", "newText": "b"}]);
     let calls = json!([
         {"kind": "execute", "title": "`ls`", "rawInput": {"command": "ls"}, "_meta": {"claudeCode": {"toolName": "Bash"}}},
@@ -200,7 +200,7 @@ fn whoever_is_for_all_tools_is_told_geminis_name() {
 
 /// Nothing of a call that has ended is known of another that has its id.
 #[test]
-fn what_an_ended_call_was_does_not_hide_what_the_next_of_its_id_is() {
+fn an_ended_call_does_not_mask_a_later_call_with_its_id() {
     let scene = r#"
 p = prompted()
 def again(id, **more):

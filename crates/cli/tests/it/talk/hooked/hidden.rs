@@ -81,7 +81,7 @@ done(p)
 
 /// Whatever an agent calls a session that nobody has opened, hooks run.
 #[test]
-fn a_session_that_nobody_opened_hides_nothing() {
+fn after_tool_hooks_run_for_a_session_that_was_never_opened() {
     let hooks = json!({"AfterTool": [hook("true")]});
     let scene = r#"
 p = prompted()
@@ -127,7 +127,7 @@ done(p)
 }
 
 #[test]
-fn what_stands_beside_what_is_done_hides_nothing() {
+fn extra_parameters_do_not_hide_an_action_from_hooks() {
     let scene = r#"
 p = prompted()
 here = os.path.abspath
@@ -191,7 +191,7 @@ done(p)
 }
 
 #[test]
-fn so_is_what_came_of_them() {
+fn hooks_get_tool_output_that_is_hard_to_read() {
     let hooks = json!({"AfterTool": [hook("true")]});
     let scene = r#"
 p = prompted()
@@ -266,7 +266,7 @@ done(p)
 
 /// What once went through, end to end. `engine` tries many more.
 #[test]
-fn a_guard_hears_of_what_is_done_whatever_it_is_called() {
+fn a_guard_hook_sees_the_real_target_under_any_tool_name() {
     let guard = r#"python3 -I -S -c "import json, sys; told = json.loads(sys.argv[1])['tool_input']; sys.exit(2 if 'secret.txt' in told.get('command', '') + told.get('file_path', '') else 0)" "$told""#;
     let scene = r#"
 p = prompted()

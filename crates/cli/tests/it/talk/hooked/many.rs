@@ -26,7 +26,7 @@ impl Played {
 }
 
 #[test]
-fn calls_that_nobody_could_keep_for_their_hooks_are_counted() {
+fn calls_whose_after_tool_hooks_did_not_run_are_counted() {
     let hooks = json!({"AfterTool": [hook("sleep 60")]});
     let scene = r#"
 p = prompted()
@@ -52,7 +52,7 @@ done(p)
 }
 
 #[test]
-fn calls_that_nobody_could_remember_until_their_end_have_hooks_all_the_same() {
+fn after_tool_hooks_run_for_calls_beyond_the_memory_limit() {
     let hooks = json!({"AfterTool": [hook("true")]});
     let scene = r#"
 p = prompted()
@@ -215,7 +215,7 @@ done(p)
 
 /// A hook may write as much as it likes: what is kept of it does not grow with the files of a call.
 #[test]
-fn what_hooks_write_about_a_call_is_not_kept_for_each_of_its_files() {
+fn hook_output_is_not_kept_once_per_file_of_a_call() {
     let scene = r#"
 p = prompted()
 files = [f"f{number}" for number in range(24)]

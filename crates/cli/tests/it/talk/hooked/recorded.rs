@@ -145,7 +145,7 @@ fn a_recording_tells_hooks_of_what_was_refused_and_only_of_real_questions() {
 }
 
 #[test]
-fn what_was_not_asked_about_is_shown_with_a_remark() {
+fn a_hook_test_remarks_on_calls_without_a_permission_request() {
     let hooks = json!({"BeforeTool": [hook("exit 2")]});
     let scene = r#"
 p = prompted()

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{DONE, hook, matching, play};
 
 #[test]
-fn whoever_may_edit_a_file_is_heard_again_when_it_is_written() {
+fn a_hook_judges_an_allowed_edit_again_when_it_is_written() {
     let guard = "grep -q secret seen && exit 2; true";
     let hooks = json!({"BeforeTool": [matching("write_file", guard)]});
     let scene = r#"

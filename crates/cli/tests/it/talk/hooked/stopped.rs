@@ -20,7 +20,7 @@ update("tool_call", toolCallId="c", title="x", kind="read", status="completed")
 "#;
 
 #[test]
-fn it_ends_as_stopped_whatever_the_agent_makes_of_it() {
+fn a_run_stopped_by_a_hook_ends_as_refused_for_every_agent_reaction() {
     let heeds = r#"hear("session/cancel"); done(p, "cancelled")"#;
     let fails = r#"hear("session/cancel"); refuse(p, -32603, "aborted")"#;
     let ends = ["done(p)", heeds, fails, "for_ever()"];

@@ -66,7 +66,7 @@ fn settings_that_cannot_be_parsed_are_no_reason_to_go_on_without_hooks() {
 }
 
 #[test]
-fn settings_that_cannot_be_read_are_none_either() {
+fn settings_that_cannot_be_read_stop_a_run_with_hooks() {
     let world = staged(SCENE);
     fs::create_dir_all(world.path(SETTINGS)).unwrap();
     refused(&world, SETTINGS, "is not a regular file");
@@ -100,7 +100,7 @@ fn a_link_that_leads_nowhere_is_somebodys_settings() {
 }
 
 #[test]
-fn nor_is_a_list_of_trusted_folders() {
+fn an_unparsable_list_of_trusted_folders_stops_a_run_with_hooks() {
     let name = "home/.gemini/trustedFolders.json";
     let world = world_with(name, "{");
     let mut lapidary = command(&world, &["--hooks"]);
@@ -149,7 +149,7 @@ fn a_program_that_keeps_an_agent_is_told_too() {
 }
 
 #[test]
-fn without_a_home_nobody_knows_where_they_are() {
+fn a_run_with_hooks_needs_a_home() {
     let world = staged(SCENE);
     let mut lapidary = command(&world, &["--hooks"]);
     lapidary.env_remove("HOME");
@@ -163,7 +163,7 @@ fn without_a_home_nobody_knows_where_they_are() {
 }
 
 #[test]
-fn whoever_wants_no_hooks_is_not_held_up() {
+fn unparsable_settings_do_not_stop_a_run_without_hooks() {
     let world = world_with(SETTINGS, "{");
     let told = Told::by(command(&world, &[]));
     assert_eq!(told.verdict(), ("end_turn", Some(0)), "{}", told.stderr);

@@ -65,7 +65,7 @@ fn a_character_over_half_of_a_wide_one_leaves_a_blank() {
 }
 
 #[test]
-fn what_was_shown_before_is_gone_and_what_stays_is_not_written_again() {
+fn a_canvas_erases_old_cells_and_rewrites_only_changed_ones() {
     let long: &dyn Fn(&mut Canvas) = &|canvas| put(canvas, 0, "日本 ab");
     let short: &dyn Fn(&mut Canvas) = &|canvas| put(canvas, 0, "x");
     assert_eq!(shown(&[long, short]).0, "x");

@@ -197,7 +197,7 @@ fn deleting_asks_first_and_the_rest_is_numbered_anew() {
 }
 
 #[test]
-fn what_else_goes_is_asked_only_about_what_is_under_the_cursor() {
+fn a_deletion_plan_for_another_session_than_the_selected_one_is_dropped() {
     let mut state = browsing();
     press(&mut state, BrowseKey::Delete);
     // It is not where it was: the list was read anew meanwhile.
@@ -232,7 +232,7 @@ fn ctrl_z_changes_nothing() {
 }
 
 #[test]
-fn what_is_resumed_is_what_is_under_the_cursor_if_it_can_be() {
+fn the_browser_resumes_the_selected_session_unless_its_file_is_torn() {
     let mut state = browsing();
     let id = entries()[1].id.clone();
     let root = entries()[1].root.clone();
@@ -289,7 +289,7 @@ fn a_session_of_another_provider_is_in_the_list_and_says_why_it_is_not_resumed_o
 }
 
 #[test]
-fn a_session_whose_project_is_unknown_is_not_resumed_somewhere_else() {
+fn the_browser_does_not_resume_a_session_whose_project_is_unknown() {
     let mut entries = entries();
     entries[1].root = None;
     let mut state = BrowserState::new(setup());
@@ -338,7 +338,7 @@ fn a_transcript_is_opened_searched_and_closed() {
 }
 
 #[test]
-fn what_is_pasted_is_a_search_and_never_a_command() {
+fn pasted_text_is_a_search_and_never_a_command() {
     let mut state = browsing();
     state.update(BrowserInput::Paste("plan\nq".to_owned()));
     assert_eq!(state.list.query(), "plan");
