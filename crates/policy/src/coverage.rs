@@ -255,6 +255,20 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_narrows_calls_that_are_not_asked_about_unless_it_is_only_about_others() {
+        for (effect, spec, expected) in [
+            (PermissionEffect::Deny, "read:secrets/**", true),
+            (PermissionEffect::Ask, "tool=read_file", true),
+            (PermissionEffect::Allow, "read", false),
+            (PermissionEffect::Deny, "execute:git push*", false),
+            (PermissionEffect::Deny, "edit", false),
+        ] {
+            let rule = Rule::parse_flag(effect, spec, Path::new("/work")).unwrap();
+            assert_eq!(rule.narrows_unasked_calls(), expected, "{spec}");
+        }
+    }
+
+    #[test]
     fn a_mode_asks_about_what_can_do_harm() {
         use ToolCoverage::{Allowed, Asked, Usual};
         check(PermissionMode::Default, &[], [Asked, Usual, Asked, Asked]);

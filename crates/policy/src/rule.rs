@@ -64,6 +64,27 @@ impl RuleSubject {
     }
 }
 
+/// Kinds of calls that an agent asks about in any case.
+const ASKED_KINDS: [ToolKind; 6] = [
+    ToolKind::Edit,
+    ToolKind::Delete,
+    ToolKind::Move,
+    ToolKind::Execute,
+    ToolKind::Fetch,
+    ToolKind::Mcp,
+];
+
+impl Rule {
+    /// Whether it denies or asks about calls that an agent makes without asking, such as reading a file.
+    pub fn narrows_unasked_calls(&self) -> bool {
+        let about = &self.about;
+        let is_of_command = !about.commands.is_empty() || !about.servers.is_empty();
+        let is_of_asked_kinds =
+            !about.kinds.is_empty() && about.kinds.iter().all(|kind| ASKED_KINDS.contains(kind));
+        self.then != PermissionEffect::Allow && !is_of_command && !is_of_asked_kinds
+    }
+}
+
 /// Rules in the order in which they count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules(Vec<Rule>);

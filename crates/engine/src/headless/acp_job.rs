@@ -26,7 +26,7 @@ use crate::run::GEMINI_STREAM;
 fn local_meta(policy: &Policy, hooks: Option<&ConversationHooks>) -> Json {
     let events = hooks.map(ConversationHooks::events).unwrap_or_default();
     let mut rules = policy.rules().iter();
-    let judges = rules.any(|rule| rule.then != PermissionEffect::Allow);
+    let judges = rules.any(Rule::narrows_unasked_calls);
     Json::from_value(&serde_json::json!({
         "lapidary": {"hooks": events, "judgesEveryCall": judges},
     }))

@@ -18,12 +18,13 @@ pub(super) fn initialized(name: &str) -> Value {
     })
 }
 
-/// The answer to `session/new`. The model cannot be changed.
+/// The answer to `session/new`. The model is an option with one choice: it cannot be changed.
 pub(super) fn opened(session_id: &str, model: &str) -> Value {
-    let models = json!({
-        "currentModelId": model, "availableModels": [{"modelId": model, "name": model}],
+    let option = json!({
+        "id": "model", "name": "Model", "category": "model", "type": "select",
+        "currentValue": model, "options": [{"value": model, "name": model}],
     });
-    json!({"sessionId": session_id, "models": models})
+    json!({"sessionId": session_id, "configOptions": [option]})
 }
 
 /// The answer to a prompt. The result of a completed task is said first: it is the agent's message.
