@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::agent_task::AgentTask;
 use super::attempt_overseer::{AttemptOverseer, WatchResult};
 use super::dialect::OutputKind;
-use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end};
+use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end, start_cause};
 use super::events::RunEvents;
 use super::pending_work::{BudgetWatch, PendingWork};
 use super::request::RunRequest;
@@ -23,8 +23,8 @@ use super::skipped_lines::RestLimit;
 use super::translate::{AttemptTranslator, EventBatch, stderr_tail};
 use crate::confine::ConfinedRun;
 use crate::follow::FileSizes;
-use crate::process::Stdio;
 use crate::process::stop::StopLevel;
+use crate::process::{StartError, Stdio};
 use crate::recording::{self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDOUT};
 use crate::system::is_full;
 use crate::violations::AttemptViolations;
@@ -222,8 +222,20 @@ impl HeadlessAttempt<'_> {
         let stdio = Stdio::files(input, stdout, stderr);
         let patience = request.patience(self.must_end);
         let supervisor = request.supervisor.clone().within(patience);
-        let running = supervisor.start(request.command.clone(), stdio).await?;
+        let started = supervisor.start(request.command.clone(), stdio).await;
+        let running = started.map_err(|error| self.start_error(error))?;
         Ok(AgentTask::Process(Box::new(running)))
+    }
+
+    /// A start that took as long as the whole run may take is late because of that limit, and not because of `--start-timeout`.
+    fn start_error(&self, error: StartError) -> AttemptError {
+        let is_over = self.must_end.is_some_and(|end| Instant::now() >= end);
+        match self.request.timeouts.total {
+            Some(total) if is_over && start_cause(&error) == Cause::TimeoutStart => {
+                AttemptError::Overdue(total)
+            }
+            _ => AttemptError::Start(error),
+        }
     }
 }
 

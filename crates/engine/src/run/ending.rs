@@ -12,6 +12,8 @@ use crate::process::{Exit, StartError, TreeExit};
 use crate::recording::{RecordError, RecordedEnd, Recorder};
 use crate::signals;
 
+use super::stop_conditions::PassedDeadline;
+
 /// The hint for a recording that cannot be written.
 pub(crate) const FREE_SPACE: &str = "free some space, or record elsewhere (--record-dir)";
 
@@ -19,6 +21,8 @@ pub(crate) const FREE_SPACE: &str = "free some space, or record elsewhere (--rec
 pub(super) enum AttemptError {
     Start(StartError),
     Files(io::Error),
+    /// The time of the whole run was over before the agent had started.
+    Overdue(Duration),
 }
 
 impl From<StartError> for AttemptError {
@@ -42,6 +46,10 @@ impl AttemptError {
                 let message = format!("cannot record in `{directory}`: {error}");
                 not_started(Cause::Internal, message, None)
             }
+            Self::Overdue(total) => ProcessEnd {
+                stopped: Some(PassedDeadline::Total(*total).stopped("", "the agent to start")),
+                ..ProcessEnd::default()
+            },
         }
     }
 }

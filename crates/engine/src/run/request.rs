@@ -8,7 +8,7 @@ use lapidary_sessions::PriceTable;
 use tokio::time::Instant;
 
 use super::agent_task::RecordedOutput;
-use super::dialect::StreamDialect;
+use super::dialect::{OutputKind, StreamDialect};
 use crate::PermissionWatch;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::confine::ConfinedRun;
@@ -78,10 +78,14 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
-    /// How long a start may take in a run that must end then.
+    /// How long a start may take in a run that must end then. An agent that writes one document has no start timeout: it is
+    /// for the first line.
     pub(crate) fn patience(&self, must_end: Option<Instant>) -> Duration {
         let left = must_end.map(|end| end.saturating_duration_since(Instant::now()));
-        let limits = left.into_iter().chain(self.timeouts.start);
+        let is_stream = self.dialect.speech == OutputKind::Stream;
+        let limits = left
+            .into_iter()
+            .chain(self.timeouts.start.filter(|_| is_stream));
         limits.min().unwrap_or(Duration::MAX)
     }
 }

@@ -77,6 +77,11 @@ async fn replayed(recording: &Path, home: &Path) -> Vec<Event> {
         max_line: 1 << 20,
         ..testing::request()
     };
+    events_of(request).await
+}
+
+/// The events of a run.
+async fn events_of(request: RunRequest) -> Vec<Event> {
     let (_stopper, stops) = stop::channel();
     let (batches, mut read) = mpsc::channel::<EventBatch>(64);
     let ports = RunPorts {
@@ -129,5 +134,35 @@ async fn a_recorded_stream_is_run_without_a_process_and_has_the_events_of_its_tr
         assert_eq!(lines(&again), lines(&events), "{capture}");
         let stderr = std::fs::read(home.path().join("r").join(STDERR)).unwrap();
         assert_eq!(stderr, b"a warning\n");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_start_that_outlasts_the_whole_run_ends_with_the_total_timeout() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = tempfile::tempdir().unwrap();
+    let silent = home.path().join("supervisor");
+    std::fs::write(&silent, "#!/bin/sh\nexec sleep 600\n").unwrap();
+    std::fs::set_permissions(&silent, PermissionsExt::from_mode(0o755)).unwrap();
+    for (name, start, expected) in [
+        ("stream-json", None, "timeout_total"),
+        ("json", Some(Duration::ZERO), "timeout_total"),
+        ("stream-json", Some(Duration::ZERO), "timeout_start"),
+    ] {
+        let request = RunRequest {
+            dialect: StreamDialect::from_name(name).unwrap(),
+            supervisor: crate::process::Supervisor::at(&silent),
+            records: RecordingOptions::below(home.path().join(expected).join(name)),
+            timeouts: RunTimeouts {
+                start,
+                idle: None,
+                total: Some(Duration::from_millis(300)),
+            },
+            ..testing::request()
+        };
+        let events = events_of(request).await;
+        assert_eq!(end(&events).cause.as_str(), expected, "{name}");
     }
 }
