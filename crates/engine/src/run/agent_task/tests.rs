@@ -96,7 +96,7 @@ async fn events_of(request: RunRequest) -> Vec<Event> {
         }
         events
     };
-    tokio::join!(run(request, ports), reading).1
+    tokio::join!(Box::pin(run(request, ports)), reading).1
 }
 
 fn lines(events: &[Event]) -> Vec<String> {
