@@ -31,7 +31,7 @@ const PROGRAMS: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Whether a person or a client answers permission requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Attendance {
+pub enum DemoAttendance {
     /// Requests that no rule decides are denied.
     #[default]
     Unattended,
@@ -80,8 +80,8 @@ pub(crate) fn agent(program: &Path) -> io::Result<JobAgent> {
 }
 
 /// The rules of the demo, which come behind those of the user. Where a person is asked, no rule allows the edit.
-pub(crate) fn rules(attendance: Attendance, project: &Path) -> Result<Vec<Rule>, FlagError> {
-    let edit = (attendance == Attendance::Unattended).then_some(demo::ALLOWED_EDIT);
+pub(crate) fn rules(attendance: DemoAttendance, project: &Path) -> Result<Vec<Rule>, FlagError> {
+    let edit = (attendance == DemoAttendance::Unattended).then_some(demo::ALLOWED_EDIT);
     let allowed = [Some(demo::ALLOWED_COMMAND), edit].into_iter().flatten();
     let denied = (PermissionEffect::Deny, demo::DENIED_COMMAND);
     let specs = std::iter::once(denied).chain(allowed.map(|spec| (PermissionEffect::Allow, spec)));
@@ -91,10 +91,10 @@ pub(crate) fn rules(attendance: Attendance, project: &Path) -> Result<Vec<Rule>,
 }
 
 /// The rules in words, for the beginning of the run.
-pub(crate) fn notice(attendance: Attendance) -> String {
+pub(crate) fn notice(attendance: DemoAttendance) -> String {
     let edit = match attendance {
-        Attendance::Unattended => format!("--allow '{}' ", demo::ALLOWED_EDIT),
-        Attendance::Attended => String::new(),
+        DemoAttendance::Unattended => format!("--allow '{}' ", demo::ALLOWED_EDIT),
+        DemoAttendance::Attended => String::new(),
     };
     format!(
         "rules of the demo: {edit}--allow '{}' --deny '{}'",

@@ -28,7 +28,7 @@ pub use attachments::AttachError;
 pub use mcp_config::{McpConfigError, McpConfigProblem};
 
 use crate::agents::FAMILY;
-use crate::demo::{self, Attendance, DEMO};
+use crate::demo::{self, DEMO, DemoAttendance};
 use crate::directories::{self, StateError};
 
 /// A run as a user asks for it.
@@ -60,7 +60,7 @@ pub struct RunOptions {
     /// How the agent's words are translated; the run's id is among it.
     pub events: NormalizeOptions,
     /// Whether a person or a client answers permission requests: the demo has other rules then.
-    pub attendance: Attendance,
+    pub attendance: DemoAttendance,
     /// The name of an agent of our own, which the caller puts into the job. The settings choose no agent then.
     pub own_agent: Option<String>,
 }
@@ -211,7 +211,7 @@ impl RunOptions {
             vault: VaultUse::default(),
             max_line: DEFAULT_LIMIT,
             events: NormalizeOptions::new(run),
-            attendance: Attendance::default(),
+            attendance: DemoAttendance::default(),
             own_agent: None,
         }
     }

@@ -7,8 +7,8 @@
 //! use lapidary_gemini::GeminiHome;
 //! use lapidary_sessions::{SessionListing, SessionStore};
 //!
-//! let store = SessionStore::new(GeminiHome::at("/home/somebody"));
-//! let project = store.project("/home/somebody/work".as_ref());
+//! let store = SessionStore::new(GeminiHome::at("/home/me"));
+//! let project = store.project("/home/me/project".as_ref());
 //! let listing = SessionListing::read(&[project], std::time::SystemTime::now());
 //! for session in &listing.sessions {
 //!     println!("{}. {}", session.index(), session.info().display_name);

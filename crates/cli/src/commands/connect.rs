@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read as _, Write as _};
 
 use anyhow::anyhow;
-use lapidary::demo::Attendance;
+use lapidary::demo::DemoAttendance;
 use lapidary::engine::config::TransportChoice;
 use lapidary::engine::conversation::{ClientCommand, CommandSender};
 use lapidary::engine::run::Run;
@@ -97,7 +97,7 @@ fn started(
     options: &NormalizeOptions,
 ) -> Result<(Run, CommandSender), Failure> {
     let wanted = JobRequest::new(common, options.clone());
-    let job = wanted.attendance(Attendance::Attended).job()?;
+    let job = wanted.attendance(DemoAttendance::Attended).job()?;
     check_transport(common, job.config.transport)?;
     match job.connect() {
         Ok(conversation) => Ok((conversation.run, conversation.orders)),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::demo::Attendance;
+use lapidary::demo::DemoAttendance;
 use lapidary::directories;
 use lapidary::engine::config::{Config, ConfigError, ConfigValue};
 use lapidary::engine::detect::SearchEnvironment;
@@ -24,7 +24,7 @@ pub(in crate::commands) struct JobRequest<'a> {
     options: NormalizeOptions,
     attachments: &'a [PathBuf],
     own_agent: Option<&'a str>,
-    attendance: Attendance,
+    attendance: DemoAttendance,
 }
 
 impl<'a> JobRequest<'a> {
@@ -34,7 +34,7 @@ impl<'a> JobRequest<'a> {
             options,
             attachments: &[],
             own_agent: None,
-            attendance: Attendance::Unattended,
+            attendance: DemoAttendance::Unattended,
         }
     }
 
@@ -51,7 +51,7 @@ impl<'a> JobRequest<'a> {
     }
 
     /// Says whether a person or a client answers permission requests.
-    pub(in crate::commands) fn attendance(mut self, attendance: Attendance) -> Self {
+    pub(in crate::commands) fn attendance(mut self, attendance: DemoAttendance) -> Self {
         self.attendance = attendance;
         self
     }

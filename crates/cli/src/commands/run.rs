@@ -12,7 +12,7 @@ pub(super) use args::{Args, RunExtras};
 pub(super) use present::explain;
 
 use anyhow::anyhow;
-use lapidary::demo::{Attendance, DEMO};
+use lapidary::demo::{DEMO, DemoAttendance};
 use lapidary::engine::headless::{Job, JobError};
 use lapidary::engine::run::Run;
 use lapidary::normalize::{ProcessEnd, StopCause};
@@ -34,7 +34,7 @@ pub(super) struct RunRequest<'a> {
     /// The agent definition that runs; without it, the agent of `--agent`.
     pub(super) own_agent: Option<&'a str>,
     /// Whether a person at the terminal answers permission requests.
-    attendance: Attendance,
+    attendance: DemoAttendance,
 }
 
 /// The origin of a prompt.
@@ -106,7 +106,7 @@ pub(super) fn carry_out(
     options.show_files = args.common.show_files;
     let (attendant, asking) = terminal_prompter::attended().unzip();
     if asking.is_some() {
-        request.attendance = Attendance::Attended;
+        request.attendance = DemoAttendance::Attended;
     }
     let (last, wanted) = match LastMessage::new(args) {
         Ok(last) => (last, job::run_job(&request, args, format, options.clone())),

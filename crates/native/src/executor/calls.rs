@@ -14,7 +14,7 @@ use super::activity::{ActivityKind, CallEnd, CallStart, ErrorContext, ErrorType}
 use super::clock::AgentClock;
 use super::gather::Gather;
 use super::tool_set::INVOKE_AGENT;
-use super::turn_end::{Interruption, TurnEnd};
+use super::turn_end::{TurnEnd, TurnInterruption};
 use crate::chat_log::FinishedCall;
 use crate::model::FunctionCall;
 use crate::tool::{
@@ -97,7 +97,7 @@ impl AgentRun<'_> {
     }
 
     /// The first call that handed over a result decides, not a later one.
-    fn end_of(&self, results: &[CallResult], interrupted: Option<Interruption>) -> TurnEnd {
+    fn end_of(&self, results: &[CallResult], interrupted: Option<TurnInterruption>) -> TurnEnd {
         let completed = results.iter().find_map(|result| result.completed.clone());
         if let Some(completed) = completed {
             return TurnEnd::Completed(completed);
@@ -113,7 +113,7 @@ impl AgentRun<'_> {
         &self,
         batch: &[ReadyCall],
         clock: &Arc<AgentClock>,
-    ) -> (Vec<Option<CallResult>>, Option<Interruption>) {
+    ) -> (Vec<Option<CallResult>>, Option<TurnInterruption>) {
         let stop = self.cancelled.child_token();
         let calls = batch
             .iter()

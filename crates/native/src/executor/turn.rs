@@ -11,7 +11,7 @@ use super::clock::AgentClock;
 use super::compression::CompressionCause;
 use super::model_hooks::RequestDraft;
 use super::signatures::prefix_call_ids;
-use super::turn_end::{Interruption, TurnEnd};
+use super::turn_end::{TurnEnd, TurnInterruption};
 use crate::chat_log::ChatEntry;
 use crate::model::{Content, ContentRole, ModelAnswer, ModelEvent, PartKind};
 
@@ -180,11 +180,11 @@ impl AgentRun<'_> {
     }
 
     /// Waits until the task is cancelled or the time is up. Can be cancelled.
-    pub(super) async fn interrupted(&self, clock: &AgentClock) -> Interruption {
+    pub(super) async fn interrupted(&self, clock: &AgentClock) -> TurnInterruption {
         tokio::select! {
             biased;
-            () = self.cancelled.cancelled() => Interruption::Cancelled,
-            () = clock.expired() => Interruption::TimedOut,
+            () = self.cancelled.cancelled() => TurnInterruption::Cancelled,
+            () = clock.expired() => TurnInterruption::TimedOut,
         }
     }
 }

@@ -29,16 +29,16 @@ pub(super) enum TurnEnd {
 
 /// A reason to end a wait early.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Interruption {
+pub(super) enum TurnInterruption {
     Cancelled,
     TimedOut,
 }
 
-impl From<Interruption> for TurnEnd {
-    fn from(interruption: Interruption) -> Self {
+impl From<TurnInterruption> for TurnEnd {
+    fn from(interruption: TurnInterruption) -> Self {
         match interruption {
-            Interruption::Cancelled => Self::Aborted,
-            Interruption::TimedOut => Self::TimedOut,
+            TurnInterruption::Cancelled => Self::Aborted,
+            TurnInterruption::TimedOut => Self::TimedOut,
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::policy::{PermissionEffect, PermissionMode, Rules};
 
-const HERE: &str = "/work/here";
+const HERE: &str = "/project/here";
 
 fn table() -> SessionTable {
     let policy = Policy::new(Rules::default(), PermissionMode::Default);
@@ -56,23 +56,23 @@ fn a_grant_holds_for_the_same_files_until_its_turn_is_over() {
     let allowed = decision(PermissionEffect::Allow, DecidedBy::User, "yes");
     let asks = decision(PermissionEffect::Ask, DecidedBy::Default, "an edit");
     table.begin_turn("s");
-    table.grant("s", &edit_of("/work/here/a"), &allowed, None);
+    table.grant("s", &edit_of("/project/here/a"), &allowed, None);
     let granted = |table: &SessionTable, path| table.granted("s", &edit_of(path), &asks, None);
-    assert_eq!(granted(&table, "/work/here/a"), Some(allowed.clone()));
-    assert_eq!(granted(&table, "/work/here/b"), None);
+    assert_eq!(granted(&table, "/project/here/a"), Some(allowed.clone()));
+    assert_eq!(granted(&table, "/project/here/b"), None);
     table.end_turn("s");
-    assert_eq!(granted(&table, "/work/here/a"), None);
+    assert_eq!(granted(&table, "/project/here/a"), None);
 }
 
 #[test]
 fn a_session_that_moves_to_another_directory_loses_its_grants() {
     let mut table = table();
     let allowed = decision(PermissionEffect::Allow, DecidedBy::User, "yes");
-    let action = edit_of("/work/here/a");
+    let action = edit_of("/project/here/a");
     table.grant("s", &action, &allowed, None);
     table.works_in("s", Path::new(HERE));
     assert!(table.granted("s", &action, &allowed, None).is_some());
-    table.works_in("s", Path::new("/work/there"));
+    table.works_in("s", Path::new("/project/there"));
     assert!(table.granted("s", &action, &allowed, None).is_none());
 }
 
@@ -80,7 +80,7 @@ fn a_session_that_moves_to_another_directory_loses_its_grants() {
 fn a_hook_that_wants_a_prompt_is_answered_only_by_a_grant_for_the_same_reason() {
     let mut table = table();
     let allowed = decision(PermissionEffect::Allow, DecidedBy::User, "yes");
-    let action = edit_of("/work/here/a");
+    let action = edit_of("/project/here/a");
     let hook = |reason| decision(PermissionEffect::Ask, DecidedBy::Hook, reason);
     table.grant("s", &action, &allowed, None);
     assert!(

@@ -190,7 +190,7 @@ fn log((id, day, records, is_escaped): &File) -> String {
         let _ = write!(text, "\n{record}");
     }
     if *is_escaped {
-        // As somebody else's writer may have it.
+        // As the writer of another program may have it.
         text = ascii(&text);
         text = text.replace('f', "\\u0066").replace("\\\\u0066", "\\\\f");
         text = text
