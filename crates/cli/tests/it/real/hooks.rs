@@ -22,7 +22,7 @@ use theirs::Seen;
 const CASES: usize = 120;
 
 /// So many of them share a start of the CLI.
-const AT_ONCE: usize = 24;
+const AT_ONCE: usize = 12;
 
 /// So many starts at a time.
 const PARALLEL: usize = 2;

@@ -11,11 +11,10 @@ use serde_json::Value;
 use super::world::Real;
 use crate::support::ended;
 
-/// A pipe holds 64 KB. The CLI needs seconds for three megabytes, so that there are so many only where everything is tested.
-const CHUNKS: usize = if cfg!(feature = "full") { 1500 } else { 500 };
+const CHUNKS: usize = 1500;
 const CHUNK: usize = 2000;
 
-/// A megabyte of text, or three, in numbered pieces.
+/// 3 MB of text in numbered pieces.
 fn large() -> (Script, String) {
     // Of numbers that are all different: the CLI takes repetition for a loop, and ends it.
     let piece = |n: usize| {
@@ -44,7 +43,7 @@ fn read_slowly(mut from: impl std::io::Read) -> Vec<u8> {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn megabytes_of_deltas_reach_a_slow_reader() {
+fn three_megabytes_of_deltas_reach_a_slow_reader() {
     let (script, text) = large();
     let real = Real::new(V0_61_0, script);
     let mut command = real.lapidary(&["--no-raw", "go"]);

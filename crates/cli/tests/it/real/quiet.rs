@@ -7,8 +7,8 @@ use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 
 use super::world::Real;
 
-/// One over each transport, or ten where everything is tested: a start of the CLI costs a second.
-const RUNS: usize = if cfg!(feature = "full") { 10 } else { 2 };
+/// Three, or ten where everything is tested: a start of the CLI costs a second.
+const RUNS: usize = if cfg!(feature = "full") { 10 } else { 3 };
 
 const TRANSPORTS: [&str; 2] = ["acp", "stream-json"];
 

@@ -23,8 +23,8 @@ use super::vault::at_once::plant;
 use super::world::Real;
 use crate::support::output;
 
-/// How many rounds a run of the test suite has. Each starts the CLI two to four times.
-const ROUNDS: usize = if cfg!(feature = "full") { 5 } else { 2 };
+/// How many rounds a run of the test suite has.
+const ROUNDS: usize = 5;
 
 /// How many rounds a world lasts: sessions that grow for ever say nothing new.
 const ROUNDS_OF_A_WORLD: usize = 10;
