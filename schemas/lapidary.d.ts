@@ -12,7 +12,7 @@ export interface EventBase {
   seq: number;
   /** RFC 3339, UTC: the agent's own, else when the line was received, else the last one seen in the file. Upstream or derived. */
   timestamp?: string;
-  /** The agent's family. Derived from what was started or read. */
+  /** The agent's family. Derived from the started program or the file. */
   provider: Provider;
   /** The agent's session, once it is known. Upstream. */
   sessionId?: string;
@@ -22,7 +22,7 @@ export interface EventBase {
   rawIsText?: boolean;
   /** The line's bytes in Base64, if they were not UTF-8. Upstream. */
   rawBase64?: string;
-  /** What the agent wrote, token for token, on the first event that a line yields. Upstream. */
+  /** The agent's line, token for token, on the first event that a line yields. Upstream. */
   raw?: unknown;
 }
 
@@ -64,7 +64,7 @@ export interface SessionInit extends EventBase {
   cwd?: string;
   /** Names of the tools the model may call. Upstream. */
   availableTools?: string[];
-  /** MCP servers: `name`, `status`, `serverInfo`. Upstream; over ACP the names of those that the client passed. */
+  /** MCP servers: `name`, `status`, `serverInfo`. Upstream; over ACP the names of the servers that the client passed. */
   mcpServers?: unknown[];
   /** The permission mode in force. Upstream; `plan` of Gemini's stream is derived from how the CLI was started. */
   permissionMode?: string;
@@ -113,7 +113,7 @@ export type SessionState = "compacting" | "resuming" | "interrupted" | "ended" |
 /** A state of the session as a whole: an error, a warning, a change. */
 export interface SessionStatus extends EventBase {
   event: "session_status";
-  /** What is the matter. Derived: every `error` line of Gemini is `error`; its severity is in `extensions["gemini.severity"]`. */
+  /** The kind of status. Derived: every `error` line of Gemini is `error`; its severity is in `extensions["gemini.severity"]`. */
   status: SessionState;
   /** In the agent's words. Upstream. */
   message?: string;
@@ -142,7 +142,7 @@ export interface TextEvent extends EventBase {
   model?: string;
 }
 
-/** What the user said. */
+/** The user's prompt. */
 export interface UserInput extends EventBase {
   event: "user_input";
   /** The prompt as the agent took it. Upstream. */
@@ -239,7 +239,7 @@ export interface TextBlock {
 /** The model's reasoning. */
 export interface ThinkingBlock {
   type: "thinking";
-  /** What it thought. Upstream. */
+  /** The thought. Upstream. */
   thinking: string;
   /** The provider's signature over it. Upstream. */
   signature?: string;
@@ -261,7 +261,7 @@ export interface ToolResultBlock {
   type: "tool_result";
   /** The id of the call this answers. Upstream. */
   tool_use_id: string;
-  /** What the tool returned. Upstream. */
+  /** The tool's result. Upstream. */
   content?: unknown;
   /** True if the call failed or was cancelled. Derived from the call's status. */
   is_error?: boolean;
@@ -304,7 +304,7 @@ export interface ResourceBlock {
   title?: string;
   /** The flat form: its size in bytes. Upstream. */
   size?: number;
-  /** The flat form: what it holds. Upstream. */
+  /** The flat form: its contents. Upstream. */
   contents?: unknown;
 }
 
@@ -332,12 +332,12 @@ export interface DiffBlock {
   unified?: string;
 }
 
-/** A terminal and what it showed. */
+/** A terminal and its output. */
 export interface TerminalBlock {
   type: "terminal";
   /** The terminal's id. Upstream. */
   terminalId?: string;
-  /** What it printed. Upstream. */
+  /** The terminal's output. Upstream. */
   output?: string;
   /** True if the beginning of the output was cut off. Upstream. */
   truncated?: boolean;
@@ -356,7 +356,7 @@ export interface ToolCompletion extends EventBase {
   parentCallId?: string;
   /** How it ended. Derived from the agent's word: `success` is completed (also for calls the user cancelled: Gemini's stream does not tell them apart), `error` is failed. */
   status: ToolCallStatus;
-  /** What came back: text for display in a stream, what the model saw in a session file, which also completes a stream; else the error's message. Upstream. */
+  /** The result: text for display in a stream, the model's view in a session file, which also completes a stream; else the error's message. Upstream. */
   output?: unknown;
   /** True if the agent reported a status other than success. Derived. */
   isError?: boolean;
@@ -366,7 +366,7 @@ export interface ToolCompletion extends EventBase {
   locations?: string[];
   /** The command that was run, if the call ran one. Its output is `commandOutput`, else `output`. Derived from the arguments of the call. */
   command?: string;
-  /** What the command printed, where `output` is not just that. Derived. */
+  /** The command's output, where `output` holds more than that. Derived. */
   commandOutput?: string;
   /** What became of a file, in one line: `replace a.txt: completed`. Derived. */
   mutation?: string;
@@ -379,7 +379,7 @@ export interface SubagentSpawn extends EventBase {
   callId: string;
   /** What sort of agent. Upstream. */
   agentType?: string;
-  /** What it is to do. Upstream. */
+  /** The sub-agent's task. Upstream. */
   description?: string;
   /** True if it continues an earlier one. Upstream. */
   isResume?: boolean;
@@ -396,11 +396,11 @@ export interface SubagentComplete extends EventBase {
   agentId?: string;
   /** How it ended. Upstream. */
   status?: string;
-  /** What it reported. Upstream. */
+  /** The sub-agent's report. Upstream. */
   summary?: string;
 }
 
-/** Tokens spent, as the agent counts them. What it does not report is absent, never zero. */
+/** Tokens spent, as the agent counts them. A figure that it does not report is absent, never zero. */
 export interface TokenUsage {
   /** Tokens of the prompt, cached ones included. Upstream, or derived as the sum over models. */
   inputTokens?: number;
@@ -426,7 +426,7 @@ export interface ModelTokenUsage {
   cacheCreationTokens?: number;
   /** All tokens, thoughts included. Upstream. */
   totalTokens?: number;
-  /** What it cost in US dollars. Upstream. */
+  /** The cost in US dollars. Upstream. */
   costUsd?: number;
   /** The model's context window in tokens. Upstream. */
   contextWindow?: number;
@@ -463,7 +463,7 @@ export interface TurnComplete extends EventBase {
   errors?: string[];
   /** The answer, where the agent repeats it at the end. Upstream. */
   result?: string;
-  /** What it cost in US dollars. Upstream. */
+  /** The cost in US dollars. Upstream. */
   costUsd?: number;
   /** How long the turn took, in milliseconds; 0 in Gemini's error results. Upstream. */
   durationMs?: number;
@@ -495,7 +495,7 @@ export interface ContextCompaction extends EventBase {
   trigger: CompactionTrigger;
   /** Tokens before. Upstream. */
   preTokens?: number;
-  /** What is left of it, in words. Upstream. */
+  /** The rest of the quota, in words. Upstream. */
   summary?: string;
 }
 
@@ -505,7 +505,7 @@ export interface PermissionOption {
   id: string;
   /** The option in words for people. Upstream. */
   name: string;
-  /** What it means: `allow_once`, `allow_always`, `reject_once`, `reject_always`. Upstream, and open. */
+  /** The meaning of the option: `allow_once`, `allow_always`, `reject_once`, `reject_always`. Upstream, and open. */
   kind: string;
 }
 
@@ -529,7 +529,7 @@ export interface PermissionRequest extends EventBase {
   title?: string;
   /** The command line to be approved. Derived from the arguments, or from the title of a call that runs a command and has none. */
   command?: string;
-  /** What the agent shows of the call: the diffs to be approved, and words. Upstream. */
+  /** The agent's display of the call: the diffs to be approved, and words. Upstream. */
   content?: ContentBlock[];
   /** The answers that the agent offers. Upstream. */
   options?: PermissionOption[];
@@ -542,7 +542,7 @@ export interface PermissionRequest extends EventBase {
 }
 
 /**
- * What a delta is a chunk of. Open: readers must accept words that are not listed here.
+ * The whole that a delta is a chunk of. Open: readers must accept words that are not listed here.
  * 
  * - `text`: An answer.
  * - `thinking`: Reasoning.
@@ -618,7 +618,7 @@ export type Outcome = "completed" | "refused" | "cancelled" | "failed" | (string
  * 
  * - `end_turn`: The turn came to its end.
  * - `refusal`: The model refused.
- * - `permission_denied`: A policy denied what the run needed.
+ * - `permission_denied`: A policy denied an action that the run needed.
  * - `cancelled_by_client`: The client cancelled.
  * - `max_turns`: The limit of turns was reached.
  * - `max_tokens`: The limit of tokens was reached.
@@ -713,16 +713,16 @@ export interface RunEnd extends EventBase {
   message?: string;
   /** What led to this verdict. Derived. */
   evidence?: string[];
-  /** What the user can do about it. Derived. */
+  /** The user's next step. Derived. */
   hint?: string;
-  /** What the outcome alone does not tell, such as a turn that ended well without a last word. Derived. */
+  /** Circumstances beside the outcome, such as a turn that ended well without a last word. Derived. */
   warnings?: string[];
   /** Calls that the agent made without permission, in order, then protected files that it changed. Derived. */
   violations?: PermissionViolation[];
 }
 
 /**
- * What a diagnostic is about. Open: readers must accept words that are not listed here.
+ * Subjects of diagnostics. Open: readers must accept words that are not listed here.
  * 
  * - `noise`: Text amid the protocol that is not JSON.
  * - `malformed_line`: A line that should be JSON but is not valid, or not an object.
@@ -778,7 +778,7 @@ export interface HookRun extends EventBase {
   signal?: string;
   /** How long it took, in milliseconds. Derived. */
   durationMs?: number;
-  /** What it decided. Upstream. */
+  /** The hook's decision. Upstream. */
   decision?: string;
   /** Why. Upstream. */
   reason?: string;
@@ -821,7 +821,7 @@ export interface PermissionDecision extends EventBase {
   requestId: string;
   /** The call that it is about. Upstream. */
   toolUseId?: string;
-  /** What was asked for: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream. */
+  /** The subject of the request: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream. */
   toolName: string;
   /** What sort of tool. Upstream over ACP, else derived from its name. */
   toolKind: ToolKind;
@@ -831,11 +831,11 @@ export interface PermissionDecision extends EventBase {
   title?: string;
   /** The command line that was decided about, as in `permission_request`. Derived. */
   command?: string;
-  /** What the agent showed of the call, as in `permission_request`. Upstream. */
+  /** The agent's display of the call, as in `permission_request`. Upstream. */
   content?: ContentBlock[];
   /** The answers that the agent offered. Upstream. */
   options?: PermissionOption[];
-  /** What was decided. Derived from the answer. */
+  /** The decision. Derived from the answer. */
   decision: PermissionOutcome;
   /** Who decided. Derived; absent where a transcript does not tell. */
   decidedBy?: DecidedBy;
@@ -876,13 +876,13 @@ export interface ElicitationRequest extends EventBase {
   requestId: string;
   /** `form`, `url`, or a word of the agent's own. Upstream. */
   mode: string;
-  /** What is asked for, in words for the user. Upstream. */
+  /** The question, in words for the user. Upstream. */
   message: string;
   /** The form: a JSON Schema of an object whose properties are texts, numbers, booleans or lists of texts. Upstream. */
   requestedSchema?: unknown;
   /** The page to open. Upstream. */
   url?: string;
-  /** By what the agent names a page that was opened, when it is done. Upstream. */
+  /** The agent's id of an opened page, sent again when the user is done. Upstream. */
   elicitationId?: string;
   /** The call that it is about. Upstream. */
   toolUseId?: string;
@@ -904,7 +904,7 @@ export interface ElicitationResult extends EventBase {
   requestId: string;
   /** What became of it. Upstream. */
   action: ElicitationAction;
-  /** What the user filled in. Upstream. */
+  /** The user's entries. Upstream. */
   content?: unknown;
   /** Who answered: `peer`, or `default` where no program and no person could. Derived; absent where a transcript does not tell. */
   decidedBy?: DecidedBy;
@@ -951,7 +951,7 @@ export interface Message {
  */
 export type Role = "user" | "assistant" | "system" | (string & {});
 
-/** What a message says. */
+/** The contents of a message. */
 export type Content = string | MessageBlock[];
 
 /** One block of a message; `type` is the discriminator. */
@@ -962,7 +962,7 @@ export interface SlashCommandBlock {
   type: "slash_command";
   /** The command's name. Upstream. */
   command: string;
-  /** What it was called with, as one text. Upstream. */
+  /** The call's arguments, as one text. Upstream. */
   message?: string;
   /** Its arguments. Upstream. */
   args?: string;
@@ -1111,7 +1111,7 @@ export interface TokenUsageUpdated extends RuntimeEventBase {
   totalCachedInputTokens?: number;
   /** All tokens. Upstream; derived as input plus output where the agent gives no total. */
   totalTokens?: number;
-  /** What it cost in US dollars. Upstream. */
+  /** The cost in US dollars. Upstream. */
   costUsd?: number;
   /** The model's context window. Upstream. */
   modelContextWindow?: number;
@@ -1154,7 +1154,7 @@ export interface TaskStatus extends RuntimeEventBase {
   text: string;
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface RunResult {
   /** The vocabulary and its version, `lapidary.result/1`. Derived. */
   schema: string;
@@ -1170,9 +1170,9 @@ export interface RunResult {
   agentExitCode?: number;
   /** The agent's session. Upstream. */
   sessionId?: string;
-  /** How long it took, in milliseconds: the whole run if it was live, else what the agent says. Derived or upstream. */
+  /** How long it took, in milliseconds: the whole run if it was live, else the agent's own figure. Derived or upstream. */
   durationMs?: number;
-  /** What the assistant said last: its final message. Upstream, joined from its chunks. */
+  /** The assistant's final message. Upstream, joined from its chunks. */
   response: string;
   /** Every message of the assistant, in order; `response` is the last of them. Upstream, joined from their chunks. */
   texts: string[];
@@ -1208,7 +1208,7 @@ export type Files = Record<string, null>;
 export interface ResultError {
   /** In words. Upstream, else the cause in words. */
   message: string;
-  /** What the user can do about it. Derived. */
+  /** The user's next step. Derived. */
   hint?: string;
 }
 
@@ -1216,7 +1216,7 @@ export interface ResultError {
 export interface LineSample {
   /** What sort of diagnostic it was, as in `diagnostics`. Derived. */
   kind: string;
-  /** What is wrong with it, in words. Derived. */
+  /** The problem, in words. Derived. */
   message: string;
   /** The line, cut after 200 characters. Upstream, read lossily. */
   line: string;
@@ -1316,7 +1316,7 @@ export interface ElicitationResponse extends CommandBase {
   requestId: string;
   /** `accept`, `decline` or `cancel`. Upstream. */
   action: string;
-  /** With `accept`: what the user filled in, an object whose values are texts, numbers, booleans or lists of texts. Upstream. */
+  /** With `accept`: the user's entries, an object whose values are texts, numbers, booleans or lists of texts. Upstream. */
   content?: unknown;
 }
 
@@ -1459,13 +1459,13 @@ export interface Recording {
   transport: string;
   /** The program and its arguments. Derived. */
   argv: string[];
-  /** The names of what was in its environment. Values may be secrets and are not recorded. Derived. */
+  /** The names of the variables in its environment. Values may be secrets and are not recorded. Derived. */
   environment: string[];
   /** Where it ran. Derived. */
   directory: string;
-  /** What a denied call makes of the run: `auto`, `warn` or `fail`. Absent if it was no run of ours. Derived. */
+  /** The effect of a denied call on the run: `auto`, `warn` or `fail`. Absent if it was no run of ours. Derived. */
   onDenied?: string;
-  /** What the kernel let the agent write. Absent if it was not confined, and in recordings of early builds. Derived. */
+  /** The directories that the kernel let the agent write. Absent if it was not confined, and in recordings of early builds. Derived. */
   confinement?: RecordedConfinement;
   /** Whether another attempt could have followed this one. Absent if not. Derived. */
   mayRetry?: boolean;
@@ -1475,7 +1475,7 @@ export interface Recording {
   end?: RecordedEnd;
 }
 
-/** What the kernel let a recorded agent do, and everything that it started. */
+/** The limits that the kernel set to a recorded agent and to its process tree. */
 export interface RecordedConfinement {
   /** The word of `--confine`: `workspace` or `read-only`. Derived. */
   mode: string;
@@ -1504,7 +1504,7 @@ export interface RecordedEnd {
    * `remarks`. Derived.
    */
   message?: string;
-  /** What can be done about that. Derived. */
+  /** The next step. Derived. */
   hint?: string;
   /** What else led to that. Derived. */
   remarks?: string[];
@@ -1518,7 +1518,7 @@ export interface RecordedEnd {
   prompt?: string;
   /** All tokens that the agent reported. Upstream, added up. */
   totalTokens?: number;
-  /** What the run cost in US dollars, if that is known for every turn. Upstream, or derived: see `costBasis`. */
+  /** The cost of the run in US dollars, if that is known for every turn. Upstream, or derived: see `costBasis`. */
   costUsd?: number;
   /** Where `costUsd` comes from. Derived. */
   costBasis?: CostBasis;
@@ -1540,9 +1540,9 @@ export interface RunList {
   directory: string;
   /** The runs, newest first. Derived. */
   runs: RunInfo[];
-  /** How many runs match but are older than those that `--last` shows. Derived. */
+  /** How many matching runs are older than the ones that `--last` shows. Derived. */
   older?: number;
-  /** What is wrong with recordings, a sentence each. Derived. */
+  /** The problems of recordings, a sentence each. Derived. */
   warnings?: string[];
 }
 
@@ -1580,7 +1580,7 @@ export interface RunInfo {
   prompt?: string;
   /** All tokens that the agent reported. Upstream, added up. */
   totalTokens?: number;
-  /** What it cost in US dollars, if that is known. Upstream, or derived: see `costBasis`. */
+  /** The cost in US dollars, if that is known. Upstream, or derived: see `costBasis`. */
   costUsd?: number;
   /** Where `costUsd` comes from. Derived. */
   costBasis?: CostBasis;
@@ -1612,7 +1612,7 @@ export interface RunRemoval {
   kept: number;
   /** How many bytes go. Derived. */
   bytes: number;
-  /** What could not be removed, a sentence each. Derived. */
+  /** Files that could not be removed, a sentence each. Derived. */
   failures?: string[];
 }
 
@@ -1646,8 +1646,8 @@ export interface RemovedRun {
 export type RunRemovalReason = "asked" | "too_old" | "too_large" | (string & {});
 
 /**
- * What an agent can do on this machine. Where no version is known, what a current one can. An agent that is known only by the protocol
- * that it speaks says the rest when it is started: until then that counts as no.
+ * The abilities of an agent on this machine. Where no version is known, the abilities of a current one. An agent that is known only by
+ * its protocol announces the rest when it is started: until then an ability counts as missing.
  */
 export interface Capabilities {
   /** The vocabulary and its version, `lapidary.capabilities/1`. Derived. */
@@ -1662,7 +1662,7 @@ export interface Capabilities {
   foundBy?: FoundBy;
   /** Its version, if its package says so; nothing is started to find out. Upstream. */
   version?: string;
-  /** Where else it was looked for, and what was wrong there. Derived. */
+  /** Other places that were searched, and the problem of each. Derived. */
   tried: TriedPlace[];
   /** True if a prompt may be a slash command. Derived. */
   supportsSlashCommands: boolean;
@@ -1674,7 +1674,7 @@ export interface Capabilities {
   supportsWebSearch: boolean;
   /** True if it tells its thoughts, in its session files at least. Derived. */
   supportsThinking: boolean;
-  /** True if it can tell what it does while it does it. Derived from the version. */
+  /** True if it reports its work while it works. Derived from the version. */
   supportsStreamJson: boolean;
   /** True if it can continue an earlier session. Derived from the version. */
   supportsResume: boolean;
@@ -1709,13 +1709,13 @@ export interface TriedPlace {
   path: string;
   /** Why it was looked at. Derived. */
   place: FoundBy;
-  /** What was wrong there, in words. Derived. */
+  /** The problem at this place, in words. Derived. */
   refused: string;
 }
 
 /** A model to choose. */
 export interface Model {
-  /** What the agent calls it. Upstream. */
+  /** The agent's own name for it. Upstream. */
   id: string;
   /** What people call it. Upstream. */
   name: string;
@@ -1763,9 +1763,9 @@ export interface DenialLayers {
   mcp: RuleKeeping;
 }
 
-/** What the kernel lets an agent write. */
+/** The directories and devices that the kernel lets an agent write. */
 export interface AgentConfinement {
-  /** What `confine` is in an unattended run if it is not configured: `workspace` or `off`. Derived. */
+  /** The default of `confine` in an unattended run: `workspace` or `off`. Derived. */
   default: string;
   /** The version of Landlock's interface that the kernel has, up to the newest that is used (6); 0 if there is none. Derived. */
   landlockAbi: number;
@@ -1773,11 +1773,11 @@ export interface AgentConfinement {
   state: string[];
 }
 
-/** What a workflow engine wants to know about a provider before it configures one. Keys in `snake_case`, as such engines have them. */
+/** The facts about a provider that a workflow engine needs before it configures one. Keys in `snake_case`, as such engines have them. */
 export interface ProviderMetadata {
   /** The provider's name. Derived. */
   name: string;
-  /** What it is, in one line. Derived. */
+  /** A description in one line. Derived. */
   description: string;
   /** True if it does not work without a configuration. Derived. */
   requires_config: boolean;
@@ -1785,7 +1785,7 @@ export interface ProviderMetadata {
   config_keys: string[];
   /** How long a response may take, in seconds, unless configured otherwise. Derived. */
   default_response_timeout: number;
-  /** What it can do to files: it writes them itself. Derived. */
+  /** Its ways of changing files: it writes them itself. Derived. */
   fs_ability: string;
 }
 
@@ -1797,17 +1797,17 @@ export interface Checkup {
   agent: string;
   /** True if nothing is a problem. Derived. */
   healthy: boolean;
-  /** What was looked at, in this order. Derived. */
+  /** The checks, in this order. Derived. */
   checks: Check[];
-  /** What was seen of an agent that speaks ACP, if it was to prove itself. Derived. */
+  /** The observations of an agent that speaks ACP, with `--prove`. Derived. */
   card?: Card;
 }
 
 /** One thing that has to be right. */
 export interface Check {
-  /** What was looked at. There may be several of a name, such as one for each settings file. Derived. */
+  /** The subject of the check. There may be several of a name, such as one for each settings file. Derived. */
   name: CheckName;
-  /** What came of it. Derived. */
+  /** The result of the check. Derived. */
   state: CheckState;
   /** The same in words. Derived. */
   message: string;
@@ -1822,7 +1822,7 @@ export interface Check {
 }
 
 /**
- * What a check looks at. Open: readers must accept words that are not listed here.
+ * Subjects of checks. Open: readers must accept words that are not listed here.
  * 
  * - `agent`: Whether the agent is installed, and where.
  * - `node`: Whether Node is there and new enough.
@@ -1843,7 +1843,7 @@ export interface Check {
  * - `prove_rules`: Proven: what rules deny is not done, and what held each attempt. One for each transport.
  * - `agents`: Which of the agents that we know are installed.
  * - `acp_start`: Over ACP: it starts and answers `initialize`.
- * - `acp_abilities`: Over ACP: what it says it can do.
+ * - `acp_abilities`: Over ACP: the abilities that it announces.
  * - `acp_session`: Over ACP: a session is opened without an account.
  * - `acp_modes`: Over ACP: the modes that a session offers.
  * - `acp_options`: Over ACP: the options and models that a session offers.
@@ -1851,8 +1851,8 @@ export interface Check {
  * - `acp_permission`: Over ACP: whether it asks before it runs a shell command.
  * - `acp_usage`: Over ACP: where it tells how many tokens were used.
  * - `acp_cancel`: Over ACP: a turn is cancelled.
- * - `acp_unknown`: Over ACP: what it does about an unknown method.
- * - `acp_shutdown`: Over ACP: what it takes for it to end.
+ * - `acp_unknown`: Over ACP: its answer to an unknown method.
+ * - `acp_shutdown`: Over ACP: the step that made it end.
  * - `acp_leftovers`: Over ACP: nothing of it is left running.
  * - `acp_stdout`: Over ACP: whether its stdout holds nothing but messages.
  */
@@ -1891,7 +1891,7 @@ export type CheckName =
   | (string & {});
 
 /**
- * What came of a check. Open: readers must accept words that are not listed here.
+ * The result of a check. Open: readers must accept words that are not listed here.
  * 
  * - `ok`: All is well.
  * - `warning`: It works, but not as it should, or the result is unclear.
@@ -1932,7 +1932,7 @@ export type DenialHolder =
   | "not_attempted"
   | (string & {});
 
-/** An agent's card. What is missing was not seen: the check of that name says why. */
+/** An agent's card. A missing field was not observed: the check of that name says why. */
 export interface Card {
   /** The program that was started, and its arguments. Derived. */
   command: string[];
@@ -1940,21 +1940,21 @@ export interface Card {
   startMs?: number;
   /** The version of the protocol that it speaks; 0 if it did not say. Upstream. */
   protocolVersion?: number;
-  /** What it calls itself. Upstream. */
+  /** The agent's own name and version. Upstream. */
   agentName?: string;
   /** Which version of itself it says it is. Upstream. */
   agentVersion?: string;
-  /** What it says it can do. Upstream. */
+  /** The abilities that it announces. Upstream. */
   abilities?: CardAbilities;
   /** How rules are kept with it: as it was started here. Derived. */
   rules?: RuleKeeping;
   /** The ways to log in, by their ids. Upstream. */
   authMethods?: string[];
-  /** What came of opening a session. Derived. */
+  /** The result of opening a session. Derived. */
   session?: CardSession;
-  /** What came of a prompt. Derived. */
+  /** The result of a prompt. Derived. */
   turn?: CardTurn;
-  /** What came of cancelling a turn. Derived. */
+  /** The result of cancelling a turn. Derived. */
   cancel?: CardCancel;
   /** The agent's answer to an unknown method. Derived. */
   unknownMethod?: CardUnknownMethod;
@@ -1964,7 +1964,7 @@ export interface Card {
   noiseLines: number;
 }
 
-/** What an agent says it can do beyond what all can. */
+/** The abilities that an agent announces beyond the protocol's minimum. */
 export interface CardAbilities {
   /** `session/load`. Upstream. */
   load: boolean;
@@ -1988,7 +1988,7 @@ export interface CardAbilities {
   mcpSse: boolean;
 }
 
-/** What came of opening a session without an account. */
+/** The result of opening a session without an account. */
 export interface CardSession {
   /** True if there was one. Derived. */
   opened: boolean;
@@ -2004,13 +2004,13 @@ export interface CardSession {
   models?: string[];
 }
 
-/** What came of a prompt, with a model that is played. */
+/** The result of a prompt, with a mock model. */
 export interface CardTurn {
   /** Why it ended, in the agent's word. Upstream. */
   stopReason: string;
   /** True if the played model was asked: then its address can be set. Derived. */
   modelAsked: boolean;
-  /** True if what the model said came through. Derived. */
+  /** True if the model's text came through. Derived. */
   textArrived: boolean;
   /** Whether a permission was asked for before a shell command, if the model could call for one. Derived. */
   asksBeforeShell?: boolean;
@@ -2020,7 +2020,7 @@ export interface CardTurn {
   usageIn?: string[];
 }
 
-/** What came of cancelling a turn. */
+/** The result of cancelling a turn. */
 export interface CardCancel {
   /** The time from `session/cancel` to the answer, in milliseconds. Derived. */
   ms: number;
@@ -2032,7 +2032,7 @@ export interface CardCancel {
 export interface CardUnknownMethod {
   /** True if there was an answer. Derived. */
   answered: boolean;
-  /** The code of the error, if it was one; -32601 is what the protocol wants. Upstream. */
+  /** The code of the error, if it was one; the protocol prescribes -32601. Upstream. */
   code?: number;
   /** How long it took, or how long was waited, in milliseconds. Derived. */
   ms: number;
@@ -2040,14 +2040,14 @@ export interface CardUnknownMethod {
 
 /** How an agent ended. */
 export interface CardShutdown {
-  /** What it took. Derived. */
+  /** The step that it took. Derived. */
   by: ShutdownBy;
   /** How long it took since its stdin was closed, in milliseconds. Derived. */
   ms: number;
 }
 
 /**
- * What it took for an agent to end. Open: readers must accept words that are not listed here.
+ * The steps that can make an agent end. Open: readers must accept words that are not listed here.
  * 
  * - `eof`: Its stdin was closed.
  * - `term`: It was asked to, by SIGTERM.
@@ -2056,7 +2056,7 @@ export interface CardShutdown {
  */
 export type ShutdownBy = "eof" | "term" | "kill" | "itself" | (string & {});
 
-/** What would have become of every call of a tool, and what the rules were good for. */
+/** The decision about every tool call, and the use of each rule. */
 export interface PolicyReport {
   /** The vocabulary and its version, `lapidary.policy/1`. Derived. */
   schema: string;
@@ -2101,7 +2101,7 @@ export interface JudgedCall {
   stoppedBy?: StoppedBy[];
   /** What became of it then. Derived. */
   happened: Happened;
-  /** What was decided about it then, if the agent asked. Derived. */
+  /** The decision at the time, if the agent asked. Derived. */
   answer?: RecordedAnswer;
 }
 
@@ -2135,9 +2135,9 @@ export type StoppedBy = "agent_policy" | "asked" | "watched" | "confinement" | (
  */
 export type Happened = "completed" | "failed" | "cancelled" | "denied" | "unknown" | (string & {});
 
-/** What was decided about a call of a past run. */
+/** The decision about a call of a past run. */
 export interface RecordedAnswer {
-  /** What was decided. Derived. */
+  /** The decision. Derived. */
   decision: PermissionOutcome;
   /** Who decided. Derived; absent where a transcript does not tell. */
   decidedBy?: DecidedBy;
@@ -2149,11 +2149,11 @@ export interface RecordedAnswer {
   forRun?: boolean;
 }
 
-/** A rule, and what it was good for. */
+/** A rule, and how often it decided. */
 export interface RuleUse {
   /** Where it stands. Derived. */
   rule: string;
-  /** What it says. Derived. */
+  /** The rule's text. Derived. */
   effect: PolicyEffect;
   /** How many calls it is about. Derived. */
   matched: number;
@@ -2163,7 +2163,7 @@ export interface RuleUse {
   shadowedBy?: string[];
 }
 
-/** What an agent would be told by its own configuration: `lapidary policy compile`. */
+/** An agent's own configuration, made from the rules: `lapidary policy compile`. */
 export interface CompiledPolicy {
   /** The vocabulary and its version, `lapidary.compiled-policy/1`. Derived. */
   schema: string;
@@ -2179,7 +2179,7 @@ export interface CompiledPolicy {
   file?: string;
   /** `_meta` of the request that opens a session. Derived. */
   sessionMeta?: unknown;
-  /** What the user should know. Derived. */
+  /** Remarks for the user. Derived. */
   notices?: string[];
 }
 
@@ -2193,7 +2193,7 @@ export interface SessionList {
   hiddenCount: number;
   /** These files, if they were asked for. Derived. */
   hidden?: HiddenFile[];
-  /** What was wrong beside the sessions, a sentence each. Derived. */
+  /** Other problems, a sentence each. Derived. */
   warnings?: string[];
 }
 
@@ -2230,18 +2230,18 @@ export interface SessionInfo {
   isCurrentSession: boolean;
   /**
    * Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Sessions that Gemini CLI does not list
-   * come after its own; those that are in the vault or in recordings only have none, which is 0. Derived.
+   * come after its own; sessions in the vault or in recordings only have no number, which is 0. Derived.
    */
   index: number;
   /** Where it is, if Gemini CLI does not list it. Derived. */
   unlisted?: UnlistedPlace;
-  /** What a model said it was about. Upstream. */
+  /** The title that a model gave it. Upstream. */
   summary?: string;
   /** The project's directory, if it is known. Upstream. */
   project?: string;
   /** The name of the project's directory in `.gemini/tmp`; empty where Gemini CLI has none. Upstream. */
   projectId: string;
-  /** The size of the file, or of what the recorded agent wrote, in bytes. Derived. */
+  /** The size of the file, or of the recorded agent's output, in bytes. Derived. */
   size: number;
   /** The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived. */
   endangeredBy?: string;
@@ -2305,7 +2305,7 @@ export interface SearchResult {
   total: number;
   /** The sessions, the best first. Derived. */
   hits: SearchHit[];
-  /** What was wrong beside that, a sentence each. Derived. */
+  /** Other problems, a sentence each. Derived. */
   warnings?: string[];
 }
 
@@ -2345,11 +2345,11 @@ export interface SearchHit {
 
 /** A place where a search matched. */
 export interface TextMatch {
-  /** What stands before the match. Upstream. */
+  /** The text before the match. Upstream. */
   before: string;
-  /** What was found. Upstream. */
+  /** The match. Upstream. */
   match: string;
-  /** What stands behind it. Upstream. */
+  /** The text after the match. Upstream. */
   after: string;
   /** Who said it: `user`, `assistant`, `tool`, `notice` (Gemini CLI itself), or `title`. Derived. */
   role: string;
@@ -2363,17 +2363,17 @@ export interface TextMatch {
 export interface SessionDocument {
   /** The vocabulary and its version, `lapidary.session/1`. Derived. */
   schema: string;
-  /** What is known of the session beside what was said. Upstream. */
+  /** The facts about the session beside its messages. Upstream. */
   info: DocumentInfo;
   /** True if secrets and home directories were taken out; placeholders may stand in their place. Derived. */
   redacted: boolean;
   /** How many records of the file are not among the messages, because they were superseded, rewound or could not be read. Derived. */
   leftOut: number;
-  /** What was said, in order. Derived. */
+  /** The messages, in order. Derived. */
   messages: Message[];
 }
 
-/** What is known of a session. */
+/** The facts about a session. */
 export interface DocumentInfo {
   /** The session's id. Upstream. */
   id?: string;
@@ -2383,7 +2383,7 @@ export interface DocumentInfo {
   startTime?: string;
   /** When the session was last updated. Upstream. */
   lastUpdated?: string;
-  /** What a model said it was about. Upstream. */
+  /** The title that a model gave it. Upstream. */
   summary?: string;
   /** All that the file says of the session, as it stands. Upstream. */
   metadata: unknown;
@@ -2397,13 +2397,13 @@ export interface Removal {
   applied: boolean;
   /** The sessions, and the files that belong to none. Derived. */
   removed: RemovedSession[];
-  /** How many sessions stay, of those that were looked at. Derived. */
+  /** How many of the examined sessions stay. Derived. */
   kept: number;
   /** How many bytes go. Derived. */
   bytes: number;
-  /** What could not be removed, a sentence each. Derived. */
+  /** Files that could not be removed, a sentence each. Derived. */
   failures?: string[];
-  /** What was wrong beside that, a sentence each. Derived. */
+  /** Other problems, a sentence each. Derived. */
   warnings?: string[];
 }
 
@@ -2411,7 +2411,7 @@ export interface Removal {
 export interface RemovedSession {
   /** The session's id, whole; absent for a file that names none. Upstream. */
   id?: string;
-  /** What a list calls it. Derived. */
+  /** The session's title in a list. Derived. */
   displayName?: string;
   /** When a message was last added, or its newest file was written. Derived. */
   lastUpdated?: string;
@@ -2456,9 +2456,9 @@ export interface Stats {
   schema: string;
   /** Sessions that contribute to a count, each once however many files it has. Derived. */
   sessions: number;
-  /** Sessions of sub-agents among the files that were read; what they said and used is counted, too. Derived. */
+  /** Sessions of sub-agents among the files; their messages and tokens are counted, too. Derived. */
   subagents: number;
-  /** Messages that users wrote, without commands and what the CLI says for them. Derived. */
+  /** Messages that users wrote, without commands and the CLI's messages in the user's name. Derived. */
   turns: number;
   /** Messages of any kind, each once. Derived. */
   messages: number;
@@ -2472,7 +2472,7 @@ export interface Stats {
   toolErrors: number;
   /** The tokens of all answers, rewound ones included: they were used, too. Upstream. */
   tokens: TokenCounts;
-  /** What the answers cost whose price is known, in US dollars. Absent if no price is. Derived. */
+  /** The cost of the answers with a known price, in US dollars. Absent if no price is known. Derived. */
   cost?: number;
   /** Tokens without a known price; they are not in `cost`. Derived. */
   unpricedTokens: number;
@@ -2488,7 +2488,7 @@ export interface Stats {
   tools: ToolStats[];
   /** Messages without a time, which are in no day. Derived. */
   undated: number;
-  /** What was wrong beside that, a sentence each. Derived. */
+  /** Other problems, a sentence each. Derived. */
   warnings?: string[];
 }
 
@@ -2516,7 +2516,7 @@ export interface ModelStats {
   answers: number;
   /** Its tokens. Upstream. */
   tokens: TokenCounts;
-  /** What it cost in US dollars; absent if its price is not known. Derived. */
+  /** The cost in US dollars; absent if the price is not known. Derived. */
   cost?: number;
 }
 
@@ -2530,7 +2530,7 @@ export interface ProviderStats {
   answers: number;
   /** Their tokens. Upstream. */
   tokens: TokenCounts;
-  /** What they cost in US dollars, where the price is known. Derived. */
+  /** Their cost in US dollars, where the price is known. Derived. */
   cost?: number;
 }
 
@@ -2544,7 +2544,7 @@ export interface DayStats {
   messages: number;
   /** Tokens. Upstream. */
   tokens: TokenCounts;
-  /** What was paid in US dollars, where the price is known. Derived. */
+  /** The cost in US dollars, where the price is known. Derived. */
   cost?: number;
 }
 
@@ -2574,7 +2574,7 @@ export interface VaultReport {
   snapshots?: VaultSnapshot[];
   /** Sessions of which no file is left, for `log`. Derived. */
   onlyInVault?: VaultSession[];
-  /** What was brought back, or would be. Derived. */
+  /** The restored files, or with a dry run the files to be restored. Derived. */
   restored?: RestoredFile[];
   /** How sound it is, for `verify`. Derived. */
   soundness?: Soundness;
@@ -2586,7 +2586,7 @@ export interface VaultReport {
 
 /** Session files of one project at one time. */
 export interface VaultSnapshot {
-  /** What it is called. Derived. */
+  /** The session's title. Derived. */
   id: string;
   /** When it was taken. Derived. */
   time: string;
@@ -2630,14 +2630,14 @@ export interface VaultSession {
 export interface RestoredFile {
   /** Where it is now. Derived. */
   path: string;
-  /** What had to be done. Derived. */
+  /** How it was restored. Derived. */
   how: RestoredHow;
-  /** What it was. Derived. */
+  /** The file in the vault. Derived. */
   file: VaultFile;
 }
 
 /**
- * What had to be done to bring a file back. Open: readers must accept words that are not listed here.
+ * Ways in which a file is restored. Open: readers must accept words that are not listed here.
  * 
  * - `written`: It was gone, and is back under its name.
  * - `already_there`: It had never gone.
@@ -2645,7 +2645,7 @@ export interface RestoredFile {
  */
 export type RestoredHow = "written" | "already_there" | "beside" | (string & {});
 
-/** Whether the vault holds what it says. */
+/** Whether the vault's contents are as its list says. */
 export interface Soundness {
   /** True if everything that a snapshot names can be brought back. Derived. */
   sound: boolean;
@@ -2655,7 +2655,7 @@ export interface Soundness {
   contents: number;
   /** Their bytes in all. Derived. */
   bytes: number;
-  /** Contents that are not what they were, or not there. Derived. */
+  /** Contents that changed or are missing. Derived. */
   damaged: DamagedContent[];
   /** Snapshots that cannot be read. Derived. */
   unreadable: string[];
@@ -2699,7 +2699,7 @@ export interface RecoverReport {
   applied: boolean;
   /** How many files were looked at. Derived. */
   looked: number;
-  /** What comes back, session by session. Derived. */
+  /** The recovered contents, session by session. Derived. */
   sessions: RecoveredSession[];
   /** Files without content that Gemini CLI's next start would delete together with a conversation; they go into the vault. Derived. */
   dangers?: string[];
@@ -2707,7 +2707,7 @@ export interface RecoverReport {
   onlyInVault?: VaultSession[];
   /** What else was done, a sentence each. Derived. */
   actions?: string[];
-  /** What was wrong, a sentence each. Derived. */
+  /** Problems, a sentence each. Derived. */
   warnings?: string[];
 }
 
@@ -2747,9 +2747,9 @@ export interface FoundMessage {
 export interface SkillList {
   /** The vocabulary and its version, `lapidary.skills/1`. Derived. */
   schema: string;
-  /** The skills in the order in which Gemini CLI lists them: by name, those that come with it last. Derived. */
+  /** The skills in the order in which Gemini CLI lists them: by name, built-in ones last. Derived. */
   skills: SkillInfo[];
-  /** What was wrong beside the skills, a sentence each. Derived. */
+  /** Other problems, a sentence each. Derived. */
   warnings?: string[];
   /** Skills that are not in the list and why, a sentence each. Derived. */
   notes?: string[];
@@ -2759,7 +2759,7 @@ export interface SkillList {
 export interface SkillInfo {
   /** Its name, with a dash for what no file name may hold. Upstream. */
   name: string;
-  /** What it does. Upstream. */
+  /** The skill's description. Upstream. */
   description: string;
   /** Its `SKILL.md`. Derived. */
   location: string;
@@ -2809,7 +2809,7 @@ export interface SkillCandidate {
   path: string;
   /** Where it was found. Derived. */
   tier: SkillTier;
-  /** What the skill is called, if it is one. Upstream. */
+  /** The skill's name, if it is a skill. Upstream. */
   name?: string;
   /** What became of it. Derived. */
   fate: SkillFate;
@@ -2841,7 +2841,7 @@ export interface SkillCandidate {
  * - `overridden`: Another of the same name counts.
  * - `left_out`: It is a skill in a place that does not count.
  * - `refused`: It is where a skill should be, and is none.
- * - `not_looked_for`: It is where Gemini CLI does not look, or called what it does not look for.
+ * - `not_looked_for`: It has a place or a file name where Gemini CLI does not look for skills.
  */
 export type SkillFate = "loaded" | "disabled" | "overridden" | "left_out" | "refused" | "not_looked_for" | (string & {});
 
@@ -2857,7 +2857,7 @@ export type SkillSeverity = "error" | "warning" | (string & {});
 export interface SkillChange {
   /** The vocabulary and its version, `lapidary.skills-change/1`. Derived. */
   schema: string;
-  /** What was asked for. Derived. */
+  /** The requested change. Derived. */
   action: SkillAction;
   /** The skill that was named. Derived. */
   name?: string;
@@ -2876,7 +2876,7 @@ export interface SkillChange {
 }
 
 /**
- * What was to be done to skills. Open: readers must accept words that are not listed here.
+ * Changes to skills that a command can make. Open: readers must accept words that are not listed here.
  * 
  * - `enable`: One was to be taken off the lists of disabled ones.
  * - `disable`: One was to be put on a list of disabled ones.
@@ -2914,7 +2914,7 @@ export interface HookList {
   trusted: boolean;
   /** The hooks that could run, in the order in which they would. Derived. */
   hooks: HookInfo[];
-  /** What is written but does not count. Derived. */
+  /** Definitions that do not count. Derived. */
   leftOut: LeftOutHook[];
   /** The files that switch off all hooks. Derived. */
   switchedOffBy?: string[];
@@ -2928,9 +2928,9 @@ export interface HookList {
 export interface HookInfo {
   /** The event it is for. Upstream. */
   event: string;
-  /** What it goes by, also for `enable` and `disable`: its name, else its command. Upstream. */
+  /** Its name for people, also for `enable` and `disable`: its `name`, else its command. Upstream. */
   name: string;
-  /** What its author says of it. Upstream. */
+  /** The author's description. Upstream. */
   description?: string;
   /** The command line for the shell. Upstream. */
   command: string;
@@ -2972,7 +2972,7 @@ export type HookScope = "system_defaults" | "user" | "workspace" | "system" | (s
 
 /** A hook, event or file among the hooks that does not count. */
 export interface LeftOutHook {
-  /** What it is: a hook, an event, a file. Upstream. */
+  /** The skipped item: a hook, an event, a file. Upstream. */
   what: string;
   /** The file it is written in. Derived. */
   path: string;
@@ -2982,7 +2982,7 @@ export interface LeftOutHook {
   reason: string;
 }
 
-/** What is wrong with hooks as they are written. */
+/** The problems of hooks as they are written. */
 export interface HookCheck {
   /** The vocabulary and its version, `lapidary.hooks-check/1`. Derived. */
   schema: string;
@@ -3010,7 +3010,7 @@ export interface HookFinding {
   column?: number;
   /** The hook or event it is about. Upstream. */
   subject: string;
-  /** What it is, as a sentence. Derived. */
+  /** The problem, as a sentence. Derived. */
   message: string;
   /** What to do about it. Derived. */
   hint?: string;
@@ -3019,7 +3019,7 @@ export interface HookFinding {
 /**
  * How bad a finding is. Open: readers must accept words that are not listed here.
  * 
- * - `error`: A hook does not do what is written.
+ * - `error`: A hook's behaviour differs from its definition.
  * - `warning`: It may not.
  * - `note`: It does, with an effect that may be unexpected.
  */
@@ -3029,7 +3029,7 @@ export type HookSeverity = "error" | "warning" | "note" | (string & {});
 export interface HookChange {
   /** The vocabulary and its version, `lapidary.hooks-change/1`. Derived. */
   schema: string;
-  /** What was asked for. Derived. */
+  /** The requested change. Derived. */
   action: HookAction;
   /** The hook that was named. Derived. */
   name?: string;
@@ -3041,12 +3041,12 @@ export interface HookChange {
   added?: AddedHook[];
   /** Hooks that have no translation, a sentence each. Derived. */
   skipped?: string[];
-  /** What the user should check, a sentence each. Derived. */
+  /** Points that the user should check, a sentence each. Derived. */
   remarks?: string[];
 }
 
 /**
- * What was asked for. Open: readers must accept words that are not listed here.
+ * The requested change. Open: readers must accept words that are not listed here.
  * 
  * - `enable`: A hook was to be enabled.
  * - `disable`: A hook was to be disabled.
@@ -3076,7 +3076,7 @@ export interface HookTest {
   moments: HookMoment[];
   /** Why no hook of any settings ran, if the folder is not trusted and there are such hooks: the test says nothing about them. Derived. */
   untrusted?: string;
-  /** What is written where hooks are but does not count, and why, a sentence each. Derived. */
+  /** Definitions that do not count, and why, a sentence each. Derived. */
   leftOut?: string[];
   /** Remarks about the settings, a sentence each. Derived. */
   warnings?: string[];
@@ -3090,15 +3090,15 @@ export interface HookMoment {
   payload: unknown;
   /** How they follow one another. Derived. */
   order: HookOrder;
-  /** Those that ran, in the order of the plan. Derived. */
+  /** The hooks that ran, in the order of the plan. Derived. */
   hooks: HookTrial[];
   /** The others of the event, and why each did not run. Derived. */
   notRun?: HookNotRun[];
   /** Their combined answer; absent if none of them answered. Derived. */
   aggregate?: unknown;
-  /** What is to be done about it, in this order. Derived. */
+  /** The effects, in this order. Derived. */
   effects: HookEffect[];
-  /** What could not be decided as the CLI would, a sentence each. Derived. */
+  /** Points where the CLI's decision is unknown, a sentence each. Derived. */
   diagnostics?: string[];
 }
 
@@ -3118,7 +3118,7 @@ export interface HookTrial {
   command: string;
   /** The file it is written in. Derived. */
   origin: string;
-  /** What it counts as: `project`, `extensions`, … Derived. */
+  /** The source that it counts as: `project`, `extensions`, … Derived. */
   source: string;
   /** When it runs, as it is written. Upstream. */
   matcher?: string;
@@ -3132,17 +3132,17 @@ export interface HookTrial {
   signal?: number;
   /** How long it took, in milliseconds. Derived. */
   durationMs: number;
-  /** What it wrote to its standard output. Upstream. */
+  /** The hook's standard output. Upstream. */
   stdout: string;
-  /** What it wrote to its standard error. Upstream. */
+  /** The hook's standard error. Upstream. */
   stderr: string;
-  /** How many bytes it wrote beyond what is kept. Derived. */
+  /** The number of bytes of output beyond the kept ones. Derived. */
   leftOutBytes?: number;
   /** How its answer was read; absent if it has none. Derived. */
   format?: HookFormat;
-  /** Its answer. Derived from what it wrote and its exit code. */
+  /** Its answer. Derived from its output and its exit code. */
   output?: unknown;
-  /** True if Gemini CLI would have let pass what this answer refuses. Derived. */
+  /** True if Gemini CLI would have let the call pass that this answer refuses. Derived. */
   stricter: boolean;
   /** True if it was ended because it took too long. Derived. */
   timedOut: boolean;
@@ -3179,7 +3179,7 @@ export interface HookEffect {
 }
 
 /**
- * What is to be done about what hooks said. Open: readers must accept words that are not listed here.
+ * An effect of the hooks' answers. Open: readers must accept words that are not listed here.
  * 
  * - `stop`: Everything ends here.
  * - `block`: It does not happen, or is not passed on.
@@ -3217,7 +3217,7 @@ export interface AgentList {
   programs: AgentProgram[];
   /** Definitions, in the order of their precedence. Derived. */
   definitions: AgentInfo[];
-  /** What was wrong, a sentence each. Derived. */
+  /** Problems, a sentence each. Derived. */
   warnings?: string[];
   /** Definitions that are not in the list and why, a sentence each. Derived. */
   notes?: string[];
@@ -3241,7 +3241,7 @@ export interface AgentInfo {
   name: string;
   /** Its name for people. Upstream. */
   displayName?: string;
-  /** What it is for. Upstream. */
+  /** The agent's purpose. Upstream. */
   description: string;
   /** Where it runs. Derived. */
   kind: AgentKind;
@@ -3333,7 +3333,7 @@ export interface AgentShown {
   agentCardJson?: string;
   /** The type of a remote agent's authentication. Its secrets are not printed. Upstream. */
   authType?: string;
-  /** What an acknowledgement of it stands for. Derived. */
+  /** The hash that an acknowledgement of it stands for. Derived. */
   hash?: string;
 }
 
@@ -3382,7 +3382,7 @@ export type AgentFindingSeverity = "error" | "warning" | "note" | (string & {});
 export interface AgentChange {
   /** The vocabulary and its version, `lapidary.agents-change/1`. Derived. */
   schema: string;
-  /** What was asked for. Derived. */
+  /** The requested change. Derived. */
   action: AgentAction;
   /** Whether a file was written: false if all was so already. Derived. */
   applied: boolean;
@@ -3395,7 +3395,7 @@ export interface AgentChange {
 }
 
 /**
- * What was to be done to agents. Open: readers must accept words that are not listed here.
+ * Changes to agents that a command can make. Open: readers must accept words that are not listed here.
  * 
  * - `enable`: One was to be enabled.
  * - `disable`: One was to be disabled.
@@ -3410,7 +3410,7 @@ export interface ChangedAgent {
   name: string;
   /** The file that it was converted from. Derived. */
   importedFrom?: string;
-  /** What was dropped or changed on the way, a sentence each. Derived. */
+  /** Parts that the import dropped or changed, a sentence each. Derived. */
   dropped?: string[];
 }
 
@@ -3426,7 +3426,7 @@ export interface ConfigShown {
   rules?: ConfigRule[];
   /** The names of the agents that the user's file defines. Derived. */
   agents?: string[];
-  /** What was ignored, in words. Derived. */
+  /** The part that was ignored, in words. Derived. */
   warnings?: string[];
 }
 
@@ -3467,11 +3467,11 @@ export interface ConfigSetting {
 export interface ConfigRule {
   /** Where it stands. Derived. */
   rule: string;
-  /** What it says: `allow`, `deny` or `ask`. Derived. */
+  /** The rule's decision: `allow`, `deny` or `ask`. Derived. */
   effect: string;
 }
 
-/** What is wrong with the configuration files. */
+/** The problems of the configuration files. */
 export interface ConfigCheck {
   /** The vocabulary and its version, `lapidary.config-check/1`. Derived. */
   schema: string;
@@ -3481,7 +3481,7 @@ export interface ConfigCheck {
   errors: number;
   /** How many warnings there are. Derived. */
   warnings: number;
-  /** What is wrong. Derived. */
+  /** The problems. Derived. */
   findings: ConfigFinding[];
 }
 
@@ -3495,7 +3495,7 @@ export interface ConfigFinding {
   line?: number;
   /** The character in the line, from 1. Derived. */
   column?: number;
-  /** What is wrong, in one sentence. Derived. */
+  /** The problem, in one sentence. Derived. */
   message: string;
   /** What to do about it. Derived. */
   hint?: string;

@@ -1,4 +1,4 @@
-//! Agents that a model can call: what `lapidary agents` prints, what an agent's run gives back, and what happens in it.
+//! Agents that a model can call: the output of `lapidary agents`, the result of an agent's run, and its activities.
 
 mod activity;
 mod output;

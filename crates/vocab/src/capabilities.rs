@@ -1,4 +1,4 @@
-//! What an agent can do, and whether it is here: one object an agent.
+//! The abilities of an agent, and whether it is installed: one object an agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +8,8 @@ use crate::open_enum::open_enum;
 /// The version that capabilities carry in `schema`.
 pub const SCHEMA: &str = "lapidary.capabilities/1";
 
-/// What an agent can do on this machine. Where no version is known, what a current one can. An agent that is known only by the protocol
-/// that it speaks says the rest when it is started: until then that counts as no.
+/// The abilities of an agent on this machine. Where no version is known, the abilities of a current one. An agent that is known only by
+/// its protocol announces the rest when it is started: until then an ability counts as missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -29,7 +29,7 @@ pub struct Capabilities {
     /// Its version, if its package says so; nothing is started to find out. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Where else it was looked for, and what was wrong there. Derived.
+    /// Other places that were searched, and the problem of each. Derived.
     pub tried: Vec<TriedPlace>,
     /// True if a prompt may be a slash command. Derived.
     pub supports_slash_commands: bool,
@@ -41,7 +41,7 @@ pub struct Capabilities {
     pub supports_web_search: bool,
     /// True if it tells its thoughts, in its session files at least. Derived.
     pub supports_thinking: bool,
-    /// True if it can tell what it does while it does it. Derived from the version.
+    /// True if it reports its work while it works. Derived from the version.
     pub supports_stream_json: bool,
     /// True if it can continue an earlier session. Derived from the version.
     pub supports_resume: bool,
@@ -156,12 +156,12 @@ open_enum! {
     }
 }
 
-/// What the kernel lets an agent write.
+/// The directories and devices that the kernel lets an agent write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentConfinement {
-    /// What `confine` is in an unattended run if it is not configured: `workspace` or `off`. Derived.
+    /// The default of `confine` in an unattended run: `workspace` or `off`. Derived.
     pub default: String,
     /// The version of Landlock's interface that the kernel has, up to the newest that is used (6); 0 if there is none. Derived.
     pub landlock_abi: u8,
@@ -189,7 +189,7 @@ pub struct TriedPlace {
     pub path: String,
     /// Why it was looked at. Derived.
     pub place: FoundBy,
-    /// What was wrong there, in words. Derived.
+    /// The problem at this place, in words. Derived.
     pub refused: String,
 }
 
@@ -197,19 +197,19 @@ pub struct TriedPlace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct Model {
-    /// What the agent calls it. Upstream.
+    /// The agent's own name for it. Upstream.
     pub id: String,
     /// What people call it. Upstream.
     pub name: String,
 }
 
-/// What a workflow engine wants to know about a provider before it configures one. Keys in `snake_case`, as such engines have them.
+/// The facts about a provider that a workflow engine needs before it configures one. Keys in `snake_case`, as such engines have them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct ProviderMetadata {
     /// The provider's name. Derived.
     pub name: String,
-    /// What it is, in one line. Derived.
+    /// A description in one line. Derived.
     pub description: String,
     /// True if it does not work without a configuration. Derived.
     pub requires_config: bool,
@@ -217,6 +217,6 @@ pub struct ProviderMetadata {
     pub config_keys: Vec<String>,
     /// How long a response may take, in seconds, unless configured otherwise. Derived.
     pub default_response_timeout: u64,
-    /// What it can do to files: it writes them itself. Derived.
+    /// Its ways of changing files: it writes them itself. Derived.
     pub fs_ability: String,
 }

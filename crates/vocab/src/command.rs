@@ -1,4 +1,4 @@
-//! What a front end sends in; `command` is the discriminator.
+//! The commands that a front end sends in; `command` is the discriminator.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct CommandLine {
     /// Identifies the command's `command_result`, which has it as its `commandId`. Upstream: the front end's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<Json>,
-    /// What is to be done.
+    /// The command, with its fields.
     #[serde(flatten)]
     pub command: Command,
 }
@@ -118,7 +118,7 @@ pub struct ElicitationResponse {
     pub request_id: Text,
     /// `accept`, `decline` or `cancel`. Upstream.
     pub action: Text,
-    /// With `accept`: what the user filled in, an object whose values are texts, numbers, booleans or lists of texts. Upstream.
+    /// With `accept`: the user's entries, an object whose values are texts, numbers, booleans or lists of texts. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<Json>,
 }

@@ -28,7 +28,7 @@ pub struct ConfigShown {
     /// The names of the agents that the user's file defines. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
-    /// What was ignored, in words. Derived.
+    /// The part that was ignored, in words. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -85,11 +85,11 @@ pub struct ConfigSetting {
 pub struct ConfigRule {
     /// Where it stands. Derived.
     pub rule: String,
-    /// What it says: `allow`, `deny` or `ask`. Derived.
+    /// The rule's decision: `allow`, `deny` or `ask`. Derived.
     pub effect: String,
 }
 
-/// What is wrong with the configuration files.
+/// The problems of the configuration files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -102,7 +102,7 @@ pub struct ConfigCheck {
     pub errors: u64,
     /// How many warnings there are. Derived.
     pub warnings: u64,
-    /// What is wrong. Derived.
+    /// The problems. Derived.
     pub findings: Vec<ConfigFinding>,
 }
 
@@ -121,7 +121,7 @@ pub struct ConfigFinding {
     /// The character in the line, from 1. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
-    /// What is wrong, in one sentence. Derived.
+    /// The problem, in one sentence. Derived.
     pub message: String,
     /// What to do about it. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]

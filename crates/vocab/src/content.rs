@@ -29,7 +29,7 @@ pub enum ContentBlock {
     ResourceLink(ResourceLinkBlock),
     /// A change of one file.
     Diff(DiffBlock),
-    /// A terminal and what it showed.
+    /// A terminal and its output.
     Terminal(TerminalBlock),
     /// A block of a kind this version does not know, kept whole.
     #[serde(untagged)]
@@ -62,7 +62,7 @@ pub struct TextBlock {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct ThinkingBlock {
-    /// What it thought. Upstream.
+    /// The thought. Upstream.
     pub thinking: Text,
     /// The provider's signature over it. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub struct ToolUseBlock {
 pub struct ToolResultBlock {
     /// The id of the call this answers. Upstream.
     pub tool_use_id: Text,
-    /// What the tool returned. Upstream.
+    /// The tool's result. Upstream.
     #[serde(
         default,
         deserialize_with = "crate::json::present",
@@ -153,7 +153,7 @@ pub struct ResourceBlock {
     /// The flat form: its size in bytes. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Number>,
-    /// The flat form: what it holds. Upstream.
+    /// The flat form: its contents. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<Json>,
 }
@@ -192,7 +192,7 @@ pub struct DiffBlock {
     pub unified: Option<Text>,
 }
 
-/// A terminal and what it showed.
+/// A terminal and its output.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -200,7 +200,7 @@ pub struct TerminalBlock {
     /// The terminal's id. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal_id: Option<Text>,
-    /// What it printed. Upstream.
+    /// The terminal's output. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Text>,
     /// True if the beginning of the output was cut off. Upstream.

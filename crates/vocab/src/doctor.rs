@@ -27,15 +27,15 @@ pub struct Checkup {
     pub agent: String,
     /// True if nothing is a problem. Derived.
     pub healthy: bool,
-    /// What was looked at, in this order. Derived.
+    /// The checks, in this order. Derived.
     pub checks: Vec<Check>,
-    /// What was seen of an agent that speaks ACP, if it was to prove itself. Derived.
+    /// The observations of an agent that speaks ACP, with `--prove`. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Card>,
 }
 
 impl Checkup {
-    /// What came of these checks.
+    /// The overall status of these checks.
     pub fn new(agent: &str, checks: Vec<Check>) -> Self {
         Self {
             schema: SCHEMA.into(),
@@ -48,7 +48,7 @@ impl Checkup {
         }
     }
 
-    /// Adds what was seen of an agent that speaks ACP.
+    /// Adds the observations of an agent that speaks ACP.
     pub fn with_card(mut self, card: Option<Card>) -> Self {
         self.card = card;
         self
@@ -60,9 +60,9 @@ impl Checkup {
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
-    /// What was looked at. There may be several of a name, such as one for each settings file. Derived.
+    /// The subject of the check. There may be several of a name, such as one for each settings file. Derived.
     pub name: CheckName,
-    /// What came of it. Derived.
+    /// The result of the check. Derived.
     pub state: CheckState,
     /// The same in words. Derived.
     pub message: String,
@@ -120,7 +120,7 @@ impl Check {
 }
 
 open_enum! {
-    /// What a check looks at.
+    /// Subjects of checks.
     pub enum CheckName {
         /// Whether the agent is installed, and where.
         Agent = "agent",
@@ -160,7 +160,7 @@ open_enum! {
         Agents = "agents",
         /// Over ACP: it starts and answers `initialize`.
         AcpStart = "acp_start",
-        /// Over ACP: what it says it can do.
+        /// Over ACP: the abilities that it announces.
         AcpAbilities = "acp_abilities",
         /// Over ACP: a session is opened without an account.
         AcpSession = "acp_session",
@@ -176,9 +176,9 @@ open_enum! {
         AcpUsage = "acp_usage",
         /// Over ACP: a turn is cancelled.
         AcpCancel = "acp_cancel",
-        /// Over ACP: what it does about an unknown method.
+        /// Over ACP: its answer to an unknown method.
         AcpUnknown = "acp_unknown",
-        /// Over ACP: what it takes for it to end.
+        /// Over ACP: the step that made it end.
         AcpShutdown = "acp_shutdown",
         /// Over ACP: nothing of it is left running.
         AcpLeftovers = "acp_leftovers",
@@ -188,7 +188,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// What came of a check.
+    /// The result of a check.
     pub enum CheckState {
         /// All is well.
         Ok = "ok",

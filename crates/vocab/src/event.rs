@@ -78,7 +78,7 @@ pub struct Base {
     /// RFC 3339, UTC: the agent's own, else when the line was received, else the last one seen in the file. Upstream or derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Text>,
-    /// The agent's family. Derived from what was started or read.
+    /// The agent's family. Derived from the started program or the file.
     pub provider: Provider,
     /// The agent's session, once it is known. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,7 @@ pub struct Base {
     /// The line's bytes in Base64, if they were not UTF-8. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_base64: Option<String>,
-    /// What the agent wrote, token for token, on the first event that a line yields. Upstream.
+    /// The agent's line, token for token, on the first event that a line yields. Upstream.
     #[serde(
         default,
         deserialize_with = "crate::json::present",
@@ -171,7 +171,7 @@ impl Event {
         Ok(event)
     }
 
-    /// The keys that this event writes. What it was read from but does not write again belongs to a newer version.
+    /// The keys that this event writes. Other keys of the object it was read from belong to a newer version.
     fn written_keys(&self) -> BTreeSet<String> {
         let whole = Json::from_value(self);
         let keys = whole.token().members().filter_map(|(key, _)| key.string());

@@ -1,4 +1,4 @@
-//! What `lapidary hooks test` found: which hooks ran, what each was told and said, and what that comes to.
+//! The findings of `lapidary hooks test`: the hooks that ran, the input and output of each, and the combined effect.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct HookTest {
     /// Why no hook of any settings ran, if the folder is not trusted and there are such hooks: the test says nothing about them. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
-    /// What is written where hooks are but does not count, and why, a sentence each. Derived.
+    /// Definitions that do not count, and why, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// Remarks about the settings, a sentence each. Derived.
@@ -42,7 +42,7 @@ pub struct HookMoment {
     pub payload: Json,
     /// How they follow one another. Derived.
     pub order: HookOrder,
-    /// Those that ran, in the order of the plan. Derived.
+    /// The hooks that ran, in the order of the plan. Derived.
     pub hooks: Vec<HookTrial>,
     /// The others of the event, and why each did not run. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,9 +50,9 @@ pub struct HookMoment {
     /// Their combined answer; absent if none of them answered. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<Json>,
-    /// What is to be done about it, in this order. Derived.
+    /// The effects, in this order. Derived.
     pub effects: Vec<HookEffect>,
-    /// What could not be decided as the CLI would, a sentence each. Derived.
+    /// Points where the CLI's decision is unknown, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<String>,
 }
@@ -81,7 +81,7 @@ pub struct HookTrial {
     pub command: String,
     /// The file it is written in. Derived.
     pub origin: String,
-    /// What it counts as: `project`, `extensions`, … Derived.
+    /// The source that it counts as: `project`, `extensions`, … Derived.
     pub source: String,
     /// When it runs, as it is written. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,20 +99,20 @@ pub struct HookTrial {
     pub signal: Option<i32>,
     /// How long it took, in milliseconds. Derived.
     pub duration_ms: u64,
-    /// What it wrote to its standard output. Upstream.
+    /// The hook's standard output. Upstream.
     pub stdout: String,
-    /// What it wrote to its standard error. Upstream.
+    /// The hook's standard error. Upstream.
     pub stderr: String,
-    /// How many bytes it wrote beyond what is kept. Derived.
+    /// The number of bytes of output beyond the kept ones. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out_bytes: Option<u64>,
     /// How its answer was read; absent if it has none. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<HookFormat>,
-    /// Its answer. Derived from what it wrote and its exit code.
+    /// Its answer. Derived from its output and its exit code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
-    /// True if Gemini CLI would have let pass what this answer refuses. Derived.
+    /// True if Gemini CLI would have let the call pass that this answer refuses. Derived.
     pub stricter: bool,
     /// True if it was ended because it took too long. Derived.
     pub timed_out: bool,
@@ -157,7 +157,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// What is to be done about what hooks said.
+    /// An effect of the hooks' answers.
     pub enum HookEffectKind {
         /// Everything ends here.
         Stop = "stop",

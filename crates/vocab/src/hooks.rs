@@ -1,4 +1,4 @@
-//! What `lapidary hooks` prints: which hooks there are, what is wrong with them, and what was changed.
+//! The output of `lapidary hooks`: hooks, their problems, and changes to them.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct HookList {
     pub trusted: bool,
     /// The hooks that could run, in the order in which they would. Derived.
     pub hooks: Vec<HookInfo>,
-    /// What is written but does not count. Derived.
+    /// Definitions that do not count. Derived.
     pub left_out: Vec<LeftOutHook>,
     /// The files that switch off all hooks. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,9 +44,9 @@ pub struct HookList {
 pub struct HookInfo {
     /// The event it is for. Upstream.
     pub event: String,
-    /// What it goes by, also for `enable` and `disable`: its name, else its command. Upstream.
+    /// Its name for people, also for `enable` and `disable`: its `name`, else its command. Upstream.
     pub name: String,
-    /// What its author says of it. Upstream.
+    /// The author's description. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The command line for the shell. Upstream.
@@ -88,7 +88,7 @@ pub struct HookInfo {
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOutHook {
-    /// What it is: a hook, an event, a file. Upstream.
+    /// The skipped item: a hook, an event, a file. Upstream.
     pub what: String,
     /// The file it is written in. Derived.
     pub path: String,
@@ -112,7 +112,7 @@ open_enum! {
     }
 }
 
-/// What is wrong with hooks as they are written.
+/// The problems of hooks as they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -148,7 +148,7 @@ pub struct HookFinding {
     pub column: Option<u64>,
     /// The hook or event it is about. Upstream.
     pub subject: String,
-    /// What it is, as a sentence. Derived.
+    /// The problem, as a sentence. Derived.
     pub message: String,
     /// What to do about it. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,7 +158,7 @@ pub struct HookFinding {
 open_enum! {
     /// How bad a finding is.
     pub enum HookSeverity {
-        /// A hook does not do what is written.
+        /// A hook's behaviour differs from its definition.
         Error = "error",
         /// It may not.
         Warning = "warning",
@@ -174,7 +174,7 @@ open_enum! {
 pub struct HookChange {
     /// The vocabulary and its version, `lapidary.hooks-change/1`. Derived.
     pub schema: String,
-    /// What was asked for. Derived.
+    /// The requested change. Derived.
     pub action: HookAction,
     /// The hook that was named. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -189,13 +189,13 @@ pub struct HookChange {
     /// Hooks that have no translation, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<String>,
-    /// What the user should check, a sentence each. Derived.
+    /// Points that the user should check, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
 
 open_enum! {
-    /// What was asked for.
+    /// The requested change.
     pub enum HookAction {
         /// A hook was to be enabled.
         Enable = "enable",

@@ -213,7 +213,7 @@ impl ArrayBuilder {
     }
 }
 
-/// Joins texts one by one, without unescaping them, into what they say together.
+/// Joins texts one by one, without unescaping them, into one text.
 #[derive(Debug, Clone, Default)]
 pub struct TextBuilder {
     joined: JoinedString,
@@ -243,7 +243,7 @@ impl TextBuilder {
         self.joined.token().as_str().len()
     }
 
-    /// What it says. A lone surrogate reads as U+FFFD.
+    /// The text. A lone surrogate reads as U+FFFD.
     pub fn to_str(&self) -> Cow<'_, str> {
         self.joined.token().string().unwrap_or_default()
     }

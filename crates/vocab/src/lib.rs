@@ -1,17 +1,17 @@
 //! The published vocabularies: what Lapidary prints, and nothing about where it came from.
 //!
-//! | module | `--format` | what it is |
+//! | module | `--format` | contents |
 //! |---|---|---|
 //! | [`event`] | `events` | the canonical one: a flat JSON object per line, discriminated by `event` |
 //! | [`message`] | `messages` | Claude-shaped messages with content blocks |
 //! | [`runtime`] | `runtime` | ticket-mode events for orchestrators |
 //! | [`result`] | `result` | one object at the end of a run |
-//! | [`command`] | – | what a front end sends in |
+//! | [`command`] | – | the commands of a front end |
 //! | [`recording`] | – | the manifest of a recorded run |
-//! | [`runs`] | – | recorded runs, and those that go |
+//! | [`runs`] | – | recorded runs, and removed ones |
 //! | [`agents`] | `activity` | agents that a model can call, and what happens in their runs |
-//! | [`capabilities`] | – | what an agent can do, and whether it is here |
-//! | [`doctor`] | – | what has to be right for a run, and whether it is |
+//! | [`capabilities`] | – | the abilities of an agent, and whether it is installed |
+//! | [`doctor`] | – | the preconditions of a run, and whether they hold |
 //! | [`hook_test`] | – | hooks, tried out |
 //! | [`policy_report`] | – | what rules would have done to past runs |
 //! | [`session`] | – | recorded sessions |
@@ -19,8 +19,8 @@
 //! | [`removal`] | – | sessions that go, and why |
 //! | [`skills`] | – | skills, and why each candidate is one or not |
 //! | [`stats`] | – | what sessions used |
-//! | [`hooks`] | – | hooks, what is wrong with them, and what was changed |
-//! | [`vault`] | – | copies of sessions, and what can be recovered |
+//! | [`hooks`] | – | hooks, their problems, and changes to them |
+//! | [`vault`] | – | copies of sessions, and the sessions that can be recovered |
 //!
 //! These types *are* the contract. They serialise exactly as documented, carry their JSON Schema ([`schema`]) and change by
 //! version. Every field's description ends in **Upstream** (the agent said it) or **Derived** (we inferred or added it).

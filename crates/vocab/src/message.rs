@@ -45,7 +45,7 @@ open_enum! {
     }
 }
 
-/// What a message says.
+/// The contents of a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -108,7 +108,7 @@ read_by_tag!(MessageBlock, "type", {
 pub struct SlashCommandBlock {
     /// The command's name. Upstream.
     pub command: Text,
-    /// What it was called with, as one text. Upstream.
+    /// The call's arguments, as one text. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Text>,
     /// Its arguments. Upstream.

@@ -23,7 +23,7 @@ open_enum! {
         EndTurn = "end_turn",
         /// The model refused.
         Refusal = "refusal",
-        /// A policy denied what the run needed.
+        /// A policy denied an action that the run needed.
         PermissionDenied = "permission_denied",
         /// The client cancelled.
         CancelledByClient = "cancelled_by_client",
@@ -139,7 +139,7 @@ impl Cause {
         }
     }
 
-    /// What the user can do about it, if we know.
+    /// The user's next step, if one is known.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::AuthRequired => "run `gemini` once and sign in, or set GEMINI_API_KEY",

@@ -1,4 +1,4 @@
-//! What `lapidary policy test` found: what a set of rules would have done to past runs.
+//! The findings of `lapidary policy test`: the decisions that a set of rules would have made in past runs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{Json, Text};
 /// The version that a report carries in `schema`.
 pub const SCHEMA: &str = "lapidary.policy/1";
 
-/// What would have become of every call of a tool, and what the rules were good for.
+/// The decision about every tool call, and the use of each rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -67,17 +67,17 @@ pub struct JudgedCall {
     pub stopped_by: Vec<StoppedBy>,
     /// What became of it then. Derived.
     pub happened: Happened,
-    /// What was decided about it then, if the agent asked. Derived.
+    /// The decision at the time, if the agent asked. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<RecordedAnswer>,
 }
 
-/// What was decided about a call of a past run.
+/// The decision about a call of a past run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedAnswer {
-    /// What was decided. Derived.
+    /// The decision. Derived.
     pub decision: PermissionOutcome,
     /// Who decided. Derived; absent where a transcript does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ pub struct RecordedAnswer {
     pub for_run: bool,
 }
 
-/// What an agent would be told by its own configuration: `lapidary policy compile`.
+/// An agent's own configuration, made from the rules: `lapidary policy compile`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -116,7 +116,7 @@ pub struct CompiledPolicy {
     /// `_meta` of the request that opens a session. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_meta: Option<Json>,
-    /// What the user should know. Derived.
+    /// Remarks for the user. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
 }
@@ -138,14 +138,14 @@ open_enum! {
     }
 }
 
-/// A rule, and what it was good for.
+/// A rule, and how often it decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RuleUse {
     /// Where it stands. Derived.
     pub rule: String,
-    /// What it says. Derived.
+    /// The rule's text. Derived.
     pub effect: PolicyEffect,
     /// How many calls it is about. Derived.
     pub matched: u64,

@@ -1,4 +1,4 @@
-//! The manifest of a recorded run: what was started, and how it ended. The bytes lie beside it, as they were written.
+//! The manifest of a recorded run: the started program, and its end. The bytes lie beside it, as they were written.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,14 +31,14 @@ pub struct Recording {
     pub transport: String,
     /// The program and its arguments. Derived.
     pub argv: Vec<String>,
-    /// The names of what was in its environment. Values may be secrets and are not recorded. Derived.
+    /// The names of the variables in its environment. Values may be secrets and are not recorded. Derived.
     pub environment: Vec<String>,
     /// Where it ran. Derived.
     pub directory: String,
-    /// What a denied call makes of the run: `auto`, `warn` or `fail`. Absent if it was no run of ours. Derived.
+    /// The effect of a denied call on the run: `auto`, `warn` or `fail`. Absent if it was no run of ours. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_denied: Option<String>,
-    /// What the kernel let the agent write. Absent if it was not confined, and in recordings of early builds. Derived.
+    /// The directories that the kernel let the agent write. Absent if it was not confined, and in recordings of early builds. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<RecordedConfinement>,
     /// Whether another attempt could have followed this one. Absent if not. Derived.
@@ -52,7 +52,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// The value of `writer` in what this build writes.
+    /// The value of `writer` in the recordings of this build.
     pub fn this_build() -> Option<String> {
         Some(concat!("lapidary ", env!("CARGO_PKG_VERSION")).to_owned())
     }
@@ -78,7 +78,7 @@ impl Recording {
     }
 }
 
-/// What the kernel let a recorded agent do, and everything that it started.
+/// The limits that the kernel set to a recorded agent and to its process tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -118,7 +118,7 @@ pub struct RecordedEnd {
     /// `remarks`. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What can be done about that. Derived.
+    /// The next step. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// What else led to that. Derived.
@@ -139,7 +139,7 @@ pub struct RecordedEnd {
     /// All tokens that the agent reported. Upstream, added up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_tokens: Option<u64>,
-    /// What the run cost in US dollars, if that is known for every turn. Upstream, or derived: see `costBasis`.
+    /// The cost of the run in US dollars, if that is known for every turn. Upstream, or derived: see `costBasis`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// Where `costUsd` comes from. Derived.

@@ -1,4 +1,4 @@
-//! What `lapidary sessions delete` and `lapidary sessions prune` print: what goes, or would go, and why.
+//! The output of `lapidary sessions delete` and `lapidary sessions prune`: removed sessions, or candidates, and why.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,14 +18,14 @@ pub struct Removal {
     pub applied: bool,
     /// The sessions, and the files that belong to none. Derived.
     pub removed: Vec<RemovedSession>,
-    /// How many sessions stay, of those that were looked at. Derived.
+    /// How many of the examined sessions stay. Derived.
     pub kept: u64,
     /// How many bytes go. Derived.
     pub bytes: u64,
-    /// What could not be removed, a sentence each. Derived.
+    /// Files that could not be removed, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
-    /// What was wrong beside that, a sentence each. Derived.
+    /// Other problems, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -38,7 +38,7 @@ pub struct RemovedSession {
     /// The session's id, whole; absent for a file that names none. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What a list calls it. Derived.
+    /// The session's title in a list. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     /// When a message was last added, or its newest file was written. Derived.

@@ -12,7 +12,7 @@ use crate::{Cause, Json, Number, Outcome, Text};
 /// The version that a result carries in `schema`.
 pub const SCHEMA: &str = "lapidary.result/1";
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -33,10 +33,10 @@ pub struct RunResult {
     /// The agent's session. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Text>,
-    /// How long it took, in milliseconds: the whole run if it was live, else what the agent says. Derived or upstream.
+    /// How long it took, in milliseconds: the whole run if it was live, else the agent's own figure. Derived or upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<Number>,
-    /// What the assistant said last: its final message. Upstream, joined from its chunks.
+    /// The assistant's final message. Upstream, joined from its chunks.
     pub response: Text,
     /// Every message of the assistant, in order; `response` is the last of them. Upstream, joined from their chunks.
     #[serde(default)]
@@ -86,7 +86,7 @@ pub struct RunResult {
 pub struct LineSample {
     /// What sort of diagnostic it was, as in `diagnostics`. Derived.
     pub kind: String,
-    /// What is wrong with it, in words. Derived.
+    /// The problem, in words. Derived.
     pub message: String,
     /// The line, cut after 200 characters. Upstream, read lossily.
     pub line: String,
@@ -98,7 +98,7 @@ pub struct LineSample {
 pub struct ResultError {
     /// In words. Upstream, else the cause in words.
     pub message: Text,
-    /// What the user can do about it. Derived.
+    /// The user's next step. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

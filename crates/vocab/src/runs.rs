@@ -1,4 +1,4 @@
-//! What `lapidary runs` prints: recorded runs, and those that go.
+//! The output of `lapidary runs`: recorded runs, and removed ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,10 +23,10 @@ pub struct RunList {
     pub directory: String,
     /// The runs, newest first. Derived.
     pub runs: Vec<RunInfo>,
-    /// How many runs match but are older than those that `--last` shows. Derived.
+    /// How many matching runs are older than the ones that `--last` shows. Derived.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub older: u64,
-    /// What is wrong with recordings, a sentence each. Derived.
+    /// The problems of recordings, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -82,7 +82,7 @@ pub struct RunInfo {
     /// All tokens that the agent reported. Upstream, added up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_tokens: Option<u64>,
-    /// What it cost in US dollars, if that is known. Upstream, or derived: see `costBasis`.
+    /// The cost in US dollars, if that is known. Upstream, or derived: see `costBasis`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// Where `costUsd` comes from. Derived.
@@ -125,7 +125,7 @@ pub struct RunRemoval {
     pub kept: u64,
     /// How many bytes go. Derived.
     pub bytes: u64,
-    /// What could not be removed, a sentence each. Derived.
+    /// Files that could not be removed, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
 }

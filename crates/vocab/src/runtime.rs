@@ -1,6 +1,6 @@
 //! Ticket-mode events, for orchestrators that follow a run rather than show a conversation: the vocabulary of `specs/4`.
 //!
-//! Only what the agent really said becomes an event. The prompt and the session's start are not repeated: their ids are on
+//! Only the agent's own lines become events. The prompt and the session's start are not repeated: their ids are on
 //! every event.
 
 use serde::{Deserialize, Serialize};
@@ -195,7 +195,7 @@ pub struct TokenUsageUpdated {
     /// All tokens. Upstream; derived as input plus output where the agent gives no total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_tokens: Option<Number>,
-    /// What it cost in US dollars. Upstream.
+    /// The cost in US dollars. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<Number>,
     /// The model's context window. Upstream.

@@ -21,7 +21,7 @@ pub const TYPESCRIPT: &str = include_str!("../../../schemas/lapidary.d.ts");
 pub struct Published {
     /// The name that `lapidary schema NAME` takes, and the file's stem.
     pub name: &'static str,
-    /// What it describes, in one line.
+    /// A description in one line.
     pub about: &'static str,
     /// The JSON Schema (draft 2020-12), indented, with a newline at its end.
     pub text: &'static str,
@@ -29,7 +29,7 @@ pub struct Published {
     generator: generate::SchemaSource,
 }
 
-/// A row of the table: the type, the schema's name, and what it describes.
+/// A row of the table: the type, the schema's name, and a description.
 macro_rules! published {
     ($type:path, $name:literal, $about:literal $(,)?) => {
         Published {

@@ -22,7 +22,7 @@ pub struct SessionList {
     /// These files, if they were asked for. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<HiddenFile>,
-    /// What was wrong beside the sessions, a sentence each. Derived.
+    /// Other problems, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -62,12 +62,12 @@ pub struct SessionInfo {
     /// True for the session that this was asked in: inside a hook `$GEMINI_SESSION_ID` names it. Derived.
     pub is_current_session: bool,
     /// Its number in the project's list, from 1, the oldest first: what `--resume N` takes. Sessions that Gemini CLI does not list
-    /// come after its own; those that are in the vault or in recordings only have none, which is 0. Derived.
+    /// come after its own; sessions in the vault or in recordings only have no number, which is 0. Derived.
     pub index: u64,
     /// Where it is, if Gemini CLI does not list it. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unlisted: Option<UnlistedPlace>,
-    /// What a model said it was about. Upstream.
+    /// The title that a model gave it. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The project's directory, if it is known. Upstream.
@@ -75,7 +75,7 @@ pub struct SessionInfo {
     pub project: Option<String>,
     /// The name of the project's directory in `.gemini/tmp`; empty where Gemini CLI has none. Upstream.
     pub project_id: String,
-    /// The size of the file, or of what the recorded agent wrote, in bytes. Derived.
+    /// The size of the file, or of the recorded agent's output, in bytes. Derived.
     pub size: u64,
     /// The name of a file without content for which Gemini CLI's next start deletes this session, if its retention is on. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,7 +113,7 @@ pub struct SearchResult {
     pub total: u64,
     /// The sessions, the best first. Derived.
     pub hits: Vec<SearchHit>,
-    /// What was wrong beside that, a sentence each. Derived.
+    /// Other problems, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -164,12 +164,12 @@ pub struct SearchHit {
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TextMatch {
-    /// What stands before the match. Upstream.
+    /// The text before the match. Upstream.
     pub before: String,
-    /// What was found. Upstream.
+    /// The match. Upstream.
     #[serde(rename = "match")]
     pub matched: String,
-    /// What stands behind it. Upstream.
+    /// The text after the match. Upstream.
     pub after: String,
     /// Who said it: `user`, `assistant`, `tool`, `notice` (Gemini CLI itself), or `title`. Derived.
     pub role: String,

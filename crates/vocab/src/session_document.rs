@@ -14,17 +14,17 @@ pub const SCHEMA: &str = "lapidary.session/1";
 pub struct SessionDocument {
     /// The vocabulary and its version, `lapidary.session/1`. Derived.
     pub schema: String,
-    /// What is known of the session beside what was said. Upstream.
+    /// The facts about the session beside its messages. Upstream.
     pub info: DocumentInfo,
     /// True if secrets and home directories were taken out; placeholders may stand in their place. Derived.
     pub redacted: bool,
     /// How many records of the file are not among the messages, because they were superseded, rewound or could not be read. Derived.
     pub left_out: u64,
-    /// What was said, in order. Derived.
+    /// The messages, in order. Derived.
     pub messages: Vec<Message>,
 }
 
-/// What is known of a session.
+/// The facts about a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -40,7 +40,7 @@ pub struct DocumentInfo {
     /// When the session was last updated. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<Text>,
-    /// What a model said it was about. Upstream.
+    /// The title that a model gave it. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Text>,
     /// All that the file says of the session, as it stands. Upstream.

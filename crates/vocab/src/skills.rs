@@ -20,9 +20,9 @@ pub const CHANGE_SCHEMA: &str = "lapidary.skills-change/1";
 pub struct SkillList {
     /// The vocabulary and its version, `lapidary.skills/1`. Derived.
     pub schema: String,
-    /// The skills in the order in which Gemini CLI lists them: by name, those that come with it last. Derived.
+    /// The skills in the order in which Gemini CLI lists them: by name, built-in ones last. Derived.
     pub skills: Vec<SkillInfo>,
-    /// What was wrong beside the skills, a sentence each. Derived.
+    /// Other problems, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Skills that are not in the list and why, a sentence each. Derived.
@@ -37,7 +37,7 @@ pub struct SkillList {
 pub struct SkillInfo {
     /// Its name, with a dash for what no file name may hold. Upstream.
     pub name: String,
-    /// What it does. Upstream.
+    /// The skill's description. Upstream.
     pub description: String,
     /// Its `SKILL.md`. Derived.
     pub location: String,
@@ -103,7 +103,7 @@ pub struct SkillCandidate {
     pub path: String,
     /// Where it was found. Derived.
     pub tier: SkillTier,
-    /// What the skill is called, if it is one. Upstream.
+    /// The skill's name, if it is a skill. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What became of it. Derived.
@@ -150,7 +150,7 @@ open_enum! {
         LeftOut = "left_out",
         /// It is where a skill should be, and is none.
         Refused = "refused",
-        /// It is where Gemini CLI does not look, or called what it does not look for.
+        /// It has a place or a file name where Gemini CLI does not look for skills.
         NotLookedFor = "not_looked_for",
     }
 }
@@ -172,7 +172,7 @@ open_enum! {
 pub struct SkillChange {
     /// The vocabulary and its version, `lapidary.skills-change/1`. Derived.
     pub schema: String,
-    /// What was asked for. Derived.
+    /// The requested change. Derived.
     pub action: SkillAction,
     /// The skill that was named. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,7 +197,7 @@ pub struct SkillChange {
 }
 
 open_enum! {
-    /// What was to be done to skills.
+    /// Changes to skills that a command can make.
     pub enum SkillAction {
         /// One was to be taken off the lists of disabled ones.
         Enable = "enable",

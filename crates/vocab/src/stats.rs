@@ -1,4 +1,4 @@
-//! What `lapidary sessions stats` prints: how much was said and done, and what it cost.
+//! The output of `lapidary sessions stats`: messages, tool calls, tokens and their cost.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +16,9 @@ pub struct Stats {
     pub schema: String,
     /// Sessions that contribute to a count, each once however many files it has. Derived.
     pub sessions: u64,
-    /// Sessions of sub-agents among the files that were read; what they said and used is counted, too. Derived.
+    /// Sessions of sub-agents among the files; their messages and tokens are counted, too. Derived.
     pub subagents: u64,
-    /// Messages that users wrote, without commands and what the CLI says for them. Derived.
+    /// Messages that users wrote, without commands and the CLI's messages in the user's name. Derived.
     pub turns: u64,
     /// Messages of any kind, each once. Derived.
     pub messages: u64,
@@ -32,7 +32,7 @@ pub struct Stats {
     pub tool_errors: u64,
     /// The tokens of all answers, rewound ones included: they were used, too. Upstream.
     pub tokens: TokenCounts,
-    /// What the answers cost whose price is known, in US dollars. Absent if no price is. Derived.
+    /// The cost of the answers with a known price, in US dollars. Absent if no price is known. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// Tokens without a known price; they are not in `cost`. Derived.
@@ -50,7 +50,7 @@ pub struct Stats {
     pub tools: Vec<ToolStats>,
     /// Messages without a time, which are in no day. Derived.
     pub undated: u64,
-    /// What was wrong beside that, a sentence each. Derived.
+    /// Other problems, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -86,7 +86,7 @@ pub struct ModelStats {
     pub answers: u64,
     /// Its tokens. Upstream.
     pub tokens: TokenCounts,
-    /// What it cost in US dollars; absent if its price is not known. Derived.
+    /// The cost in US dollars; absent if the price is not known. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
@@ -104,7 +104,7 @@ pub struct ProviderStats {
     pub answers: u64,
     /// Their tokens. Upstream.
     pub tokens: TokenCounts,
-    /// What they cost in US dollars, where the price is known. Derived.
+    /// Their cost in US dollars, where the price is known. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
@@ -122,7 +122,7 @@ pub struct DayStats {
     pub messages: u64,
     /// Tokens. Upstream.
     pub tokens: TokenCounts,
-    /// What was paid in US dollars, where the price is known. Derived.
+    /// The cost in US dollars, where the price is known. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }

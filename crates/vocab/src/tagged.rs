@@ -1,6 +1,6 @@
 //! Reading enums that are told apart by one member.
 //!
-//! Serde's own internally tagged enums buffer what they read, which loses digits and breaks tokens. Here the tag is looked up
+//! Serde's own internally tagged enums buffer their input, which loses digits and breaks tokens. Here the tag is looked up
 //! first and the exact struct is read after.
 
 /// Implements `Deserialize` for an enum by looking at the member `$tag` first. Any other value goes to the `$unknown` variant.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Number;
 
-/// Tokens spent, as the agent counts them. What it does not report is absent, never zero.
+/// Tokens spent, as the agent counts them. A figure that it does not report is absent, never zero.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -46,7 +46,7 @@ pub struct ModelTokenUsage {
     /// All tokens, thoughts included. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_tokens: Option<Number>,
-    /// What it cost in US dollars. Upstream.
+    /// The cost in US dollars. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<Number>,
     /// The model's context window in tokens. Upstream.

@@ -1,4 +1,4 @@
-//! The vault, and what can be recovered: what `lapidary sessions vault` and `lapidary sessions recover` print.
+//! The vault, and sessions that can be recovered: the output of `lapidary sessions vault` and `lapidary sessions recover`.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub struct VaultReport {
     /// Sessions of which no file is left, for `log`. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_in_vault: Vec<VaultSession>,
-    /// What was brought back, or would be. Derived.
+    /// The restored files, or with a dry run the files to be restored. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<RestoredFile>,
     /// How sound it is, for `verify`. Derived.
@@ -63,7 +63,7 @@ pub struct VaultSession {
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VaultSnapshot {
-    /// What it is called. Derived.
+    /// The session's title. Derived.
     pub id: String,
     /// When it was taken. Derived.
     pub time: String,
@@ -102,14 +102,14 @@ pub struct VaultFile {
 pub struct RestoredFile {
     /// Where it is now. Derived.
     pub path: String,
-    /// What had to be done. Derived.
+    /// How it was restored. Derived.
     pub how: RestoredHow,
-    /// What it was. Derived.
+    /// The file in the vault. Derived.
     pub file: VaultFile,
 }
 
 open_enum! {
-    /// What had to be done to bring a file back.
+    /// Ways in which a file is restored.
     pub enum RestoredHow {
         /// It was gone, and is back under its name.
         Written = "written",
@@ -120,7 +120,7 @@ open_enum! {
     }
 }
 
-/// Whether the vault holds what it says.
+/// Whether the vault's contents are as its list says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -133,7 +133,7 @@ pub struct Soundness {
     pub contents: u64,
     /// Their bytes in all. Derived.
     pub bytes: u64,
-    /// Contents that are not what they were, or not there. Derived.
+    /// Contents that changed or are missing. Derived.
     pub damaged: Vec<DamagedContent>,
     /// Snapshots that cannot be read. Derived.
     pub unreadable: Vec<String>,
@@ -186,7 +186,7 @@ pub struct RecoverReport {
     pub applied: bool,
     /// How many files were looked at. Derived.
     pub looked: u64,
-    /// What comes back, session by session. Derived.
+    /// The recovered contents, session by session. Derived.
     pub sessions: Vec<RecoveredSession>,
     /// Files without content that Gemini CLI's next start would delete together with a conversation; they go into the vault. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -197,7 +197,7 @@ pub struct RecoverReport {
     /// What else was done, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<String>,
-    /// What was wrong, a sentence each. Derived.
+    /// Problems, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

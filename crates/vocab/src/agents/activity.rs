@@ -117,7 +117,7 @@ pub struct SubagentProgress {
 pub struct ActivityItem {
     /// Tells it from the other steps. Derived.
     pub id: String,
-    /// What it is. Derived.
+    /// The kind of the step. Derived.
     #[serde(rename = "type")]
     pub item_type: ActivityItemType,
     /// The thought, or the tool's name. Upstream.
@@ -125,7 +125,7 @@ pub struct ActivityItem {
     /// The tool's name for people. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
-    /// What the call does. Upstream.
+    /// The call's description. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The call's arguments as JSON text. Upstream.
@@ -136,7 +136,7 @@ pub struct ActivityItem {
 }
 
 open_enum! {
-    /// What a step of a summary is.
+    /// Kinds of steps in a summary.
     pub enum ActivityItemType {
         /// The model thought.
         Thought = "thought",

@@ -1,4 +1,4 @@
-//! How an agent's run ended, and what it gave back.
+//! The end of an agent's run, and its result.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ open_enum! {
     }
 }
 
-/// What an agent's run gives back to its caller.
+/// The result of an agent's run, as its caller gets it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct OutputObject {

@@ -25,7 +25,7 @@ pub struct AgentList {
     pub programs: Vec<AgentProgram>,
     /// Definitions, in the order of their precedence. Derived.
     pub definitions: Vec<AgentInfo>,
-    /// What was wrong, a sentence each. Derived.
+    /// Problems, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Definitions that are not in the list and why, a sentence each. Derived.
@@ -60,7 +60,7 @@ pub struct AgentInfo {
     /// Its name for people. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
-    /// What it is for. Upstream.
+    /// The agent's purpose. Upstream.
     pub description: String,
     /// Where it runs. Derived.
     pub kind: AgentKind,
@@ -177,7 +177,7 @@ pub struct AgentShown {
     /// The type of a remote agent's authentication. Its secrets are not printed. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth_type: Option<String>,
-    /// What an acknowledgement of it stands for. Derived.
+    /// The hash that an acknowledgement of it stands for. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
@@ -243,7 +243,7 @@ open_enum! {
 pub struct AgentChange {
     /// The vocabulary and its version, `lapidary.agents-change/1`. Derived.
     pub schema: String,
-    /// What was asked for. Derived.
+    /// The requested change. Derived.
     pub action: AgentAction,
     /// Whether a file was written: false if all was so already. Derived.
     pub applied: bool,
@@ -258,7 +258,7 @@ pub struct AgentChange {
 }
 
 open_enum! {
-    /// What was to be done to agents.
+    /// Changes to agents that a command can make.
     pub enum AgentAction {
         /// One was to be enabled.
         Enable = "enable",
@@ -281,7 +281,7 @@ pub struct ChangedAgent {
     /// The file that it was converted from. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_from: Option<String>,
-    /// What was dropped or changed on the way, a sentence each. Derived.
+    /// Parts that the import dropped or changed, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<String>,
 }

@@ -1,11 +1,11 @@
-//! What an agent that speaks ACP was seen to offer and to do, for programs that choose among agents.
+//! The observed offers and behaviour of an agent that speaks ACP, for programs that choose among agents.
 
 use serde::{Deserialize, Serialize};
 
 use crate::capabilities::RuleKeeping;
 use crate::open_enum::open_enum;
 
-/// An agent's card. What is missing was not seen: the check of that name says why.
+/// An agent's card. A missing field was not observed: the check of that name says why.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -18,13 +18,13 @@ pub struct Card {
     /// The version of the protocol that it speaks; 0 if it did not say. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<u64>,
-    /// What it calls itself. Upstream.
+    /// The agent's own name and version. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_name: Option<String>,
     /// Which version of itself it says it is. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_version: Option<String>,
-    /// What it says it can do. Upstream.
+    /// The abilities that it announces. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abilities: Option<CardAbilities>,
     /// How rules are kept with it: as it was started here. Derived.
@@ -33,13 +33,13 @@ pub struct Card {
     /// The ways to log in, by their ids. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub auth_methods: Vec<String>,
-    /// What came of opening a session. Derived.
+    /// The result of opening a session. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<CardSession>,
-    /// What came of a prompt. Derived.
+    /// The result of a prompt. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<CardTurn>,
-    /// What came of cancelling a turn. Derived.
+    /// The result of cancelling a turn. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<CardCancel>,
     /// The agent's answer to an unknown method. Derived.
@@ -52,7 +52,7 @@ pub struct Card {
     pub noise_lines: u64,
 }
 
-/// What an agent says it can do beyond what all can.
+/// The abilities that an agent announces beyond the protocol's minimum.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -83,7 +83,7 @@ pub struct CardAbilities {
     pub mcp_sse: bool,
 }
 
-/// What came of opening a session without an account.
+/// The result of opening a session without an account.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -107,7 +107,7 @@ pub struct CardSession {
     pub models: Vec<String>,
 }
 
-/// What came of a prompt, with a model that is played.
+/// The result of a prompt, with a mock model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -116,7 +116,7 @@ pub struct CardTurn {
     pub stop_reason: String,
     /// True if the played model was asked: then its address can be set. Derived.
     pub model_asked: bool,
-    /// True if what the model said came through. Derived.
+    /// True if the model's text came through. Derived.
     pub text_arrived: bool,
     /// Whether a permission was asked for before a shell command, if the model could call for one. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ pub struct CardTurn {
     pub usage_in: Vec<String>,
 }
 
-/// What came of cancelling a turn.
+/// The result of cancelling a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -148,7 +148,7 @@ pub struct CardCancel {
 pub struct CardUnknownMethod {
     /// True if there was an answer. Derived.
     pub answered: bool,
-    /// The code of the error, if it was one; -32601 is what the protocol wants. Upstream.
+    /// The code of the error, if it was one; the protocol prescribes -32601. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,
     /// How long it took, or how long was waited, in milliseconds. Derived.
@@ -160,14 +160,14 @@ pub struct CardUnknownMethod {
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CardShutdown {
-    /// What it took. Derived.
+    /// The step that it took. Derived.
     pub by: ShutdownBy,
     /// How long it took since its stdin was closed, in milliseconds. Derived.
     pub ms: u64,
 }
 
 open_enum! {
-    /// What it took for an agent to end.
+    /// The steps that can make an agent end.
     pub enum ShutdownBy {
         /// Its stdin was closed.
         Eof = "eof",

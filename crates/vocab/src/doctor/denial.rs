@@ -1,4 +1,4 @@
-//! What a proof of denials found: each attempt that a rule denies, and what held it.
+//! The findings of a proof of denials: each attempt that a rule denies, and the layer that held it.
 
 use serde::{Deserialize, Serialize};
 

@@ -93,7 +93,7 @@ pub struct SessionInit {
     /// Names of the tools the model may call. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub available_tools: Vec<Text>,
-    /// MCP servers: `name`, `status`, `serverInfo`. Upstream; over ACP the names of those that the client passed.
+    /// MCP servers: `name`, `status`, `serverInfo`. Upstream; over ACP the names of the servers that the client passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<Json>,
     /// The permission mode in force. Upstream; `plan` of Gemini's stream is derived from how the CLI was started.
@@ -144,7 +144,7 @@ pub struct SessionMode {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 pub struct SessionStatus {
-    /// What is the matter. Derived: every `error` line of Gemini is `error`; its severity is in `extensions["gemini.severity"]`.
+    /// The kind of status. Derived: every `error` line of Gemini is `error`; its severity is in `extensions["gemini.severity"]`.
     pub status: SessionState,
     /// In the agent's words. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -168,7 +168,7 @@ pub struct TextEvent {
     pub model: Option<Text>,
 }
 
-/// What the user said.
+/// The user's prompt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -222,7 +222,7 @@ pub struct ToolCompletion {
     pub parent_call_id: Option<Text>,
     /// How it ended. Derived from the agent's word: `success` is completed (also for calls the user cancelled: Gemini's stream does not tell them apart), `error` is failed.
     pub status: ToolCallStatus,
-    /// What came back: text for display in a stream, what the model saw in a session file, which also completes a stream; else the error's message. Upstream.
+    /// The result: text for display in a stream, the model's view in a session file, which also completes a stream; else the error's message. Upstream.
     #[serde(
         default,
         deserialize_with = "crate::json::present",
@@ -241,7 +241,7 @@ pub struct ToolCompletion {
     /// The command that was run, if the call ran one. Its output is `commandOutput`, else `output`. Derived from the arguments of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Text>,
-    /// What the command printed, where `output` is not just that. Derived.
+    /// The command's output, where `output` holds more than that. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_output: Option<Text>,
     /// What became of a file, in one line: `replace a.txt: completed`. Derived.
@@ -259,7 +259,7 @@ pub struct SubagentSpawn {
     /// What sort of agent. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<Text>,
-    /// What it is to do. Upstream.
+    /// The sub-agent's task. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<Text>,
     /// True if it continues an earlier one. Upstream.
@@ -283,7 +283,7 @@ pub struct SubagentComplete {
     /// How it ended. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Text>,
-    /// What it reported. Upstream.
+    /// The sub-agent's report. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Text>,
 }
@@ -305,7 +305,7 @@ pub struct TurnComplete {
     /// The answer, where the agent repeats it at the end. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Text>,
-    /// What it cost in US dollars. Upstream.
+    /// The cost in US dollars. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<Number>,
     /// How long the turn took, in milliseconds; 0 in Gemini's error results. Upstream.
@@ -338,7 +338,7 @@ pub struct ContextCompaction {
     /// Tokens before. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pre_tokens: Option<Number>,
-    /// What is left of it, in words. Upstream.
+    /// The rest of the quota, in words. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Text>,
 }
@@ -366,7 +366,7 @@ pub struct PermissionRequest {
     /// The command line to be approved. Derived from the arguments, or from the title of a call that runs a command and has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Text>,
-    /// What the agent shows of the call: the diffs to be approved, and words. Upstream.
+    /// The agent's display of the call: the diffs to be approved, and words. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<ContentBlock>,
     /// The answers that the agent offers. Upstream.
@@ -391,7 +391,7 @@ pub struct PermissionOption {
     pub id: Text,
     /// The option in words for people. Upstream.
     pub name: Text,
-    /// What it means: `allow_once`, `allow_always`, `reject_once`, `reject_always`. Upstream, and open.
+    /// The meaning of the option: `allow_once`, `allow_always`, `reject_once`, `reject_always`. Upstream, and open.
     pub kind: Text,
 }
 
@@ -536,10 +536,10 @@ pub struct RunEnd {
     /// What led to this verdict. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
-    /// What the user can do about it. Derived.
+    /// The user's next step. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What the outcome alone does not tell, such as a turn that ended well without a last word. Derived.
+    /// Circumstances beside the outcome, such as a turn that ended well without a last word. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Calls that the agent made without permission, in order, then protected files that it changed. Derived.
@@ -579,7 +579,7 @@ pub struct HookRun {
     /// How long it took, in milliseconds. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<Number>,
-    /// What it decided. Upstream.
+    /// The hook's decision. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Text>,
     /// Why. Upstream.
@@ -607,7 +607,7 @@ pub struct PermissionDecision {
     /// The call that it is about. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<Text>,
-    /// What was asked for: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream.
+    /// The subject of the request: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream.
     pub tool_name: Text,
     /// What sort of tool. Upstream over ACP, else derived from its name.
     pub tool_kind: ToolKind,
@@ -619,13 +619,13 @@ pub struct PermissionDecision {
     /// The command line that was decided about, as in `permission_request`. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Text>,
-    /// What the agent showed of the call, as in `permission_request`. Upstream.
+    /// The agent's display of the call, as in `permission_request`. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<ContentBlock>,
     /// The answers that the agent offered. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<PermissionOption>,
-    /// What was decided. Derived from the answer.
+    /// The decision. Derived from the answer.
     pub decision: PermissionOutcome,
     /// Who decided. Derived; absent where a transcript does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -657,7 +657,7 @@ pub struct ElicitationRequest {
     pub request_id: Text,
     /// `form`, `url`, or a word of the agent's own. Upstream.
     pub mode: Text,
-    /// What is asked for, in words for the user. Upstream.
+    /// The question, in words for the user. Upstream.
     pub message: Text,
     /// The form: a JSON Schema of an object whose properties are texts, numbers, booleans or lists of texts. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -665,7 +665,7 @@ pub struct ElicitationRequest {
     /// The page to open. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<Text>,
-    /// By what the agent names a page that was opened, when it is done. Upstream.
+    /// The agent's id of an opened page, sent again when the user is done. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<Text>,
     /// The call that it is about. Upstream.
@@ -682,7 +682,7 @@ pub struct ElicitationResult {
     pub request_id: Text,
     /// What became of it. Upstream.
     pub action: ElicitationAction,
-    /// What the user filled in. Upstream.
+    /// The user's entries. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<Json>,
     /// Who answered: `peer`, or `default` where no program and no person could. Derived; absent where a transcript does not tell.
@@ -851,7 +851,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// What a delta is a chunk of.
+    /// The whole that a delta is a chunk of.
     pub enum StreamDeltaKind {
         /// An answer.
         Text = "text",
@@ -871,7 +871,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// What a diagnostic is about.
+    /// Subjects of diagnostics.
     pub enum DiagnosticKind {
         /// Text amid the protocol that is not JSON.
         Noise = "noise",

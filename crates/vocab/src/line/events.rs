@@ -1,4 +1,4 @@
-//! Writes the events of which a stream has most: chunks of text, calls of tools, and what came of them.
+//! Writes the events of which a stream has most: chunks of text, tool calls, and their results.
 //!
 //! Each function takes its value apart field by field. A new field does not compile until it is written here, or asked for in
 //! [`is_plain`], which leaves the event to serde. The words that nearly every event has are written with their keys: each piece

@@ -1,7 +1,7 @@
 //! TypeScript types, made from the JSON Schemas.
 //!
 //! Each kind of event, block and command is an interface of its own, with its discriminator as a literal and the fields that
-//! all of them share inherited. So editors narrow a union by its discriminator and have a name to show for what is left.
+//! all of them share inherited. So editors narrow a union by its discriminator and have a name to show for the narrowed type.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ pub fn declarations() -> String {
     module.text
 }
 
-/// What a definition is when it stands in a union: its discriminator, and the interface that the whole union shares.
+/// The parts of a definition that stands in a union: its discriminator, and the interface that the whole union shares.
 #[derive(Debug, Clone)]
 struct Kind {
     tag: String,
