@@ -13,7 +13,7 @@ mod lines;
 #[cfg(feature = "coverage")]
 mod report;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,9 @@ use anyhow::{Context, Result, ensure};
 
 use crate::peers;
 use crate::workspace::{Workspace, run};
+
+/// Tests that cannot pass with counters: a confined agent may not write its counters' file, which the run reports as a warning.
+const NOT_INSTRUMENTED: [&str; 1] = ["replay::a_run_of_a_replayed_agent_is_the_same_run"];
 
 /// The task's options.
 #[derive(Debug, clap::Args)]
@@ -61,7 +64,10 @@ pub(crate) fn coverage(workspace: &Workspace, args: &Args) -> Result<()> {
         let programs: BTreeSet<_> = programs.collect();
         let programs: Vec<_> = programs.into_iter().collect();
         fs::write(folder.join("programs"), programs.join("\n"))?;
-        is_green = tests().arg("--").args(&args.words).status()?.success();
+        let skipped = NOT_INSTRUMENTED.iter().flat_map(|name| ["--skip", name]);
+        let mut tests = tests();
+        tests.arg("--").args(&args.words).args(skipped);
+        is_green = tests.status()?.success();
     }
     let mut command = workspace.cargo("run");
     command.args(["--quiet", "--package", "xtask", "--features", "coverage"]);
@@ -154,18 +160,31 @@ fn built(mut command: Command) -> Result<Vec<String>> {
     Ok(programs.collect())
 }
 
-/// The counters' files in a folder.
+/// The counters' files in a folder. A process that reached a limit on file sizes leaves a file that is shorter than the other files of
+/// its program: such a file is skipped.
 #[cfg_attr(
     not(feature = "coverage"),
     expect(dead_code, reason = "only the report reads them")
 )]
-fn counters(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+fn counter_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut programs: BTreeMap<String, Vec<(u64, PathBuf)>> = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|ending| ending == "profraw") {
-            files.push(path);
+        let (path, length) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?.len())))?;
+        let name = path.file_name().and_then(|name| name.to_str());
+        if let Some((program, _)) =
+            name.and_then(|name| name.strip_suffix(".profraw")?.split_once('_'))
+        {
+            programs
+                .entry(program.to_owned())
+                .or_default()
+                .push((length, path));
         }
     }
-    Ok(files)
+    let complete = programs.into_values().flat_map(|files| {
+        let longest = files.iter().map(|(length, _)| *length).max();
+        files
+            .into_iter()
+            .filter(move |(length, _)| Some(*length) == longest)
+    });
+    Ok(complete.map(|(_, path)| path).collect())
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use llvm_profparser::{CoverageMapping, CoverageResult, merge_profiles};
 
-use super::counters;
+use super::counter_files;
 use super::lines::{CodeRegion, counted, tests_begin};
 
 /// So much of each crate has to be reached, in percent.
@@ -32,7 +32,7 @@ pub(super) fn print(root: &Path, folder: &Path, missing: &[String]) -> Result<()
     let programs = fs::read_to_string(folder.join("programs"));
     let programs = programs.context("there is nothing to report: run `cargo xtask coverage`")?;
     let programs: Vec<_> = programs.lines().map(PathBuf::from).collect();
-    let profile = merge_profiles(&counters(folder)?)?;
+    let profile = merge_profiles(&counter_files(folder)?)?;
     let mapping = CoverageMapping::new(&programs, &profile, true)?;
     let crates = root.join("crates");
     // Paths are as the compiler was given them: from the root.
