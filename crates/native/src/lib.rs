@@ -10,6 +10,7 @@ pub mod executor;
 pub mod http;
 pub mod ids;
 pub mod mcp;
+pub mod mcp_server;
 pub mod model;
 pub mod schema;
 pub mod tool;

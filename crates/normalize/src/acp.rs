@@ -145,7 +145,7 @@ impl AcpNormalizer {
                 }
                 self.broken_line(direction, bytes, out);
             }
-            RawLine::TooLong { head, length } => {
+            RawLine::TooLong { head, length, .. } => {
                 let kept = head.len();
                 let message = format!(
                     "a line of {length} bytes is over the limit; its first {kept} bytes were kept"

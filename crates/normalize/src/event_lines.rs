@@ -41,7 +41,7 @@ impl EventReader {
                 }
                 Err(message) => (DiagnosticKind::MalformedLine, message, bytes),
             },
-            RawLine::TooLong { head, length } => {
+            RawLine::TooLong { head, length, .. } => {
                 let kept = head.len();
                 let message = format!(
                     "a line of {length} bytes is over the limit; its first {kept} bytes were kept"

@@ -20,7 +20,7 @@ pub(super) fn read(line: lines::RawLine<'_>) -> ReceivedMessage {
             let what = classify(&line);
             ReceivedMessage { line, what }
         }
-        lines::RawLine::TooLong { head, length } => ReceivedMessage {
+        lines::RawLine::TooLong { head, length, .. } => ReceivedMessage {
             line: ReceivedLine::new(head),
             what: MessageContent::Noise(LineNoise::TooLong(length)),
         },

@@ -15,7 +15,7 @@ use super::message::{
 };
 use super::outgoing;
 use super::shared_connection::{RawRequest, SharedConnection, ToldSender};
-use super::truncated::TruncatedEnvelope;
+use super::truncated::{TruncatedEnvelope, last_id};
 
 /// Reads until there is nothing more to read.
 pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<SharedConnection>) {
@@ -49,6 +49,7 @@ pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<SharedCon
 
 /// Takes a line, with its place in the agent's output.
 fn take(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedConnection>) {
+    let id_at_end = last_id(line);
     let ReceivedMessage { line, what } = classify::read(line);
     match &what {
         MessageContent::Answer { id, outcome, .. } => {
@@ -79,7 +80,7 @@ fn take(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedConnecti
             }
         }
         MessageContent::Noise(LineNoise::TooLong(length)) => {
-            let (length, truncated) = (*length, TruncatedEnvelope::parse(line.text()));
+            let (length, truncated) = (*length, TruncatedEnvelope::parse(line.text(), id_at_end));
             let (number, _) = shared.log.received(ReceivedMessage { line, what }, place);
             too_long(truncated, length, number, shared);
         }
@@ -89,8 +90,8 @@ fn take(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedConnecti
     }
 }
 
-/// A line over the limit is not read: the side that waits for it gets an error. If the line does not show which side waits, the
-/// connection ends, because the agent, or we, would wait for ever.
+/// A line over the limit is not read: the side that waits for it gets an error. If neither its beginning nor its end shows
+/// which side waits, the connection ends, because the agent, or we, would wait for ever.
 fn too_long(
     truncated: TruncatedEnvelope,
     length: u64,
@@ -155,9 +156,9 @@ fn tell(
     let _ = waiting.send(told); // it may have been given up just now
 }
 
-/// The request that the agent does not want answered any more.
+/// The request that the other side does not want answered any more, in the words of ACP or of MCP.
 fn cancelled(method: &Text, params: Option<&Json>) -> Option<RequestId> {
-    if *method != *"$/cancel_request" {
+    if *method != *"$/cancel_request" && *method != *"notifications/cancelled" {
         return None;
     }
     RequestId::read(params?.token().get("requestId")?)

@@ -1,6 +1,8 @@
-//! A line over the limit, of which only the beginning is kept: the request that it is or answers, as far as it shows that.
+//! A line over the limit, of which only the beginning and the end are kept: the request that it is or answers, as far as they show
+//! that.
 
 use lapidary_json::Token;
+use lapidary_wire::lines::RawLine;
 
 use super::message::RequestId;
 
@@ -23,7 +25,8 @@ pub(super) enum TruncatedEnvelope {
 }
 
 impl TruncatedEnvelope {
-    pub(super) fn parse(head: &str) -> Self {
+    /// `id_at_end` is the id that the end of the line shows. It counts if the beginning shows none.
+    pub(super) fn parse(head: &str, id_at_end: Option<RequestId>) -> Self {
         let Some(rest) = head.trim_start().strip_prefix('{') else {
             return Self::Noise;
         };
@@ -40,7 +43,7 @@ impl TruncatedEnvelope {
                 _ => {}
             }
         }
-        match (id, method) {
+        match (id.or(id_at_end), method) {
             (Some(id), None) if is_answer => Self::Answer(id),
             (Some(id), method) if method.is_some() || is_request => Self::Request(id),
             (None, Some(method)) => Self::Method(method.into_owned()),
@@ -48,6 +51,25 @@ impl TruncatedEnvelope {
             _ => Self::Noise, // some other object, such as a line of a log
         }
     }
+}
+
+/// The id of a message over the limit whose last member it is: some libraries write it there.
+///
+/// The brace at the end of the line closes the message. A scalar before it is a member of the message, not of a value in it; and text
+/// within a string has a backslash before each quote.
+pub(super) fn last_id(line: RawLine<'_>) -> Option<RequestId> {
+    let RawLine::TooLong { tail, .. } = line else {
+        return None;
+    };
+    let members = tail.trim_ascii_end().strip_suffix(b"}")?;
+    let name = members.windows(4).rposition(|four| four == b"\"id\"")?;
+    let (before, member) = members.split_at(name);
+    if !before.trim_ascii_end().ends_with(b",") || member.contains(&b'\\') {
+        return None;
+    }
+    let value = member[4..].trim_ascii_start().strip_prefix(b":")?;
+    let value = std::str::from_utf8(value.trim_ascii()).ok()?;
+    RequestId::read(Token::parse(value).ok()?)
 }
 
 /// The members of an object that breaks off. The last one may have no value, and ends it.
@@ -88,7 +110,7 @@ mod tests {
 
     #[track_caller]
     fn check(head: &str, expected: &str) {
-        let seen = match TruncatedEnvelope::parse(head) {
+        let seen = match TruncatedEnvelope::parse(head, None) {
             TruncatedEnvelope::Request(id) => format!("request {}", id.as_str()),
             TruncatedEnvelope::Answer(id) => format!("answer {}", id.as_str()),
             TruncatedEnvelope::Method(method) => format!("method {method}"),
@@ -124,5 +146,56 @@ mod tests {
         check("xxxx", "Noise");
         check("[1,2", "Noise");
         check("", "Noise");
+    }
+
+    #[track_caller]
+    fn check_end(tail: &str, expected: Option<&str>) {
+        let line = RawLine::TooLong {
+            head: b"{",
+            tail: tail.as_bytes(),
+            length: 9000,
+        };
+        let id = last_id(line);
+        assert_eq!(id.as_ref().map(RequestId::as_str), expected, "{tail}");
+    }
+
+    #[test]
+    fn an_id_that_is_the_last_member_of_a_truncated_line_is_found() {
+        check_end(r#"xxx"},"jsonrpc":"2.0","id":7}"#, Some("7"));
+        check_end("xxx\"}, \"id\" : \"a-1\" }\r", Some("\"a-1\""));
+        check_end(r#"xxx","id":null}"#, Some("null"));
+        check_end(r#"xxx","params":{"name":"a","id":7}}"#, None);
+        check_end(r#"xxx,\"id\":7}"}"#, None);
+        check_end(r#"xxx,"id":"a\"b"}"#, None);
+        check_end(r#"xxx"id":7}"#, None);
+        check_end(r#"xxx,"id":7"#, None);
+        check_end(r#"xxx,"id":{}}"#, None);
+        check_end("}", None);
+    }
+
+    #[test]
+    fn the_end_of_a_truncated_line_tells_the_request_that_its_beginning_does_not() {
+        let id = || {
+            last_id(RawLine::TooLong {
+                head: b"",
+                tail: br#"x},"id":7}"#,
+                length: 9000,
+            })
+        };
+        let head = r#"{"method":"tools/call","params":{"x":"yyy"#;
+        let seven = RequestId::from_token(7);
+        assert_eq!(
+            TruncatedEnvelope::parse(head, id()),
+            TruncatedEnvelope::Request(seven.clone())
+        );
+        let head = r#"{"jsonrpc":"2.0","result":{"x":"yyy"#;
+        assert_eq!(
+            TruncatedEnvelope::parse(head, id()),
+            TruncatedEnvelope::Answer(seven)
+        );
+        assert_eq!(
+            TruncatedEnvelope::parse("[1,2", id()),
+            TruncatedEnvelope::Noise
+        );
     }
 }

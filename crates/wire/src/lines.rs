@@ -10,6 +10,9 @@ pub const DEFAULT_LIMIT: usize = 64 * 1024 * 1024;
 /// How much of a line over the limit is kept, so that a reader recognises it.
 pub const KEPT_OF_TOO_LONG: usize = 1024;
 
+/// How much of the end of a line over the limit is kept: enough for the last member of an object, such as an id.
+pub const KEPT_OF_END: usize = 128;
+
 /// How much is read at once. Large enough that system calls do not count, small enough to stay in the cache.
 const CHUNK: usize = 128 * 1024;
 
@@ -27,6 +30,8 @@ pub enum RawLine<'a> {
     TooLong {
         /// Its first [`KEPT_OF_TOO_LONG`] bytes.
         head: &'a [u8],
+        /// Its last [`KEPT_OF_END`] bytes.
+        tail: &'a [u8],
         /// How many bytes it had.
         length: u64,
     },
@@ -53,9 +58,10 @@ pub struct LineBuffer {
     end: usize,
     /// Up to where no newline was found yet, so that a long line is not searched again with every chunk.
     searched: usize,
-    /// Bytes of a line over the limit that were let go already. Its head is kept aside.
+    /// Bytes of a line over the limit that were let go already. Its head and its end are kept aside.
     dropped: u64,
     head: Vec<u8>,
+    tail: Vec<u8>,
     at_beginning: bool,
     /// Bytes of the lines that were handed out, their ends included.
     taken: u64,
@@ -78,6 +84,7 @@ impl LineBuffer {
             searched: 0,
             dropped: 0,
             head: Vec::new(),
+            tail: Vec::new(),
             at_beginning: true,
             taken: 0,
         }
@@ -172,10 +179,10 @@ impl LineBuffer {
         self.taken += length;
         let is_first = std::mem::take(&mut self.at_beginning);
         if length > self.limit as u64 {
-            self.keep_head(line);
+            self.keep_ends(line);
             self.dropped = 0;
-            let head = &self.head;
-            return RawLine::TooLong { head, length };
+            let (head, tail) = (&self.head, &self.tail);
+            return RawLine::TooLong { head, tail, length };
         }
         let mut bytes = &self.buffer[line];
         if is_first {
@@ -185,11 +192,16 @@ impl LineBuffer {
         RawLine::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes))
     }
 
-    /// Keeps more of the head of a line over the limit, until the head is complete.
-    fn keep_head(&mut self, piece: std::ops::Range<usize>) {
+    /// Keeps more of the head of a line over the limit, until the head is complete, and the end of the piece.
+    fn keep_ends(&mut self, piece: std::ops::Range<usize>) {
         if self.dropped == 0 {
             self.head.clear();
+            self.tail.clear();
         }
+        let last = piece.start.max(piece.end.saturating_sub(KEPT_OF_END));
+        self.tail.extend_from_slice(&self.buffer[last..piece.end]);
+        let older = self.tail.len().saturating_sub(KEPT_OF_END);
+        self.tail.drain(..older);
         let missing = KEPT_OF_TOO_LONG - self.head.len();
         let kept = piece.start..piece.end.min(piece.start + missing);
         self.head.extend_from_slice(&self.buffer[kept]);
@@ -201,7 +213,7 @@ impl LineBuffer {
         if self.dropped == 0 && pending <= self.limit {
             return;
         }
-        self.keep_head(self.start..self.end);
+        self.keep_ends(self.start..self.end);
         self.dropped += pending as u64;
         self.start = 0;
         self.end = 0;

@@ -395,6 +395,7 @@ fn line(received: &ReceivedMessage) -> RawLine<'_> {
     match received.what {
         MessageContent::Noise(LineNoise::TooLong(length)) => RawLine::TooLong {
             head: received.line.bytes(),
+            tail: &[], // only the connection reads it
             length,
         },
         _ => RawLine::Whole(received.line.bytes()),

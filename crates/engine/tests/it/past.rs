@@ -63,7 +63,7 @@ fn read(directory: &Path) -> Vec<(Said, Option<String>)> {
     while let Some(spoken) = lines.next_line().unwrap() {
         let line = match spoken.line {
             RawLine::Whole(line) => line.to_vec(),
-            RawLine::TooLong { head, length } => {
+            RawLine::TooLong { head, length, .. } => {
                 assert_eq!(head.len(), KEPT_OF_TOO_LONG);
                 vec![head[0]; usize::try_from(length).unwrap()]
             }

@@ -17,6 +17,7 @@ mod executor;
 mod faults;
 mod hostile;
 mod limits;
+mod mcp_server;
 mod model;
 mod model_hooks;
 mod modules;

@@ -111,7 +111,7 @@ impl StreamNormalizer {
                 Ok(text) => self.text_line(&on_one_line(text), received, out),
                 Err(_) => self.not_utf8(bytes, received, out),
             },
-            RawLine::TooLong { head, length } => {
+            RawLine::TooLong { head, length, .. } => {
                 self.arrived(None, received);
                 let kept = head.len();
                 let message = format!(

@@ -1,20 +1,25 @@
 //! Bytes into lines, however they come.
 
-use lapidary_wire::lines::{DEFAULT_LIMIT, KEPT_OF_TOO_LONG, LineBuffer, RawLine};
+use lapidary_wire::lines::{DEFAULT_LIMIT, KEPT_OF_END, KEPT_OF_TOO_LONG, LineBuffer, RawLine};
 use proptest::prelude::*;
 
 /// A line that owns itself.
 #[derive(Debug, Clone, PartialEq)]
 enum Owned {
     Whole(Vec<u8>),
-    TooLong { head: Vec<u8>, length: u64 },
+    TooLong {
+        head: Vec<u8>,
+        tail: Vec<u8>,
+        length: u64,
+    },
 }
 
 fn own(line: RawLine<'_>) -> Owned {
     match line {
         RawLine::Whole(bytes) => Owned::Whole(bytes.to_vec()),
-        RawLine::TooLong { head, length } => Owned::TooLong {
+        RawLine::TooLong { head, tail, length } => Owned::TooLong {
             head: head.to_vec(),
+            tail: tail.to_vec(),
             length,
         },
     }
@@ -70,8 +75,10 @@ fn expected(bytes: &[u8], limit: usize) -> Vec<Owned> {
     let line = |(index, piece): (usize, &[u8])| {
         if piece.len() > limit {
             let head = &piece[..piece.len().min(KEPT_OF_TOO_LONG)];
+            let tail = &piece[piece.len().saturating_sub(KEPT_OF_END)..];
             return Owned::TooLong {
                 head: head.to_vec(),
+                tail: tail.to_vec(),
                 length: piece.len() as u64,
             };
         }
@@ -131,6 +138,7 @@ fn a_byte_order_mark_on_the_second_line_stays_even_if_the_first_was_too_long() {
         [
             Owned::TooLong {
                 head: b"123456".to_vec(),
+                tail: b"123456".to_vec(),
                 length: 6
             },
             Owned::Whole("\u{feff}a".as_bytes().to_vec())
@@ -160,6 +168,7 @@ fn a_line_of_exactly_the_limit_is_whole_and_one_byte_more_is_not() {
     let over = [b'x'; 2001];
     let too_long = Owned::TooLong {
         head: vec![b'x'; KEPT_OF_TOO_LONG],
+        tail: vec![b'x'; KEPT_OF_END],
         length: 2001,
     };
     assert_eq!(
@@ -170,7 +179,7 @@ fn a_line_of_exactly_the_limit_is_whole_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn a_line_far_over_the_limit_keeps_its_head_its_length_and_what_follows() {
+fn a_line_far_over_the_limit_keeps_its_ends_its_length_and_what_follows() {
     let mut first = b"beginning ".to_vec();
     first.resize(3000, b'.');
     let mut chunks: Vec<&[u8]> = vec![b"before\n", &first];
@@ -178,12 +187,15 @@ fn a_line_far_over_the_limit_keeps_its_head_its_length_and_what_follows() {
     chunks.extend(std::iter::repeat_n(&middle[..], 1000));
     chunks.push(b"end\r\nafter\r\nlast");
     let lines = pushed(&chunks, 2000);
+    let mut tail = vec![b'-'; KEPT_OF_END - 4];
+    tail.extend_from_slice(b"end\r");
     assert_eq!(
         lines,
         [
             Owned::Whole(b"before".to_vec()),
             Owned::TooLong {
                 head: first[..KEPT_OF_TOO_LONG].to_vec(),
+                tail,
                 length: 3000 + 777_000 + 4
             },
             Owned::Whole(b"after".to_vec()),

@@ -194,8 +194,18 @@ async fn an_overlong_message_is_answered_or_ends_the_connection() {
             "{{\"method\":\"fs/write_text_file\",\"params\":[\"{long}\"],\"id\":3}}\n"
         ))
         .await;
+    let told = agent.hears().await.unwrap();
+    assert!(
+        told.starts_with(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"#),
+        "{told}"
+    );
+    agent
+        .says(&format!(
+            "{{\"method\":\"fs/write_text_file\",\"params\":[\"{long}\"],\"id\":4,\"_meta\":{{}}}}\n"
+        ))
+        .await;
     let ended = asked.answer(Some(LONG)).await.unwrap_err();
-    let length = 3000 + 52;
+    let length = 3000 + 63;
     let why = ConnectionError::TooLong {
         length,
         limit: 2000,
