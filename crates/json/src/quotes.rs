@@ -34,7 +34,7 @@ pub(crate) fn find_end(bytes: &[u8], mut at: usize) -> StringScan {
             at += BLOCK;
             continue;
         }
-        let escaped = escaped(backslashes);
+        let escaped = escaped_bytes(backslashes);
         let ends = quotes & !escaped;
         let length = match ends {
             // The last byte may be a backslash whose letter is not here yet: it is looked at again.
@@ -82,7 +82,7 @@ fn are_sound(bytes: &[u8], block: usize, mut letters: u64) -> bool {
 
 /// The bytes that stand behind a backslash that counts: one that is not itself behind such a one.
 #[inline]
-fn escaped(backslashes: u64) -> u64 {
+fn escaped_bytes(backslashes: u64) -> u64 {
     const EVENS: u64 = 0x5555_5555_5555_5555;
     // Runs of backslashes: adding carries through a run, and whether it started at an even or an odd place
     // tells, where it ends, whether the byte there is escaped.
@@ -149,9 +149,9 @@ mod tests {
         fn a_byte_is_escaped_behind_a_backslash_that_counts(bits: u64, more: u64) {
             // Runs of backslashes are what is hard.
             for bits in [bits, bits & more, bits | more, !0, bits << 60, bits >> 60] {
-                proptest::prop_assert_eq!(escaped(bits), plain(bits), "{:b}", bits);
+                proptest::prop_assert_eq!(escaped_bytes(bits), plain(bits), "{:b}", bits);
                 let last = bits >> 63 & 1 == 1 && plain(bits) >> 63 & 1 == 0;
-                proptest::prop_assert_eq!(escaped_beyond(bits, escaped(bits)), last);
+                proptest::prop_assert_eq!(escaped_beyond(bits, escaped_bytes(bits)), last);
             }
         }
     }

@@ -188,7 +188,7 @@ impl<'a> Scanner<'a> {
         Self {
             text,
             at: 0,
-            no_controls: smallest(text.as_bytes()) >= 0x20,
+            no_controls: smallest_byte(text.as_bytes()) >= 0x20,
         }
     }
 
@@ -416,7 +416,7 @@ impl<'a> Scanner<'a> {
         } else {
             self.find_end_of_string(bytes)?;
         }
-        if !self.no_controls && smallest(&bytes[start..self.at]) < 0x20 {
+        if !self.no_controls && smallest_byte(&bytes[start..self.at]) < 0x20 {
             let bad = bytes[start..].iter().position(|&byte| byte < 0x20);
             self.at = start + bad.unwrap_or_default();
             return self.fail("control character in a string");
@@ -474,7 +474,7 @@ impl<'a> Scanner<'a> {
 
 /// The smallest byte, not `any`: without an early exit the loop vectorises.
 #[inline]
-fn smallest(bytes: &[u8]) -> u8 {
+fn smallest_byte(bytes: &[u8]) -> u8 {
     bytes.iter().fold(u8::MAX, |least, byte| least.min(*byte))
 }
 

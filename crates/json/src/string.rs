@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Resolves the escapes of a valid string's inside. Borrowed when there is none.
-pub(crate) fn unescape(inner: &str) -> Cow<'_, str> {
+pub(crate) fn unescape_string(inner: &str) -> Cow<'_, str> {
     let Some(first) = memchr::memchr(b'\\', inner.as_bytes()) else {
         return Cow::Borrowed(inner);
     };
@@ -11,7 +11,7 @@ pub(crate) fn unescape(inner: &str) -> Cow<'_, str> {
     out.push_str(&inner[..first]);
     let mut rest = &inner[first..];
     loop {
-        rest = resolve(rest, &mut out);
+        rest = resolve_escape(rest, &mut out);
         let Some(next) = memchr::memchr(b'\\', rest.as_bytes()) else {
             out.push_str(rest);
             return Cow::Owned(out);
@@ -43,14 +43,14 @@ pub(crate) fn has_lone_surrogate(inner: &str) -> bool {
 
 /// True if the inside of a string reads `expected`. Keys are compared with this, and they hardly ever hold an escape.
 #[inline]
-pub(crate) fn reads(inner: &str, expected: &str) -> bool {
+pub(crate) fn string_reads(inner: &str, expected: &str) -> bool {
     // `\u0041` is the longest way to spell a byte, so a longer text cannot be equal.
     let may_be_escaped = inner.len() > expected.len() && inner.len() <= 6 * expected.len();
-    inner == expected || (may_be_escaped && inner.contains('\\') && unescape(inner) == expected)
+    inner == expected || (may_be_escaped && inner.contains('\\') && unescape_string(inner) == expected)
 }
 
 /// Resolves the escape that `text` begins with and returns the rest of the text.
-fn resolve<'a>(text: &'a str, out: &mut String) -> &'a str {
+fn resolve_escape<'a>(text: &'a str, out: &mut String) -> &'a str {
     let plain = match text.as_bytes().get(1) {
         Some(b'n') => '\n',
         Some(b't') => '\t',

@@ -111,7 +111,7 @@ impl<'a> Token<'a> {
     /// token itself still has it.
     pub fn string(self) -> Option<Cow<'a, str>> {
         self.if_kind(TokenKind::String)
-            .map(|token| string::unescape(token.inner()))
+            .map(|token| string::unescape_string(token.inner()))
     }
 
     /// True if this is a string with half of a surrogate pair in it, so that [`Token::string`] does not say all of it.
@@ -122,7 +122,7 @@ impl<'a> Token<'a> {
     /// True if this is a string that reads exactly `expected`.
     #[inline]
     pub fn is(self, expected: &str) -> bool {
-        self.kind() == TokenKind::String && string::reads(self.inner(), expected)
+        self.kind() == TokenKind::String && string::string_reads(self.inner(), expected)
     }
 
     /// The value of a boolean.

@@ -90,7 +90,7 @@ pub struct ToolResultBlock {
     /// The tool's result. Upstream.
     #[serde(
         default,
-        deserialize_with = "crate::json::present",
+        deserialize_with = "crate::json::present_member",
         skip_serializing_if = "Option::is_none"
     )]
     pub content: Option<Json>,

@@ -95,7 +95,7 @@ pub struct Base {
     /// The agent's line, token for token, on the first event that a line yields. Upstream.
     #[serde(
         default,
-        deserialize_with = "crate::json::present",
+        deserialize_with = "crate::json::present_member",
         skip_serializing_if = "Option::is_none"
     )]
     pub raw: Option<Json>,

@@ -22,7 +22,7 @@ impl Json {
     /// Serialises a value of ours.
     pub fn from_value(value: &impl Serialize) -> Self {
         let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
-        Self(built(&text))
+        Self(built_token(&text))
     }
 
     /// Builds an object from members that are values already.
@@ -32,12 +32,12 @@ impl Json {
             if text.len() > 1 {
                 text.push(',');
             }
-            text.push_str(&quoted(key));
+            text.push_str(&quoted_text(key));
             text.push(':');
             text.push_str(value.as_str());
         }
         text.push('}');
-        Self(built(&text))
+        Self(built_token(&text))
     }
 
     /// Builds an array from values.
@@ -51,7 +51,7 @@ impl Json {
 
     /// The empty object.
     pub fn empty_object() -> Self {
-        Self(built("{}"))
+        Self(built_token("{}"))
     }
 
     /// The value's JSON text.
@@ -93,7 +93,7 @@ impl From<&Text> for Json {
     fn from(text: &Text) -> Self {
         match &text.0 {
             Repr::Token(token) => Self(token.clone()),
-            Repr::Static(text) => Self(built(&quoted(text))),
+            Repr::Static(text) => Self(built_token(&quoted_text(text))),
         }
     }
 }
@@ -177,7 +177,7 @@ impl Text {
 
     pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         match &self.0 {
-            Repr::Static(text) => line::string(out, text),
+            Repr::Static(text) => line::write_string(out, text),
             Repr::Token(token) => out.write_all(token.as_str().as_bytes()),
         }
     }
@@ -209,7 +209,7 @@ impl ArrayBuilder {
     pub fn finish(mut self) -> Json {
         self.text
             .push_str(if self.text.is_empty() { "[]" } else { "]" });
-        Json(built(&self.text))
+        Json(built_token(&self.text))
     }
 }
 
@@ -224,7 +224,7 @@ impl TextBuilder {
     pub fn push(&mut self, text: &Text) {
         match &text.0 {
             Repr::Token(token) => self.joined.push(token.token()),
-            Repr::Static(text) => self.joined.push(built(&quoted(text)).token()),
+            Repr::Static(text) => self.joined.push(built_token(&quoted_text(text)).token()),
         }
     }
 
@@ -257,7 +257,7 @@ impl From<&'static str> for Text {
 
 impl From<String> for Text {
     fn from(text: String) -> Self {
-        Self(Repr::Token(built(&quoted(&text))))
+        Self(Repr::Token(built_token(&quoted_text(&text))))
     }
 }
 
@@ -358,11 +358,11 @@ impl PartialEq for Number {
 impl Eq for Number {}
 
 /// Text that was put together from valid values.
-fn built(text: &str) -> SharedToken {
+fn built_token(text: &str) -> SharedToken {
     SharedToken::parse(text).expect("values and brackets make a value")
 }
 
-fn quoted(text: &str) -> String {
+fn quoted_text(text: &str) -> String {
     serde_json::to_string(text).expect("a string always serialises")
 }
 
@@ -426,7 +426,7 @@ impl<'de> Deserialize<'de> for Json {
 }
 
 /// Reads a member that is there. A `null` is a value like any other then, not a member that is absent.
-pub(crate) fn present<'de, D: Deserializer<'de>>(
+pub(crate) fn present_member<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Json>, D::Error> {
     Json::deserialize(deserializer).map(Some)

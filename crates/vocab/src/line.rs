@@ -43,7 +43,7 @@ impl Event {
 }
 
 /// A string that rarely needs escaping.
-pub(crate) fn string(out: &mut impl Write, text: &str) -> io::Result<()> {
+pub(crate) fn write_string(out: &mut impl Write, text: &str) -> io::Result<()> {
     if lapidary_json::needs_escape(text) {
         return Ok(serde_json::to_writer(out, text)?);
     }

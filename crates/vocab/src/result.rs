@@ -56,7 +56,7 @@ pub struct RunResult {
     /// The value that the agent handed over through `complete_task`. Upstream.
     #[serde(
         default,
-        deserialize_with = "crate::json::present",
+        deserialize_with = "crate::json::present_member",
         skip_serializing_if = "Option::is_none"
     )]
     pub output: Option<Json>,

@@ -78,7 +78,7 @@ pub struct RuntimeBase {
     /// The line this was made from. Upstream.
     #[serde(
         default,
-        deserialize_with = "crate::json::present",
+        deserialize_with = "crate::json::present_member",
         skip_serializing_if = "Option::is_none"
     )]
     pub raw: Option<Json>,

@@ -35,7 +35,7 @@ pub struct SessionInfo {
     /// The session's id, whole. Upstream; of a recorded run whose agent named no session, the id of the run.
     pub id: String,
     /// The agent's family, such as `gemini` or `claude`; its name if it is none that Lapidary knows. Derived.
-    #[serde(default = "gemini")]
+    #[serde(default = "default_provider")]
     pub provider: Provider,
     /// The newest recorded run, if the session is in recordings only. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ open_enum! {
 }
 
 /// Lists of earlier versions have sessions of Gemini CLI only.
-fn gemini() -> Provider {
+fn default_provider() -> Provider {
     Provider::Gemini
 }
 
@@ -126,7 +126,7 @@ pub struct SearchHit {
     /// The session's id, whole. Upstream; of a recorded run whose agent named no session, the id of the run.
     pub id: String,
     /// The agent's family, such as `gemini` or `claude`; its name if it is none that Lapidary knows. Derived.
-    #[serde(default = "gemini")]
+    #[serde(default = "default_provider")]
     pub provider: Provider,
     /// The newest recorded run, if the session is in recordings only. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]

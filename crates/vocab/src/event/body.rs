@@ -225,7 +225,7 @@ pub struct ToolCompletion {
     /// The result: text for display in a stream, the model's view in a session file, which also completes a stream; else the error's message. Upstream.
     #[serde(
         default,
-        deserialize_with = "crate::json::present",
+        deserialize_with = "crate::json::present_member",
         skip_serializing_if = "Option::is_none"
     )]
     pub output: Option<Json>,
@@ -408,7 +408,7 @@ pub struct PermissionDenial {
     /// The arguments of the call; absent if they are unknown, or too long to be repeated. Upstream.
     #[serde(
         default,
-        deserialize_with = "crate::json::present",
+        deserialize_with = "crate::json::present_member",
         skip_serializing_if = "Option::is_none"
     )]
     pub tool_input: Option<Json>,
@@ -713,7 +713,7 @@ pub struct CommandResult {
     /// The `id` that the command had, if it had one. Upstream: the front end's.
     #[serde(
         default,
-        deserialize_with = "crate::json::present",
+        deserialize_with = "crate::json::present_member",
         skip_serializing_if = "Option::is_none"
     )]
     pub command_id: Option<Json>,
@@ -728,7 +728,7 @@ pub struct CommandResult {
     /// The agent's answer, if it gave one. Upstream.
     #[serde(
         default,
-        deserialize_with = "crate::json::present",
+        deserialize_with = "crate::json::present_member",
         skip_serializing_if = "Option::is_none"
     )]
     pub result: Option<Json>,

@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use super::string;
+use super::write_string;
 use crate::event::{Event, Provider, StreamDelta, StreamDeltaKind, ToolCompletion, ToolInvocation};
 use crate::{Base, Body, Json, Text};
 
@@ -51,7 +51,7 @@ fn is_plain(base: &Base) -> bool {
 fn write_base(out: &mut impl Write, base: &Base) -> io::Result<()> {
     if lapidary_json::needs_escape(&base.id) {
         out.write_all(b",\"id\":")?;
-        string(out, &base.id)?;
+        write_string(out, &base.id)?;
         out.write_all(b",\"seq\":")?;
     } else {
         out.write_all(b",\"id\":\"")?;
@@ -59,16 +59,16 @@ fn write_base(out: &mut impl Write, base: &Base) -> io::Result<()> {
         out.write_all(b"\",\"seq\":")?;
     }
     serde_json::to_writer(&mut *out, &base.seq)?;
-    optional(out, b",\"timestamp\":", base.timestamp.as_ref())?;
+    write_optional(out, b",\"timestamp\":", base.timestamp.as_ref())?;
     if base.provider == Provider::Gemini {
         out.write_all(b",\"provider\":\"gemini\"")?;
     } else {
         out.write_all(b",\"provider\":")?;
-        string(out, base.provider.as_str())?;
+        write_string(out, base.provider.as_str())?;
     }
-    optional(out, b",\"sessionId\":", base.session_id.as_ref())?;
+    write_optional(out, b",\"sessionId\":", base.session_id.as_ref())?;
     if let Some(raw) = &base.raw {
-        value(out, b",\"raw\":", raw)?;
+        write_value(out, b",\"raw\":", raw)?;
     }
     out.write_all(b"}\n")
 }
@@ -89,9 +89,9 @@ fn write_delta(out: &mut impl Write, delta: &StreamDelta) -> io::Result<bool> {
         out.write_all(b"{\"event\":\"stream_delta\",\"kind\":\"text\"")?;
     } else {
         out.write_all(b"{\"event\":\"stream_delta\",\"kind\":")?;
-        string(out, kind.as_str())?;
+        write_string(out, kind.as_str())?;
     }
-    optional(out, b",\"textDelta\":", text_delta.as_ref())?;
+    write_optional(out, b",\"textDelta\":", text_delta.as_ref())?;
     Ok(true)
 }
 
@@ -106,15 +106,15 @@ fn write_call(out: &mut impl Write, call: &ToolInvocation) -> io::Result<()> {
         locations,
         model,
     } = call;
-    text(out, b"{\"event\":\"tool_invocation\",\"callId\":", call_id)?;
-    text(out, b",\"toolName\":", tool_name)?;
+    write_text(out, b"{\"event\":\"tool_invocation\",\"callId\":", call_id)?;
+    write_text(out, b",\"toolName\":", tool_name)?;
     out.write_all(b",\"kind\":")?;
-    string(out, kind.as_str())?;
-    value(out, b",\"input\":", input)?;
-    optional(out, b",\"parentCallId\":", parent_call_id.as_ref())?;
-    optional(out, b",\"title\":", title.as_ref())?;
-    texts(out, b",\"locations\":", locations)?;
-    optional(out, b",\"model\":", model.as_ref())
+    write_string(out, kind.as_str())?;
+    write_value(out, b",\"input\":", input)?;
+    write_optional(out, b",\"parentCallId\":", parent_call_id.as_ref())?;
+    write_optional(out, b",\"title\":", title.as_ref())?;
+    write_texts(out, b",\"locations\":", locations)?;
+    write_optional(out, b",\"model\":", model.as_ref())
 }
 
 fn write_completion(out: &mut impl Write, completion: &ToolCompletion) -> io::Result<bool> {
@@ -133,39 +133,39 @@ fn write_completion(out: &mut impl Write, completion: &ToolCompletion) -> io::Re
     if !content.is_empty() {
         return Ok(false);
     }
-    text(out, b"{\"event\":\"tool_completion\",\"callId\":", call_id)?;
-    optional(out, b",\"parentCallId\":", parent_call_id.as_ref())?;
+    write_text(out, b"{\"event\":\"tool_completion\",\"callId\":", call_id)?;
+    write_optional(out, b",\"parentCallId\":", parent_call_id.as_ref())?;
     out.write_all(b",\"status\":")?;
-    string(out, status.as_str())?;
+    write_string(out, status.as_str())?;
     if let Some(output) = output {
-        value(out, b",\"output\":", output)?;
+        write_value(out, b",\"output\":", output)?;
     }
     if *is_error {
         out.write_all(b",\"isError\":true")?;
     }
-    texts(out, b",\"locations\":", locations)?;
-    optional(out, b",\"command\":", command.as_ref())?;
-    optional(out, b",\"commandOutput\":", command_output.as_ref())?;
-    optional(out, b",\"mutation\":", mutation.as_ref())?;
+    write_texts(out, b",\"locations\":", locations)?;
+    write_optional(out, b",\"command\":", command.as_ref())?;
+    write_optional(out, b",\"commandOutput\":", command_output.as_ref())?;
+    write_optional(out, b",\"mutation\":", mutation.as_ref())?;
     Ok(true)
 }
 
-fn text(out: &mut impl Write, key: &[u8], text: &Text) -> io::Result<()> {
+fn write_text(out: &mut impl Write, key: &[u8], text: &Text) -> io::Result<()> {
     out.write_all(key)?;
     text.write_json(out)
 }
 
-fn optional(out: &mut impl Write, key: &[u8], value: Option<&Text>) -> io::Result<()> {
-    value.map_or(Ok(()), |value| text(out, key, value))
+fn write_optional(out: &mut impl Write, key: &[u8], value: Option<&Text>) -> io::Result<()> {
+    value.map_or(Ok(()), |value| write_text(out, key, value))
 }
 
-fn value(out: &mut impl Write, key: &[u8], value: &Json) -> io::Result<()> {
+fn write_value(out: &mut impl Write, key: &[u8], value: &Json) -> io::Result<()> {
     out.write_all(key)?;
     out.write_all(value.as_str().as_bytes())
 }
 
 /// An array of texts, or nothing if there are none.
-fn texts(out: &mut impl Write, key: &[u8], texts: &[Text]) -> io::Result<()> {
+fn write_texts(out: &mut impl Write, key: &[u8], texts: &[Text]) -> io::Result<()> {
     for (place, text) in texts.iter().enumerate() {
         out.write_all(if place == 0 { key } else { b"" })?;
         out.write_all(if place == 0 { b"[" } else { b"," })?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use super::string;
+use super::write_string;
 use crate::event::Provider;
 use crate::session::{SessionInfo, SessionList, UnlistedPlace};
 
@@ -103,7 +103,7 @@ pub fn write_sessions<'s>(
         warnings,
     } = list;
     out.write_all(b"{\"schema\":")?;
-    string(out, schema)?;
+    write_string(out, schema)?;
     out.write_all(b",\"sessions\":[")?;
     let mut project = ProjectMembers::default();
     for (place, session) in sessions.enumerate() {
@@ -139,9 +139,9 @@ impl ProjectMembers {
         }
         self.json.clear();
         if let Some(project) = project {
-            member(&mut self.json, b",\"project\":", project)?;
+            write_member(&mut self.json, b",\"project\":", project)?;
         }
-        member(&mut self.json, b",\"projectId\":", project_id)?;
+        write_member(&mut self.json, b",\"projectId\":", project_id)?;
         self.project = project.map(str::to_owned);
         project_id.clone_into(&mut self.project_id);
         Ok(&self.json)
@@ -175,49 +175,49 @@ fn write_session(
         size,
         endangered_by,
     } = session;
-    member(out, b"{\"id\":", id)?;
-    member(out, b",\"provider\":", provider.as_str())?;
+    write_member(out, b"{\"id\":", id)?;
+    write_member(out, b",\"provider\":", provider.as_str())?;
     if let Some(run) = run {
-        member(out, b",\"run\":", run)?;
+        write_member(out, b",\"run\":", run)?;
     }
     file_members(out, file, file_name, path)?;
-    member(out, b",\"startTime\":", start_time)?;
-    member(out, b",\"lastUpdated\":", last_updated)?;
-    count(out, b",\"messageCount\":", *message_count)?;
-    count(out, b",\"userMessageCount\":", *user_message_count)?;
+    write_member(out, b",\"startTime\":", start_time)?;
+    write_member(out, b",\"lastUpdated\":", last_updated)?;
+    write_count(out, b",\"messageCount\":", *message_count)?;
+    write_count(out, b",\"userMessageCount\":", *user_message_count)?;
     title_members(out, display_name, first_user_message)?;
     out.write_all(if *is_current_session {
         b",\"isCurrentSession\":true"
     } else {
         b",\"isCurrentSession\":false".as_slice()
     })?;
-    count(out, b",\"index\":", *index)?;
+    write_count(out, b",\"index\":", *index)?;
     if let Some(unlisted) = unlisted {
-        member(out, b",\"unlisted\":", unlisted.as_str())?;
+        write_member(out, b",\"unlisted\":", unlisted.as_str())?;
     }
     if let Some(summary) = summary {
-        member(out, b",\"summary\":", summary)?;
+        write_member(out, b",\"summary\":", summary)?;
     }
     out.write_all(members.of(*project, project_id)?)?;
-    count(out, b",\"size\":", *size)?;
+    write_count(out, b",\"size\":", *size)?;
     if let Some(endangered_by) = endangered_by {
-        member(out, b",\"endangeredBy\":", endangered_by)?;
+        write_member(out, b",\"endangeredBy\":", endangered_by)?;
     }
     out.write_all(b"}")
 }
 
-fn member(out: &mut impl Write, key: &[u8], text: &str) -> io::Result<()> {
+fn write_member(out: &mut impl Write, key: &[u8], text: &str) -> io::Result<()> {
     out.write_all(key)?;
-    string(out, text)
+    write_string(out, text)
 }
 
 /// A name mostly stands in its path, and needs no escape if the path needs none.
 fn file_members(out: &mut impl Write, file: &str, file_name: &str, path: &str) -> io::Result<()> {
     let is_in_path = path.ends_with(file_name) && file_name.starts_with(file);
     if !is_in_path || lapidary_json::needs_escape(path) {
-        member(out, b",\"file\":", file)?;
-        member(out, b",\"fileName\":", file_name)?;
-        return member(out, b",\"path\":", path);
+        write_member(out, b",\"file\":", file)?;
+        write_member(out, b",\"fileName\":", file_name)?;
+        return write_member(out, b",\"path\":", path);
     }
     plain_member(out, b",\"file\":\"", file)?;
     plain_member(out, b",\"fileName\":\"", file_name)?;
@@ -227,8 +227,8 @@ fn file_members(out: &mut impl Write, file: &str, file_name: &str, path: &str) -
 /// Both titles are mostly the same text, which is escaped once.
 fn title_members(out: &mut impl Write, name: &str, first_message: &str) -> io::Result<()> {
     if name != first_message {
-        member(out, b",\"displayName\":", name)?;
-        return member(out, b",\"firstUserMessage\":", first_message);
+        write_member(out, b",\"displayName\":", name)?;
+        return write_member(out, b",\"firstUserMessage\":", first_message);
     }
     if !lapidary_json::needs_escape(name) {
         plain_member(out, b",\"displayName\":\"", name)?;
@@ -249,7 +249,7 @@ fn plain_member(out: &mut impl Write, key_and_quote: &[u8], text: &str) -> io::R
 }
 
 /// A number. Not by `write!`, which takes as long for one as for three texts.
-fn count(out: &mut impl Write, key: &[u8], number: u64) -> io::Result<()> {
+fn write_count(out: &mut impl Write, key: &[u8], number: u64) -> io::Result<()> {
     out.write_all(key)?;
     Ok(serde_json::to_writer(out, &number)?)
 }

@@ -92,7 +92,7 @@ fn open_to_unknown_kinds(schema: &mut Schema) {
     let mut known = Vec::new();
     for choice in choices.iter_mut() {
         let Some((name, word)) =
-            typescript::tag(choice).map(|(name, word)| (name.to_owned(), word.to_owned()))
+            typescript::choice_tag(choice).map(|(name, word)| (name.to_owned(), word.to_owned()))
         else {
             return;
         };

@@ -75,8 +75,8 @@ impl Module {
     }
 
     fn collect_choices(&mut self, union: &Value, base: Option<&str>) {
-        for choice in choices(union) {
-            if let (Some(name), Some((tag, word))) = (reference(choice), tag(choice)) {
+        for choice in union_choices(union) {
+            if let (Some(name), Some((tag, word))) = (reference_name(choice), choice_tag(choice)) {
                 let kind = Kind {
                     tag: tag.to_owned(),
                     word: word.to_owned(),
@@ -89,7 +89,7 @@ impl Module {
 
     /// The type of a whole line. A union's own properties become the interface that its kinds extend.
     fn declare_root(&mut self, name: &str, schema: &Value) {
-        if choices(schema).next().is_some() && schema.get("properties").is_some() {
+        if union_choices(schema).next().is_some() && schema.get("properties").is_some() {
             let base = base_name(name);
             self.text.push('\n');
             self.doc(&format!("What every `{name}` carries."), "");
@@ -103,8 +103,8 @@ impl Module {
             return;
         }
         self.text.push('\n');
-        self.doc(description(schema), "");
-        if choices(schema).next().is_none() && schema.get("properties").is_some() {
+        self.doc(schema_description(schema), "");
+        if union_choices(schema).next().is_none() && schema.get("properties").is_some() {
             self.interface(name, schema);
         } else {
             let mut alternatives = format!(" {}", type_of(schema));
@@ -121,14 +121,14 @@ impl Module {
         let extends = base.map_or_else(String::new, |base| format!(" extends {base}"));
         let _ = writeln!(self.text, "export interface {name}{extends} {{");
         if let Some(Kind { tag, word, .. }) = &kind {
-            let _ = writeln!(self.text, "  {tag}: {};", quoted(word));
+            let _ = writeln!(self.text, "  {tag}: {};", quoted_text(word));
         }
         for (property, value) in schema["properties"].as_object().into_iter().flatten() {
-            self.doc(description(value), "  ");
+            self.doc(schema_description(value), "  ");
             let required = schema["required"].as_array();
             let required = required.is_some_and(|names| names.iter().any(|name| name == property));
             let mark = if required { "" } else { "?" };
-            let _ = writeln!(self.text, "  {}{mark}: {};", key(property), type_of(value));
+            let _ = writeln!(self.text, "  {}{mark}: {};", property_key(property), type_of(value));
         }
         self.text.push_str("}\n");
     }
@@ -158,10 +158,10 @@ fn base_name(root: &str) -> String {
 
 /// The type that a schema stands for, where no name is given to it.
 fn type_of(schema: &Value) -> String {
-    if let Some(name) = reference(schema) {
+    if let Some(name) = reference_name(schema) {
         return name.to_owned();
     }
-    let alternatives: Vec<_> = choices(schema).map(type_of).collect();
+    let alternatives: Vec<_> = union_choices(schema).map(type_of).collect();
     if let [words, rest] = alternatives.as_slice()
         && rest == "string"
     {
@@ -196,34 +196,34 @@ fn list_of(item: &str) -> String {
 }
 
 /// The known choices of a union. The one that admits unknown kinds is left out: a union with it could not be narrowed.
-fn choices(schema: &Value) -> impl Iterator<Item = &Value> {
+fn union_choices(schema: &Value) -> impl Iterator<Item = &Value> {
     let choices = schema["anyOf"].as_array().into_iter().flatten();
     choices.filter(|choice| choice.get("not").is_none())
 }
 
-fn reference(schema: &Value) -> Option<&str> {
+fn reference_name(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
 }
 
-fn description(schema: &Value) -> &str {
+fn schema_description(schema: &Value) -> &str {
     schema["description"].as_str().unwrap_or_default()
 }
 
-fn key(name: &str) -> String {
+fn property_key(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
         name.to_owned()
     } else {
-        quoted(name)
+        quoted_text(name)
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quoted_text(text: &str) -> String {
     Value::from(text).to_string()
 }
 
 /// The member that tells a choice from the others, and its word.
-pub(crate) fn tag(choice: &Value) -> Option<(&str, &str)> {
+pub(crate) fn choice_tag(choice: &Value) -> Option<(&str, &str)> {
     let properties = choice.get("properties")?.as_object()?;
     properties.iter().find_map(|(name, value)| {
         let word = value.get("const")?.as_str()?;

@@ -115,7 +115,7 @@ impl SideTracker {
         let answered = match (latest(LineAuthor::Client), latest(LineAuthor::Agent)) {
             (Some(client), Some(agent)) => {
                 let fits =
-                    |place: usize| result.is_some_and(|it| fits(&self.open[place].method, it));
+                    |place: usize| result.is_some_and(|it| result_fits_method(&self.open[place].method, it));
                 match (fits(client), fits(agent)) {
                     (true, false) => client,
                     (false, true) => agent,
@@ -125,7 +125,7 @@ impl SideTracker {
             (Some(client), None) => client,
             // The answer of an agent to a request that is not here may have the id of one of its own.
             (None, Some(agent)) => {
-                let is_fitting = result.is_some_and(|it| fits(&self.open[agent].method, it));
+                let is_fitting = result.is_some_and(|it| result_fits_method(&self.open[agent].method, it));
                 if !self.has_client && !is_fitting {
                     return LineAuthor::Agent;
                 }
@@ -141,7 +141,7 @@ impl SideTracker {
 }
 
 /// Whether a result has what only the answer to this method has.
-fn fits(method: &str, result: Token<'_>) -> bool {
+fn result_fits_method(method: &str, result: Token<'_>) -> bool {
     let has = |name: &str, kind: TokenKind| {
         let member = result.get(name);
         member.is_some_and(|member| member.kind() == kind)

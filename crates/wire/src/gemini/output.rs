@@ -117,7 +117,7 @@ pub fn pieces(text: &str) -> Vec<OutputPiece<'_>> {
         let (line, behind) = rest.split_once('\n').unwrap_or((rest, ""));
         let within = if patience > 0 { rest } else { line };
         let body = within.strip_prefix("[ERROR] ").unwrap_or(within);
-        match look(body) {
+        match text_start(body) {
             TextStart::Document { document, length } => {
                 pieces.push(if seen.insert(document.token.as_str()) {
                     OutputPiece::Document(document)
@@ -150,7 +150,7 @@ enum TextStart<'a> {
     InVain { at: usize },
 }
 
-fn look(text: &str) -> TextStart<'_> {
+fn text_start(text: &str) -> TextStart<'_> {
     if !text.starts_with('{') {
         return TextStart::InVain { at: 0 };
     }

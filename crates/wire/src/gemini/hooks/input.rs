@@ -167,12 +167,12 @@ impl HookInput {
                     prompt.push_str(context);
                 }
             }
-            EventDetails::BeforeModel { llm_request } => overlay(llm_request, said("llm_request")),
+            EventDetails::BeforeModel { llm_request } => overlay_members(llm_request, said("llm_request")),
             EventDetails::BeforeTool(call) => {
                 if said("tool_input").is_some_and(Value::is_object) {
                     call.verbatim = None;
                 }
-                overlay(&mut call.input, said("tool_input"));
+                overlay_members(&mut call.input, said("tool_input"));
             }
             EventDetails::AfterTool(..)
             | EventDetails::AfterAgent { .. }
@@ -188,7 +188,7 @@ impl HookInput {
 }
 
 /// Puts the members of an object over the members of another. A value that is no object has no members.
-fn overlay(target: &mut Value, source: Option<&Value>) {
+fn overlay_members(target: &mut Value, source: Option<&Value>) {
     let Some(Value::Object(source)) = source else {
         return;
     };

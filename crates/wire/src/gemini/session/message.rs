@@ -268,13 +268,13 @@ pub enum MessagePart<'a> {
 /// The parts of a content, which may be a string, a part or a list of parts.
 pub fn parts(content: Token<'_>) -> Vec<MessagePart<'_>> {
     match content.kind() {
-        TokenKind::Array => content.elements().map(part).collect(),
+        TokenKind::Array => content.elements().map(message_part).collect(),
         TokenKind::Null => Vec::new(),
-        _ => vec![part(content)],
+        _ => vec![message_part(content)],
     }
 }
 
-fn part(part: Token<'_>) -> MessagePart<'_> {
+fn message_part(part: Token<'_>) -> MessagePart<'_> {
     if part.kind() == TokenKind::String {
         return MessagePart::Text(part);
     }

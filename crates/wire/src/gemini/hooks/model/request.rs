@@ -20,9 +20,9 @@ pub fn to_request(request: &JsonObject) -> JsonObject {
         "model".to_owned(),
         model.cloned().unwrap_or_else(|| DEFAULT_MODEL.into()),
     );
-    let messages = contents(request).into_iter().filter_map(message);
+    let messages = request_contents(request).into_iter().filter_map(hook_message);
     seen.insert("messages".to_owned(), messages.collect());
-    seen.insert("config".to_owned(), settings(request.get("config")).into());
+    seen.insert("config".to_owned(), generation_settings(request.get("config")).into());
     seen
 }
 
@@ -36,18 +36,18 @@ pub fn apply_request(said: &JsonObject, request: &JsonObject) -> Option<JsonObje
     changed.entry("model").or_insert_with(|| "".into());
     let contents = match said.get("messages").filter(|it| is_truthy(it)) {
         None => changed.remove("contents").unwrap_or_else(|| json!([])),
-        Some(messages) => Value::Array(merged(messages.as_array()?, &contents(request))?),
+        Some(messages) => Value::Array(merged_contents(messages.as_array()?, &request_contents(request))?),
     };
     changed.insert("contents".to_owned(), contents);
     if let Some(config) = said.get("config").filter(|it| is_truthy(it)) {
         // Of the four settings, the hook's answer drops the ones it does not name; all other settings are kept by the sender of
         // the request.
-        changed.insert("config".to_owned(), settings(Some(config)).into());
+        changed.insert("config".to_owned(), generation_settings(Some(config)).into());
     }
     Some(changed)
 }
 
-fn contents(request: &JsonObject) -> Vec<&Value> {
+fn request_contents(request: &JsonObject) -> Vec<&Value> {
     match request.get("contents") {
         Some(Value::Array(contents)) => contents.iter().collect(),
         Some(one) if is_truthy(one) => vec![one],
@@ -56,7 +56,7 @@ fn contents(request: &JsonObject) -> Vec<&Value> {
 }
 
 /// What hooks see of one content: nothing, if there is no text in it.
-fn message(content: &Value) -> Option<Value> {
+fn hook_message(content: &Value) -> Option<Value> {
     if let Value::String(text) = content {
         return Some(json!({"role": "user", "content": text}));
     }
@@ -73,17 +73,17 @@ fn message(content: &Value) -> Option<Value> {
     (!text.is_empty()).then(|| json!({"role": role, "content": text}))
 }
 
-fn settings(config: Option<&Value>) -> JsonObject {
+fn generation_settings(config: Option<&Value>) -> JsonObject {
     let known = SETTINGS.into_iter();
     let given = known.filter_map(|key| Some((key.to_owned(), config?.get(key)?.clone())));
     given.collect()
 }
 
-fn merged(messages: &[Value], contents: &[&Value]) -> Option<Vec<Value>> {
+fn merged_contents(messages: &[Value], contents: &[&Value]) -> Option<Vec<Value>> {
     let mut messages = messages.iter();
     let mut merged = Vec::with_capacity(contents.len());
     for content in contents {
-        merged.push(place(content, &mut messages)?);
+        merged.push(content_with_message(content, &mut messages)?);
     }
     for message in messages {
         merged.push(content_of(message)?);
@@ -92,7 +92,7 @@ fn merged(messages: &[Value], contents: &[&Value]) -> Option<Vec<Value>> {
 }
 
 /// A content with the next message in place of its texts, if it has any.
-fn place<'a>(content: &Value, messages: &mut impl Iterator<Item = &'a Value>) -> Option<Value> {
+fn content_with_message<'a>(content: &Value, messages: &mut impl Iterator<Item = &'a Value>) -> Option<Value> {
     let Value::Object(object) = content else {
         return match (content, content.as_str()) {
             (_, Some(text)) => messages.next().map_or_else(
@@ -117,7 +117,7 @@ fn place<'a>(content: &Value, messages: &mut impl Iterator<Item = &'a Value>) ->
         && let Some(message) = messages.next()
     {
         kept.retain(|part| text_of(part).is_none());
-        kept.insert(0, json!({"text": words(message)?}));
+        kept.insert(0, json!({"text": message_text(message)?}));
         put_role(&mut placed, message);
     }
     placed.insert("parts".to_owned(), kept.into());
@@ -126,7 +126,7 @@ fn place<'a>(content: &Value, messages: &mut impl Iterator<Item = &'a Value>) ->
 
 fn content_of(message: &Value) -> Option<Value> {
     let mut content = JsonObject::new();
-    let text = words(message)?;
+    let text = message_text(message)?;
     put_role(&mut content, message);
     content.insert("parts".to_owned(), json!([{"text": text}]));
     Some(content.into())
@@ -140,7 +140,7 @@ fn put_role(content: &mut JsonObject, message: &Value) {
 }
 
 /// The text of a message; a value that is no text is converted as JavaScript does.
-fn words(message: &Value) -> Option<String> {
+fn message_text(message: &Value) -> Option<String> {
     let said = |value: Option<&Value>| value.map_or_else(|| "undefined".to_owned(), as_text);
     match message {
         Value::Null => None,

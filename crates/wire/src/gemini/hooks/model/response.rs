@@ -17,10 +17,10 @@ pub fn to_response(response: &JsonObject) -> JsonObject {
     let mut seen = JsonObject::new();
     let candidates = response.get("candidates").and_then(Value::as_array);
     let candidates = candidates.map_or(&[][..], Vec::as_slice);
-    if let Some(text) = candidates.first().and_then(answer) {
+    if let Some(text) = candidates.first().and_then(candidate_text) {
         seen.insert("text".to_owned(), text.into());
     }
-    let candidates = candidates.iter().map(candidate);
+    let candidates = candidates.iter().map(hook_candidate);
     seen.insert("candidates".to_owned(), candidates.collect());
     if let Some(usage) = response.get("usageMetadata").filter(|it| is_truthy(it)) {
         seen.insert("usageMetadata".to_owned(), some_of(usage, &USAGE).into());
@@ -45,20 +45,20 @@ pub fn from_response(said: &JsonObject) -> Option<JsonObject> {
 }
 
 /// The text of a candidate without its thoughts; none if it has no parts.
-fn answer(candidate: &Value) -> Option<String> {
-    let parts = parts(candidate).filter(|parts| !parts.is_empty())?;
+fn candidate_text(candidate: &Value) -> Option<String> {
+    let parts = candidate_parts(candidate).filter(|parts| !parts.is_empty())?;
     let spoken = parts
         .iter()
         .filter(|part| !part.get("thought").is_some_and(is_truthy));
     Some(spoken.filter_map(text_of).collect())
 }
 
-fn parts(candidate: &Value) -> Option<&Vec<Value>> {
+fn candidate_parts(candidate: &Value) -> Option<&Vec<Value>> {
     candidate.get("content")?.get("parts")?.as_array()
 }
 
-fn candidate(candidate: &Value) -> Value {
-    let parts = parts(candidate).map_or(&[][..], Vec::as_slice);
+fn hook_candidate(candidate: &Value) -> Value {
+    let parts = candidate_parts(candidate).map_or(&[][..], Vec::as_slice);
     let texts: Vec<&str> = parts.iter().filter_map(text_of).collect();
     let mut seen = JsonObject::new();
     seen.insert(
@@ -67,13 +67,13 @@ fn candidate(candidate: &Value) -> Value {
     );
     seen.extend(some_of(candidate, &["finishReason", "index"]));
     if let Some(ratings) = candidate.get("safetyRatings").and_then(Value::as_array) {
-        let ratings = ratings.iter().map(rating);
+        let ratings = ratings.iter().map(hook_rating);
         seen.insert("safetyRatings".to_owned(), ratings.collect());
     }
     seen.into()
 }
 
-fn rating(rating: &Value) -> Value {
+fn hook_rating(rating: &Value) -> Value {
     let word = |key: &str| {
         let value = rating.get(key).filter(|it| is_truthy(it));
         value.map(said).unwrap_or_default()
@@ -82,7 +82,7 @@ fn rating(rating: &Value) -> Value {
 }
 
 fn candidate_back(candidate: &Value) -> Option<Value> {
-    let parts = parts(candidate)?.iter();
+    let parts = candidate_parts(candidate)?.iter();
     let parts: Vec<Value> = parts.map(|part| json!({"text": part})).collect();
     let mut back = JsonObject::new();
     back.insert(
