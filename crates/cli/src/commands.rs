@@ -28,10 +28,9 @@ mod skills;
 mod time;
 mod translate;
 
-use std::process::ExitCode;
-
 use clap::CommandFactory as _;
 
+use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 pub(crate) use parse::parse;
@@ -84,11 +83,11 @@ pub(crate) fn command_line() -> clap::Command {
 }
 
 /// Runs a command; without one, prints the overview.
-pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<ExitCode, Failure> {
+pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<CommandExit, Failure> {
     let Some(command) = command else {
-        return overview::run(out).map(ExitCode::from);
+        return overview::run(out);
     };
-    let exit = match command {
+    match command {
         CliCommand::Run(args) => run::run(args, out),
         CliCommand::Connect(args) => connect::run(args, out),
         CliCommand::Runs(args) => runs::run(args, out),
@@ -97,9 +96,8 @@ pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<Exi
         CliCommand::Skills(args) => skills::run(args, out),
         CliCommand::Hooks(args) => hooks::run(args, out),
         CliCommand::Agents(args) => agents::run(args, out),
-        // These end like the recorded program: with its exit code or by its signal.
-        CliCommand::Record(args) => return record::run(args, out),
-        CliCommand::Replay(args) => return replay::run(args, out),
+        CliCommand::Record(args) => record::run(args, out),
+        CliCommand::Replay(args) => replay::run(args, out),
         CliCommand::Policy(args) => policy::run(args, out),
         CliCommand::Config(args) => config::run(args, out),
         CliCommand::Capabilities(args) => capabilities::run(args, out),
@@ -109,6 +107,5 @@ pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<Exi
         CliCommand::CompleteIds(args) => complete_ids::run(args, out),
         CliCommand::Completions(args) => completions::run(args, out),
         CliCommand::Man(args) => man::run(args, out),
-    };
-    exit.map(ExitCode::from)
+    }
 }

@@ -1,7 +1,6 @@
 //! An error of a command as it is printed: a sentence, its causes and a hint.
 
 use std::io;
-use std::process::ExitCode;
 
 use lapidary::agents::AgentTaskError;
 use lapidary::directories::StateError;
@@ -9,7 +8,7 @@ use lapidary::engine::replay::ReplayError;
 use lapidary::prepare::{PrepareError, PrepareErrorKind};
 
 use crate::exit::CommandExit;
-use crate::printer::complain;
+use crate::invocation::Invocation;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -135,13 +134,13 @@ fn in_words(error: &anyhow::Error) -> String {
 }
 
 /// Prints an error on stderr. A reader that closed the pipe needs no more output: that is success.
-pub(crate) fn report(failure: &Failure) -> ExitCode {
+pub(crate) fn report(failure: &Failure, invocation: &Invocation) -> CommandExit {
     if failure.is_closed_pipe() {
-        return CommandExit::Success.into();
+        return CommandExit::Success;
     }
-    complain(&format!("error: {}", in_words(&failure.error)));
+    invocation.complain(&format!("error: {}", in_words(&failure.error)));
     if let Some(hint) = &failure.hint {
-        complain(&format!("hint: {hint}"));
+        invocation.complain(&format!("hint: {hint}"));
     }
-    failure.exit.into()
+    failure.exit
 }

@@ -1,20 +1,22 @@
 //! Data to stdout, talk to stderr.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
 
 use lapidary::render::live::MarkSet;
-use lapidary::render::plain::sanitize;
 
 use crate::escaped_writer::EscapedWriter;
+use crate::invocation::Invocation;
 use crate::live::terminal;
-use crate::system;
 
 /// How much is collected before it is written, when more is there to be written.
 const BUFFER: usize = 128 * 1024;
 
 /// The command's stdout, whether it is a terminal, and whether colours may be used.
 pub(crate) struct Printer {
+    /// The call of the program whose output this is.
+    pub(crate) invocation: Arc<Invocation>,
     /// Not the standard library's handle, which looks for newlines in all that passes.
     out: BufWriter<Box<dyn Write>>,
     pub(crate) is_terminal: bool,
@@ -22,25 +24,26 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    pub(crate) fn new() -> Self {
-        let is_terminal = io::stdout().is_terminal();
-        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let out = if is_terminal {
-            Box::new(EscapedWriter::new(system::stdout())) as Box<dyn Write>
+    pub(crate) fn new(invocation: Arc<Invocation>) -> Self {
+        let is_terminal = invocation.is_stdout_terminal();
+        let colour = is_terminal && invocation.can_colour();
+        let out: Box<dyn Write> = if is_terminal {
+            Box::new(EscapedWriter::new(invocation.stdout()))
         } else {
-            system::stdout()
+            invocation.stdout()
         };
         Self {
+            invocation,
             out: BufWriter::with_capacity(BUFFER, out),
             is_terminal,
-            colour: is_terminal && !no_colour,
+            colour,
         }
     }
 
     /// A printer into a file, which is not a terminal.
-    pub(crate) fn into_file(file: File) -> Self {
+    pub(crate) fn into_file(file: File, invocation: Arc<Invocation>) -> Self {
         Self {
+            invocation,
             out: BufWriter::with_capacity(BUFFER, Box::new(file)),
             is_terminal: false,
             colour: false,
@@ -57,23 +60,28 @@ impl Printer {
 
     /// How many columns there are, on a terminal that says so.
     pub(crate) fn width(&self) -> Option<usize> {
-        let size = self.is_terminal.then(system::terminal_size).flatten();
+        let size = self.invocation.terminal_size().filter(|_| self.is_terminal);
         size.map(|size| usize::from(size.width))
     }
 
     /// The signs that its reader can show: a file takes all of them.
     pub(crate) fn marks(&self) -> MarkSet {
         if self.is_terminal {
-            terminal::marks()
+            terminal::marks(&self.invocation)
         } else {
             MarkSet::Unicode
         }
     }
 
+    /// Prints a message on stderr.
+    pub(crate) fn complain(&self, text: &str) {
+        self.invocation.complain(text);
+    }
+
     /// A remark to the user, beside the data.
     pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
         self.out.flush()?;
-        complain(&format!("note: {text}"));
+        self.complain(&format!("note: {text}"));
         Ok(())
     }
 }
@@ -91,12 +99,4 @@ impl Write for Printer {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-/// Prints a message on stderr. File names and other foreign text in it may hold control characters, so it is filtered.
-pub(crate) fn complain(text: &str) {
-    // A closed stderr is ignored: there is no other place for the message. Further lines are indented, so that foreign text in a
-    // message cannot pass for a message of ours.
-    let text = sanitize(text).replace('\n', "\n  ");
-    let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,7 +1,7 @@
 //! Errors and hints for a command line that cannot be read.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
+use std::io::Write as _;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -11,37 +11,49 @@ use lapidary::render::plain::sanitize;
 use crate::commands::command_line;
 use crate::exit::CommandExit;
 use crate::foreign_options::instead_of;
-use crate::printer::complain;
+use crate::invocation::{Invocation, StandardStreams};
 
 /// Prints help on stdout, complaints on stderr. A complaint repeats arguments. If a terminal would obey one of them, it is
 /// printed without colours; a password in an address is left out.
-pub(crate) fn report(error: &clap::Error) -> ExitCode {
+pub(crate) fn report(error: &clap::Error, invocation: &Invocation) -> CommandExit {
     if !error.use_stderr() {
-        let _ = error.print(); // a closed stdout is no fault
-        return CommandExit::Success.into();
+        print(error, invocation);
+        return CommandExit::Success;
     }
-    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(complaint) = unknown_word(error, &args) {
-        complain(&git::shown(&complaint.error));
-        complain(&complaint.hint);
-        return CommandExit::Usage.into();
+    let args = invocation.args.get(1..).unwrap_or_default();
+    if let Some(complaint) = unknown_word(error, args) {
+        invocation.complain(&git::shown(&complaint.error));
+        invocation.complain(&complaint.hint);
+        return CommandExit::Usage;
     }
     let is_hostile = |arg: &OsString| {
         let arg = arg.to_string_lossy();
         sanitize(&arg) != arg || git::shown(&arg) != arg
     };
     if !args.iter().any(is_hostile) {
-        let _ = error.print(); // with a closed stderr there is no other place for it
-        return CommandExit::Usage.into();
+        print(error, invocation);
+        return CommandExit::Usage;
     }
     let mut words = error.render().to_string();
-    for arg in &args {
+    for arg in args {
         let arg = arg.to_string_lossy();
         words = words.replace(&*arg, &git::shown(&arg));
     }
     let words: String = words.split_inclusive('\'').map(git::shown).collect();
-    complain(words.trim_end());
-    CommandExit::Usage.into()
+    invocation.complain(words.trim_end());
+    CommandExit::Usage
+}
+
+/// Prints clap's own text. A closed stream is ignored: there is no other place for the text.
+fn print(error: &clap::Error, invocation: &Invocation) {
+    let _ = match invocation.streams {
+        // It knows which colours the terminal shows.
+        StandardStreams::Process => error.print(),
+        StandardStreams::Files { .. } if error.use_stderr() => {
+            write!(invocation.stderr(), "{}", error.render())
+        }
+        StandardStreams::Files { .. } => write!(invocation.stdout(), "{}", error.render()),
+    };
 }
 
 /// Two lines about a word that is not known.

@@ -47,14 +47,14 @@ struct DemoTask {
     kit: ToolKit,
 }
 
-/// The demo as the agent of a job. `program` supervises its commands.
+/// The demo as the agent of a job. `program` supervises its commands; its throw-away project lies below `temporary`.
 ///
 /// # Errors
 /// The throw-away directory cannot be made.
-pub(crate) fn agent(program: &Path) -> io::Result<JobAgent> {
+pub(crate) fn agent(program: &Path, temporary: &Path) -> io::Result<JobAgent> {
     let directory = tempfile::Builder::new()
         .prefix("lapidary-demo-")
-        .tempdir()?;
+        .tempdir_in(temporary)?;
     let project = directory.path().canonicalize()?.join("greeting");
     fs::create_dir(&project)?;
     let supervision = CommandSupervision::new(Supervisor::at(program));

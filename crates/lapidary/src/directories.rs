@@ -41,7 +41,7 @@ pub fn cache(environment: &SearchEnvironment) -> Option<PathBuf> {
 
 /// The state directory. It may not exist yet: to write to it, use [`safe_state`].
 pub fn state(environment: &SearchEnvironment) -> PathBuf {
-    own_state(environment).unwrap_or_else(shared_state)
+    own_state(environment).unwrap_or_else(|| shared_state(environment))
 }
 
 /// The state directory, private to this user.
@@ -49,7 +49,7 @@ pub fn safe_state(environment: &SearchEnvironment) -> Result<PathBuf, StateError
     if let Some(own) = own_state(environment) {
         return Ok(own);
     }
-    safe_shared_state()
+    safe_shared_state(environment)
 }
 
 /// The directory for runs that are not recorded: beside the recordings, or among temporary files if it cannot be written to.
@@ -60,7 +60,22 @@ pub fn unrecorded(environment: &SearchEnvironment) -> Result<PathBuf, StateError
     if can_write {
         return Ok(usual);
     }
-    Ok(safe_shared_state()?.join("unrecorded"))
+    Ok(safe_shared_state(environment)?.join("unrecorded"))
+}
+
+/// The directory for temporary files of a process whose `TMPDIR` has this value.
+pub fn temporary(tmpdir: Option<&OsStr>) -> PathBuf {
+    match tmpdir {
+        Some(named) if cfg!(unix) => named.into(),
+        None if cfg!(unix) => "/tmp".into(),
+        Some(_) | None => std::env::temp_dir(),
+    }
+}
+
+/// The directory for temporary files in this environment.
+pub(crate) fn temporary_in(environment: &SearchEnvironment) -> PathBuf {
+    let named = environment.vars.get(OsStr::new("TMPDIR"));
+    temporary(named.map(OsString::as_os_str))
 }
 
 /// The adapters that `doctor --install` has installed.
@@ -85,8 +100,8 @@ pub fn surroundings(
     environment
 }
 
-fn safe_shared_state() -> Result<PathBuf, StateError> {
-    let directory = shared_state();
+fn safe_shared_state(environment: &SearchEnvironment) -> Result<PathBuf, StateError> {
+    let directory = shared_state(environment);
     match make_private_directory(&directory) {
         Ok(()) => Ok(directory),
         Err(source) => Err(StateError { directory, source }),
@@ -100,8 +115,8 @@ fn own_state(environment: &SearchEnvironment) -> Option<PathBuf> {
 }
 
 /// For users without a home, among everybody's temporary files.
-fn shared_state() -> PathBuf {
-    std::env::temp_dir().join(private_name())
+fn shared_state(environment: &SearchEnvironment) -> PathBuf {
+    temporary_in(environment).join(private_name())
 }
 
 /// Our own below one of the user's directories. A relative path in a variable counts for nothing.

@@ -1,7 +1,7 @@
 //! `canary-server`: the MCP server whose tool a scripted model calls when `doctor --prove` proves a denial.
 
 use std::fs;
-use std::io;
+use std::io::BufReader;
 use std::path::PathBuf;
 
 use lapidary_standin::attempt::{serve_vault, trace_of};
@@ -18,7 +18,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    serve_vault(io::stdin().lock(), out, |request| {
+    let stdin = BufReader::new(out.invocation.stdin());
+    serve_vault(stdin, out, |request| {
         fs::write(args.directory.join(trace_of(request)), "")
     })?;
     Ok(CommandExit::Success)

@@ -45,8 +45,8 @@ enum CapabilitiesFormat {
 const INDENT: usize = 13;
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = std::env::current_dir().unwrap_or_default();
-    let environment = directories::surroundings(std::env::vars_os(), here);
+    let here = out.invocation.current_dir().unwrap_or_default();
+    let environment = directories::surroundings(out.invocation.variables(), here);
     let is_meant = |name: &str| args.agent.as_deref().is_none_or(|agent| agent == name);
     let known = KNOWN.iter().filter(|known| is_meant(known.name));
     let agents: Vec<_> = known

@@ -12,6 +12,7 @@ use super::runs::common::RunStore;
 use super::sessions::newest_sessions;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 
 /// A shell shows at most so many ids: a longer list cannot be read.
@@ -36,9 +37,9 @@ enum IdKind {
 /// Prints an id and a description a line, with a tab between them. A failure prints nothing: it would stand in the user's line.
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let ids = match wanted(&args.words) {
-        Some(IdKind::Agent) => super::agents::definition_names().unwrap_or_default(),
-        Some(IdKind::Run) => runs().unwrap_or_default(),
-        Some(IdKind::Session) => newest_sessions(MOST_IDS).unwrap_or_default(),
+        Some(IdKind::Agent) => super::agents::definition_names(&out.invocation).unwrap_or_default(),
+        Some(IdKind::Run) => runs(&out.invocation).unwrap_or_default(),
+        Some(IdKind::Session) => newest_sessions(MOST_IDS, &out.invocation).unwrap_or_default(),
         None => Vec::new(),
     };
     for (id, description) in ids {
@@ -122,9 +123,9 @@ fn value_option(command: &Command, word: &str) -> Option<String> {
     takes_value.then(|| option.get_id().to_string())
 }
 
-fn runs() -> Result<Vec<(String, String)>, Failure> {
+fn runs(invocation: &Invocation) -> Result<Vec<(String, String)>, Failure> {
     let now = SystemTime::now();
-    let runs = RunStore::open(None)?.list()?;
+    let runs = RunStore::open(None, invocation)?.list()?;
     let described = runs.into_iter().take(MOST_IDS).map(|run| {
         let agent = run.info.agent.unwrap_or_default();
         let outcome = run.info.outcome.map(|outcome| outcome.to_string());

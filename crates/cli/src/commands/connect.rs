@@ -1,6 +1,7 @@
 //! `connect`: an agent for programs. Events come out, commands go in, one JSON per line.
 
-use std::io::{self, BufRead, Read as _, Write as _};
+use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use lapidary::demo::DemoAttendance;
@@ -18,7 +19,8 @@ use super::run::{explain, refusal};
 use super::sink::{self, OutputFormat};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 
 /// The longest line that is read as a command.
 const LONGEST: u64 = 64 << 20;
@@ -61,20 +63,20 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let listener = SignalListener::register();
+    let listener = SignalListener::register(&out.invocation);
     let common = &args.common;
     let id = common.run_id.clone();
     let id = id.unwrap_or_else(lapidary::engine::fresh_run);
     let mut options = sink::options(&id, OutputFormat::Events, common.no_raw, common.deltas);
     options.show_files = common.show_files;
-    let run = match started(common, &options) {
+    let run = match started(common, &options, &out.invocation) {
         Ok((run, orders)) => {
-            read_orders(orders)?;
+            read_orders(orders, out.invocation.clone())?;
             run
         }
         Err(failure) if failure.exit == CommandExit::Usage => return Err(failure),
         Err(failure) => {
-            let wanted = JobRequest::new(common, options.clone());
+            let wanted = JobRequest::new(common, options.clone(), &out.invocation);
             let refused = wanted.refused(None);
             Run::refused(
                 &options,
@@ -87,7 +89,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let _heard = listener.ends(run.stopper());
     let end = print_all(run, out)?;
     if end.cause != Cause::EndTurn {
-        explain(&end);
+        explain(&end, &out.invocation);
     }
     Ok(CommandExit::from_outcome(&end.cause))
 }
@@ -95,8 +97,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 fn started(
     common: &CommonOptions,
     options: &NormalizeOptions,
+    invocation: &Invocation,
 ) -> Result<(Run, CommandSender), Failure> {
-    let wanted = JobRequest::new(common, options.clone());
+    let wanted = JobRequest::new(common, options.clone(), invocation);
     let job = wanted.attendance(DemoAttendance::Attended).job()?;
     check_transport(common, job.config.transport)?;
     match job.connect() {
@@ -120,10 +123,10 @@ fn check_transport(common: &CommonOptions, chosen: Option<TransportChoice>) -> R
 }
 
 /// Reads orders on a thread of their own, which ends with us: a read of stdin cannot be given up.
-fn read_orders(orders: CommandSender) -> Result<(), Failure> {
+fn read_orders(orders: CommandSender, invocation: Arc<Invocation>) -> Result<(), Failure> {
     let thread = std::thread::Builder::new().name("lapidary-orders".to_owned());
     let body = move || {
-        let mut stdin = io::stdin().lock();
+        let mut stdin = BufReader::new(invocation.stdin());
         while let Some(order) = next_order(&mut stdin) {
             orders.give(order);
         }
@@ -180,7 +183,7 @@ fn print_all(mut run: Run, out: &mut Printer) -> Result<RunEnd, Failure> {
             is_read = false;
             run.stopper().cancel();
             if error.kind() != io::ErrorKind::BrokenPipe {
-                complain(&format!("error: cannot write: {error}"));
+                out.complain(&format!("error: cannot write: {error}"));
             }
         }
     }

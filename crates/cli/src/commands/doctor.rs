@@ -9,7 +9,6 @@ mod prove;
 mod report;
 mod subject;
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,8 +19,8 @@ use lapidary::engine::process::Supervisor;
 
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
-use crate::system::Interruptions;
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 use lapidary::directories;
 use report::{DoctorFormat, DoctorReport};
 use subject::{DoctorSubject, OwnConfig};
@@ -93,9 +92,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = std::env::current_dir().context("cannot tell where this is");
+    let here = out
+        .invocation
+        .current_dir()
+        .context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
-    let environment = directories::surroundings(std::env::vars_os(), &here);
+    let environment = directories::surroundings(out.invocation.variables(), &here);
     let directory = match &args.working_dir {
         Some(dir) => here.join(dir),
         None => here,
@@ -104,7 +106,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         let error = anyhow!("`{}` is not a directory", directory.display());
         return Err(Failure::bad_input(error));
     }
-    let program = std::env::current_exe().context("cannot tell where this program is");
+    let program = out
+        .invocation
+        .program()
+        .context("cannot tell where this program is");
     let program = program.map_err(Failure::internal)?;
     let files = OwnConfig::new(&environment, &directory);
     if args.install {
@@ -116,11 +121,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     } else {
         DoctorFormat::Json
     };
-    let mut report = DoctorReport::new(
-        args.format.unwrap_or(usual),
-        std::io::stderr().is_terminal(),
-        out,
-    );
+    let invocation = out.invocation.clone();
+    let is_watched = invocation.is_stderr_terminal();
+    let mut report = DoctorReport::new(args.format.unwrap_or(usual), is_watched, out);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -129,7 +132,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         .map_err(Failure::internal)?;
     let scratch = tempfile::Builder::new()
         .prefix("lapidary-doctor-")
-        .tempdir();
+        .tempdir_in(invocation.temp_dir());
     let scratch = scratch
         .context("cannot make a temporary directory")
         .map_err(Failure::internal)?;
@@ -145,11 +148,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         tokio::select! {
             // Every agent that it started has a supervisor, and ends with us.
             looked = visit.look(&subject, &mut report) => looked.map(|()| true),
-            () = interrupted() => Ok(false),
+            () = interrupted(&invocation) => Ok(false),
         }
     })?;
     if !finished {
-        complain("error: interrupted");
+        invocation.complain("error: interrupted");
         return Ok(CommandExit::Cancelled);
     }
     let is_healthy = report.finish(subject.name())?;
@@ -239,9 +242,9 @@ impl DoctorVisit<'_> {
 }
 
 /// Waits for Ctrl-C or a termination signal.
-async fn interrupted() {
-    match Interruptions::listen() {
-        Ok(mut interruptions) => interruptions.next().await,
-        Err(_) => std::future::pending().await,
+async fn interrupted(invocation: &Invocation) {
+    match invocation.interruptions() {
+        Some(mut interruptions) => interruptions.next().await,
+        None => std::future::pending().await,
     }
 }

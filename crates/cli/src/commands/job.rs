@@ -16,10 +16,11 @@ use lapidary::vocab::event::Provider;
 
 use super::common::CommonOptions;
 use crate::failure::Failure;
-use crate::printer::complain;
+use crate::invocation::Invocation;
 
 /// A job as the options that every command has ask for it.
 pub(in crate::commands) struct JobRequest<'a> {
+    invocation: &'a Invocation,
     common: &'a CommonOptions,
     options: NormalizeOptions,
     attachments: &'a [PathBuf],
@@ -28,8 +29,13 @@ pub(in crate::commands) struct JobRequest<'a> {
 }
 
 impl<'a> JobRequest<'a> {
-    pub(in crate::commands) fn new(common: &'a CommonOptions, options: NormalizeOptions) -> Self {
+    pub(in crate::commands) fn new(
+        common: &'a CommonOptions,
+        options: NormalizeOptions,
+        invocation: &'a Invocation,
+    ) -> Self {
         Self {
+            invocation,
             common,
             options,
             attachments: &[],
@@ -58,14 +64,16 @@ impl<'a> JobRequest<'a> {
 
     /// The job. What the command has of its own is for it to fill in.
     pub(in crate::commands) fn job(&self) -> Result<Job, Failure> {
-        let environment = directories::surroundings(std::env::vars_os(), here(self.common)?);
-        let program = std::env::current_exe().context("cannot tell where this program is");
+        let here = here(self.common, self.invocation)?;
+        let environment = directories::surroundings(self.invocation.variables(), here);
+        let program = self.invocation.program();
+        let program = program.context("cannot tell where this program is");
         let surroundings = RunSurroundings {
             environment,
             program: program.map_err(Failure::internal)?,
         };
         let job = self.wanted()?.job(&surroundings, &mut |warning| {
-            complain(&format!("warning: {warning}"));
+            self.invocation.complain(&format!("warning: {warning}"));
         });
         Ok(job?)
     }
@@ -87,8 +95,8 @@ impl<'a> JobRequest<'a> {
     /// What was asked for, as far as that can be told: flags may be what is wrong.
     fn unmade(&self) -> Option<(RunOptions, SearchEnvironment)> {
         let wanted = self.wanted().ok()?;
-        let environment =
-            SearchEnvironment::from_vars(std::env::vars_os(), here(self.common).ok()?);
+        let here = here(self.common, self.invocation).ok()?;
+        let environment = SearchEnvironment::from_vars(self.invocation.variables(), here);
         Some((wanted, environment))
     }
 
@@ -135,8 +143,8 @@ fn run_options(common: &CommonOptions, options: NormalizeOptions) -> Result<RunO
 }
 
 /// The current directory. If it was deleted, an absolute `--working-dir` takes its place.
-fn here(args: &CommonOptions) -> Result<PathBuf, Failure> {
-    match (std::env::current_dir(), &args.working_dir) {
+fn here(args: &CommonOptions, invocation: &Invocation) -> Result<PathBuf, Failure> {
+    match (invocation.current_dir(), &args.working_dir) {
         (Ok(here), _) => Ok(here),
         (Err(_), Some(wanted)) if wanted.is_absolute() => Ok(wanted.clone()),
         (Err(error), _) => {

@@ -12,6 +12,7 @@ use lapidary::sessions::age;
 use super::runs::common::RunStore;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 use lapidary::directories;
 
@@ -22,15 +23,15 @@ const RECENT: usize = 3;
 const INDENT: usize = 9;
 
 pub(super) fn run(out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = std::env::current_dir().unwrap_or_default();
-    let environment = directories::surroundings(std::env::vars_os(), here);
+    let here = out.invocation.current_dir().unwrap_or_default();
+    let environment = directories::surroundings(out.invocation.variables(), here);
     let agents = KnownAgents::find(&environment);
     writeln!(
         out,
         "Lapidary runs coding agents and keeps what they did.\n"
     )?;
     agents.show(out)?;
-    let runs = recent_runs();
+    let runs = recent_runs(&out.invocation);
     if !runs.is_empty() {
         section("Runs", &runs, out)?;
     }
@@ -40,8 +41,8 @@ pub(super) fn run(out: &mut Printer) -> Result<CommandExit, Failure> {
 }
 
 /// The newest runs, a line each. A directory that cannot be read has none.
-fn recent_runs() -> Vec<String> {
-    let runs = RunStore::open(None).and_then(|store| store.list());
+fn recent_runs(invocation: &Invocation) -> Vec<String> {
+    let runs = RunStore::open(None, invocation).and_then(|store| store.list());
     let runs = runs.unwrap_or_default().into_iter().take(RECENT);
     let line = |run: ListedRun| {
         let agent = run.info.agent.unwrap_or_default();

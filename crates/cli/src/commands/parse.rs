@@ -13,15 +13,33 @@ use super::{
     Cli, capabilities, command_line, complete_ids, completions, config, connect, doctor, hooks,
     machine_format, man, policy, record, replay, run, runs, schema, sessions, skills, translate,
 };
+use crate::invocation::{Invocation, StandardStreams};
 
-/// Reads the arguments, the program's own name first.
-pub(crate) fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+/// The width of help where clap finds no terminal.
+const PIPE_WIDTH: usize = 100;
+
+/// Reads the arguments of an invocation.
+pub(crate) fn parse(invocation: &Invocation) -> Result<Cli, clap::Error> {
+    let args = &invocation.args;
     let is_help = |arg: &OsString| arg == "--help" || arg == "-h";
     let named = args.get(1).and_then(|name| name.to_str());
     let named = named.filter(|_| !args.iter().any(is_help));
     match named.and_then(only).map(|alone| read(alone, args)) {
         Some(Ok(cli)) => Ok(cli),
-        Some(Err(_)) | None => read(command_line(), args),
+        Some(Err(_)) | None => read(whole(invocation), args),
+    }
+}
+
+/// The whole command line. For streams that are not those of the process, help is as wide as clap makes it for a pipe.
+fn whole(invocation: &Invocation) -> clap::Command {
+    match invocation.streams {
+        StandardStreams::Process => command_line(),
+        StandardStreams::Files { .. } => {
+            let named = invocation
+                .variable("COLUMNS")
+                .and_then(|it| it.to_str()?.parse().ok());
+            command_line().term_width(named.unwrap_or(PIPE_WIDTH))
+        }
     }
 }
 
@@ -108,8 +126,9 @@ mod tests {
     #[test]
     fn an_alias_or_a_wrong_argument_is_read_by_the_whole_description() {
         let parsed = |line: &str| {
-            let args: Vec<OsString> = line.split(' ').map(Into::into).collect();
-            parse(&args)
+            let mut invocation = Invocation::from_process();
+            invocation.args = line.split(' ').map(Into::into).collect();
+            parse(&invocation)
         };
         assert!(only("exec").is_none());
         assert!(parsed("lapidary exec Tidy").is_ok());

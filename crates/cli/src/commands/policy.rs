@@ -15,7 +15,7 @@ use lapidary::engine::policy::Policy;
 use super::runs::common::run_or_path;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 use past::RecordedPermissions;
 use report::{CountingRules, PolicyFormat, PolicyOutput};
 
@@ -88,7 +88,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 fn test(args: &TestArgs, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = std::env::current_dir().context("cannot tell where this is");
+    let here = out
+        .invocation
+        .current_dir()
+        .context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
     let written = rules::read(&args.rules, &here, out)?;
     let asked = args.permission_mode.as_deref();
@@ -104,9 +107,9 @@ fn test(args: &TestArgs, out: &mut Printer) -> Result<CommandExit, Failure> {
     let given = args.working_dir.as_ref().map(|dir| here.join(dir));
     let mut unreadable = 0;
     for recording in &args.against {
-        let found = run_or_path(recording, None)?;
+        let found = run_or_path(recording, None, &out.invocation)?;
         let recording = found.as_ref().unwrap_or(recording);
-        match RecordedPermissions::read(recording, given.as_deref(), &here) {
+        match RecordedPermissions::read(recording, given.as_deref(), &here, &out.invocation) {
             Ok(past) => {
                 let names = names.as_ref().unwrap_or(&past.agents);
                 let counting = CountingRules::new(&policy, names);
@@ -115,7 +118,7 @@ fn test(args: &TestArgs, out: &mut Printer) -> Result<CommandExit, Failure> {
             // Of many, some may be of agents that never said a word.
             Err(failure) if args.against.len() > 1 => {
                 unreadable += 1;
-                complain(&format!("warning: skipped: {:#}", failure.error));
+                out.complain(&format!("warning: skipped: {:#}", failure.error));
             }
             Err(failure) => return Err(failure),
         }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use lapidary::engine::budget::{step_cost, turn_cost};
@@ -13,7 +14,7 @@ use lapidary::sessions::PriceTable;
 use lapidary::vocab::{Body, Event, Json};
 
 use crate::failure::Failure;
-use crate::printer::complain;
+use crate::invocation::Invocation;
 use lapidary::directories;
 
 /// The program's prices, and the user's over them.
@@ -35,13 +36,21 @@ pub(super) fn read(path: &Path) -> Result<PriceTable, Failure> {
 }
 
 /// Computes the cost of a transcript where the agent does not report it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct TranscriptPrices {
+    invocation: Arc<Invocation>,
     /// Read for the first event that needs them.
     prices: OnceCell<PriceTable>,
 }
 
 impl TranscriptPrices {
+    pub(super) fn new(invocation: &Arc<Invocation>) -> Self {
+        Self {
+            invocation: invocation.clone(),
+            prices: OnceCell::new(),
+        }
+    }
+
     /// The event with its computed cost, if it ends a turn or a step and there is a price for it.
     pub(super) fn priced<'e>(&self, event: &'e Event) -> Cow<'e, Event> {
         let cost = match &event.body {
@@ -60,10 +69,11 @@ impl TranscriptPrices {
 
     fn prices(&self) -> &PriceTable {
         self.prices.get_or_init(|| {
-            let here = std::env::current_dir().unwrap_or_default();
-            let environment = SearchEnvironment::from_vars(std::env::vars_os(), here);
+            let here = self.invocation.current_dir().unwrap_or_default();
+            let environment = SearchEnvironment::from_vars(self.invocation.variables(), here);
             known(&environment).unwrap_or_else(|failure| {
-                complain(&format!("warning: {:#}", failure.error));
+                self.invocation
+                    .complain(&format!("warning: {:#}", failure.error));
                 PriceTable::shipped()
             })
         })

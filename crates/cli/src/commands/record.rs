@@ -1,9 +1,9 @@
 //! `record`: records any program without changing its behaviour.
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
@@ -25,8 +25,8 @@ use super::run::signals::SignalListener;
 use super::sessions::SessionsContext;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
-use crate::system;
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 use crate::terminal_filter::TerminalFilter;
 use lapidary::prepare::{recorded_in, retention, vault_in};
 
@@ -64,11 +64,11 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
-    let listener = SignalListener::register();
-    let request = request(args)?;
-    let kept = kept_safe(args)?;
-    let stdin = system::stdin();
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    let listener = SignalListener::register(&out.invocation);
+    let request = request(args, &out.invocation)?;
+    let kept = kept_safe(args, &out.invocation)?;
+    let stdin = out.invocation.stdin_file();
     let stdin = stdin.or_else(|_| Stdio::null().map(|null| null.stdin.into())); // a closed one is an empty one
     let stdin = stdin.context("cannot read stdin");
     let mut take = RunningCapture::start(request, stdin.map_err(Failure::internal)?);
@@ -77,16 +77,19 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
     let taken = take.finish();
     // Restores the sessions that the program destroyed, however it ended.
     for sentence in kept.map(GuardedSessions::after).unwrap_or_default().notices {
-        complain(&format!("note: {sentence}"));
+        out.complain(&format!("note: {sentence}"));
     }
     let taken = taken.map_err(refused)?;
-    say_where(&taken);
-    Ok(end(&taken))
+    say_where(&taken, &out.invocation);
+    Ok(end(&taken, &out.invocation))
 }
 
 /// The sessions that the program may destroy, if it is Gemini CLI. Over ACP the client chooses the projects later, so all of them
 /// are guarded.
-fn kept_safe(args: &Args) -> Result<Option<GuardedSessions>, Failure> {
+fn kept_safe(
+    args: &Args,
+    invocation: &Arc<Invocation>,
+) -> Result<Option<GuardedSessions>, Failure> {
     let says = |word: &str| {
         let words = args.command.iter().map(|arg| arg.to_string_lossy());
         words.into_iter().any(|arg| arg.contains(word))
@@ -94,7 +97,7 @@ fn kept_safe(args: &Args) -> Result<Option<GuardedSessions>, Failure> {
     if args.no_vault || !says("gemini") {
         return Ok(None);
     }
-    let place = SessionsContext::seen_with(&assigned(&args.command))?;
+    let place = SessionsContext::seen_with(invocation, &assigned(&args.command))?;
     let projects = if says("acp") {
         place.store.projects()
     } else {
@@ -118,7 +121,7 @@ fn kept_safe(args: &Args) -> Result<Option<GuardedSessions>, Failure> {
     let kept = safekeeping.before();
     let kept = kept.map_err(|why| Failure::internal(anyhow!(why)))?;
     for sentence in &kept.notices {
-        complain(&format!("note: {sentence}"));
+        invocation.complain(&format!("note: {sentence}"));
     }
     Ok(Some(kept))
 }
@@ -171,14 +174,18 @@ fn agreed(projects: &[SessionProject], place: &SessionsContext) -> Option<Retent
     said.all(|other| other == first).then_some(first)?
 }
 
-fn request(args: &Args) -> Result<CaptureRequest, Failure> {
+fn request(args: &Args, invocation: &Invocation) -> Result<CaptureRequest, Failure> {
     let [program, rest @ ..] = args.command.as_slice() else {
         return Err(Failure::usage(anyhow!("no program was named")));
     };
-    let here = std::env::current_dir().context("cannot tell where this is");
+    let here = invocation
+        .current_dir()
+        .context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
-    let environment = SearchEnvironment::from_vars(std::env::vars_os(), &here);
-    let own = std::env::current_exe().context("cannot tell where this program is");
+    let environment = SearchEnvironment::from_vars(invocation.variables(), &here);
+    let own = invocation
+        .program()
+        .context("cannot tell where this program is");
     let mut records = recorded_in(args.record_dir.as_deref(), &environment)?;
     if args.record_dir.is_none() {
         // A configuration that cannot be read may say that everything is kept.
@@ -202,9 +209,10 @@ fn request(args: &Args) -> Result<CaptureRequest, Failure> {
 
 /// Passes on the program's output. If stdout cannot be written to any more, asks the program to end, as a closed pipe would.
 fn pass_on(take: &mut RunningCapture, out: &mut Printer) {
+    let is_terminal = out.invocation.is_stderr_terminal();
+    let mut err = TerminalFilter::new(out.invocation.stderr(), is_terminal);
     let is_terminal = out.is_terminal;
     let mut out = TerminalFilter::new(out, is_terminal);
-    let mut err = TerminalFilter::new(io::stderr(), io::stderr().is_terminal());
     while let Some(piece) = take.blocking_next() {
         let passed = match piece {
             CapturedPiece::Out(bytes) => out.write_all(&bytes).and_then(|()| out.flush()),
@@ -222,24 +230,25 @@ fn pass_on(take: &mut RunningCapture, out: &mut Printer) {
     let _ = err.finish();
 }
 
-fn say_where(taken: &CaptureResult) {
+fn say_where(taken: &CaptureResult, invocation: &Invocation) {
     if let Some(problem) = &taken.ended_because {
-        complain(&format!("error: the program was ended: {problem}"));
+        invocation.complain(&format!("error: the program was ended: {problem}"));
     }
     let directory = taken.directory.display();
-    complain(&format!("note: recorded in `{directory}`"));
+    invocation.complain(&format!("note: recorded in `{directory}`"));
 }
 
-fn end(taken: &CaptureResult) -> ExitCode {
+fn end(taken: &CaptureResult, invocation: &Invocation) -> CommandExit {
     match taken.exit {
-        _ if taken.ended_because.is_some() => CommandExit::Internal.into(),
-        Some(Ending::Code(code)) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
+        _ if taken.ended_because.is_some() => CommandExit::Internal,
+        Some(Ending::Code(code)) => CommandExit::Run(u8::try_from(code).unwrap_or(u8::MAX)),
         Some(Ending::Signal(number)) => {
-            ExitCode::from(u8::try_from(number + 128).unwrap_or(u8::MAX))
+            CommandExit::Run(u8::try_from(number + 128).unwrap_or(u8::MAX))
         }
         None => {
-            complain("error: the supervisor was lost: how the program ended is not known");
-            CommandExit::Internal.into()
+            invocation
+                .complain("error: the supervisor was lost: how the program ended is not known");
+            CommandExit::Internal
         }
     }
 }

@@ -2,9 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
@@ -14,8 +12,8 @@ use lapidary::engine::replay::{Dialogue, DialogueStage, Replay, ReplayPace, Repl
 use super::runs::common::{RunStore, run_or_path};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
-use crate::system;
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 use crate::terminal_filter::TerminalFilter;
 
 /// Play a recorded run back, as an agent would: same output, same timing, same end
@@ -80,30 +78,31 @@ pub(crate) struct Args {
     _ignored: Vec<OsString>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let pace = pace(args)?;
     let patience = args.patience;
-    let part = open(args)?;
+    let part = open(args, &out.invocation)?;
     let exit = part.exit();
+    let invocation = out.invocation.clone();
+    let mut err = TerminalFilter::new(invocation.stderr(), invocation.is_stderr_terminal());
     let is_terminal = out.is_terminal;
     let mut out = TerminalFilter::new(out, is_terminal);
-    let mut err = TerminalFilter::new(io::stderr(), io::stderr().is_terminal());
     match part {
         ReplayPart::Run(replay) => replay.play(pace, &mut out, &mut err)?,
         ReplayPart::Dialogue(dialogue) => {
             let stage = DialogueStage {
                 out: &mut out,
                 err: &mut err,
-                note: &mut |note| complain(&format!("note: {note}")),
+                note: &mut |note| invocation.complain(&format!("note: {note}")),
                 rate: ReplayRate { pace, patience },
             };
-            dialogue.play(input()?, stage)?;
+            dialogue.play(input(&invocation)?, stage)?;
         }
     }
     out.finish()?;
     // A closed stderr does not change how the replay ends.
     let _ = err.finish();
-    Ok(end_as(exit))
+    Ok(end_as(exit, &invocation))
 }
 
 /// A headless run or an ACP conversation to replay.
@@ -122,8 +121,8 @@ impl ReplayPart {
 }
 
 /// The client's input. A closed stdin counts as an empty one.
-fn input() -> Result<File, Failure> {
-    let stdin = system::stdin();
+fn input(invocation: &Invocation) -> Result<File, Failure> {
+    let stdin = invocation.stdin_file();
     let stdin = stdin.or_else(|_| Stdio::null().map(|null| null.stdin.into()));
     stdin
         .context("cannot read stdin")
@@ -141,9 +140,9 @@ fn pace(args: &Args) -> Result<ReplayPace, Failure> {
     Err(failure.with_hint("--fast plays without waiting"))
 }
 
-fn open(args: &Args) -> Result<ReplayPart, Failure> {
+fn open(args: &Args, invocation: &Invocation) -> Result<ReplayPart, Failure> {
     let name = args.recording.as_path();
-    let path = find(name, args.record_dir.as_deref())?;
+    let path = find(name, args.record_dir.as_deref(), invocation)?;
     let opened = match Dialogue::open(&path) {
         Ok(Some(dialogue)) => Ok(ReplayPart::Dialogue(dialogue)),
         Ok(None) => Replay::open(&path).map(ReplayPart::Run),
@@ -153,11 +152,15 @@ fn open(args: &Args) -> Result<ReplayPart, Failure> {
 }
 
 /// Resolves an existing path to itself, and any other name to the run whose id it is or begins.
-fn find(name: &Path, directory: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(found) = run_or_path(name, directory)? {
+fn find(
+    name: &Path,
+    directory: Option<&Path>,
+    invocation: &Invocation,
+) -> Result<PathBuf, Failure> {
+    if let Some(found) = run_or_path(name, directory, invocation)? {
         return Ok(found);
     }
-    let (name, root) = (name.display(), RunStore::open(directory)?.root);
+    let (name, root) = (name.display(), RunStore::open(directory, invocation)?.root);
     let failure = Failure::bad_input(anyhow!("there is no recording `{name}`"));
     Err(failure.with_hint(format!(
         "`lapidary runs list` shows those in `{}`; `lapidary run --agent demo hello` makes one",
@@ -165,20 +168,22 @@ fn find(name: &Path, directory: Option<&Path>) -> Result<PathBuf, Failure> {
     )))
 }
 
-/// Ends this process as that one ended.
-fn end_as(exit: Option<Ending>) -> ExitCode {
+/// Ends as that process ended.
+fn end_as(exit: Option<Ending>, invocation: &Invocation) -> CommandExit {
     match exit {
-        Some(Ending::Code(code)) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
-        Some(Ending::Signal(number)) => die_of(number),
+        Some(Ending::Code(code)) => CommandExit::Run(u8::try_from(code).unwrap_or(u8::MAX)),
+        Some(Ending::Signal(number)) => die_of(number, invocation),
         None => {
-            complain("error: the recording has no end: the process that recorded it was killed");
-            CommandExit::Internal.into()
+            invocation.complain(
+                "error: the recording has no end: the process that recorded it was killed",
+            );
+            CommandExit::Internal
         }
     }
 }
 
-/// Ends by a signal. One that does not end us becomes the exit code that a shell would show.
-fn die_of(number: i32) -> ExitCode {
-    system::die_of(number);
-    ExitCode::from(u8::try_from(number + 128).unwrap_or(u8::MAX))
+/// Ends the process by a signal. One that does not end it becomes the exit code that a shell would show.
+fn die_of(number: i32, invocation: &Invocation) -> CommandExit {
+    invocation.die_of(number);
+    CommandExit::Run(u8::try_from(number + 128).unwrap_or(u8::MAX))
 }

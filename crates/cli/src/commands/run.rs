@@ -24,6 +24,7 @@ use super::job::JobRequest;
 use super::sink::{self, OutputFormat};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 
 /// A run that a command asks for, beside the options of `run`.
@@ -95,7 +96,7 @@ pub(super) fn carry_out(
     out: &mut Printer,
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
 ) -> Result<CommandExit, Failure> {
-    let listener = SignalListener::register();
+    let listener = SignalListener::register(&out.invocation);
     let format = args.format(out);
     let id = args
         .common
@@ -104,12 +105,15 @@ pub(super) fn carry_out(
         .unwrap_or_else(lapidary::engine::fresh_run);
     let mut options = sink::options(&id, format, args.common.no_raw, args.common.deltas);
     options.show_files = args.common.show_files;
-    let (attendant, asking) = terminal_prompter::attended().unzip();
+    let (attendant, asking) = terminal_prompter::attended(&out.invocation).unzip();
     if asking.is_some() {
         request.attendance = DemoAttendance::Attended;
     }
     let (last, wanted) = match LastMessage::new(args) {
-        Ok(last) => (last, job::run_job(&request, args, format, options.clone())),
+        Ok(last) => (
+            last,
+            job::run_job(&request, args, format, options.clone(), &out.invocation),
+        ),
         Err(failure) => (None, Err(failure)),
     };
     let wanted = wanted.and_then(|mut job| choose(&mut job).map(|()| job));
@@ -123,7 +127,7 @@ pub(super) fn carry_out(
         Err(failure) if failure.exit == CommandExit::Usage => return Err(failure),
         // A run that cannot start still has a `run_end`, for readers of the events.
         Err(failure) => {
-            let wanted = JobRequest::new(&args.common, options.clone());
+            let wanted = JobRequest::new(&args.common, options.clone(), &out.invocation);
             let wanted = wanted.own_agent(request.own_agent);
             let refused = wanted.refused(request.words());
             Run::refused(
@@ -147,8 +151,8 @@ pub(super) fn carry_out(
 }
 
 /// The prompt that stdin is, to its end.
-pub(super) fn prompt_on_stdin() -> Result<String, Failure> {
-    stdin::whole()
+pub(super) fn prompt_on_stdin(invocation: &Invocation) -> Result<String, Failure> {
+    stdin::whole(invocation)
 }
 
 /// Why a job cannot be run, for commands that print no events.

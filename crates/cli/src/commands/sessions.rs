@@ -20,8 +20,11 @@ mod vault;
 
 pub(super) use common::{SessionsContext, SessionsFormat};
 
+use std::sync::Arc;
+
 use crate::exit::CommandExit;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 
 /// Find, read, search and protect recorded sessions
@@ -79,8 +82,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// The ids and titles of this project's newest sessions, for completions: Gemini CLI's own first, then those of other providers.
-pub(super) fn newest_sessions(most: usize) -> Result<Vec<(String, String)>, Failure> {
-    let place = SessionsContext::open()?;
+pub(super) fn newest_sessions(
+    most: usize,
+    invocation: &Arc<Invocation>,
+) -> Result<Vec<(String, String)>, Failure> {
+    let place = SessionsContext::open(invocation)?;
     let scope = common::ProjectScope {
         project: None,
         all: false,

@@ -119,7 +119,7 @@ impl EventSink {
         Self {
             target,
             extract_data,
-            prices: TranscriptPrices::default(),
+            prices: TranscriptPrices::new(&out.invocation),
             oddities: 0,
         }
     }
@@ -140,7 +140,11 @@ impl EventSink {
 
     /// The same for events that can be read twice: formats that need the whole conversation get its outline first, and hold no
     /// events.
-    pub(super) fn knowing(format: OutputFormat, outline: impl FnOnce() -> Outline) -> Option<Self> {
+    pub(super) fn knowing(
+        format: OutputFormat,
+        outline: impl FnOnce() -> Outline,
+        out: &Printer,
+    ) -> Option<Self> {
         let renderer: Box<dyn Renderer> = match format {
             OutputFormat::Markdown => Box::new(MarkdownRenderer::knowing(outline())),
             OutputFormat::Html => Box::new(HtmlRenderer::knowing(outline())),
@@ -149,7 +153,7 @@ impl EventSink {
         Some(Self {
             target: SinkTarget::People(renderer),
             extract_data: false,
-            prices: TranscriptPrices::default(),
+            prices: TranscriptPrices::new(&out.invocation),
             oddities: 0,
         })
     }
@@ -233,7 +237,7 @@ fn reading_view(out: &Printer) -> Box<dyn Renderer> {
         return Box::new(TextRenderer::new(options).with_times());
     }
     Box::new(RowRenderer::new(live::LiveOptions {
-        size: terminal::size(),
+        size: terminal::size(&out.invocation),
         colour: out.colour,
         marks: out.marks(),
     }))

@@ -115,14 +115,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     refuse_what_makes_no_sense(args, format)?;
     let named = args.file.as_deref().filter(|file| *file != Path::new("-"));
     let file = match named {
-        Some(named) => run_or_path(named, None)?.or(args.file.clone()),
+        Some(named) => run_or_path(named, None, &out.invocation)?.or(args.file.clone()),
         None => None,
     };
     if let Some(past) = file.as_deref().map_or(Ok(None), recording::open)? {
         let oddities = recording::translate(args, format, &past, out)?;
         return Ok(judged(args, oddities));
     }
-    let mut input = TranslateInput::open(file.as_deref())?;
+    let mut input = TranslateInput::open(file.as_deref(), &out.invocation)?;
     let source = match args.from {
         TranslateFrom::Auto => input.detect(args.max_line)?,
         TranslateFrom::StreamJson => InputSource::Written(&GEMINI_STREAM),
@@ -334,7 +334,7 @@ fn session(
     } else {
         let outline = || {
             let mut outline = Outline::default();
-            let prices = TranscriptPrices::default();
+            let prices = TranscriptPrices::new(&out.invocation);
             let options = args.options(format);
             session_events::events_with_subagents(&log, &options, &subagents, |event| {
                 outline.event(&prices.priced(&event));
@@ -342,7 +342,7 @@ fn session(
             outline
         };
         let mut sink =
-            EventSink::knowing(format, outline).unwrap_or_else(|| args.sink(format, out));
+            EventSink::knowing(format, outline, out).unwrap_or_else(|| args.sink(format, out));
         let mut written = Ok(());
         let options = args.options(format);
         session_events::events_with_subagents(&log, &options, &subagents, |event| {

@@ -1,10 +1,8 @@
 //! The size and the character set of the terminal.
 
-use std::env;
-
 use lapidary::render::live::{MarkSet, TerminalSize};
 
-use crate::system;
+use crate::invocation::Invocation;
 
 /// The size of a terminal that does not report one.
 const USUAL: TerminalSize = TerminalSize {
@@ -13,15 +11,17 @@ const USUAL: TerminalSize = TerminalSize {
 };
 
 /// The size of the terminal that stdout is.
-pub(crate) fn size() -> TerminalSize {
-    system::terminal_size().unwrap_or(USUAL)
+pub(crate) fn size(invocation: &Invocation) -> TerminalSize {
+    invocation.terminal_size().unwrap_or(USUAL)
 }
 
 /// The signs that the locale allows.
-pub(crate) fn marks() -> MarkSet {
+pub(crate) fn marks(invocation: &Invocation) -> MarkSet {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
-    let mut values = names.iter().filter_map(|name| env::var(name).ok());
-    marks_of(values.find(|value| !value.is_empty()).as_deref())
+    let mut values = names
+        .iter()
+        .filter_map(|name| invocation.variable(name)?.to_str());
+    marks_of(values.find(|value| !value.is_empty()))
 }
 
 /// A locale that names another encoding than UTF-8 means it, and so does `C`, which has none. Where nothing is set, as in a

@@ -1,4 +1,8 @@
 //! Unix: descriptors, signals, the terminal's size.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the standard streams of the process, for its `Invocation`"
+)]
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
@@ -32,7 +36,7 @@ pub(crate) fn poll_readable(file: &File, time: Duration) -> io::Result<bool> {
 }
 
 /// Stdout as the file that it is.
-pub(crate) fn stdout() -> Box<dyn Write> {
+pub(crate) fn stdout() -> Box<dyn Write + Send> {
     match io::stdout().as_fd().try_clone_to_owned() {
         Ok(owned) => Box::new(File::from(owned)),
         Err(_) => Box::new(io::stdout()),

@@ -1,4 +1,8 @@
 //! Windows: handles, the console's Ctrl-C. Checked by the compiler, never run.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the standard streams of the process, for its `Invocation`"
+)]
 
 use std::env;
 use std::fs::{self, File};
@@ -24,7 +28,7 @@ pub(crate) fn poll_readable(_: &File, _: Duration) -> io::Result<bool> {
 }
 
 /// Stdout through the standard library, which knows how to write to a console.
-pub(crate) fn stdout() -> Box<dyn Write> {
+pub(crate) fn stdout() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 

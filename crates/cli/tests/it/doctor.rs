@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::run::world::World;
-use crate::support::ended;
+use crate::support::{ended, output};
 
 /// An agent that knows its version, and a key that nobody may see.
 const WELL: &str = "echo 0.61.0";
@@ -26,12 +26,8 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
-    pub(crate) fn of(mut command: Command) -> Self {
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let output = ended(command.spawn().unwrap());
+    pub(crate) fn of(command: Command) -> Self {
+        let output = output(command, b"");
         Self {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use lapidary_testkit::captures::{self, Capture, CaptureKind};
 use lapidary_testkit::golden::GoldenFiles;
 
-use crate::support::program;
+use crate::support::{output, program};
 
 fn translate(capture: &Capture, view: &str) -> Vec<u8> {
     let mut command = program(env!("CARGO_BIN_EXE_lapidary"));
@@ -21,10 +21,8 @@ fn translate(capture: &Capture, view: &str) -> Vec<u8> {
     if let Some(code) = capture.exit_code {
         command.arg(format!("--exit-code={code}"));
     }
-    let output = command
-        .arg(&capture.path)
-        .output()
-        .expect("lapidary starts");
+    command.arg(&capture.path);
+    let output = output(command, b"");
     assert!(
         output.status.success(),
         "{}: {}",

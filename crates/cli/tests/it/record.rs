@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::run::world::{MARK, Mark};
-use crate::support::{DEADLINE, Ran, ended, lapidary, lines_of, output};
+use crate::support::{DEADLINE, Ran, ended, lapidary, lines_of, output, started};
 
 /// A recording called `rec` of a shell script, in a directory of its own.
 fn record(folder: &TempDir, script: &str) -> Command {
@@ -163,7 +163,7 @@ fn a_recording_is_an_agent() {
     assert_eq!(original.stdout, b"got it \xff");
     let mut replay = lapidary(["replay", "rec"]);
     replay.current_dir(folder.path());
-    let played = output(replay, b"");
+    let played = started(replay, b"");
     assert_eq!(played.stdout, original.stdout);
     assert_eq!(played.stderr, b"oops");
     assert_eq!(

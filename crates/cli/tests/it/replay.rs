@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{DEADLINE, Ran, ended, lapidary, lines_of, output, program, read, root};
+use crate::support::{
+    DEADLINE, Ran, ended, lapidary, lines_of, output, program, read, root, started,
+};
 use crate::usage::{assert_harmless, on_a_terminal};
 
 const CAPTURE: &str = "fixtures/gemini-0.61.0/tool-replace.stdout.jsonl";
@@ -117,7 +119,7 @@ fn a_replay_writes_the_recorded_bytes_and_ends_the_same_way() {
         );
         let agent = world.script("agent", &body);
         world.run(&agent, "records", "original");
-        let played = output(world.lapidary(&["replay", "records/original"]), b"");
+        let played = started(world.lapidary(&["replay", "records/original"]), b"");
         let written = [read(CAPTURE), b"half a line".to_vec()].concat();
         assert_eq!(played.stdout, written, "{last}");
         assert_eq!(played.stderr, b"o\x1bps \xff", "{last}");

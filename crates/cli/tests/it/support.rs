@@ -1,4 +1,6 @@
-//! Running the real binary.
+//! Running commands: in this process where that shows the same, else by the real binary.
+
+mod in_process;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -136,8 +138,14 @@ pub(crate) fn run_with(args: &[&str], stdin: &[u8]) -> Ran {
     }
 }
 
-/// Runs a command that prints bytes.
-pub(crate) fn output(mut command: Command, stdin: &[u8]) -> Output {
+/// Runs a command that prints bytes: ours in this process, any other program as a process.
+pub(crate) fn output(command: Command, stdin: &[u8]) -> Output {
+    let ran = in_process::output(&command, stdin);
+    ran.unwrap_or_else(|| started(command, stdin))
+}
+
+/// Runs a command as a process of its own: for tests about signals, limits, and the process itself.
+pub(crate) fn started(mut command: Command, stdin: &[u8]) -> Output {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -11,6 +11,7 @@ use lapidary_vocab::event::Provider;
 
 use crate::agents::FAMILY;
 use crate::demo::{self, DEMO};
+use crate::directories;
 
 /// Why there is no such agent.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +70,10 @@ pub fn choose_agent(
     }
     let name = match named {
         None | Some("gemini") => return Ok(JobAgent::Gemini),
-        Some(DEMO) => return demo::agent(program).map_err(AgentChoiceError::Demo),
+        Some(DEMO) => {
+            let temporary = directories::temporary_in(environment);
+            return demo::agent(program, &temporary).map_err(AgentChoiceError::Demo);
+        }
         Some(name) => name,
     };
     if let Some(known) = AgentSpec::named(name) {

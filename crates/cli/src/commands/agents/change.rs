@@ -8,7 +8,7 @@ use lapidary::vocab::line;
 use crate::commands::sessions::SessionsFormat;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// How a change is told.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -62,10 +62,10 @@ impl AgentTelling {
         out: &mut Printer,
     ) -> Result<CommandExit, Failure> {
         if self.format == SessionsFormat::Text {
-            outcome.words.iter().for_each(|words| complain(words));
+            outcome.words.iter().for_each(|words| out.complain(words));
         }
         for remark in &outcome.change.remarks {
-            complain(&format!("warning: {remark}"));
+            out.complain(&format!("warning: {remark}"));
         }
         if self.format == SessionsFormat::Json {
             line::write(out, &outcome.change)?;

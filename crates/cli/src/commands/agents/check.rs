@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         }
         Some(path) => check_path(path),
         None => {
-            let here = AgentsContext::read(&args.workspace)?;
+            let here = AgentsContext::read(&args.workspace, &out.invocation)?;
             check_agents(&here.setup, here.main_model())
         }
     };

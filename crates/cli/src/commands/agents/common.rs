@@ -1,6 +1,7 @@
 //! Options of all `agents` commands: the workspace and the scope.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use lapidary::gemini::Vars;
@@ -11,6 +12,7 @@ use lapidary::gemini::setup::Setup;
 
 use crate::commands::sessions::SessionsContext;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 
 /// Which workspace.
 #[derive(Debug, Clone, clap::Args)]
@@ -45,8 +47,11 @@ pub(super) struct AgentsContext {
 }
 
 impl AgentsContext {
-    pub(super) fn read(workspace: &Workspace) -> Result<Self, Failure> {
-        let place = SessionsContext::open()?;
+    pub(super) fn read(
+        workspace: &Workspace,
+        invocation: &Arc<Invocation>,
+    ) -> Result<Self, Failure> {
+        let place = SessionsContext::open(invocation)?;
         let root = place.root(workspace.project.as_deref())?;
         if !root.is_dir() {
             let failure = anyhow!("`{}` is not a directory", root.display());
@@ -109,8 +114,10 @@ pub(super) fn distrust(here: &AgentsContext) -> Option<String> {
 }
 
 /// The names and descriptions of the agents here, for completions.
-pub(in crate::commands) fn definition_names() -> Result<Vec<(String, String)>, Failure> {
-    let here = AgentsContext::read(&Workspace { project: None })?;
+pub(in crate::commands) fn definition_names(
+    invocation: &Arc<Invocation>,
+) -> Result<Vec<(String, String)>, Failure> {
+    let here = AgentsContext::read(&Workspace { project: None }, invocation)?;
     let registry = here.registry();
     let agents = registry.discovered().iter();
     let mut names: Vec<_> = agents

@@ -32,7 +32,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = AgentsContext::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace, &out.invocation)?;
     let registry = here.registry();
     let name = canonical_name(&args.name);
     let toggled =

@@ -1,5 +1,7 @@
 //! `agents enable`: settings say that an agent counts.
 
+use std::sync::Arc;
+
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::agents::{AgentState, canonical_name, enable_agent};
 use lapidary::vocab::agents::AgentAction;
@@ -8,6 +10,7 @@ use super::change::{AgentTelling, ChangeOutcome};
 use super::common::{AgentScopeArg, AgentsContext, Workspace, found, toggle_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 
 /// Enable an agent that settings disable, or one that is experimental
@@ -32,7 +35,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = AgentsContext::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace, &out.invocation)?;
     let registry = here.registry();
     let agent = found(&registry, &args.name)?;
     let name = canonical_name(&args.name);
@@ -57,13 +60,20 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
             .words
             .push(format!("agent `{name}` is already enabled there"));
     }
-    outcome.change.remarks.extend(still_not_active(args, name)?);
+    outcome
+        .change
+        .remarks
+        .extend(still_not_active(args, name, &out.invocation)?);
     args.telling.tell(&outcome, out)
 }
 
 /// Why the agent does not count all the same.
-fn still_not_active(args: &Args, name: &str) -> Result<Option<String>, Failure> {
-    let here = AgentsContext::read(&args.workspace)?;
+fn still_not_active(
+    args: &Args,
+    name: &str,
+    invocation: &Arc<Invocation>,
+) -> Result<Option<String>, Failure> {
+    let here = AgentsContext::read(&args.workspace, invocation)?;
     let registry = here.registry();
     let agent = found(&registry, name)?;
     let info = super::info::info(&registry, agent);

@@ -56,7 +56,7 @@ struct Conversion<'a> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = AgentsContext::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace, &out.invocation)?;
     let mut conversions = Vec::new();
     for path in &args.from_claude {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();

@@ -14,7 +14,7 @@ use crate::commands::sessions::SessionsFormat;
 use crate::commands::skills::row::{on_a_line, row};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// List agent programs, and the definitions that a model can call here
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = AgentsContext::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace, &out.invocation)?;
     let registry = here.registry();
     let shown = registry.discovered().iter();
     let shown = shown
@@ -129,7 +129,7 @@ fn notes(args: &Args, here: &AgentsContext, registry: &AgentRegistry) -> Vec<Str
 
 fn text(list: &AgentList, out: &mut Printer) -> io::Result<()> {
     for warning in &list.warnings {
-        complain(&format!("warning: {warning}"));
+        out.complain(&format!("warning: {warning}"));
     }
     let bold = if out.colour {
         Style::new().bold()

@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = AgentsContext::read(&args.workspace)?;
+    let here = AgentsContext::read(&args.workspace, &out.invocation)?;
     let registry = here.registry();
     let found = found(&registry, &args.name)?;
     let shown = shown(&registry.with_override(found), info(&registry, found));

@@ -45,7 +45,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let paths = ConfigPaths::find(&args.files)?;
+    let paths = ConfigPaths::find(&args.files, &out.invocation)?;
     let findings = findings(&paths);
     let count = |severity: ConfigSeverity| {
         let found = findings.iter().filter(|it| it.severity == severity);

@@ -8,6 +8,7 @@ use lapidary::engine::detect::SearchEnvironment;
 use lapidary::vocab::config_report::{ConfigFile, ConfigOwner};
 
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use lapidary::directories;
 
 /// Which files are meant.
@@ -29,8 +30,8 @@ pub(super) struct ConfigPaths {
 }
 
 impl ConfigPaths {
-    pub(super) fn find(args: &FileArgs) -> Result<Self, Failure> {
-        let (directory, environment) = place(args.working_dir.as_deref())?;
+    pub(super) fn find(args: &FileArgs, invocation: &Invocation) -> Result<Self, Failure> {
+        let (directory, environment) = place(args.working_dir.as_deref(), invocation)?;
         let named = args.config.as_ref().map(|file| environment.dir.join(file));
         if let Some(named) = named.as_ref().filter(|named| !named.exists()) {
             let error = anyhow!("`{}` does not exist", named.display());
@@ -78,10 +79,15 @@ pub(super) fn user_file(environment: &SearchEnvironment) -> Option<PathBuf> {
 }
 
 /// The working directory, and our environment.
-pub(super) fn place(working_dir: Option<&Path>) -> Result<(PathBuf, SearchEnvironment), Failure> {
-    let here = std::env::current_dir().context("cannot find the current directory");
+pub(super) fn place(
+    working_dir: Option<&Path>,
+    invocation: &Invocation,
+) -> Result<(PathBuf, SearchEnvironment), Failure> {
+    let here = invocation
+        .current_dir()
+        .context("cannot find the current directory");
     let here = here.map_err(Failure::bad_input)?;
-    let environment = SearchEnvironment::from_vars(std::env::vars_os(), &here);
+    let environment = SearchEnvironment::from_vars(invocation.variables(), &here);
     let directory = working_dir.map_or_else(|| here.clone(), |dir| here.join(dir));
     if !directory.is_dir() {
         let error = anyhow!("`{}` is not a directory", directory.display());

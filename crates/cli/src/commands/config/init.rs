@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let (directory, environment) = files::place(args.working_dir.as_deref())?;
+    let (directory, environment) = files::place(args.working_dir.as_deref(), &out.invocation)?;
     let (path, owner) = if args.user {
         let path = files::user_file(&environment);
         let path = path.ok_or_else(|| {

@@ -38,7 +38,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let paths = ConfigPaths::find(&args.files)?;
+    let paths = ConfigPaths::find(&args.files, &out.invocation)?;
     let effective = EffectiveConfig::read(paths.layers()).map_err(refused)?;
     let report = report(&paths, effective);
     match ConfigFormat::or_usual(args.format, out) {
@@ -110,7 +110,7 @@ fn text(report: &ConfigShown, out: &mut Printer) -> io::Result<()> {
     }
     out.flush()?;
     for warning in &report.warnings {
-        crate::printer::complain(&format!("warning: {warning}"));
+        out.complain(&format!("warning: {warning}"));
     }
     Ok(())
 }

@@ -247,7 +247,7 @@ mod tests {
             .iter()
             .filter(|key| !user.contains(&format!("{key} = ")));
         assert_eq!(missing.collect::<Vec<_>>(), [&"approval_mode"]);
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::TempDir::new().unwrap();
         let file = folder.path().join("lapidary.toml");
         let project = uncommented(ConfigOwner::Project);
         let (_, warnings) = Config::from_project_toml(&project, &file).unwrap();

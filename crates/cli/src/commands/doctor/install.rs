@@ -1,6 +1,6 @@
 //! `doctor --install`: the adapter of an agent, from npm.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Args, interrupted};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 use lapidary::directories;
 
 /// How long npm may take. The adapter has a few hundred megabytes.
@@ -34,14 +35,14 @@ pub(super) fn run(
     if place.exists() {
         return Ok(out.note(&format!("`{}` is there already", place.display()))?);
     }
-    if !confirm_install(adapter, &place, args.yes)? {
+    if !args.yes && !confirm_install(adapter, &place, &out.invocation)? {
         let failure = Failure::bad_input(anyhow!("nothing was installed"));
         return Err(Failure {
             exit: CommandExit::Cancelled,
             ..failure
         });
     }
-    complain(&format!("Installing `{}` …", named(adapter)));
+    out.complain(&format!("Installing `{}` …", named(adapter)));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -60,7 +61,7 @@ pub(super) fn run(
         let mut installing = std::pin::pin!(install_adapter(&request));
         tokio::select! {
             installed = &mut installing => installed,
-            () = interrupted() => {
+            () = interrupted(&out.invocation) => {
                 cancel.cancel();
                 installing.await // npm ends first, and its files are removed
             }
@@ -91,27 +92,27 @@ fn named(adapter: &AcpAdapter) -> String {
     format!("{}@{}", adapter.package, adapter.version)
 }
 
-/// Asks, unless the user has said yes already. Without a terminal there is no answer.
-fn confirm_install(adapter: &AcpAdapter, place: &Path, is_sure: bool) -> Result<bool, Failure> {
-    if is_sure {
-        return Ok(true);
-    }
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+/// Asks. Without a terminal there is no answer.
+fn confirm_install(
+    adapter: &AcpAdapter,
+    place: &Path,
+    invocation: &Invocation,
+) -> Result<bool, Failure> {
+    if !invocation.can_ask() {
         let failure = Failure::usage(anyhow!(
             "`--install` asks before it installs, and this is not a terminal"
         ));
         return Err(failure.with_hint("`--yes` installs without asking"));
     }
-    complain(&format!(
+    invocation.complain(&format!(
         "npm will install `{}` and what it depends on into `{}`.",
         named(adapter),
         place.display()
     ));
-    let mut err = io::stderr();
+    let mut err = invocation.stderr();
     write!(err, "Install it? [y]es / [n]o: ")?;
     err.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
+    let answer = invocation.read_line()?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 

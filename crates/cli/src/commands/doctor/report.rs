@@ -7,7 +7,7 @@ use lapidary::render::plain::sanitize;
 use lapidary::vocab::doctor::{Card, Check, CheckState, Checkup};
 use lapidary::vocab::line;
 
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum DoctorFormat {
@@ -47,7 +47,9 @@ impl<'a> DoctorReport<'a> {
     pub(super) fn tell(&mut self, check: Check) {
         match self.format {
             DoctorFormat::Text if self.failed.is_ok() => self.failed = self.show(&check),
-            DoctorFormat::Json if self.is_watched => complain(text(&check, false).trim_end()),
+            DoctorFormat::Json if self.is_watched => {
+                self.out.complain(text(&check, false).trim_end());
+            }
             DoctorFormat::Text | DoctorFormat::Json => {}
         }
         self.checks.push(check);
@@ -67,7 +69,7 @@ impl<'a> DoctorReport<'a> {
     /// Prints the next step on stderr, for a waiting person.
     pub(super) fn announce(&mut self, text: &str) {
         if self.format == DoctorFormat::Text || self.is_watched {
-            complain(text);
+            self.out.complain(text);
         }
     }
 

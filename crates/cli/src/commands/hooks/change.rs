@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::common::{HooksContext, HooksFormat};
 use super::list::plain;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// The lists of disabled hooks: the current one, and the one of older versions.
 pub(super) const LISTS: [[&str; 2]; 2] = [["hooksConfig", "disabled"], ["hooks", "disabled"]];
@@ -92,7 +92,7 @@ pub(super) fn is_known(name: &str, place: &HooksContext) -> bool {
 /// Warns that a change of settings has no effect in an untrusted folder.
 pub(super) fn warn_of_trust(place: &HooksContext) {
     if !place.setup.is_trusted() {
-        complain(
+        place.invocation.complain(
             "warning: this folder is not trusted: its settings do not count, and no hooks of any settings run here",
         );
     }

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = HooksContext::open(&args.workspace)?;
+    let place = HooksContext::open(&args.workspace, &out.invocation)?;
     let environment = &place.environment;
     let search_path = environment.vars.get(std::ffi::OsStr::new("PATH"));
     let search_path: Vec<PathBuf> = search_path

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::detect::SearchEnvironment;
@@ -11,6 +12,7 @@ use lapidary::gemini::setup::Setup;
 use lapidary::gemini::{GeminiHome, Vars};
 
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 
 /// The variable by which Gemini CLI trusts the workspace that it is started in.
 const TRUST_VARIABLE: &str = "GEMINI_CLI_TRUST_WORKSPACE";
@@ -42,27 +44,38 @@ impl HooksFormat {
 
 /// A workspace and its hook setup.
 pub(super) struct HooksContext {
+    pub(super) invocation: Arc<Invocation>,
     pub(super) environment: SearchEnvironment,
     pub(super) setup: Setup,
 }
 
 impl HooksContext {
-    pub(super) fn open(workspace: &HooksWorkspace) -> Result<Self, Failure> {
-        Self::seen_with(workspace, None)
+    pub(super) fn open(
+        workspace: &HooksWorkspace,
+        invocation: &Arc<Invocation>,
+    ) -> Result<Self, Failure> {
+        Self::seen_with(workspace, invocation, None)
     }
 
     /// The context as if the user had trusted the workspace.
-    pub(super) fn open_trusted(workspace: &HooksWorkspace) -> Result<Self, Failure> {
-        Self::seen_with(workspace, Some((TRUST_VARIABLE.into(), "true".into())))
+    pub(super) fn open_trusted(
+        workspace: &HooksWorkspace,
+        invocation: &Arc<Invocation>,
+    ) -> Result<Self, Failure> {
+        let trusted = (TRUST_VARIABLE.into(), "true".into());
+        Self::seen_with(workspace, invocation, Some(trusted))
     }
 
     fn seen_with(
         workspace: &HooksWorkspace,
+        invocation: &Arc<Invocation>,
         assigned: Option<(OsString, OsString)>,
     ) -> Result<Self, Failure> {
-        let here = std::env::current_dir().context("cannot determine the current directory");
+        let here = invocation
+            .current_dir()
+            .context("cannot determine the current directory");
         let here = here.map_err(Failure::bad_input)?;
-        let vars = std::env::vars_os().chain(assigned);
+        let vars = invocation.variables().chain(assigned);
         let environment = SearchEnvironment::from_vars(vars, &here);
         let vars = Vars::new(&environment.vars);
         let Some(home) = GeminiHome::from_vars(vars, environment.home.as_deref()) else {
@@ -80,7 +93,11 @@ impl HooksContext {
         }
         let directory = directory.canonicalize().unwrap_or(directory);
         let setup = Setup::read(&home, &directory, vars);
-        Ok(Self { environment, setup })
+        Ok(Self {
+            invocation: invocation.clone(),
+            environment,
+            setup,
+        })
     }
 
     /// Notices about the settings that hold hooks, a sentence each.

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = HooksContext::open(&args.workspace)?;
+    let place = HooksContext::open(&args.workspace, &out.invocation)?;
     let name = &args.name;
     if !is_known(name, &place) {
         return Err(unknown(name, &place));

@@ -1,5 +1,7 @@
 //! `hooks enable`: removes a hook from the lists of disabled hooks.
 
+use std::sync::Arc;
+
 use lapidary::gemini::hooks::HookRegistry;
 use lapidary::gemini::settings::{EditError, EditOutcome};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
@@ -8,7 +10,8 @@ use super::change::{LISTS, is_known, mend_list, not_changed, report, unknown};
 use super::common::{HooksContext, HooksFormat, HooksWorkspace, WritableScope};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 
 /// Enable a hook, in every settings file that disables it
 #[derive(Debug, clap::Args)]
@@ -30,7 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = HooksContext::open(&args.workspace)?;
+    let place = HooksContext::open(&args.workspace, &out.invocation)?;
     let name = &args.name;
     let mut changed = Vec::new();
     for scope in WritableScope::ALL {
@@ -63,10 +66,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
             .collect(),
         added: Vec::new(),
         skipped: Vec::new(),
-        remarks: still_off(name, args)?,
+        remarks: still_off(name, args, &out.invocation)?,
     };
     for remark in &change.remarks {
-        complain(&format!("warning: {remark}"));
+        out.complain(&format!("warning: {remark}"));
     }
     report(&change, &sentence, args.format, out)?;
     Ok(CommandExit::Success)
@@ -98,8 +101,12 @@ fn take_out(
 }
 
 /// The reasons why the hook is still disabled, a sentence each.
-fn still_off(name: &str, args: &Args) -> Result<Vec<String>, Failure> {
-    let place = HooksContext::open(&args.workspace)?;
+fn still_off(
+    name: &str,
+    args: &Args,
+    invocation: &Arc<Invocation>,
+) -> Result<Vec<String>, Failure> {
+    let place = HooksContext::open(&args.workspace, invocation)?;
     let registry = HookRegistry::from_setup(&place.setup);
     let entries = registry
         .hooks

@@ -14,7 +14,7 @@ use lapidary::vocab::line;
 use super::common::{HooksContext, HooksFormat, HooksWorkspace};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// List the hooks of a workspace, and what is written but does not count
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ fn event(name: &str) -> Result<HookEvent, String> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = HooksContext::open(&args.workspace)?;
+    let place = HooksContext::open(&args.workspace, &out.invocation)?;
     let mut registry = HookRegistry::from_setup(&place.setup);
     registry
         .hooks
@@ -172,7 +172,7 @@ fn text(
 
 fn remarks(place: &HooksContext, registry: &HookRegistry) {
     for path in &registry.switched_off_by {
-        complain(&format!(
+        place.invocation.complain(&format!(
             "warning: `{}` switches off all hooks",
             path.display()
         ));
@@ -183,21 +183,23 @@ fn remarks(place: &HooksContext, registry: &HookRegistry) {
             .iter()
             .any(|left| left.why.contains("trusted"))
     {
-        complain(
+        place.invocation.complain(
             "warning: this folder is not trusted: Gemini CLI runs no hooks of any settings here, your own included",
         );
-        complain(
+        place.invocation.complain(
             "hint: trust it in Gemini CLI, or set GEMINI_CLI_TRUST_WORKSPACE=true for one run",
         );
     }
     for warning in registry.other_warnings() {
-        complain(&format!("warning: Gemini CLI says: {warning}"));
+        place
+            .invocation
+            .complain(&format!("warning: Gemini CLI says: {warning}"));
     }
     for notice in place.notices(registry) {
-        complain(&format!("warning: {notice}"));
+        place.invocation.complain(&format!("warning: {notice}"));
     }
     if let Some(announcement) = registry.announcement() {
-        complain(&format!("note: {announcement}"));
+        place.invocation.complain(&format!("note: {announcement}"));
     }
 }
 

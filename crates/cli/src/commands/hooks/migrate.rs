@@ -14,7 +14,7 @@ use super::common::{HooksContext, HooksFormat, HooksWorkspace, WritableScope};
 use super::list::plain;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// Add the hooks of another agent to the workspace's settings
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = HooksContext::open(&args.workspace)?;
+    let place = HooksContext::open(&args.workspace, &out.invocation)?;
     if !place.has_own_settings() {
         let error = anyhow!(
             "`{}` is your home: Gemini CLI has no workspace settings there",
@@ -198,10 +198,10 @@ fn text(
     }
     out.flush()?;
     for skipped in &change.skipped {
-        complain(&format!("warning: not migrated: {skipped}"));
+        out.complain(&format!("warning: not migrated: {skipped}"));
     }
     for remark in &change.remarks {
-        complain(&format!("warning: {remark}"));
+        out.complain(&format!("warning: {remark}"));
     }
     let count = change.added.len();
     let hooks = if count == 1 { "hook" } else { "hooks" };

@@ -26,7 +26,8 @@ use self::moments::TestMoment;
 use super::common::{HooksContext, HooksFormat, HooksWorkspace};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 use crate::system::Interruptions;
 
 /// Run the hooks of an event, and show the input, the output and the effect of each
@@ -78,16 +79,16 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let event = event(&args.event)?;
     let place = if args.trust_workspace {
-        HooksContext::open_trusted(&args.workspace)?
+        HooksContext::open_trusted(&args.workspace, &out.invocation)?
     } else {
-        HooksContext::open(&args.workspace)?
+        HooksContext::open(&args.workspace, &out.invocation)?
     };
     let variables = place.environment.vars.clone().into_iter().collect();
     let mut around = HookContext::from_setup(&place.setup, "hook-test", variables);
     if let Some(recording) = &args.recording {
         around.transcript_path = transcript_of(recording);
     }
-    let moments = moments::hook_moments(args, event, &around)?;
+    let moments = moments::hook_moments(args, event, &around, &out.invocation)?;
     let registry = HookRegistry::from_setup(&place.setup);
     if let Some(unusable) = registry.unusable(&place.setup) {
         return Err(refused(&unusable));
@@ -116,7 +117,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     match HooksFormat::or_usual(args.format, out.is_terminal) {
         HooksFormat::Json => line::write(out, &test)?,
         HooksFormat::Text => {
-            remarks(&registry, &notices);
+            remarks(&registry, &notices, &out.invocation);
             text::show(&test, out)?;
         }
     }
@@ -164,15 +165,15 @@ fn refused(unusable: &UnusableFile) -> Failure {
 }
 
 /// Prints the warnings and notes about the settings.
-fn remarks(registry: &HookRegistry, notices: &[String]) {
+fn remarks(registry: &HookRegistry, notices: &[String], invocation: &Invocation) {
     for warning in registry.other_warnings() {
-        complain(&format!("warning: Gemini CLI says: {warning}"));
+        invocation.complain(&format!("warning: Gemini CLI says: {warning}"));
     }
     for notice in notices {
-        complain(&format!("warning: {notice}"));
+        invocation.complain(&format!("warning: {notice}"));
     }
     if let Some(announcement) = registry.announcement() {
-        complain(&format!("note: {announcement}"));
+        invocation.complain(&format!("note: {announcement}"));
     }
 }
 

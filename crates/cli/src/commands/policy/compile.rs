@@ -10,6 +10,7 @@ use lapidary::engine::agents::own_policy::{
     AskAbility, OwnPolicy, PolicyInput, config_variable, own_policy, rule_keeping,
 };
 use lapidary::engine::config::PermissionMode;
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::headless::state_directories;
 use lapidary::engine::policy::Policy;
 use lapidary::vocab::capabilities::RuleKeeping;
@@ -53,8 +54,12 @@ pub(super) struct CompileArgs {
 }
 
 pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = std::env::current_dir().context("cannot tell where this is");
+    let here = out
+        .invocation
+        .current_dir()
+        .context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
+    let environment = directories::surroundings(out.invocation.variables(), &here);
     let agent = known(&args.agent)?;
     let written = rules::read(&args.rules, &here, out)?;
     let mode = args.permission_mode.as_deref();
@@ -64,7 +69,7 @@ pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<CommandExit, 
         mode.unwrap_or(written.mode),
     )
     .with_roots([&here]);
-    let compiled = compiled(agent, &policy, &here);
+    let compiled = compiled(agent, &policy, &environment);
     match PolicyFormat::or_usual(args.format, out) {
         PolicyFormat::Json => line::write(out, &compiled)?,
         PolicyFormat::Text => text(&compiled, out)?,
@@ -82,12 +87,11 @@ fn known(name: &str) -> Result<&'static str, Failure> {
     })
 }
 
-fn compiled(agent: &str, policy: &Policy, here: &Path) -> CompiledPolicy {
-    let environment = directories::surroundings(std::env::vars_os(), here);
+fn compiled(agent: &str, policy: &Policy, environment: &SearchEnvironment) -> CompiledPolicy {
     let variable = config_variable(agent).and_then(|name| environment.vars.get(OsStr::new(name)));
     let input = PolicyInput {
         policy,
-        state: &state_directories(agent, &environment),
+        state: &state_directories(agent, environment),
         file: Path::new(file_name(agent)),
         asking: AskAbility::Possible,
         allowed_commands: &[],

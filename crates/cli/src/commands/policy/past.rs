@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use lapidary::engine::policy::{ToolAction, ToolActions};
@@ -14,6 +15,7 @@ use lapidary::vocab::{Body, Event, Text};
 
 use crate::commands::translate::{FileHandling, each_event};
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 
 /// A run, as far as its permissions go.
 pub(super) struct RecordedPermissions {
@@ -41,7 +43,12 @@ pub(super) struct PastCall {
 impl RecordedPermissions {
     /// Reads a recording, or a file with an agent's output. The agent's directory is the user's (`given`), else the recording's,
     /// else `here`.
-    pub(super) fn read(path: &Path, given: Option<&Path>, here: &Path) -> Result<Self, Failure> {
+    pub(super) fn read(
+        path: &Path,
+        given: Option<&Path>,
+        here: &Path,
+        invocation: &Arc<Invocation>,
+    ) -> Result<Self, Failure> {
         let recorded = path.is_dir().then(|| manifest(path)).transpose()?;
         let recorded_dir = || Some(PathBuf::from(&recorded.as_ref()?.directory));
         let dir = given.map(Path::to_owned).or_else(recorded_dir);
@@ -56,7 +63,9 @@ impl RecordedPermissions {
             calls: Vec::new(),
             places: HashMap::new(),
         };
-        each_event(path, FileHandling::Hidden, |event| reading.take(&event))?;
+        each_event(path, FileHandling::Hidden, invocation, |event| {
+            reading.take(&event);
+        })?;
         Ok(Self {
             name: path.display().to_string(),
             agents: reading.agents,

@@ -1,7 +1,5 @@
 //! From arguments, files and surroundings to a job.
 
-use std::io::{self, IsTerminal as _};
-
 use anyhow::anyhow;
 use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
@@ -11,6 +9,7 @@ use super::super::job::JobRequest;
 use super::super::sink::OutputFormat;
 use super::{PromptSource, RunExtras, RunRequest, stdin};
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 
 /// The job of the options, with its prompt.
 pub(super) fn run_job(
@@ -18,32 +17,37 @@ pub(super) fn run_job(
     args: &RunExtras,
     format: OutputFormat,
     options: NormalizeOptions,
+    invocation: &Invocation,
 ) -> Result<Job, Failure> {
-    let wanted = JobRequest::new(&args.common, options);
+    let wanted = JobRequest::new(&args.common, options, invocation);
     let wanted = wanted.attaching(&args.attach).own_agent(request.own_agent);
     let wanted = wanted.attendance(request.attendance);
     let mut job = wanted.job()?;
     job.prompt = match &request.prompt {
         PromptSource::Text(text) => PromptText::Text(text.clone()),
-        PromptSource::Argument(said) => prompt(*said, args)?,
+        PromptSource::Argument(said) => prompt(*said, args, invocation)?,
     };
     job.with_bytes = format == OutputFormat::Raw || args.verbose;
     job.config.retries = args.retries.or(job.config.retries);
     Ok(job)
 }
 
-fn prompt(said: Option<&str>, args: &RunExtras) -> Result<PromptText, Failure> {
+fn prompt(
+    said: Option<&str>,
+    args: &RunExtras,
+    invocation: &Invocation,
+) -> Result<PromptText, Failure> {
     if let Some(file) = &args.prompt_file {
         return Ok(PromptText::File(file.clone()));
     }
     match said.or(args.prompt_option.as_deref()) {
-        None if io::stdin().is_terminal() => {
+        None if invocation.is_stdin_terminal() => {
             let failure = Failure::usage(anyhow!("no prompt was given"));
             Err(failure.with_hint("say what the agent should do: `lapidary run 'fix the tests'`"))
         }
-        None | Some("-") => stdin::whole().map(PromptText::Text),
+        None | Some("-") => stdin::whole(invocation).map(PromptText::Text),
         Some(text) => {
-            let data = stdin::beside_prompt()?;
+            let data = stdin::beside_prompt(invocation)?;
             Ok(PromptText::Text(stdin::joined(data.as_deref(), text)))
         }
     }

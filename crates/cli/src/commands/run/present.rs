@@ -3,8 +3,9 @@
 mod output_mode;
 mod show_hint;
 
-use std::io::{self, IsTerminal as _, Stderr, Write as _};
+use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
@@ -20,7 +21,8 @@ use super::last_message::LastMessage;
 use super::terminal_prompter::{NextPrompt, TerminalPrompter};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 use crate::terminal_filter::TerminalFilter;
 use output_mode::OutputMode;
 
@@ -52,6 +54,7 @@ pub(super) fn present(
     let runtime = runtime
         .context("cannot set up a runtime")
         .map_err(Failure::internal)?;
+    let invocation = out.invocation.clone();
     let mut presented = PresentedRun {
         face: Some(OutputMode::new(format, args, showing.id, out)),
         format,
@@ -61,7 +64,8 @@ pub(super) fn present(
         failure: None,
         too_long: 0,
         skipped: None,
-        stderr: TerminalFilter::new(io::stderr(), io::stderr().is_terminal()),
+        stderr: TerminalFilter::new(invocation.stderr(), invocation.is_stderr_terminal()),
+        invocation,
         asking: showing.asking,
         is_asking: false,
         last: showing.last,
@@ -72,6 +76,7 @@ pub(super) fn present(
 }
 
 struct PresentedRun {
+    invocation: Arc<Invocation>,
     /// None once stdout cannot be written to any more.
     face: Option<OutputMode>,
     format: OutputFormat,
@@ -86,7 +91,7 @@ struct PresentedRun {
     /// The lines that were not translated, because the run had to end.
     skipped: Option<SkippedLines>,
     /// The agent's stderr, if it is wanted.
-    stderr: TerminalFilter<Stderr>,
+    stderr: TerminalFilter<Box<dyn Write + Send>>,
     /// The permission prompts, if there is a terminal to ask on.
     asking: Option<TerminalPrompter>,
     /// A question stands on the terminal.
@@ -177,7 +182,8 @@ impl PresentedRun {
             .as_mut()
             .is_some_and(TerminalPrompter::take_withdrawn)
         {
-            complain("\nnote: the question is withdrawn");
+            self.invocation
+                .complain("\nnote: the question is withdrawn");
             self.go_on()?;
         }
         self.put_question()?;
@@ -213,7 +219,7 @@ impl PresentedRun {
     fn stop_showing(&mut self, failure: Failure) {
         self.face = None;
         if failure.is_closed_pipe() {
-            complain("stdout was closed; stopping");
+            self.invocation.complain("stdout was closed; stopping");
         }
         self.failure = Some(failure).filter(|failure| !failure.is_closed_pipe());
     }
@@ -233,14 +239,14 @@ impl PresentedRun {
         }
         if self.too_long > 0 {
             let what = "which only a recording has whole";
-            complain(&format!(
+            out.complain(&format!(
                 "warning: lines over the limit: {}, {what}",
                 self.too_long
             ));
         }
         // Text has said so already.
         if let Some(skipped) = self.skipped.filter(|_| self.format != OutputFormat::Text) {
-            complain(&format!("warning: {skipped}"));
+            out.complain(&format!("warning: {skipped}"));
         }
         let Some(end) = &self.end else {
             return Err(Failure::internal(anyhow!("the run ended without a word")));
@@ -248,17 +254,17 @@ impl PresentedRun {
         // Text says it itself.
         if self.format != OutputFormat::Text {
             for warning in &end.warnings {
-                complain(&format!("warning: {warning}"));
+                out.complain(&format!("warning: {warning}"));
             }
             if end.cause != Cause::EndTurn {
-                explain(end);
+                explain(end, &out.invocation);
             }
         }
         if let Some(recording) = &self.recording {
             if self.is_demo && self.format == OutputFormat::Text {
-                show_hint::print_demo(recording, &end.cause);
+                show_hint::print_demo(recording, &end.cause, &out.invocation);
             } else if out.is_terminal {
-                show_hint::print(recording);
+                show_hint::print(recording, &out.invocation);
             }
         }
         Ok(CommandExit::from_outcome(&end.cause))
@@ -272,11 +278,11 @@ async fn next(asking: Option<&mut TerminalPrompter>) -> NextPrompt {
     }
 }
 
-pub(in crate::commands) fn explain(end: &RunEnd) {
+pub(in crate::commands) fn explain(end: &RunEnd, invocation: &Invocation) {
     let message = end.message.as_ref().map(ToString::to_string);
     let message = message.unwrap_or_default();
-    complain(&format!("error: {message} ({})", end.cause));
+    invocation.complain(&format!("error: {message} ({})", end.cause));
     if let Some(hint) = &end.hint {
-        complain(&format!("hint: {hint}"));
+        invocation.complain(&format!("hint: {hint}"));
     }
 }

@@ -1,5 +1,6 @@
 //! Ctrl-C and termination signals. A thread of its own handles them: a reader of our output may block the main thread.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary::engine::run::StopHandle;
@@ -7,8 +8,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::exit::CommandExit;
-use crate::printer::complain;
-use crate::system::{Interruptions, on_interruptions};
+use crate::invocation::Invocation;
+use crate::system::Interruptions;
 
 /// How long we wait after the kill before we exit although a reader blocks our output.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -25,12 +26,13 @@ pub(in crate::commands) struct SignalListener {
 
 impl SignalListener {
     /// Registers with the system, on this thread: once this returns, no signal is lost.
-    pub(in crate::commands) fn register() -> Self {
+    pub(in crate::commands) fn register(invocation: &Arc<Invocation>) -> Self {
         let (begun, beginning) = watch::channel(None);
         let (sender, heard) = watch::channel(0);
         // Without it signals have their default effect, and the supervisor cleans up.
-        let _ = on_interruptions(async move |interruptions| {
-            obey(interruptions, beginning, &sender).await;
+        let called = invocation.clone();
+        let _ = invocation.on_interruptions(async move |interruptions| {
+            obey(interruptions, beginning, &sender, &called).await;
         });
         Self { begun, heard }
     }
@@ -47,13 +49,14 @@ async fn obey(
     mut interruptions: Interruptions,
     mut beginning: watch::Receiver<Option<StopHandle>>,
     heard: &watch::Sender<u32>,
+    invocation: &Invocation,
 ) {
     interruptions.next().await;
     heard.send_replace(1);
     let stopper = tokio::select! {
         stopper = begun(&mut beginning) => stopper,
-        () = interruptions.next() => leave("cancelled before it began"),
-        () = sleep(BEGINNING) => leave("cancelled before it began"),
+        () = interruptions.next() => leave(invocation, "cancelled before it began"),
+        () = sleep(BEGINNING) => leave(invocation, "cancelled before it began"),
     };
     stopper.cancel();
     interruptions.next().await;
@@ -64,7 +67,7 @@ async fn obey(
         () = interruptions.next() => {}
         () = sleep(PATIENCE) => {}
     }
-    leave("stdout was closed; stopping");
+    leave(invocation, "stdout was closed; stopping");
 }
 
 async fn begun(beginning: &mut watch::Receiver<Option<StopHandle>>) -> StopHandle {
@@ -80,7 +83,7 @@ async fn begun(beginning: &mut watch::Receiver<Option<StopHandle>>) -> StopHandl
     clippy::exit,
     reason = "the main thread hangs in a read or a write that may never end"
 )]
-fn leave(why: &str) -> ! {
-    complain(&format!("error: {why}"));
+fn leave(invocation: &Invocation, why: &str) -> ! {
+    invocation.complain(&format!("error: {why}"));
     std::process::exit(CommandExit::Cancelled.code().into());
 }

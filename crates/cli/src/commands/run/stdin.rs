@@ -4,13 +4,13 @@
 //! counted from the end of its own start, which takes one to two seconds; then it reads to the end, however long that takes.
 
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read};
+use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 
 use crate::failure::Failure;
-use crate::printer::complain;
+use crate::invocation::Invocation;
 use crate::system;
 
 /// The most bytes that are read from stdin.
@@ -26,10 +26,10 @@ const ALL_BYTES: Duration = Duration::from_mins(1);
 const WITHOUT: &str = "lapidary run 'PROMPT' < /dev/null keeps stdin out of the prompt";
 
 /// The prompt that stdin is, to its end.
-pub(super) fn whole() -> Result<String, Failure> {
+pub(super) fn whole(invocation: &Invocation) -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    let read = io::stdin()
-        .lock()
+    let read = invocation
+        .stdin()
         .take(MOST_BYTES + 1)
         .read_to_end(&mut bytes);
     read.context("cannot read the prompt from stdin")
@@ -38,18 +38,18 @@ pub(super) fn whole() -> Result<String, Failure> {
 }
 
 /// The data for a prompt that was given as argument. None if stdin is a terminal, or has nothing.
-pub(super) fn beside_prompt() -> Result<Option<String>, Failure> {
-    if io::stdin().is_terminal() {
+pub(super) fn beside_prompt(invocation: &Invocation) -> Result<Option<String>, Failure> {
+    if invocation.is_stdin_terminal() {
         return Ok(None);
     }
-    let Ok(stdin) = system::stdin() else {
+    let Ok(stdin) = invocation.stdin_file() else {
         return Ok(None);
     };
     match data(&stdin, FIRST_BYTE, ALL_BYTES) {
         Ok(StdinData::Read(bytes)) => Ok(Some(text(bytes)?).filter(|text| !text.is_empty())),
         Ok(StdinData::Silent) => {
             let time = FIRST_BYTE.as_secs();
-            complain(&format!(
+            invocation.complain(&format!(
                 "note: nothing came on stdin in {time} s: the prompt goes without it"
             ));
             Ok(None)

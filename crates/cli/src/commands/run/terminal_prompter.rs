@@ -3,7 +3,8 @@
 mod prompt_text;
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::sync::Arc;
 
 use lapidary::engine::conversation::{PermissionAnswer, PermissionPrompt, PromptAttendant};
 use lapidary::render::live::LiveOptions;
@@ -12,6 +13,7 @@ use lapidary::vocab::{Body, Event, Text};
 use tokio::sync::mpsc;
 
 use self::prompt_text::{PromptExtent, ShownPrompt, shown};
+use crate::invocation::Invocation;
 use crate::live::terminal;
 use crate::system;
 
@@ -46,6 +48,7 @@ const UNCLEAR: [&str; 12] = [
 
 /// Puts permission prompts to the user at the terminal.
 pub(super) struct TerminalPrompter {
+    invocation: Arc<Invocation>,
     questions: mpsc::UnboundedReceiver<PermissionPrompt>,
     waiting: VecDeque<PermissionPrompt>,
     /// The question on the terminal. An answer is for this one only, even if others come or are withdrawn.
@@ -93,8 +96,10 @@ pub(super) enum NextPrompt {
 }
 
 /// Questions need stderr on a terminal, and a terminal to type on.
-pub(super) fn attended() -> Option<(PromptAttendant, TerminalPrompter)> {
-    if !io::stderr().is_terminal() || system::terminal().is_err() {
+pub(super) fn attended(
+    invocation: &Arc<Invocation>,
+) -> Option<(PromptAttendant, TerminalPrompter)> {
+    if !invocation.is_stderr_terminal() || system::terminal().is_err() {
         return None;
     }
     let (asks, questions) = mpsc::unbounded_channel(); // the agent's open requests are bounded
@@ -105,7 +110,8 @@ pub(super) fn attended() -> Option<(PromptAttendant, TerminalPrompter)> {
         typed: None,
         requested: VecDeque::new(),
         frames_waited: 0,
-        colour: has_colour(),
+        colour: invocation.can_colour(),
+        invocation: invocation.clone(),
     };
     Some((PromptAttendant::Somebody(asks), asking))
 }
@@ -140,7 +146,7 @@ impl TerminalPrompter {
         let typed = self.typed.get_or_insert_with(read_lines);
         while typed.try_recv().is_ok() {}
         self.put = Some(question);
-        self.show(extent())
+        self.show(extent(&self.invocation))
     }
 
     /// Shows the question that is put, and asks.
@@ -148,10 +154,10 @@ impl TerminalPrompter {
         let Some(question) = &self.put else {
             return Ok(());
         };
-        let prompt = shown(question, extent, options(self.colour));
-        let mut err = io::stderr();
+        let prompt = shown(question, extent, options(&self.invocation, self.colour));
+        let mut err = self.invocation.stderr();
         write!(err, "{}", prompt.text)?;
-        ask(&prompt)
+        ask(&prompt, &self.invocation)
     }
 
     /// These events were shown.
@@ -182,7 +188,11 @@ impl TerminalPrompter {
         let Some(question) = &self.put else {
             return Ok(true);
         };
-        let prompt = shown(question, extent(), options(false));
+        let prompt = shown(
+            question,
+            extent(&self.invocation),
+            options(&self.invocation, false),
+        );
         let (allowed, is_for_run, why) = match TypedAnswer::parse(line) {
             TypedAnswer::Yes => (true, false, None),
             TypedAnswer::Always if prompt.always.is_some() => (true, true, None),
@@ -194,12 +204,15 @@ impl TerminalPrompter {
                 } else {
                     "y or n"
                 };
-                writeln!(io::stderr(), "  Answer {choices}, or type a reason.")?;
-                return ask(&prompt).map(|()| false);
+                writeln!(
+                    self.invocation.stderr(),
+                    "  Answer {choices}, or type a reason."
+                )?;
+                return ask(&prompt, &self.invocation).map(|()| false);
             }
         };
         if let Some(always) = prompt.always.filter(|_| is_for_run) {
-            writeln!(io::stderr(), "  Allowed in this run: {always}")?;
+            writeln!(self.invocation.stderr(), "  Allowed in this run: {always}")?;
         }
         if let Some(question) = self.put.take() {
             let _ = question.reply.send(PermissionAnswer {
@@ -214,9 +227,13 @@ impl TerminalPrompter {
     }
 }
 
-fn ask(prompt: &ShownPrompt) -> io::Result<()> {
-    let mut err = io::stderr();
-    write!(err, "{}", question_line(prompt, terminal::size().width))?;
+fn ask(prompt: &ShownPrompt, invocation: &Invocation) -> io::Result<()> {
+    let mut err = invocation.stderr();
+    write!(
+        err,
+        "{}",
+        question_line(prompt, terminal::size(invocation).width)
+    )?;
     err.flush()
 }
 
@@ -239,25 +256,19 @@ fn question_line(prompt: &ShownPrompt, width: u16) -> String {
 }
 
 /// As much of a command or a change as fits the terminal.
-fn extent() -> PromptExtent {
-    let height = usize::from(terminal::size().height);
+fn extent(invocation: &Invocation) -> PromptExtent {
+    let height = usize::from(terminal::size(invocation).height);
     let lines = height.saturating_sub(LINES_AROUND);
     PromptExtent::Lines(lines.clamp(FEWEST_LINES, MOST_LINES))
 }
 
 /// How the terminal shows a command or a change.
-fn options(colour: bool) -> LiveOptions {
+fn options(invocation: &Invocation, colour: bool) -> LiveOptions {
     LiveOptions {
-        size: terminal::size(),
+        size: terminal::size(invocation),
         colour,
-        marks: terminal::marks(),
+        marks: terminal::marks(invocation),
     }
-}
-
-/// Whether stderr, which is a terminal, wants colours.
-fn has_colour() -> bool {
-    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !no_colour && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
 async fn next_line(typed: Option<&mut mpsc::UnboundedReceiver<String>>) -> Option<String> {
@@ -338,6 +349,7 @@ mod tests {
             questions,
             waiting: VecDeque::new(),
             put: Some(question),
+            invocation: Arc::new(Invocation::from_process()),
             typed: None,
             requested: VecDeque::new(),
             frames_waited: 0,

@@ -9,6 +9,7 @@ use lapidary::engine::recording::{
 };
 
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use lapidary::prepare::recorded_in;
 
 /// A directory of recordings.
@@ -20,9 +21,12 @@ pub(in crate::commands) struct RunStore {
 
 impl RunStore {
     /// The directory that the user names, or the usual one.
-    pub(in crate::commands) fn open(named: Option<&Path>) -> Result<Self, Failure> {
-        let here = std::env::current_dir().unwrap_or_default();
-        let environment = SearchEnvironment::from_vars(std::env::vars_os(), here);
+    pub(in crate::commands) fn open(
+        named: Option<&Path>,
+        invocation: &Invocation,
+    ) -> Result<Self, Failure> {
+        let here = invocation.current_dir().unwrap_or_default();
+        let environment = SearchEnvironment::from_vars(invocation.variables(), here);
         Ok(Self {
             root: recorded_in(named, &environment)?.root,
             environment,
@@ -75,6 +79,7 @@ impl RunStore {
 pub(in crate::commands) fn run_or_path(
     argument: &Path,
     record_dir: Option<&Path>,
+    invocation: &Invocation,
 ) -> Result<Option<PathBuf>, Failure> {
     if argument.exists() {
         return Ok(Some(argument.to_owned()));
@@ -82,7 +87,7 @@ pub(in crate::commands) fn run_or_path(
     let Some(named) = argument.to_str().filter(|_| is_one_word(argument)) else {
         return Ok(None);
     };
-    let store = RunStore::open(record_dir)?;
+    let store = RunStore::open(record_dir, invocation)?;
     match find_run(&store.root, named, RunName::ToRead) {
         Ok(id) => Ok(Some(store.root.join(id))),
         Err(error @ FindRunError::Ambiguous { .. }) => Err(store.not_found(error, RunName::ToRead)),
@@ -112,8 +117,11 @@ pub(super) fn id_of(recording: &Path) -> String {
 }
 
 /// The session of a run that `named` means, and the directory that the agent worked in.
-pub(in crate::commands) fn session_of_run(named: &str) -> Option<(String, PathBuf)> {
-    let store = RunStore::open(None).ok()?;
+pub(in crate::commands) fn session_of_run(
+    named: &str,
+    invocation: &Invocation,
+) -> Option<(String, PathBuf)> {
+    let store = RunStore::open(None, invocation).ok()?;
     let id = find_run(&store.root, named, RunName::ToRead).ok()?;
     let info = recording::read_run(&store.root, &id)?.info;
     Some((info.session_id?, PathBuf::from(info.project?)))

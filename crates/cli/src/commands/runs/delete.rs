@@ -9,7 +9,8 @@ use super::common::RunStore;
 use super::removal::{RemovalArgs, RunsToRemove};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 
 /// Delete recorded runs
 ///
@@ -34,9 +35,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let store = RunStore::open(args.record_dir.as_deref())?;
+    let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
     let all = store.list()?.len();
-    let mut ids = named(&args.runs, &store)?;
+    let mut ids = named(&args.runs, &store, &out.invocation)?;
     ids.sort();
     ids.dedup();
     let going = ids.iter().map(|id| expired(&store, id));
@@ -50,12 +51,16 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// The whole ids of the named runs. A name that is not the whole id is printed with its id before any run is deleted.
-fn named(runs: &[String], store: &RunStore) -> Result<Vec<String>, Failure> {
+fn named(
+    runs: &[String],
+    store: &RunStore,
+    invocation: &Invocation,
+) -> Result<Vec<String>, Failure> {
     let mut ids = Vec::new();
     for run in runs {
         let id = store.find(run, RunName::ToDelete)?;
         if id != *run {
-            complain(&format!("note: `{run}` is the run `{id}`"));
+            invocation.complain(&format!("note: `{run}` is the run `{id}`"));
         }
         ids.push(id);
     }

@@ -3,6 +3,7 @@
 mod redacted;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::anyhow;
 
@@ -13,7 +14,8 @@ use super::super::translate;
 use super::common::{RunStore, id_of, told_if_gone};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 use redacted::RedactedRun;
 
 /// Write a run into a file
@@ -60,10 +62,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         );
         return Err(Failure::usage(error).with_hint("use `--to events`"));
     }
-    let store = RunStore::open(args.record_dir.as_deref())?;
+    let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
     let recording = store.recording(args.run.as_deref())?;
     let exported = if args.redact {
-        RedactedRun::new(&recording, store.environment.home.clone())
+        RedactedRun::new(&recording, store.environment.home.clone(), &out.invocation)
             .and_then(|redacted| export_redacted(args, &redacted, out))
     } else {
         export(args, &recording, out)
@@ -81,7 +83,15 @@ impl Args {
 
 fn export(args: &Args, recording: &Path, out: &mut Printer) -> Result<(), Failure> {
     match args.file() {
-        Some(file) => write(recording, args.to, file, args.force),
+        Some(file) => {
+            let manner = ExportManner {
+                is_private: true,
+                replaces: args.force,
+            };
+            into_file(file, manner, &out.invocation, |printer| {
+                print(recording, args.to, printer)
+            })
+        }
         None => print(recording, args.to, out),
     }
 }
@@ -93,11 +103,13 @@ fn export_redacted(args: &Args, run: &RedactedRun, out: &mut Printer) -> Result<
     };
     match args.file() {
         _ if args.dry_run => {}
-        Some(file) => into_file(file, manner, |printer| run.print(args.to, printer))?,
+        Some(file) => into_file(file, manner, &out.invocation, |printer| {
+            run.print(args.to, printer)
+        })?,
         None => run.print(args.to, out)?,
     }
     for line in removed::table(&run.report, RedactedSource::Run) {
-        complain(&line);
+        out.complain(&line);
     }
     Ok(())
 }
@@ -107,27 +119,30 @@ fn print(recording: &Path, to: OutputFormat, out: &mut Printer) -> Result<(), Fa
     translate::run(&view, out).map(drop)
 }
 
-/// Writes a view of a recording into a file that only the user can read: whole, or not at all.
-pub(super) fn write(
+/// Writes the page of a recording into a file that only the user can read: whole, or not at all.
+pub(super) fn write_page(
     recording: &Path,
-    to: OutputFormat,
     file: &Path,
-    replaces: bool,
+    invocation: &Arc<Invocation>,
 ) -> Result<(), Failure> {
     let manner = ExportManner {
         is_private: true,
-        replaces,
+        replaces: true,
     };
-    into_file(file, manner, |printer| print(recording, to, printer))
+    into_file(file, manner, invocation, |printer| {
+        print(recording, OutputFormat::Html, printer)
+    })
 }
 
 fn into_file(
     file: &Path,
     manner: ExportManner,
+    invocation: &Arc<Invocation>,
     print: impl FnOnce(&mut Printer) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     file::write(file, manner, |out| {
-        let mut printer = Printer::into_file(out.get_ref().as_file().try_clone()?);
+        let file = out.get_ref().as_file().try_clone()?;
+        let mut printer = Printer::into_file(file, invocation.clone());
         print(&mut printer)?;
         Ok(printer.close()?)
     })

@@ -50,7 +50,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let store = RunStore::open(args.record_dir.as_deref())?;
+    let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
     let mut runs = store.list()?;
     keep_wanted(args, &store, &mut runs);
     let older = keep_newest(args, out, &mut runs);
@@ -133,7 +133,7 @@ fn text(
     let home = store.environment.home.as_deref();
     RunsTable::new(runs, home, SystemTime::now()).write(out)?;
     for sentence in runs.iter().filter_map(|run| problem(&run.info)) {
-        crate::printer::complain(&format!("warning: {sentence}"));
+        out.complain(&format!("warning: {sentence}"));
     }
     if older > 0 {
         let runs = if older == 1 { "run" } else { "runs" };

@@ -1,19 +1,20 @@
 //! `runs open`: the transcript of a run, in the browser.
 
 use std::ffi::OsStr;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::process::start_detached;
 
-use super::super::sink::OutputFormat;
 use super::common::{RunStore, id_of, told_if_gone};
 use super::export;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 
 /// The transcript beside a recording. It goes when the recording goes.
 const TRANSCRIPT: &str = "transcript.html";
@@ -36,46 +37,50 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let store = RunStore::open(args.record_dir.as_deref())?;
+    let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
     let recording = store.recording(args.run.as_deref())?;
-    let page = page(&recording).map_err(|failure| told_if_gone(&recording, failure))?;
+    let page =
+        page(&recording, &out.invocation).map_err(|failure| told_if_gone(&recording, failure))?;
     writeln!(out, "{}", page.display())?;
     out.flush()?;
-    let is_watched = out.is_terminal && io::stderr().is_terminal();
+    let is_watched = out.is_terminal && out.invocation.is_stderr_terminal();
     if is_watched && has_display(&store.environment) {
         let browser = OsStr::new(BROWSER);
         if let Err(error) = start_detached(browser, &page) {
-            complain(&format!("note: cannot start `{BROWSER}`: {error}"));
+            out.complain(&format!("note: cannot start `{BROWSER}`: {error}"));
         }
     }
     Ok(CommandExit::Success)
 }
 
 /// Writes the page beside the recording, or among temporary files if nothing can be written there.
-fn page(recording: &Path) -> Result<PathBuf, Failure> {
+fn page(recording: &Path, invocation: &Arc<Invocation>) -> Result<PathBuf, Failure> {
     let usual = recording.join(TRANSCRIPT);
-    match export::write(recording, OutputFormat::Html, &usual, true) {
+    match export::write_page(recording, &usual, invocation) {
         Ok(()) => Ok(usual),
         Err(failure)
             if recording
                 .join(lapidary::engine::recording::MANIFEST)
                 .exists() =>
         {
-            let page = temporary(recording)?;
+            let page = temporary(recording, &invocation.temp_dir())?;
             // If the recording is at fault, this fails in the same way.
-            export::write(recording, OutputFormat::Html, &page, true)?;
+            export::write_page(recording, &page, invocation)?;
             let why = format!("{:#}", failure.error);
-            complain(&format!("note: the page is among temporary files: {why}"));
+            invocation.complain(&format!("note: the page is among temporary files: {why}"));
             Ok(page)
         }
         Err(failure) => Err(failure),
     }
 }
 
-fn temporary(recording: &Path) -> Result<PathBuf, Failure> {
+fn temporary(recording: &Path, directory: &Path) -> Result<PathBuf, Failure> {
     let prefix = format!("lapidary-{}-", id_of(recording));
     let mut builder = tempfile::Builder::new();
-    let made = builder.prefix(&prefix).suffix(".html").tempfile();
+    let made = builder
+        .prefix(&prefix)
+        .suffix(".html")
+        .tempfile_in(directory);
     let kept = made.and_then(|file| Ok(file.keep()?.1));
     kept.context("cannot write the page")
         .map_err(Failure::internal)

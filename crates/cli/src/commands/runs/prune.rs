@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let store = RunStore::open(args.record_dir.as_deref())?;
+    let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
     let limits = limits(args, &store)?;
     let plan = match RetentionPlan::new(&store.root, limits, SystemTime::now()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => RetentionPlan::default(),

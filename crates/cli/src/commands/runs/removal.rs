@@ -14,12 +14,13 @@ use lapidary::vocab::runs::{
 };
 
 use super::super::sessions::SessionsFormat;
-use super::super::sessions::removal::{can_ask, confirm};
+use super::super::sessions::removal::confirm;
 use super::super::sessions::size;
 use super::common::id_of;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 
 /// Recordings that are to go.
 pub(super) struct RunsToRemove {
@@ -55,7 +56,7 @@ impl RunsToRemove {
             self.report(false, &[], format, out)?;
             return Ok(CommandExit::Success);
         }
-        if !args.yes && !self.going.is_empty() && !self.confirm_removal()? {
+        if !args.yes && !self.going.is_empty() && !self.confirm_removal(&out.invocation)? {
             out.note("nothing was deleted")?;
             return Ok(CommandExit::Cancelled);
         }
@@ -68,13 +69,16 @@ impl RunsToRemove {
         })
     }
 
-    fn confirm_removal(&self) -> Result<bool, Failure> {
-        if !can_ask() {
+    fn confirm_removal(&self, invocation: &Invocation) -> Result<bool, Failure> {
+        if !invocation.can_ask() {
             let failure = Failure::usage(anyhow!("there is no terminal to ask on"));
             return Err(failure.with_hint("add --yes, or --dry-run to see what would go"));
         }
-        self.list(&mut io::stderr())?;
-        Ok(confirm(&format!("delete {}?", sum(&self.going)))?)
+        self.list(&mut invocation.stderr())?;
+        Ok(confirm(
+            invocation,
+            &format!("delete {}?", sum(&self.going)),
+        )?)
     }
 
     /// Removes all runs. Returns the failures, by place.
@@ -116,7 +120,7 @@ impl RunsToRemove {
             return Ok(line::write(out, &report)?);
         }
         for (_, why) in failures {
-            complain(&format!("error: {why}"));
+            out.complain(&format!("error: {why}"));
         }
         if !is_applied {
             self.list(out)?;

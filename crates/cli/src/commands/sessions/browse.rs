@@ -27,7 +27,6 @@ mod transcript;
 mod view;
 mod worker;
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -68,7 +67,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     refuse_without_a_terminal(out)?;
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let outcome = {
         let is_ending = system::end_signal_flag().map_err(Failure::internal)?;
         let (sender, inputs) = channel(); // unbounded: workers report a few times a second, and a person types
@@ -98,9 +97,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 fn refuse_without_a_terminal(out: &Printer) -> Result<(), Failure> {
     let why = if !out.is_terminal {
         "stdout is not a terminal"
-    } else if !std::io::stdin().is_terminal() {
+    } else if !out.invocation.is_stdin_terminal() {
         "stdin is not a terminal"
-    } else if std::env::var_os("TERM").is_none_or(|term| term == "dumb") {
+    } else if out.invocation.is_terminal_dumb() {
         "this terminal cannot move its cursor"
     } else {
         return Ok(());
@@ -111,7 +110,7 @@ fn refuse_without_a_terminal(out: &Printer) -> Result<(), Failure> {
 
 /// The setup, except for the screen, which is not taken yet.
 fn about(args: &Args, place: &SessionsContext, out: &Printer) -> BrowserSetup {
-    let marks = terminal::marks();
+    let marks = terminal::marks(&out.invocation);
     let shown = if args.scope.all {
         "all projects".to_owned()
     } else {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
@@ -18,6 +19,7 @@ use lapidary::sessions::{
 
 use super::identify::{beginning_with, not_found};
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use lapidary::{directories, prepare};
 
 /// Which projects.
@@ -53,22 +55,24 @@ impl SessionsFormat {
 
 /// A home, opened: where sessions are, and where ours are kept.
 pub(in crate::commands) struct SessionsContext {
+    pub(in crate::commands) invocation: Arc<Invocation>,
     pub(in crate::commands) environment: SearchEnvironment,
     pub(in crate::commands) store: SessionStore,
     pub(super) now: SystemTime,
 }
 
 impl SessionsContext {
-    pub(in crate::commands) fn open() -> Result<Self, Failure> {
-        Self::seen_with(&[])
+    pub(in crate::commands) fn open(invocation: &Arc<Invocation>) -> Result<Self, Failure> {
+        Self::seen_with(invocation, &[])
     }
 
     /// The same with some variables replaced.
     pub(in crate::commands) fn seen_with(
+        invocation: &Arc<Invocation>,
         assigned: &[(OsString, OsString)],
     ) -> Result<Self, Failure> {
-        let here = std::env::current_dir().unwrap_or_default();
-        let vars = std::env::vars_os().chain(assigned.iter().cloned());
+        let here = invocation.current_dir().unwrap_or_default();
+        let vars = invocation.variables().chain(assigned.iter().cloned());
         let environment = SearchEnvironment::from_vars(vars, here);
         let home = GeminiHome::from_vars(Vars::new(&environment.vars), environment.home.as_deref());
         let Some(home) = home else {
@@ -76,6 +80,7 @@ impl SessionsContext {
             return Err(failure.with_hint("set HOME or GEMINI_CLI_HOME"));
         };
         Ok(Self {
+            invocation: invocation.clone(),
             environment,
             store: SessionStore::new(home),
             now: SystemTime::now(),
@@ -95,7 +100,7 @@ impl SessionsContext {
     /// has only its name.
     pub(in crate::commands) fn root(&self, named: Option<&Path>) -> Result<PathBuf, Failure> {
         let Some(named) = named else {
-            let here = std::env::current_dir();
+            let here = self.invocation.current_dir();
             let here = here.context("cannot determine the current directory");
             return here.map_err(|error| {
                 Failure::bad_input(error).with_hint("name a project with --project, or say --all")
@@ -182,6 +187,7 @@ impl SessionsContext {
         let vars = [("HOME".into(), home.home().into())];
         let environment = SearchEnvironment::from_vars(vars, home.project());
         Self {
+            invocation: Arc::new(Invocation::from_process()),
             store: SessionStore::new(GeminiHome::at(home.home())),
             environment,
             now: SystemTime::now(),

@@ -49,7 +49,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let format = SessionsFormat::or_usual(args.format, out.is_terminal);
     let inventory = SessionInventory::read(place.projects(&scope(args))?, place.now);
     let going = match going(args, &inventory) {
@@ -97,12 +97,15 @@ fn going<'i>(args: &Args, inventory: &'i SessionInventory) -> Result<RemovalPlan
 }
 
 fn confirm_deletion(going: &RemovalPlan<'_>, place: &SessionsContext) -> Result<bool, Failure> {
-    if !removal::can_ask() {
+    if !place.invocation.can_ask() {
         let failure = Failure::usage(anyhow!("cannot ask for confirmation without a terminal"));
         return Err(failure.with_hint("say --yes, or --dry-run to see what would go"));
     }
-    going.list(place, &mut std::io::stderr())?;
-    Ok(removal::confirm(&format!("delete {}?", going.sum()))?)
+    going.list(place, &mut place.invocation.stderr())?;
+    Ok(removal::confirm(
+        &place.invocation,
+        &format!("delete {}?", going.sum()),
+    )?)
 }
 
 /// Only a number or a whole id names a session to delete: `latest` and beginnings of ids do not.

@@ -7,8 +7,9 @@ mod source;
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::normalize::gemini::{session_document, session_events};
@@ -33,7 +34,8 @@ use super::identify::not_found;
 use super::show::is_path;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 
 /// Write sessions into files, to keep, to show or to pass on
 ///
@@ -103,18 +105,18 @@ struct WantedExport<'o> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let known = KnownSessions::of(args, &place)?;
-    let wanted = wanted(args, &known)?;
+    let wanted = wanted(args, &known, &out.invocation)?;
     let home = place.environment.home.clone();
     let redactor = args.redact.then(|| Redactor::new(&SessionOwner { home }));
     let is_many = args.sessions.len() > 1 || (args.sessions.is_empty() && args.scope.all);
     if is_many && !args.dry_run {
-        return many(args, &wanted, redactor.as_ref());
+        return many(args, &wanted, redactor.as_ref(), &out.invocation);
     }
     for session in &wanted {
         let report = one(args, session, redactor.as_ref(), out)?;
-        tell(session, report.as_ref(), is_many);
+        tell(session, report.as_ref(), is_many, &out.invocation);
     }
     Ok(CommandExit::Success)
 }
@@ -130,14 +132,15 @@ fn one(
     if args.dry_run {
         return Ok(redactor.map(|redactor| redactor.look(&bytes)));
     }
-    let (bytes, report) = redacted::redacted_session(bytes, redactor)?;
+    let (bytes, report) = redacted::redacted_session(bytes, redactor, &out.invocation.temp_dir())?;
+    let invocation = out.invocation.clone();
     match args
         .output
         .as_deref()
         .filter(|path| *path != Path::new("-"))
     {
-        Some(path) => written(args, session, &bytes, path)?,
-        None => write(args, session, &bytes, out)?,
+        Some(path) => written(args, session, &bytes, path, &invocation)?,
+        None => write(args, session, &bytes, &invocation, out)?,
     }
     Ok(report)
 }
@@ -147,6 +150,7 @@ fn many(
     args: &Args,
     wanted: &[WantedExport<'_>],
     redactor: Option<&Redactor>,
+    invocation: &Arc<Invocation>,
 ) -> Result<CommandExit, Failure> {
     let folder = args
         .output
@@ -159,12 +163,12 @@ fn many(
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the directory `{}`", folder.display()))
         .map_err(Failure::bad_input)?;
-    let shows_progress = io::stderr().is_terminal();
+    let shows_progress = invocation.is_stderr_terminal();
     let mut exit = CommandExit::Success;
     for (number, session) in (1..).zip(wanted) {
         if shows_progress {
             let _ = write!(
-                io::stderr(),
+                invocation.stderr(),
                 "\r\x1b[Kexporting {number} of {}",
                 wanted.len()
             );
@@ -173,18 +177,18 @@ fn many(
         let result = session
             .source
             .read(args.to)
-            .and_then(|bytes| redacted::redacted_session(bytes, redactor))
+            .and_then(|bytes| redacted::redacted_session(bytes, redactor, &invocation.temp_dir()))
             .and_then(|(bytes, report)| {
-                written(args, session, &bytes, &path)?;
+                written(args, session, &bytes, &path, invocation)?;
                 Ok(report)
             });
         if shows_progress {
-            let _ = write!(io::stderr(), "\r\x1b[K");
+            let _ = write!(invocation.stderr(), "\r\x1b[K");
         }
         match result {
-            Ok(report) => tell(session, report.as_ref(), true),
+            Ok(report) => tell(session, report.as_ref(), true, invocation),
             Err(failure) => {
-                complain(&format!("error: {:#}", failure.error));
+                invocation.complain(&format!("error: {:#}", failure.error));
                 exit = CommandExit::BadInput;
             }
         }
@@ -197,12 +201,15 @@ fn written(
     session: &WantedExport<'_>,
     bytes: &[u8],
     path: &Path,
+    invocation: &Arc<Invocation>,
 ) -> Result<(), Failure> {
     let manner = file::ExportManner {
         is_private: !args.redact,
         replaces: args.force,
     };
-    file::write(path, manner, |out| write(args, session, bytes, out))
+    file::write(path, manner, |out| {
+        write(args, session, bytes, invocation, out)
+    })
 }
 
 /// The session in the format that is wanted.
@@ -210,16 +217,23 @@ fn write(
     args: &Args,
     session: &WantedExport<'_>,
     bytes: &[u8],
+    invocation: &Arc<Invocation>,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let path = match &session.source {
         ExportSource::File(path) => path,
-        ExportSource::Other(_) => return source::transcript(bytes, args.to, out),
+        ExportSource::Other(_) => return source::transcript(bytes, args.to, invocation, out),
     };
     let log = log(path, bytes)?;
     match args.to {
-        ExportFormat::Markdown => render(&log, &mut MarkdownRenderer::knowing(outline(&log)), out)?,
-        ExportFormat::Html => render(&log, &mut HtmlRenderer::knowing(outline(&log)), out)?,
+        ExportFormat::Markdown => {
+            let mut renderer = MarkdownRenderer::knowing(outline(&log, invocation));
+            render(&log, &mut renderer, invocation, out)?;
+        }
+        ExportFormat::Html => {
+            let mut renderer = HtmlRenderer::knowing(outline(&log, invocation));
+            render(&log, &mut renderer, invocation, out)?;
+        }
         ExportFormat::Json => session_document::write(&log, args.redact, out)?,
         ExportFormat::Session => log.write(out)?,
     }
@@ -227,7 +241,11 @@ fn write(
 }
 
 /// One session as Markdown in a new file, for who asks on a screen of its own.
-pub(super) fn markdown(from: &Path, to: &Path) -> Result<(), Failure> {
+pub(super) fn markdown(
+    from: &Path,
+    to: &Path,
+    invocation: &Arc<Invocation>,
+) -> Result<(), Failure> {
     let bytes = read(from)?;
     let log = log(from, &bytes)?;
     let manner = file::ExportManner {
@@ -235,20 +253,24 @@ pub(super) fn markdown(from: &Path, to: &Path) -> Result<(), Failure> {
         replaces: false,
     };
     file::write(to, manner, |out| {
-        let mut renderer = MarkdownRenderer::knowing(outline(&log));
-        Ok(render(&log, &mut renderer, out)?)
+        let mut renderer = MarkdownRenderer::knowing(outline(&log, invocation));
+        Ok(render(&log, &mut renderer, invocation, out)?)
     })
 }
 
 /// The same of a session of another provider.
-pub(super) fn other_markdown(session: OtherSession<'_>, to: &Path) -> Result<(), Failure> {
+pub(super) fn other_markdown(
+    session: OtherSession<'_>,
+    to: &Path,
+    invocation: &Arc<Invocation>,
+) -> Result<(), Failure> {
     let lines = ExportSource::Other(session).read(ExportFormat::Markdown)?;
     let manner = file::ExportManner {
         is_private: true,
         replaces: false,
     };
     file::write(to, manner, |out| {
-        source::transcript(&lines, ExportFormat::Markdown, out)
+        source::transcript(&lines, ExportFormat::Markdown, invocation, out)
     })
 }
 
@@ -268,9 +290,9 @@ fn options() -> NormalizeOptions {
     options
 }
 
-fn outline(log: &ReplayedLog<'_>) -> Outline {
+fn outline(log: &ReplayedLog<'_>, invocation: &Arc<Invocation>) -> Outline {
     let mut outline = Outline::default();
-    let prices = TranscriptPrices::default();
+    let prices = TranscriptPrices::new(invocation);
     session_events::events(log, &options(), |event| {
         outline.event(&prices.priced(&event));
     });
@@ -280,10 +302,11 @@ fn outline(log: &ReplayedLog<'_>) -> Outline {
 fn render(
     log: &ReplayedLog<'_>,
     renderer: &mut dyn Renderer,
+    invocation: &Arc<Invocation>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let mut result = Ok(());
-    let prices = TranscriptPrices::default();
+    let prices = TranscriptPrices::new(invocation);
     session_events::events(log, &options(), |event| {
         if result.is_ok() {
             result = renderer.event(&prices.priced(&event), out);
@@ -293,23 +316,32 @@ fn render(
     renderer.finish(out)
 }
 
-fn tell(session: &WantedExport<'_>, report: Option<&RedactionReport>, is_one_of_many: bool) {
+fn tell(
+    session: &WantedExport<'_>,
+    report: Option<&RedactionReport>,
+    is_one_of_many: bool,
+    invocation: &Invocation,
+) {
     let Some(report) = report else { return };
     if is_one_of_many {
-        complain(&format!("{}:", session.name));
+        invocation.complain(&format!("{}:", session.name));
     }
     for line in removed::table(report, RedactedSource::Session) {
-        complain(&line);
+        invocation.complain(&line);
     }
 }
 
 /// The named sessions, each once.
-fn wanted<'k>(args: &Args, known: &'k KnownSessions) -> Result<Vec<WantedExport<'k>>, Failure> {
+fn wanted<'k>(
+    args: &Args,
+    known: &'k KnownSessions,
+    invocation: &Invocation,
+) -> Result<Vec<WantedExport<'k>>, Failure> {
     let (files, ids): (Vec<_>, Vec<_>) = args.sessions.iter().partition(|named| is_path(named));
     let mut wanted: Vec<_> = files.into_iter().map(|file| by_path(file)).collect();
     if args.sessions.is_empty() || !ids.is_empty() {
         if ids.is_empty() && args.scope.all {
-            say_what_is_left_out(&known.listing);
+            say_what_is_left_out(&known.listing, invocation);
         }
         wanted.extend(listed(args, known, &ids)?);
     }
@@ -344,18 +376,18 @@ impl KnownSessions {
 }
 
 /// Reports how many files the export skips, in case it is meant as a backup.
-fn say_what_is_left_out(listing: &SessionListing) {
+fn say_what_is_left_out(listing: &SessionListing, invocation: &Invocation) {
     for warning in &listing.warnings {
-        complain(&format!("warning: {}", sanitize(warning)));
+        invocation.complain(&format!("warning: {}", sanitize(warning)));
     }
     let why = "`lapidary sessions list --all --hidden` says why";
     match (listing.sessions.len(), listing.hidden.len()) {
-        (0, 0) => complain("note: there is no session to export"),
+        (0, 0) => invocation.complain("note: there is no session to export"),
         (_, 0) => {}
-        (_, 1) => complain(&format!(
+        (_, 1) => invocation.complain(&format!(
             "note: 1 file without a session to resume was skipped; {why}"
         )),
-        (_, count) => complain(&format!(
+        (_, count) => invocation.complain(&format!(
             "note: {count} files without a session to resume were skipped; {why}"
         )),
     }

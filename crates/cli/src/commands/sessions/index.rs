@@ -1,6 +1,7 @@
 //! `sessions index`: the index that makes lists and searches fast.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::render::plain::sanitize;
@@ -10,7 +11,8 @@ use super::common::SessionsContext;
 use super::vault::counted;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 
 /// Make or update the index that makes lists and searches fast
 #[derive(Debug, clap::Args)]
@@ -36,7 +38,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let Some(path) = place.index_path() else {
         let failure = Failure::bad_input(anyhow!("there is no directory for an index"));
         return Err(failure.with_hint("set LAPIDARY_CACHE_DIR"));
@@ -60,13 +62,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     }
     let (files, warnings) = candidates(&place.store.projects());
     for warning in &warnings {
-        complain(&format!("warning: {warning}"));
+        out.complain(&format!("warning: {warning}"));
     }
     let mut index = SessionIndex::open_or_make(&path, place.now).map_err(failed)?;
     if args.rebuild {
         index.clear().map_err(failed)?;
     }
-    let mut meter = IndexMeter::new();
+    let mut meter = IndexMeter::new(out.invocation.clone());
     let updated = index.update_all(&files, &mut |at| meter.show(at));
     meter.clear();
     match updated {
@@ -101,7 +103,7 @@ fn status(place: &SessionsContext, out: &mut Printer) -> Result<CommandExit, Fai
     let mut index = SessionIndex::open(&path, place.now);
     let known = index.count_known(&files);
     for warning in &index.warnings {
-        complain(&format!("warning: {warning}"));
+        out.complain(&format!("warning: {warning}"));
     }
     let size = path.metadata().map(|about| about.len());
     let size = size.with_context(|| format!("cannot look at `{}`", path.display()));
@@ -117,14 +119,16 @@ fn status(place: &SessionsContext, out: &mut Printer) -> Result<CommandExit, Fai
 
 /// How far it is, on a terminal.
 struct IndexMeter {
+    invocation: Arc<Invocation>,
     is_shown: bool,
     percent: Option<u64>,
 }
 
 impl IndexMeter {
-    fn new() -> Self {
+    fn new(invocation: Arc<Invocation>) -> Self {
         Self {
-            is_shown: std::io::stderr().is_terminal(),
+            is_shown: invocation.is_stderr_terminal(),
+            invocation,
             percent: None,
         }
     }
@@ -134,7 +138,7 @@ impl IndexMeter {
         if self.is_shown && self.percent.replace(percent) != Some(percent) {
             // A closed stderr is no reason to stop.
             let _ = write!(
-                std::io::stderr(),
+                self.invocation.stderr(),
                 "\r{percent:>3} %  {} of {} files",
                 at.files,
                 at.of_files
@@ -144,7 +148,7 @@ impl IndexMeter {
 
     fn clear(&self) {
         if self.percent.is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            let _ = write!(self.invocation.stderr(), "\r\x1b[K");
         }
     }
 }

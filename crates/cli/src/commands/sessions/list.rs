@@ -18,7 +18,7 @@ use super::super::time::{self, DayEnd};
 use super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 use row::RowWriter;
 pub(in crate::commands) use shorten::shortened;
 
@@ -61,7 +61,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let projects = place.projects(&args.scope)?;
     let mut listing = place.listing_of(&args.scope, &projects);
     if let Some(current) = place.environment.vars.get(SESSION.as_ref() as &OsStr) {
@@ -183,7 +183,7 @@ fn text(
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for warning in &listing.warnings {
-        complain(&format!("warning: {warning}"));
+        out.complain(&format!("warning: {warning}"));
     }
     let mut rows = RowWriter::new(&listing.sessions, place.now, out);
     if out.is_terminal && !listing.sessions.is_empty() {
@@ -212,12 +212,12 @@ fn text(
         } else {
             "sessions"
         };
-        complain(&format!(
+        out.complain(&format!(
             "warning: Gemini CLI will delete {endangered} {sessions} (marked `!`) when it next starts (bug in 0.61)"
         ));
-        complain("hint: run `lapidary sessions recover --apply` to prevent that");
+        out.complain("hint: run `lapidary sessions recover --apply` to prevent that");
     }
-    tell_unlisted(listing);
+    tell_unlisted(listing, out);
     let is_narrowed = args.since.is_some() || args.until.is_some();
     if listing.sessions.is_empty() && is_narrowed {
         out.note("no session is of that time")?;
@@ -238,7 +238,7 @@ fn text(
 }
 
 /// Notes on sessions that Gemini CLI does not list, with the next step.
-fn tell_unlisted(listing: &SessionListing) {
+fn tell_unlisted(listing: &SessionListing, out: &Printer) {
     let count = |place: UnlistedPlace| {
         let places = listing.sessions.iter();
         places.filter(|it| it.unlisted() == Some(&place)).count()
@@ -250,18 +250,18 @@ fn tell_unlisted(listing: &SessionListing) {
     let vault = count(UnlistedPlace::Vault);
     if vault > 0 {
         let sessions = sessions(vault);
-        complain(&format!(
+        out.complain(&format!(
             "note: {sessions} in the vault only (marked `v`): the file is gone"
         ));
-        complain("hint: `lapidary sessions recover ID --apply` brings one back");
+        out.complain("hint: `lapidary sessions recover ID --apply` brings one back");
     }
     let older = count(UnlistedPlace::OlderDirectory);
     if older > 0 {
         let sessions = sessions(older);
-        complain(&format!(
+        out.complain(&format!(
             "note: {sessions} in the directory of an older version (marked `o`), which Gemini CLI does not list"
         ));
-        complain("hint: `lapidary sessions resume` continues a copy");
+        out.complain("hint: `lapidary sessions resume` continues a copy");
     }
 }
 

@@ -1,9 +1,12 @@
 //! A note to a waiting user: the current work and its duration, once it takes longer than half a second.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use crate::invocation::Invocation;
 
 const QUIET_FOR: Duration = Duration::from_millis(500);
 const EVERY: Duration = Duration::from_millis(200);
@@ -15,8 +18,9 @@ pub(super) struct ProgressNote {
 
 impl ProgressNote {
     /// Starts the note with a name of the work, such as `reading sessions`.
-    pub(super) fn with(doing: &'static str) -> Self {
-        let ticking = io::stderr().is_terminal().then(|| {
+    pub(super) fn with(doing: &'static str, invocation: &Arc<Invocation>) -> Self {
+        let invocation = invocation.clone();
+        let ticking = invocation.is_stderr_terminal().then(|| {
             let (sender, receiver) = mpsc::channel();
             let ticker = thread::spawn(move || {
                 let started = Instant::now();
@@ -25,11 +29,11 @@ impl ProgressNote {
                 while receiver.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                     let seconds = started.elapsed().as_secs();
                     // A closed stderr is ignored: the note is not necessary.
-                    let _ = write!(io::stderr(), "\r{doing}, {seconds} s");
+                    let _ = write!(invocation.stderr(), "\r{doing}, {seconds} s");
                     (pause, is_shown) = (EVERY, true);
                 }
                 if is_shown {
-                    let _ = write!(io::stderr(), "\r\x1b[K");
+                    let _ = write!(invocation.stderr(), "\r\x1b[K");
                 }
             });
             (sender, ticker)

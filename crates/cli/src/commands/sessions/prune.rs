@@ -17,7 +17,7 @@ use super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use super::removal::RemovalPlan;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// Remove sessions that are too old or too many, and files without any session in them
 ///
@@ -51,7 +51,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let format = SessionsFormat::or_usual(args.format, out.is_terminal);
     let projects = place.projects(&args.scope)?;
     let mut warnings = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     };
     if format == SessionsFormat::Text {
         for warning in &going.warnings {
-            complain(&format!("warning: {warning}"));
+            out.complain(&format!("warning: {warning}"));
         }
     }
     if args.apply {

@@ -19,7 +19,7 @@ use super::progress_note::ProgressNote;
 use super::vault::{failed, opened, vault_session};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// Bring back messages that are still in a session's file, or in the vault, but that Gemini CLI does not show
 ///
@@ -51,9 +51,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let vault = opened(&place)?;
-    let patience = ProgressNote::with("reading sessions");
+    let patience = ProgressNote::with("reading sessions", &out.invocation);
     let chats = chats(args, &place)?;
     let mut told = RecoverOutput::default();
     if args.apply {
@@ -94,7 +94,9 @@ fn depth(args: &Args) -> ReadingDepth {
 fn chats(args: &Args, place: &SessionsContext) -> Result<Vec<PathBuf>, Failure> {
     let projects = place.projects(&args.scope)?;
     for warning in projects.iter().flat_map(|project| &project.warnings) {
-        complain(&format!("warning: {}", sanitize(warning)));
+        place
+            .invocation
+            .complain(&format!("warning: {}", sanitize(warning)));
     }
     let chats = projects.iter().flat_map(SessionProject::chats);
     Ok(chats.filter(|chats| chats.is_dir()).collect())

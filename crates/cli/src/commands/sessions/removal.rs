@@ -1,7 +1,7 @@
 //! The steps that `delete` and `prune` share: listing the files, asking, removing, reporting.
 
 use std::collections::HashSet;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -18,7 +18,8 @@ use super::list::shortened;
 use super::size;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 use lapidary::prepare;
 
 /// Sessions that are to go.
@@ -123,7 +124,7 @@ impl RemovalPlan<'_> {
         if index.is_open()
             && let Err(error) = index.forget(&gone)
         {
-            complain(&format!(
+            place.invocation.complain(&format!(
                 "warning: the index `{}` still knows what was removed: {error}",
                 path.display()
             ));
@@ -187,11 +188,11 @@ impl RemovalPlan<'_> {
             return Ok(());
         }
         for failure in &outcome.failures {
-            complain(&format!("warning: {failure}"));
+            out.complain(&format!("warning: {failure}"));
         }
         for spared in self.spared() {
             if !outcome.failures.contains(&spared) {
-                complain(&format!("warning: it stays: {spared}"));
+                out.complain(&format!("warning: it stays: {spared}"));
             }
         }
         let failed = self.deletions.len() - outcome.gone.len();
@@ -355,18 +356,12 @@ fn words(reason: &RemovalReason) -> &str {
     }
 }
 
-/// Whether a person can be asked: stdin and stderr are terminals.
-pub(in crate::commands) fn can_ask() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
 /// Asks on the terminal. Any answer but yes is no, and so is an empty one.
-pub(in crate::commands) fn confirm(question: &str) -> io::Result<bool> {
-    let mut stderr = io::stderr();
+pub(in crate::commands) fn confirm(invocation: &Invocation, question: &str) -> io::Result<bool> {
+    let mut stderr = invocation.stderr();
     write!(stderr, "{} [y/N] ", sanitize(question))?;
     stderr.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
+    let answer = invocation.read_line()?;
     let answer = answer.trim();
     Ok(answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"))
 }

@@ -2,7 +2,7 @@
 
 mod screen;
 
-use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::anyhow;
@@ -14,6 +14,7 @@ use super::super::run::{self, RunExtras, RunRequest};
 use super::common::{ProjectScope, SessionsContext, other_named, selected, unsupported};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 
 const NO_PROMPT_HINT: &str = "say what the agent should do: lapidary sessions resume latest 'and now the documentation'; on a terminal, `lapidary sessions resume latest` opens Gemini CLI";
@@ -44,7 +45,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let choose = |job: &mut Job| choose(&args.session, job);
+    let invocation = out.invocation.clone();
+    let choose = |job: &mut Job| choose(&args.session, job, &invocation);
     if args.prompt.is_some() || args.with.has_prompt() {
         return run::carry_out(
             RunRequest::new(args.prompt.as_deref()),
@@ -53,14 +55,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
             choose,
         );
     }
-    let is_typed_at = io::stdin().is_terminal();
+    let is_typed_at = out.invocation.is_stdin_terminal();
     if is_typed_at && out.is_terminal && !args.with.has_format() {
-        return screen::open(&args.with, choose);
+        return screen::open(&args.with, &out.invocation, choose);
     }
     let prompt = if is_typed_at {
         String::new()
     } else {
-        run::prompt_on_stdin()?
+        run::prompt_on_stdin(&out.invocation)?
     };
     if prompt.trim().is_empty() {
         return Err(Failure::usage(anyhow!("no prompt was given")).with_hint(NO_PROMPT_HINT));
@@ -69,14 +71,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// Names the session by its whole id: by the time the agent looks, numbers may have changed.
-fn choose(session: &str, job: &mut Job) -> Result<(), Failure> {
+fn choose(session: &str, job: &mut Job, invocation: &Arc<Invocation>) -> Result<(), Failure> {
     let scope = ProjectScope {
         project: Some(job.config.working_dir_in(&job.environment.dir)),
         all: false,
         // Sessions that are about to change are read from their files.
         no_index: true,
     };
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(invocation)?;
     finish_killed(job, &place.projects(&scope)?);
     let listing = place.listing(&scope)?;
     let found = selected(&listing, session, SelectionMode::Generous);

@@ -19,7 +19,7 @@ use super::list::shortened;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::live::terminal;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// From when on a search was slow enough to speak of an index.
 const SLOW_MS: u128 = 1500;
@@ -102,7 +102,7 @@ impl SearchSide {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let search = search(args, place.now)?;
     let projects = place.projects(&args.scope)?;
     let mut index = place.index(&args.scope);
@@ -213,7 +213,7 @@ fn text(
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for warning in &found.warnings {
-        complain(&format!("warning: {warning}"));
+        out.complain(&format!("warning: {warning}"));
     }
     for (place_in_list, hit) in found.hits.iter().enumerate() {
         if place_in_list > 0 {
@@ -247,7 +247,7 @@ fn heading(
 ) -> io::Result<()> {
     let info = hit.session.info();
     let age = age(hit.session.updated_ms, place.now);
-    let width = usize::from(terminal::size().width);
+    let width = usize::from(terminal::size(&out.invocation).width);
     let room = if out.is_terminal { width } else { 160 };
     let mark = match &info.unlisted {
         Some(UnlistedPlace::Vault) => "(in the vault only)  ".to_owned(),

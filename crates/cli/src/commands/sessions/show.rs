@@ -13,7 +13,7 @@ use super::common::{ProjectScope, SessionsContext, other_named, selected};
 use super::identify::{beginning_with, not_found};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// Show a session
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     if let Some(named) = args.session.as_deref().filter(|named| is_path(named)) {
         return view_file(Path::new(named), args, out);
     }
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let listing = place.listing(&args.scope)?;
     let Some(named) = args.session.as_deref() else {
         return newest(args, &place, &listing, out);
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     };
     if let Some(kept) = in_vault(named, &args.scope, &place, &listing)? {
         let id = kept.id();
-        complain(&format!(
+        out.complain(&format!(
             "note: the session is in the vault only; `lapidary sessions recover {id} --apply` brings it back"
         ));
         return view_file(&kept.path, args, out);
@@ -125,7 +125,7 @@ fn of_run(
     failure: Failure,
     out: &mut Printer,
 ) -> Result<CommandExit, Failure> {
-    let Some((id, project)) = session_of_run(named) else {
+    let Some((id, project)) = session_of_run(named, &out.invocation) else {
         return Err(failure);
     };
     let scope = ProjectScope {
@@ -133,7 +133,7 @@ fn of_run(
         all: false,
         no_index: args.scope.no_index,
     };
-    let listing = SessionsContext::open()?.listing(&scope)?;
+    let listing = SessionsContext::open(&out.invocation)?.listing(&scope)?;
     let session = selected(&listing, &id, SelectionMode::Generous).map_err(|failure| {
         failure.with_hint(format!("`lapidary runs show {named}` shows the run itself"))
     })?;

@@ -17,7 +17,7 @@ use super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::live::terminal;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// Count sessions, turns, tools, tokens and what they cost
 ///
@@ -56,7 +56,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let request = StatsRequest {
         since: time::bound(args.since.as_deref(), place.now, DayEnd::First)?,
         // The first moment that does not count.
@@ -86,7 +86,7 @@ fn prices(args: &Args, place: &SessionsContext) -> Result<PriceTable, Failure> {
 
 fn text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
     for warning in &stats.warnings {
-        complain(&format!("warning: {warning}"));
+        out.complain(&format!("warning: {warning}"));
     }
     if stats.messages == 0 {
         out.note("nothing was recorded here, or nothing that was asked for")?;
@@ -95,7 +95,7 @@ fn text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
     let width = out.width().unwrap_or(80);
     // Programs that read a file or a mail may know ASCII only.
     let marks = if out.colour {
-        terminal::marks()
+        terminal::marks(&out.invocation)
     } else {
         MarkSet::Ascii
     };

@@ -10,7 +10,7 @@ use lapidary::vocab::skills::{CHANGE_SCHEMA, MovedSkill, SkillAction, SkillChang
 use crate::commands::sessions::SessionsFormat;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// How a change is told. Gemini CLI's words are what scripts know, so that they come through a pipe, too.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -34,10 +34,10 @@ impl SkillTelling {
         out: &mut Printer,
     ) -> Result<CommandExit, Failure> {
         if self.format == SessionsFormat::Text {
-            outcome.words.iter().for_each(|words| complain(words));
+            outcome.words.iter().for_each(|words| out.complain(words));
         }
         for remark in &outcome.change.remarks {
-            complain(&format!("warning: {remark}"));
+            out.complain(&format!("warning: {remark}"));
         }
         if self.format == SessionsFormat::Json {
             line::write(out, &outcome.change)?;

@@ -13,7 +13,7 @@ use super::row::{on_a_line, row};
 use crate::commands::sessions::SessionsFormat;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// Say why each file that could be a skill is loaded, or is not
 ///
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
     let loaded = here.skills();
     let check = CheckedSkills::from_manager(&loaded);
     let problems = SkillProblems::collect(&here, &loaded);
@@ -52,10 +52,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         SessionsFormat::Json => line::write(out, &report(&check, problems))?,
         SessionsFormat::Text => {
             for error in &problems.errors {
-                complain(&format!("error: {error}"));
+                out.complain(&format!("error: {error}"));
             }
             for warning in &problems.warnings {
-                complain(&format!("warning: {warning}"));
+                out.complain(&format!("warning: {warning}"));
             }
             text(&check, out)?;
             counts.write(out)?;

@@ -1,6 +1,7 @@
 //! Options of all `skills` commands: the workspace and the scope.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use lapidary::engine::detect;
@@ -12,7 +13,7 @@ use lapidary::vocab::skills::{SkillScope, SkillTier};
 use super::install::not_installed;
 use crate::commands::sessions::SessionsContext;
 use crate::failure::Failure;
-use crate::printer::complain;
+use crate::invocation::Invocation;
 
 /// Which workspace.
 #[derive(Debug, Clone, clap::Args)]
@@ -54,8 +55,11 @@ pub(super) struct SkillsContext {
 }
 
 impl SkillsContext {
-    pub(super) fn read(workspace: &SkillsWorkspace) -> Result<Self, Failure> {
-        let place = SessionsContext::open()?;
+    pub(super) fn read(
+        workspace: &SkillsWorkspace,
+        invocation: &Arc<Invocation>,
+    ) -> Result<Self, Failure> {
+        let place = SessionsContext::open(invocation)?;
         let root = place.root(workspace.project.as_deref())?;
         if !root.is_dir() {
             let failure = anyhow!("`{}` is not a directory", root.display());
@@ -131,12 +135,16 @@ fn leads_out(base: &Path, directory: &Path) -> bool {
 }
 
 /// Finishes or undoes installations that were killed, and reports them.
-pub(super) fn recover(target: &Path, is_stopped: &dyn Fn() -> bool) -> Result<(), Failure> {
+pub(super) fn recover(
+    target: &Path,
+    invocation: &Invocation,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(), Failure> {
     let told = skills::recover(target, is_stopped).map_err(not_installed)?;
     for one in &told {
         let is_well = one.trouble.is_none() && one.left_alone.is_empty();
         let word = if is_well { "note" } else { "warning" };
-        complain(&format!("{word}: {one}"));
+        invocation.complain(&format!("{word}: {one}"));
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! Asks before another author's instructions become part of a prompt.
 
 use std::fs;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use lapidary::gemini::skills::{InstallMode, SkillDefinition, SkillPackage};
 
 use super::stop::StopListener;
 use crate::failure::Failure;
-use crate::printer::complain;
+use crate::invocation::Invocation;
 
 const WARNING: &str = "Agent skills inject specialized instructions and domain-specific knowledge into the agent's system prompt. This can change how the agent interprets your requests and interacts with your environment. Review the skill definitions at the location(s) provided below to ensure they meet your security standards.";
 
@@ -26,6 +27,7 @@ const MOST_NAMED: usize = 20;
 
 /// The skills that the user is asked to consent to.
 pub(super) struct ConsentQuestion<'a> {
+    pub(super) invocation: &'a Arc<Invocation>,
     pub(super) package: &'a SkillPackage,
     /// Its source, without a password.
     pub(super) source: &'a str,
@@ -41,18 +43,19 @@ impl ConsentQuestion<'_> {
         stop: &StopListener,
     ) -> Result<bool, Failure> {
         if is_given_already {
-            complain("You have consented to the following:");
+            self.invocation
+                .complain("You have consented to the following:");
         }
         self.describe();
         if is_given_already {
             return Ok(true);
         }
-        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        if !self.invocation.can_ask() {
             let failure = Failure::usage(anyhow!("cannot ask for confirmation without a terminal"));
             return Err(failure.with_hint("look at the skills, then say --consent"));
         }
         self.say_replaced();
-        ask(stop).map_err(Failure::from)
+        ask(stop, self.invocation).map_err(Failure::from)
     }
 
     /// Gemini CLI says it when it has been done.
@@ -65,7 +68,7 @@ impl ConsentQuestion<'_> {
             said.push(format!("and {more} more"));
         }
         if !said.is_empty() {
-            complain(&format!(
+            self.invocation.complain(&format!(
                 "note: replaces what is there already: {}",
                 said.join(", ")
             ));
@@ -77,24 +80,27 @@ impl ConsentQuestion<'_> {
             InstallMode::Copy => ("Installing", "Install"),
             InstallMode::Link => ("Linking", "Link"),
         };
-        complain(&format!(
+        self.invocation.complain(&format!(
             r#"{doing} agent skill(s) from "{}"."#,
             self.source
         ));
-        complain("");
+        self.invocation.complain("");
         let doing = doing.to_lowercase();
-        complain(&format!("The following agent skill(s) will be {doing}:"));
-        complain("");
+        self.invocation
+            .complain(&format!("The following agent skill(s) will be {doing}:"));
+        self.invocation.complain("");
         for skill in &self.package.skills {
             let (name, about) = (in_short(&skill.name), in_short(&skill.description));
-            complain(&format!("  * {name}: {about}"));
+            self.invocation.complain(&format!("  * {name}: {about}"));
             let location = in_line(&skill.location.display().to_string());
-            complain(&format!("    (Source: {location}){}", items(skill)));
-            complain("");
+            self.invocation
+                .complain(&format!("    (Source: {location}){}", items(skill)));
+            self.invocation.complain("");
         }
-        complain(&format!("{label} Destination: {}", self.target.display()));
-        complain("");
-        complain(WARNING);
+        self.invocation
+            .complain(&format!("{label} Destination: {}", self.target.display()));
+        self.invocation.complain("");
+        self.invocation.complain(WARNING);
     }
 }
 
@@ -121,13 +127,14 @@ fn items(skill: &SkillDefinition) -> String {
 }
 
 /// Only yes or an empty line is yes, as in Gemini CLI; the end of the input is no, and so is a signal to end.
-fn ask(stop: &StopListener) -> io::Result<bool> {
-    let mut stderr = io::stderr();
+fn ask(stop: &StopListener, invocation: &Arc<Invocation>) -> io::Result<bool> {
+    let mut stderr = invocation.stderr();
     write!(stderr, "Do you want to continue? [Y/n]: ")?;
     stderr.flush()?;
     let (sender, answers) = mpsc::channel();
     // Reading cannot be given up, so that another thread does it. It ends with us.
-    let reader = std::thread::Builder::new().spawn(move || sender.send(answer()));
+    let invocation = invocation.clone();
+    let reader = std::thread::Builder::new().spawn(move || sender.send(answer(&invocation)));
     reader?;
     loop {
         if stop.is_wanted() {
@@ -142,9 +149,8 @@ fn ask(stop: &StopListener) -> io::Result<bool> {
     }
 }
 
-fn answer() -> io::Result<bool> {
-    let mut answer = String::new();
-    let is_end = io::stdin().lock().read_line(&mut answer)? == 0;
-    let answer = answer.trim().to_lowercase();
-    Ok(!is_end && matches!(answer.as_str(), "" | "y" | "yes"))
+fn answer(invocation: &Invocation) -> io::Result<bool> {
+    let line = invocation.read_line()?;
+    let answer = line.trim().to_lowercase();
+    Ok(!line.is_empty() && matches!(answer.as_str(), "" | "y" | "yes"))
 }

@@ -34,7 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
     let scope = match args.scope {
         SkillScopeArg::User => SettingsScope::User,
         SkillScopeArg::Workspace => SettingsScope::Workspace,

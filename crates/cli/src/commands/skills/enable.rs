@@ -11,7 +11,7 @@ use super::disable::toggle_failure;
 use super::missing::MissingSkill;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// Enable a skill that was disabled
 ///
@@ -33,16 +33,16 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
     let toggled = skills::enable(&here.setup, &args.name).map_err(toggle_failure)?;
     let is_changed = !toggled.modified.is_empty();
-    let loaded = SkillsContext::read(&args.workspace)?.skills();
+    let loaded = SkillsContext::read(&args.workspace, &out.invocation)?.skills();
     let name = args.name.to_lowercase();
     let mut still = loaded.sources().disabled.iter();
     let still = still.find(|by| by.name.to_lowercase() == name);
     if let Some(by) = still {
         if is_changed {
-            complain(&toggled.message());
+            out.complain(&toggled.message());
         }
         let file = by.file.display();
         let failure = anyhow!("skill `{}` is still disabled by `{file}`", args.name);

@@ -20,7 +20,8 @@ use super::source::{FetchRequest, SkillSource};
 use super::stop::{StopListener, cancelled};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 
 /// Install skills from a directory, a git repository or a .skill file
 ///
@@ -57,9 +58,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
     let target = here.target(args.scope)?;
-    let stop = StopListener::listen();
+    let stop = StopListener::listen(&out.invocation);
     let request = FetchRequest {
         source: &args.source,
         deadline: args.timeout,
@@ -67,20 +68,21 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     };
     let source = SkillSource::fetch(&request, &here)?;
     stop.check()?;
-    let package = found(args, &source)?;
-    say_refused(&package.refused);
+    let package = found(args, &source, &out.invocation)?;
+    say_refused(&package.refused, &out.invocation);
     let shown = git::shown(&args.source);
     let asked = ConsentQuestion {
+        invocation: &out.invocation,
         package: &package,
         source: &shown,
         target: &target,
         way: InstallMode::Copy,
     };
     if !asked.obtain(args.consent, &stop)? {
-        complain("Skill installation cancelled by user.");
+        out.complain("Skill installation cancelled by user.");
         return Ok(CommandExit::Cancelled);
     }
-    recover(&target, &|| stop.is_wanted())?;
+    recover(&target, &out.invocation, &|| stop.is_wanted())?;
     let placed = package.install_unless(&target, InstallMode::Copy, &|| stop.is_wanted());
     let mut outcome = SkillChangeOutcome::new(SkillAction::Install);
     for skill in &placed.map_err(|error| not_copied(error, &source))? {
@@ -99,11 +101,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     args.telling.tell(&outcome, out)
 }
 
-fn found(args: &Args, source: &SkillSource) -> Result<SkillPackage, Failure> {
+fn found(
+    args: &Args,
+    source: &SkillSource,
+    invocation: &Invocation,
+) -> Result<SkillPackage, Failure> {
     let root = source.root();
     let searched = args.path.as_ref().map(|path| root.join(path));
     let searched = normalized(searched.as_deref().unwrap_or(root));
-    complain(&format!(
+    invocation.complain(&format!(
         "Searching for skills in {}...",
         searched.display()
     ));
@@ -117,14 +123,18 @@ fn found(args: &Args, source: &SkillSource) -> Result<SkillPackage, Failure> {
         Some("") => "without --path".to_owned(),
         _ => format!("`--path {}`", path.display()),
     };
-    package.map_err(|error| nothing_found(error, &named))
+    package.map_err(|error| nothing_found(error, &named, invocation))
 }
 
 /// Reports that there are no skills, with the skills further down as a hint. `named` says how to name a directory further down.
-pub(super) fn nothing_found(error: PackageError, named: &dyn Fn(&Path) -> String) -> Failure {
+pub(super) fn nothing_found(
+    error: PackageError,
+    named: &dyn Fn(&Path) -> String,
+    invocation: &Invocation,
+) -> Failure {
     let (below, further) = match &error {
         PackageError::NoSkills { refused, below, .. } => {
-            say_refused(refused);
+            say_refused(refused, invocation);
             (below, "there are skills further down")
         }
         PackageError::NoDirectory { path, is_file, .. } if *is_file => {
@@ -153,9 +163,9 @@ pub(super) fn nothing_found(error: PackageError, named: &dyn Fn(&Path) -> String
     failure.with_hint(format!("{further}: {}", hints.join(", ")))
 }
 
-fn say_refused(refused: &[RefusedSkill]) {
+fn say_refused(refused: &[RefusedSkill], invocation: &Invocation) {
     for refusal in refused {
-        complain(&format!(
+        invocation.complain(&format!(
             "warning: `{}`: {}",
             refusal.path.display(),
             refusal.why

@@ -15,7 +15,7 @@ use super::source::{FetchVerb, not_a_directory};
 use super::stop::StopListener;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// Link skills from a directory, so that changes there count at once
 #[derive(Debug, clap::Args)]
@@ -42,21 +42,22 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
     let target = here.target(args.scope)?;
-    let stop = StopListener::listen();
+    let stop = StopListener::listen(&out.invocation);
     let package = found(args, &here)?;
     let asked = ConsentQuestion {
+        invocation: &out.invocation,
         package: &package,
         source: &args.path,
         target: &target,
         way: InstallMode::Link,
     };
     if !asked.obtain(args.consent, &stop)? {
-        complain("Skill linking cancelled by user.");
+        out.complain("Skill linking cancelled by user.");
         return Ok(CommandExit::Cancelled);
     }
-    recover(&target, &|| stop.is_wanted())?;
+    recover(&target, &out.invocation, &|| stop.is_wanted())?;
     let placed = package.install_unless(&target, InstallMode::Link, &|| stop.is_wanted());
     let mut outcome = SkillChangeOutcome::new(SkillAction::Link);
     for skill in &placed.map_err(not_installed)? {
@@ -79,7 +80,9 @@ fn found(args: &Args, here: &SkillsContext) -> Result<SkillPackage, Failure> {
         return Err(not_a_directory(&args.path, FetchVerb::Link));
     }
     let name = root.display().to_string();
-    complain(&format!("Searching for skills in {name}..."));
+    here.place
+        .invocation
+        .complain(&format!("Searching for skills in {name}..."));
     let package = SkillPackage::find(&PackageRequest {
         root: &root,
         path: None,
@@ -88,5 +91,5 @@ fn found(args: &Args, here: &SkillsContext) -> Result<SkillPackage, Failure> {
     });
     // A skill further down is linked by its own path.
     let further = |path: &Path| format!("`{}`", Path::new(&args.path).join(path).display());
-    package.map_err(|error| nothing_found(error, &further))
+    package.map_err(|error| nothing_found(error, &further, &here.place.invocation))
 }

@@ -14,7 +14,7 @@ use super::row::{on_a_line, row};
 use crate::commands::sessions::SessionsFormat;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// List the skills that Gemini CLI has here, disabled ones too
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
     let loaded = here.skills();
     let shown = loaded.all_skills().iter();
     let mut shown: Vec<_> = shown
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         }
         SessionsFormat::Text => {
             for warning in &warnings {
-                complain(&format!("warning: {warning}"));
+                out.complain(&format!("warning: {warning}"));
             }
             text(&shown, out)?;
             for note in &notes {

@@ -15,7 +15,6 @@ use super::common::SkillsContext;
 use super::stop::{StopListener, cancelled};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::complain;
 
 /// The beginning of the names of temporary directories for fetched skills.
 const FETCHED: &str = "lapidary-skill-";
@@ -63,8 +62,10 @@ impl SkillSource {
             return Err(not_there(source, &error));
         }
         if source.to_lowercase().ends_with(".skill") {
-            let fetched = FetchedDir::make()?;
-            complain(&format!("Extracting skill from {shown}..."));
+            let fetched = FetchedDir::make(&here.place.invocation.temp_dir())?;
+            here.place
+                .invocation
+                .complain(&format!("Extracting skill from {shown}..."));
             let is_stopped = || request.stop.is_wanted();
             unpack(&path, &fetched.source, &is_stopped).map_err(not_unpacked)?;
             return Ok(Self::Fetched(fetched));
@@ -92,8 +93,10 @@ fn cloned(
     url: &str,
     here: &SkillsContext,
 ) -> Result<SkillSource, Failure> {
-    let fetched = FetchedDir::make()?;
-    complain(&format!("Cloning skill from {}...", git::shown(url)));
+    let fetched = FetchedDir::make(&here.place.invocation.temp_dir())?;
+    here.place
+        .invocation
+        .complain(&format!("Cloning skill from {}...", git::shown(url)));
     clone(request, url, here, &fetched.source)?;
     Ok(SkillSource::Fetched(fetched))
 }
@@ -178,10 +181,9 @@ fn not_unpacked(error: ArchiveError) -> Failure {
 }
 
 impl FetchedDir {
-    fn make() -> Result<Self, Failure> {
-        let beside = std::env::temp_dir();
-        clear_leftovers(&beside);
-        let fetched = Self::make_in(&beside).context("cannot make a temporary directory");
+    fn make(beside: &Path) -> Result<Self, Failure> {
+        clear_leftovers(beside);
+        let fetched = Self::make_in(beside).context("cannot make a temporary directory");
         fetched.map_err(Failure::internal)
     }
 
@@ -233,7 +235,11 @@ fn clone(
     here: &SkillsContext,
     into: &Path,
 ) -> Result<(), Failure> {
-    let program = std::env::current_exe().context("cannot tell where this program is");
+    let program = here
+        .place
+        .invocation
+        .program()
+        .context("cannot tell where this program is");
     let supervisor = Supervisor::at(program.map_err(Failure::internal)?);
     let request = CloneRequest {
         url,

@@ -5,7 +5,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::system::{Interruptions, on_interruptions};
+use crate::invocation::Invocation;
+use crate::system::Interruptions;
 
 /// Heard from the moment it is made, on a thread of its own: the main one may be waiting for an answer.
 pub(super) struct StopListener {
@@ -13,11 +14,12 @@ pub(super) struct StopListener {
 }
 
 impl StopListener {
-    pub(super) fn listen() -> Self {
+    pub(super) fn listen(invocation: &Invocation) -> Self {
         let token = CancellationToken::new();
         let heard = token.clone();
         // Without it signals have their default effect, and the next installation removes the leftovers.
-        let _ = on_interruptions(async move |interruptions| obey(interruptions, &heard).await);
+        let _ = invocation
+            .on_interruptions(async move |interruptions| obey(interruptions, &heard).await);
         Self { token }
     }
 

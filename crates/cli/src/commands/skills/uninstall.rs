@@ -37,10 +37,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace)?;
+    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
     let (name, scope) = (&args.name, args.scope.as_str());
     let target = here.target(args.scope)?;
-    recover(&target, &|| false)?;
+    recover(&target, &out.invocation, &|| false)?;
     let before = here.skills();
     let gone = skills::uninstall(&target, name).map_err(not_installed)?;
     let Some(gone) = gone else {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     ));
     outcome.change.name = Some(name.clone());
     outcome.change.scope = Some(args.scope.told());
-    let after = SkillsContext::read(&args.workspace)?.skills();
+    let after = SkillsContext::read(&args.workspace, &out.invocation)?.skills();
     outcome.change.remarks = namesake(name, &before, &after).into_iter().collect();
     args.telling.tell(&outcome, out)
 }

@@ -1,6 +1,7 @@
 //! The events of a file or of a recording, for commands that look at them instead of printing them.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use lapidary::engine::recording::MANIFEST;
@@ -20,6 +21,7 @@ use super::input::{TranslateInput, shown};
 use super::recording;
 use super::source::InputSource;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 
 /// How to report files that an agent reads and writes through its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +37,7 @@ pub(crate) enum FileHandling {
 pub(crate) fn each_event(
     path: &Path,
     files: FileHandling,
+    invocation: &Arc<Invocation>,
     mut take: impl FnMut(Event),
 ) -> Result<InputSource, Failure> {
     let mut options = NormalizeOptions::new("translated");
@@ -50,12 +53,12 @@ pub(crate) fn each_event(
             exit_code: None,
             attempts: PastAttempts::AllThatFollow,
         };
-        return recording::each_event(&past, &how, &mut |events| {
+        return recording::each_event(&past, &how, invocation, &mut |events| {
             events.drain(..).for_each(&mut take);
             Ok(())
         });
     }
-    let mut input = TranslateInput::open(Some(path))?;
+    let mut input = TranslateInput::open(Some(path), invocation)?;
     let mut events = Vec::new();
     let source = input.recognise(DEFAULT_LIMIT)?;
     let source = source.ok_or_else(|| no_recording(path))?;

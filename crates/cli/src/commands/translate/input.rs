@@ -1,8 +1,9 @@
 //! The input of `translate`, and the detection of its format.
 
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::wire::lines::{LineBuffer, without_mark};
@@ -10,8 +11,8 @@ use lapidary::wire::lines::{LineBuffer, without_mark};
 use super::progress::ReadProgress;
 use super::source::{self, InputSource, LineGuess};
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
-use crate::system;
+use crate::invocation::Invocation;
+use crate::printer::Printer;
 
 /// How much is read at once until the format is known.
 const CHUNK: usize = 64 * 1024;
@@ -35,14 +36,14 @@ pub(super) struct TranslateInput {
 }
 
 impl TranslateInput {
-    pub(super) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn open(path: Option<&Path>, invocation: &Arc<Invocation>) -> Result<Self, Failure> {
         match path {
-            Some(path) if path.as_os_str() != "-" => Self::file(path),
-            _ => Ok(Self::stdin()),
+            Some(path) if path.as_os_str() != "-" => Self::file(path, invocation),
+            _ => Ok(Self::stdin(invocation)),
         }
     }
 
-    pub(super) fn file(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn file(path: &Path, invocation: &Arc<Invocation>) -> Result<Self, Failure> {
         let name = shown(path);
         let file = File::open(path)
             .with_context(|| format!("cannot read `{name}`"))
@@ -60,23 +61,23 @@ impl TranslateInput {
             head: Vec::new(),
             ended: false,
             is_live: false,
-            progress: ReadProgress::new(metadata.is_file().then_some(metadata.len())),
+            progress: ReadProgress::new(metadata.is_file().then_some(metadata.len()), invocation),
             name,
         })
     }
 
-    fn stdin() -> Self {
-        if io::stdin().is_terminal() {
-            complain("note: reading from the terminal; end with Ctrl-D, or name a file");
+    fn stdin(invocation: &Arc<Invocation>) -> Self {
+        if invocation.is_stdin_terminal() {
+            invocation.complain("note: reading from the terminal; end with Ctrl-D, or name a file");
         }
-        let (reader, file_size) = stdin_reader();
+        let (reader, file_size) = stdin_reader(invocation);
         Self {
             name: "stdin".to_owned(),
             reader,
             head: Vec::new(),
             ended: false,
             is_live: file_size.is_none(),
-            progress: ReadProgress::new(file_size),
+            progress: ReadProgress::new(file_size, invocation),
         }
     }
 
@@ -217,9 +218,9 @@ impl TranslateInput {
 }
 
 /// Stdin, and its size if it is a file: then its lines do not arrive now, they did long ago.
-fn stdin_reader() -> (Box<dyn Read>, Option<u64>) {
-    let Ok(file) = system::stdin() else {
-        return (Box::new(io::stdin()), None);
+fn stdin_reader(invocation: &Invocation) -> (Box<dyn Read>, Option<u64>) {
+    let Ok(file) = invocation.stdin_file() else {
+        return (invocation.stdin(), None);
     };
     let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file);
     (Box::new(file), metadata.map(|metadata| metadata.len()))

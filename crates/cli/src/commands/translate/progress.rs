@@ -1,13 +1,17 @@
 //! A word on how far it got, for work that takes longer than half a second.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use crate::invocation::Invocation;
 
 const QUIET_FOR: Duration = Duration::from_millis(500);
 const EVERY: Duration = Duration::from_millis(100);
 
 /// Shows the share of a file that was read. Only if stderr is a terminal and stdout is not, where it would disturb the output.
 pub(super) struct ReadProgress {
+    invocation: Arc<Invocation>,
     total: Option<u64>,
     done: u64,
     started: Instant,
@@ -15,9 +19,10 @@ pub(super) struct ReadProgress {
 }
 
 impl ReadProgress {
-    pub(super) fn new(total: Option<u64>) -> Self {
-        let is_seen = io::stderr().is_terminal() && !io::stdout().is_terminal();
+    pub(super) fn new(total: Option<u64>, invocation: &Arc<Invocation>) -> Self {
+        let is_seen = invocation.is_stderr_terminal() && !invocation.is_stdout_terminal();
         Self {
+            invocation: invocation.clone(),
             total: total.filter(|total| is_seen && *total > 0),
             done: 0,
             started: Instant::now(),
@@ -41,7 +46,7 @@ impl ReadProgress {
             self.shown = Some(Instant::now());
             let percent = self.done.min(total) * 100 / total;
             // A closed stderr is ignored: progress is not necessary.
-            let _ = write!(io::stderr(), "\rreading {percent:3} %");
+            let _ = write!(self.invocation.stderr(), "\rreading {percent:3} %");
         }
     }
 }
@@ -50,7 +55,7 @@ impl ReadProgress {
     /// Removes the line: at the end, and before any other message.
     fn clear(&mut self) {
         if self.shown.take().is_some() {
-            let _ = write!(io::stderr(), "\r\x1b[K");
+            let _ = write!(self.invocation.stderr(), "\r\x1b[K");
         }
     }
 }

@@ -2,6 +2,7 @@
 //! except for the diagnostics that Lapidary added beside violations.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use lapidary::engine::recording::{MANIFEST, STDOUT, TIMING};
@@ -15,6 +16,7 @@ use super::input::{TranslateInput, shown};
 use super::progress::ReadProgress;
 use super::{Args, InputSource, OutputFormat, TranslateFrom};
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 
 /// How many writable directories are listed.
@@ -76,7 +78,7 @@ pub(super) fn translate(
         return Err(Failure::usage(error));
     }
     if format == OutputFormat::Raw {
-        TranslateInput::file(&past.stdout())?.copy_to(out)?;
+        TranslateInput::file(&past.stdout(), &out.invocation)?.copy_to(out)?;
         return Ok(0);
     }
     let is_running = past.is_running();
@@ -94,7 +96,8 @@ pub(super) fn translate(
         attempts: PastAttempts::AllThatFollow,
     };
     let mut sink = args.sink(format, out);
-    each_event(past, &how, &mut |events| {
+    let invocation = out.invocation.clone();
+    each_event(past, &how, &invocation, &mut |events| {
         // A run that is still recorded has no `run_end` yet, even if its last line looks like one.
         events.retain(|event| !(is_running && matches!(event.body, Body::RunEnd(_))));
         sink.take(events, out)
@@ -136,15 +139,16 @@ fn caution(args: &Args, past: &RecordingReader, is_running: bool) -> Option<Stri
 pub(super) fn each_event(
     past: &RecordingReader,
     how: &PastReading,
+    invocation: &Arc<Invocation>,
     take: &mut EventTaker<'_>,
 ) -> Result<InputSource, Failure> {
-    let source = source(past, how)?;
+    let source = source(past, how, invocation)?;
     let format = match source {
         InputSource::Acp => PastFormat::Acp,
         InputSource::Written(dialect) => PastFormat::Written(dialect),
         InputSource::Session | InputSource::Events => return Err(unspoken(past)),
     };
-    let mut progress = ReadProgress::new(Some(past.size()));
+    let mut progress = ReadProgress::new(Some(past.size()), invocation);
     let mut shown = 0;
     past.each_event(format, how, &mut |events, read| {
         take(events)?;
@@ -158,14 +162,20 @@ pub(super) fn each_event(
 }
 
 /// The format of the recorded agent's output.
-fn source(past: &RecordingReader, how: &PastReading) -> Result<InputSource, Failure> {
+fn source(
+    past: &RecordingReader,
+    how: &PastReading,
+    invocation: &Arc<Invocation>,
+) -> Result<InputSource, Failure> {
     match past.format() {
         Some(PastFormat::Acp) => Ok(InputSource::Acp),
         Some(PastFormat::Written(dialect)) => Ok(InputSource::Written(dialect)),
-        None => match TranslateInput::file(&past.stdout())?.detect(how.max_line)? {
-            InputSource::Acp => Err(unspoken(past)), // one side of it
-            source => Ok(source),
-        },
+        None => {
+            match TranslateInput::file(&past.stdout(), invocation)?.detect(how.max_line)? {
+                InputSource::Acp => Err(unspoken(past)), // one side of it
+                source => Ok(source),
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use lapidary::engine::run::RecordingOptions;
 use lapidary_testkit::patience::wait_until;
 use serde_json::Value;
 
-use crate::support::{DEADLINE, ended, lapidary, output};
+use crate::support::{DEADLINE, lapidary, output, started};
 
 /// Every process of a world carries this variable.
 pub(crate) const MARK: &str = "LAPIDARY_TEST_WORLD";
@@ -246,14 +246,17 @@ pub(crate) struct Told {
 
 impl Told {
     /// Runs a command that prints events.
-    pub(crate) fn by(mut command: Command) -> Self {
+    pub(crate) fn by(command: Command) -> Self {
         let started = Instant::now();
-        command
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped());
-        let output = ended(command.spawn().unwrap());
+        let output = output(command, b"");
         Self::of(output, started.elapsed())
+    }
+
+    /// The same by a process of its own.
+    pub(crate) fn started_by(command: Command) -> Self {
+        let began = Instant::now();
+        let output = started(command, b"");
+        Self::of(output, began.elapsed())
     }
 
     pub(crate) fn of(output: Output, took: Duration) -> Self {

@@ -1,7 +1,8 @@
 //! The inputs of hooks: from the arguments, or from every such moment of a recording.
 
 use std::fs::File;
-use std::io::{Read, stdin};
+use std::io::Read;
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::hooks::HookContext;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Args, recorded};
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 
 /// How long an input may be, in bytes.
 const LONGEST: u64 = 16 << 20;
@@ -38,17 +40,24 @@ pub(super) fn hook_moments(
     args: &Args,
     event: HookEvent,
     around: &HookContext,
+    invocation: &Arc<Invocation>,
 ) -> Result<Vec<TestMoment>, Failure> {
     if let Some(recording) = &args.recording {
-        return recorded::recorded_report(recording, event, around);
+        return recorded::recorded_report(recording, event, around, invocation);
     }
-    let said = said(args, event, around)?;
+    let said = said(args, event, around, invocation)?;
     Ok(vec![TestMoment::new(vec![vec![said]])])
 }
 
 /// The input from the arguments, over the default one.
-fn said(args: &Args, event: HookEvent, around: &HookContext) -> Result<HookInput, Failure> {
-    let given = args.input.as_deref().map(given).transpose()?;
+fn said(
+    args: &Args,
+    event: HookEvent,
+    around: &HookContext,
+    invocation: &Invocation,
+) -> Result<HookInput, Failure> {
+    let given = args.input.as_deref();
+    let given = given.map(|said| read_input(said, invocation)).transpose()?;
     let is_about_tool = matches!(event, HookEvent::BeforeTool | HookEvent::AfterTool);
     let own = match (&args.tool, is_about_tool) {
         (Some(tool), true) => {
@@ -76,13 +85,13 @@ fn said(args: &Args, event: HookEvent, around: &HookContext) -> Result<HookInput
 }
 
 /// The value of `--input`, the content of the file that it names, or stdin.
-fn given(said: &str) -> Result<JsonObject, Failure> {
+fn read_input(said: &str, invocation: &Invocation) -> Result<JsonObject, Failure> {
     let (name, text) = match said.strip_prefix('@') {
         Some(path) => {
             let file = File::open(path).context(format!("cannot read `{path}`"));
             (path, bounded(file.map_err(Failure::bad_input)?, path)?)
         }
-        None if said == "-" => ("stdin", bounded(stdin(), "stdin")?),
+        None if said == "-" => ("stdin", bounded(invocation.stdin(), "stdin")?),
         None => ("--input", said.to_owned()),
     };
     object(&text, name)

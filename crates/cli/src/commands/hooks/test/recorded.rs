@@ -8,6 +8,7 @@ mod displays;
 mod questions;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use lapidary::engine::hooks::HookContext;
@@ -21,6 +22,7 @@ use self::calls::{CallTeller, RecordedCalls};
 use super::moments::TestMoment;
 use crate::commands::translate::{FileHandling, InputSource, each_event};
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 
 /// The note on a call that an agent did not ask about.
 const UNASKED: &str =
@@ -30,6 +32,7 @@ pub(super) fn recorded_report(
     recording: &Path,
     event: HookEvent,
     around: &HookContext,
+    invocation: &Arc<Invocation>,
 ) -> Result<Vec<TestMoment>, Failure> {
     if !can_tell(event) {
         let error = anyhow!("a recording does not have the input of `{event}` hooks");
@@ -45,7 +48,9 @@ pub(super) fn recorded_report(
         prompt: String::new(),
         answer: String::new(),
     };
-    let source = each_event(recording, FileHandling::Shown, |told| reading.take(&told))?;
+    let source = each_event(recording, FileHandling::Shown, invocation, |told| {
+        reading.take(&told);
+    })?;
     let teller = match source {
         InputSource::Acp => CallTeller::Lapidary,
         InputSource::Written(_) | InputSource::Session => CallTeller::Gemini,

@@ -8,7 +8,7 @@ use lapidary::vocab::hook_test::{
     HookEffect, HookEffectKind, HookMoment, HookNotRun, HookTest, HookTrial,
 };
 
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// How many lines of an output are shown.
 const MOST_LINES: usize = 20;
@@ -18,7 +18,7 @@ const LONGEST: usize = 2000;
 
 pub(super) fn show(test: &HookTest, out: &mut Printer) -> io::Result<()> {
     for left_out in &test.left_out {
-        complain(&format!("warning: skipped: {left_out}"));
+        out.complain(&format!("warning: skipped: {left_out}"));
     }
     if test.moments.is_empty() {
         let event = &test.event;
@@ -32,8 +32,8 @@ pub(super) fn show(test: &HookTest, out: &mut Printer) -> io::Result<()> {
     }
     if let Some(untrusted) = &test.untrusted {
         out.flush()?;
-        complain(&format!("warning: {}", one_line(untrusted)));
-        complain("hint: `--trust-workspace` runs them, for this test only");
+        out.complain(&format!("warning: {}", one_line(untrusted)));
+        out.complain("hint: `--trust-workspace` runs them, for this test only");
     }
     Ok(())
 }

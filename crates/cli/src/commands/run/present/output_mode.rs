@@ -1,6 +1,7 @@
 //! The output of a run: a live view for people, lines for programs, the agent's own bytes.
 
-use std::io::{self, Stdout, Write};
+use std::io::{LineWriter, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary::engine::run::EventBatch;
@@ -9,35 +10,64 @@ use lapidary::render::live::{LiveOptions, TerminalSize};
 use super::super::super::sink::{EventSink, OutputFormat};
 use super::super::RunExtras;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::live::{LiveView, terminal};
 use crate::printer::Printer;
-use crate::system;
 use crate::terminal_filter::TerminalFilter;
 
 pub(super) enum OutputMode {
-    Live(Box<LiveView<Stdout>>, TerminalSize),
+    Live(Box<LiveOutput>),
     Printed(Box<EventSink>),
     /// Nothing is shown as the run goes on.
     Quiet,
     /// One filter for all of it: a piece may end amid a character.
-    Raw(TerminalFilter<Box<dyn Write>>),
+    Raw(TerminalFilter<Box<dyn Write + Send>>),
+}
+
+/// A live view, and the terminal that it is drawn on.
+pub(super) struct LiveOutput {
+    invocation: Arc<Invocation>,
+    view: LiveView<LineWriter<Box<dyn Write + Send>>>,
+    size: TerminalSize,
+}
+
+impl LiveOutput {
+    fn new(out: &Printer) -> Self {
+        let options = LiveOptions {
+            size: terminal::size(&out.invocation),
+            colour: out.colour,
+            marks: terminal::marks(&out.invocation),
+        };
+        Self {
+            view: LiveView::new(LineWriter::new(out.invocation.stdout()), options),
+            invocation: out.invocation.clone(),
+            size: options.size,
+        }
+    }
+
+    fn tick(&mut self, elapsed: Duration) -> Result<(), Failure> {
+        let now = terminal::size(&self.invocation);
+        if now != self.size {
+            self.size = now;
+            self.view.resize(now)?;
+        }
+        self.view.tick(elapsed)?;
+        Ok(())
+    }
 }
 
 impl OutputMode {
     /// A live view wants a terminal that can move its cursor, and nothing else that writes to it.
     pub(super) fn new(format: OutputFormat, args: &RunExtras, id: &str, out: &Printer) -> Self {
-        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let is_dumb = out.invocation.is_terminal_dumb();
         match format {
             _ if args.quiet => Self::Quiet,
-            OutputFormat::Raw => Self::Raw(TerminalFilter::new(system::stdout(), out.is_terminal)),
+            OutputFormat::Raw => {
+                let stdout = out.invocation.stdout();
+                Self::Raw(TerminalFilter::new(stdout, out.is_terminal))
+            }
             OutputFormat::Text if out.is_terminal && !is_dumb && !args.verbose => {
-                let options = LiveOptions {
-                    size: terminal::size(),
-                    colour: out.colour,
-                    marks: terminal::marks(),
-                };
-                let view = LiveView::new(io::stdout(), options);
-                Self::Live(Box::new(view), options.size)
+                Self::Live(Box::new(LiveOutput::new(out)))
             }
             _ => Self::Printed(Box::new(EventSink::new(format, id, args.extract_data, out))),
         }
@@ -49,9 +79,9 @@ impl OutputMode {
 
     pub(super) fn take(&mut self, mut batch: EventBatch, out: &mut Printer) -> Result<(), Failure> {
         match self {
-            Self::Live(view, _) => {
+            Self::Live(live) => {
                 for event in &batch.events {
-                    view.event(event)?;
+                    live.view.event(event)?;
                 }
                 return Ok(());
             }
@@ -67,43 +97,38 @@ impl OutputMode {
     }
 
     pub(super) fn tick(&mut self, elapsed: Duration) -> Result<(), Failure> {
-        if let Self::Live(view, size) = self {
-            let now = terminal::size();
-            if now != *size {
-                *size = now;
-                view.resize(now)?;
-            }
-            view.tick(elapsed)?;
+        match self {
+            Self::Live(live) => live.tick(elapsed),
+            Self::Printed(_) | Self::Quiet | Self::Raw(_) => Ok(()),
         }
-        Ok(())
     }
 
     pub(super) fn cancelling(&mut self) -> Result<(), Failure> {
-        if let Self::Live(view, _) = self {
-            view.cancelling()?;
+        if let Self::Live(live) = self {
+            live.view.cancelling()?;
         }
         Ok(())
     }
 
     /// Leaves the terminal to a question.
     pub(super) fn suspend(&mut self) -> Result<(), Failure> {
-        if let Self::Live(view, _) = self {
-            view.suspend()?;
+        if let Self::Live(live) = self {
+            live.view.suspend()?;
         }
         Ok(())
     }
 
     /// The question is answered.
     pub(super) fn resume(&mut self) -> Result<(), Failure> {
-        if let Self::Live(view, _) = self {
-            view.resume()?;
+        if let Self::Live(live) = self {
+            live.view.resume()?;
         }
         Ok(())
     }
 
     pub(super) fn finish(self, out: &mut Printer) -> Result<(), Failure> {
         match self {
-            Self::Live(mut view, _) => view.finish()?,
+            Self::Live(mut live) => live.view.finish()?,
             Self::Printed(sink) => {
                 sink.finish(out)?;
             }

@@ -1,32 +1,31 @@
 //! The last line of a run on a terminal: the command that shows the run again, with its id.
 
-use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use lapidary::vocab::Cause;
 
 use super::super::super::runs::common::RunStore;
-use crate::printer::complain;
+use crate::invocation::Invocation;
 
 /// Prints the line. It is printed only on a terminal, where the reader can run the command that it names.
-pub(super) fn print(recording: &Path) {
-    if !io::stderr().is_terminal() {
+pub(super) fn print(recording: &Path, invocation: &Invocation) {
+    if !invocation.is_stderr_terminal() {
         return;
     }
-    let usual = RunStore::open(None).map(|store| store.root);
-    complain(&line(recording, usual.ok().as_deref()));
+    let usual = RunStore::open(None, invocation).map(|store| store.root);
+    invocation.complain(&line(recording, usual.ok().as_deref()));
 }
 
 /// The last lines of the demo, for a reader who sees a run for the first time.
-pub(super) fn print_demo(recording: &Path, cause: &Cause) {
-    let usual = RunStore::open(None).map(|store| store.root);
+pub(super) fn print_demo(recording: &Path, cause: &Cause, invocation: &Invocation) {
+    let usual = RunStore::open(None, invocation).map(|store| store.root);
     let named = named(recording, usual.ok().as_deref());
     let code = cause.exit_code();
-    complain(&format!("run {named} is recorded; exit code {code}"));
-    complain(&format!(
+    invocation.complain(&format!("run {named} is recorded; exit code {code}"));
+    invocation.complain(&format!(
         "its transcript in the browser: lapidary runs open {named}"
     ));
-    complain("agents that are installed here: lapidary doctor");
+    invocation.complain("agents that are installed here: lapidary doctor");
 }
 
 fn line(recording: &Path, usual: Option<&Path>) -> String {

@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::sessions::redact::{RedactionReport, Redactor, SessionOwner};
@@ -18,6 +19,7 @@ use super::super::super::sink::OutputFormat;
 use super::super::super::translate;
 use super::super::common::id_of;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 
 /// The events of a run without its secrets, in a temporary file.
@@ -28,12 +30,17 @@ pub(super) struct RedactedRun {
 }
 
 impl RedactedRun {
-    pub(super) fn new(recording: &Path, home: Option<PathBuf>) -> Result<Self, Failure> {
+    pub(super) fn new(
+        recording: &Path,
+        home: Option<PathBuf>,
+        invocation: &Arc<Invocation>,
+    ) -> Result<Self, Failure> {
         let id = id_of(recording);
-        let events = events_of(recording, &id)?;
+        let events = events_of(recording, &id, invocation)?;
         let redactor = Redactor::new(&SessionOwner { home });
-        let (events, report) = redacted::redacted_session(events, Some(&redactor))?;
-        let file = NamedTempFile::new()?;
+        let (events, report) =
+            redacted::redacted_session(events, Some(&redactor), &invocation.temp_dir())?;
+        let file = NamedTempFile::new_in(invocation.temp_dir())?;
         fs::write(file.path(), events)?;
         Ok(Self {
             id,
@@ -49,9 +56,9 @@ impl RedactedRun {
 }
 
 /// The run as events with whole texts, without the agent's raw lines: diagnostics would keep them, even as Base64.
-fn events_of(recording: &Path, id: &str) -> Result<Vec<u8>, Failure> {
-    let mut file = tempfile::tempfile()?;
-    let mut printer = Printer::into_file(file.try_clone()?);
+fn events_of(recording: &Path, id: &str, invocation: &Arc<Invocation>) -> Result<Vec<u8>, Failure> {
+    let mut file = tempfile::tempfile_in(invocation.temp_dir())?;
+    let mut printer = Printer::into_file(file.try_clone()?, invocation.clone());
     let view = translate::Args::of_whole_texts(recording, id);
     translate::run(&view, &mut printer)?;
     printer.close()?;

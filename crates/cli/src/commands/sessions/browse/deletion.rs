@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, bail};
@@ -13,6 +14,7 @@ use lapidary::vocab::removal::RemovalReason;
 use super::super::common::SessionsContext;
 use super::super::removal::RemovalPlan;
 use super::text::one_line;
+use crate::invocation::Invocation;
 
 /// A deletion that waits for the user's yes. Files that are written until then are not deleted.
 pub(super) struct PlannedDeletion {
@@ -83,8 +85,8 @@ impl PlannedDeletion {
     }
 
     /// Deletes the files, after copies were put into the vault. Returns a summary.
-    pub(super) fn carry_out(self) -> anyhow::Result<String> {
-        let place = SessionsContext::open().map_err(|failure| failure.error)?;
+    pub(super) fn carry_out(self, invocation: &Arc<Invocation>) -> anyhow::Result<String> {
+        let place = SessionsContext::open(invocation).map_err(|failure| failure.error)?;
         let going = RemovalPlan {
             keeps_copies: true,
             inventory: &self.inventory,

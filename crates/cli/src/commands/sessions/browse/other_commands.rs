@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Parser as _;
 use lapidary::sessions::OtherSession;
@@ -10,6 +11,7 @@ use super::super::{export, resume};
 use super::confirm::SessionResumption;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 
 /// Writes a transcript in Markdown. A file that is there stays as it is.
@@ -17,10 +19,11 @@ pub(super) fn export(
     path: &Path,
     other: Option<OtherSession<'_>>,
     to: &Path,
+    invocation: &Arc<Invocation>,
 ) -> anyhow::Result<()> {
     let written = match other {
-        Some(session) => export::other_markdown(session, to),
-        None => export::markdown(path, to),
+        Some(session) => export::other_markdown(session, to, invocation),
+        None => export::markdown(path, to, invocation),
     };
     written.map_err(|failure| failure.error)
 }

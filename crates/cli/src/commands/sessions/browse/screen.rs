@@ -1,4 +1,8 @@
 //! The terminal: taken when the browser starts, given back on every way out.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a screen of its own is drawn on the terminal of the process, whose modes `crossterm` changes"
+)]
 
 use std::io::{self, BufWriter, Stdout, Write as _};
 use std::panic;

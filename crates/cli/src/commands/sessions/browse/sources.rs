@@ -11,6 +11,7 @@ use lapidary::sessions::{
 
 use super::super::common::{ProjectScope, SessionsContext};
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 
 /// How many files are listed between two reports of progress.
 const BATCH: usize = 256;
@@ -35,6 +36,11 @@ impl BrowsedProjects {
             place,
             scope,
         })
+    }
+
+    /// The call of the program that browses.
+    pub(super) fn invocation(&self) -> &Arc<Invocation> {
+        &self.place.invocation
     }
 
     /// All sessions, in numbers that tell how far it is.
@@ -179,16 +185,14 @@ mod tests {
         let hits: Vec<_> = hits.iter().map(|hit| hit.session.path.clone()).collect();
         assert_eq!(hits.as_slice(), std::slice::from_ref(&path));
         let to = home.root().join("exported.md");
-        other_commands::export(&path, Some(session), &to).unwrap();
+        let export = || other_commands::export(&path, Some(session), &to, sources.invocation());
+        export().unwrap();
         assert!(
             std::fs::read_to_string(&to)
                 .unwrap()
                 .contains("A lightship.")
         );
-        assert!(
-            other_commands::export(&path, Some(session), &to).is_err(),
-            "a file stays"
-        );
+        assert!(export().is_err(), "a file stays");
     }
 
     #[test]

@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn an_unreadable_transcript_names_the_reason() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = tempfile::TempDir::new().unwrap();
         let read = |path: &Path| read(path, TranscriptExtent::Preview, MarkSet::Unicode, &|| true);
         assert!(
             read(directory.path())

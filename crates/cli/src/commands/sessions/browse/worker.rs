@@ -124,11 +124,12 @@ impl BrowserWorkers {
     }
 
     pub(super) fn export(&self, path: PathBuf, to: PathBuf) {
-        let others = self.sources.others();
+        let (sources, others) = (self.sources.clone(), self.sources.others());
         self.write("export", move || {
             let session = others.in_path(&path);
             BrowserInput::Told(
-                match guarded(|| other_commands::export(&path, session, &to)) {
+                match guarded(|| other_commands::export(&path, session, &to, sources.invocation()))
+                {
                     Some(Ok(())) => format!("written: {}", to.display()),
                     Some(Err(error)) => format!("not written: {error:#}"),
                     None => "not written".to_owned(),
@@ -157,9 +158,10 @@ impl BrowserWorkers {
     pub(super) fn delete(&self, path: PathBuf) {
         let slot = &self.planned;
         let planned = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let invocation = self.sources.invocation().clone();
         self.write("delete", move || {
             let planned = planned.filter(|planned| planned.is_of(&path));
-            match guarded(|| planned.map(PlannedDeletion::carry_out)).flatten() {
+            match guarded(|| planned.map(|planned| planned.carry_out(&invocation))).flatten() {
                 Some(Ok(told)) => BrowserInput::Deleted(path, told),
                 Some(Err(error)) => BrowserInput::Refused(format!("not deleted: {error:#}")),
                 None => BrowserInput::Refused("not deleted".to_owned()),

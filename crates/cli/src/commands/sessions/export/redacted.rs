@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read as _, Seek as _, Write as _};
+use std::path::Path;
 
 use lapidary::sessions::redact::{RedactionReport, Redactor};
 
@@ -14,20 +15,22 @@ const MOST_HELD_TWICE: usize = 16 << 20;
 pub(in crate::commands) fn redacted_session(
     bytes: Vec<u8>,
     redactor: Option<&Redactor>,
+    temp_dir: &Path,
 ) -> Result<(Vec<u8>, Option<RedactionReport>), Failure> {
-    redacted(bytes, redactor, MOST_HELD_TWICE)
+    redacted(bytes, redactor, temp_dir, MOST_HELD_TWICE)
 }
 
 fn redacted(
     bytes: Vec<u8>,
     redactor: Option<&Redactor>,
+    temp_dir: &Path,
     most_held_twice: usize,
 ) -> Result<(Vec<u8>, Option<RedactionReport>), Failure> {
     let Some(redactor) = redactor else {
         return Ok((bytes, None));
     };
     if bytes.len() > most_held_twice
-        && let Ok((file, report)) = aside(&bytes, redactor)
+        && let Ok((file, report)) = aside(&bytes, redactor, temp_dir)
     {
         drop(bytes);
         return Ok((read_back(file)?, Some(report)));
@@ -38,8 +41,12 @@ fn redacted(
 }
 
 /// Redacts into a file without a name. Where there is no room for one, memory has to do.
-fn aside(bytes: &[u8], redactor: &Redactor) -> io::Result<(File, RedactionReport)> {
-    let mut out = BufWriter::with_capacity(128 * 1024, tempfile::tempfile()?);
+fn aside(
+    bytes: &[u8],
+    redactor: &Redactor,
+    temp_dir: &Path,
+) -> io::Result<(File, RedactionReport)> {
+    let mut out = BufWriter::with_capacity(128 * 1024, tempfile::tempfile_in(temp_dir)?);
     let report = redactor.file(bytes, &mut out)?;
     out.flush()?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -64,11 +71,18 @@ mod tests {
         let line = br#"{"id":"1","type":"user","content":"use ghp_0123456789abcdefghijABCDEFGHIJ012345 in /home/ada/work, and so on and so forth"}
 "#;
         let redactor = Redactor::new(&SessionOwner::default());
-        let (small, _) = redacted_session(line.to_vec(), Some(&redactor)).unwrap();
+        let temporary = tempfile::TempDir::new().unwrap();
+        let (small, _) =
+            redacted_session(line.to_vec(), Some(&redactor), temporary.path()).unwrap();
         // Several buffers of the file. A debug build redacts sixteen megabytes in twenty seconds, so the limit is lower here.
         let most_held_twice = 256 * 1024;
         let times = most_held_twice / line.len() + 1;
-        let redacted = redacted(line.repeat(times), Some(&redactor), most_held_twice);
+        let redacted = redacted(
+            line.repeat(times),
+            Some(&redactor),
+            temporary.path(),
+            most_held_twice,
+        );
         let (large, report) = redacted.unwrap();
         assert!(large == small.repeat(times), "every line, and none cut");
         assert_eq!(report.unwrap().count(), 2 * times as u64);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::normalize::event_lines::{EventLine, EventReader};
@@ -18,6 +19,7 @@ use super::super::super::prices::TranscriptPrices;
 use super::super::common::unsupported;
 use super::ExportFormat;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 
 /// The source of a session.
 #[derive(Debug)]
@@ -68,9 +70,10 @@ fn event_lines(session: &OtherSession<'_>) -> Result<Vec<u8>, Failure> {
 pub(super) fn transcript(
     lines: &[u8],
     to: ExportFormat,
+    invocation: &Arc<Invocation>,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let prices = TranscriptPrices::default();
+    let prices = TranscriptPrices::new(invocation);
     let mut outline = Outline::default();
     each_event(lines, |event| {
         outline.event(&prices.priced(event));
@@ -133,7 +136,7 @@ mod tests {
         let source = ExportSource::Other(session.expect("it is recorded"));
         let written = source.read(to).and_then(|lines| {
             let mut out = Vec::new();
-            transcript(&lines, to, &mut out).map(|()| out)
+            transcript(&lines, to, &place.invocation, &mut out).map(|()| out)
         });
         match (written, expected) {
             (Ok(out), Ok(text)) => {

@@ -76,7 +76,9 @@ pub(super) struct RowWriter {
 
 impl RowWriter {
     pub(super) fn new(sessions: &[ListedSession], now: SystemTime, out: &Printer) -> Self {
-        let width = out.is_terminal.then(|| terminal::size().width);
+        let width = out
+            .is_terminal
+            .then(|| terminal::size(&out.invocation).width);
         Self {
             layout: ListLayout::new(width),
             width: width.map(usize::from),

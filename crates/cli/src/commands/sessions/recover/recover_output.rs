@@ -14,7 +14,7 @@ use lapidary::vocab::vault::{
 };
 
 use super::super::vault::counted;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// How many messages of a session are shown to people.
 const SHOWN: usize = 6;
@@ -75,7 +75,7 @@ impl RecoverOutput {
 
     pub(super) fn print(&self, applied: bool, out: &mut Printer) -> io::Result<()> {
         for warning in &self.warnings {
-            complain(&format!("warning: {warning}"));
+            out.complain(&format!("warning: {warning}"));
         }
         for session in &self.sessions {
             print(session, out)?;
@@ -102,7 +102,7 @@ impl RecoverOutput {
         }
         out.flush()?;
         for failure in &self.failures {
-            complain(&format!("error: {failure}"));
+            out.complain(&format!("error: {failure}"));
         }
         self.print_vault_only(out)?;
         let is_something = !self.sessions.is_empty() || !self.dangers.is_empty();

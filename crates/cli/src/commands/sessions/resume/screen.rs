@@ -11,29 +11,34 @@ use super::super::super::job::JobRequest;
 use super::super::super::run::{RunExtras, refused};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::complain;
+use crate::invocation::Invocation;
 use crate::system;
 
 /// Opens it, and waits for its end.
 pub(super) fn open(
     with: &RunExtras,
+    invocation: &Invocation,
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
 ) -> Result<CommandExit, Failure> {
     let options = NormalizeOptions::new(&lapidary::engine::fresh_run());
-    let mut job = JobRequest::new(&with.common, options).job()?;
+    let mut job = JobRequest::new(&with.common, options, invocation).job()?;
     choose(&mut job)?;
-    note(&job.notices);
+    note(&job.notices, invocation);
     let screen = job.screen().map_err(|error| refused(&error))?;
-    let kept = screen.safekeeping.as_ref().map(kept_safe).transpose()?;
+    let kept = screen.safekeeping.as_ref();
+    let kept = kept.map(|guard| kept_safe(guard, invocation)).transpose()?;
     let ended = shown(&job, screen);
     if let Some(kept) = kept {
-        note(&kept.after().notices);
+        note(&kept.after().notices, invocation);
     }
     exit_of(&ended?)
 }
 
 /// Without that the agent does not start.
-fn kept_safe(safekeeping: &SessionGuard) -> Result<GuardedSessions, Failure> {
+fn kept_safe(
+    safekeeping: &SessionGuard,
+    invocation: &Invocation,
+) -> Result<GuardedSessions, Failure> {
     let unsafe_because = |why: String| {
         let error = anyhow!("the session cannot be kept safe while it is continued: {why}");
         Failure::internal(error).with_hint("`--no-vault` goes on without protection")
@@ -46,7 +51,7 @@ fn kept_safe(safekeeping: &SessionGuard) -> Result<GuardedSessions, Failure> {
         return Err(failure.with_hint("try again when it has ended"));
     }
     let kept = safekeeping.before().map_err(unsafe_because)?;
-    note(&kept.notices);
+    note(&kept.notices, invocation);
     Ok(kept)
 }
 
@@ -68,9 +73,9 @@ fn shown(job: &Job, screen: ScreenJob) -> Result<TreeExit, Failure> {
     })
 }
 
-fn note(notices: &[String]) {
+fn note(notices: &[String], invocation: &Invocation) {
     for notice in notices {
-        complain(&format!("note: {notice}"));
+        invocation.complain(&format!("note: {notice}"));
     }
 }
 

@@ -15,7 +15,7 @@ use super::super::size;
 use super::{counted, failed, opened, report, snapshot};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// Copy sessions into the vault
 ///
@@ -40,9 +40,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let vault = opened(&place)?;
-    let patience = ProgressNote::with("copying sessions");
+    let patience = ProgressNote::with("copying sessions", &out.invocation);
     let ids = named(args, &place)?;
     let mut taken = Vec::new();
     let mut warnings = Vec::new();
@@ -120,7 +120,7 @@ fn text(
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for warning in warnings {
-        complain(&format!("warning: {warning}"));
+        out.complain(&format!("warning: {warning}"));
     }
     for added in taken {
         let files = &added.snapshot.files;

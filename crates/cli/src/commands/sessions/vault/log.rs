@@ -19,7 +19,7 @@ use super::super::size;
 use super::{counted, failed, opened, report, snapshot, vault_session};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// Show what the vault has, the oldest first
 #[derive(Debug, clap::Args)]
@@ -43,9 +43,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let vault = opened(&place)?;
-    let patience = ProgressNote::with("reading the vault");
+    let patience = ProgressNote::with("reading the vault", &out.invocation);
     let mut history = vault.log().map_err(failed)?;
     let id = args.session.as_deref();
     let id = id.map(|named| session(named, &history, args, &place));
@@ -171,7 +171,7 @@ fn text(
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for warning in warnings(history) {
-        complain(&format!("warning: {warning}"));
+        out.complain(&format!("warning: {warning}"));
     }
     if history.snapshots.is_empty() {
         out.note("the vault has nothing of this project; --all shows what else it has")?;

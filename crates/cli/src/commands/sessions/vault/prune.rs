@@ -14,7 +14,7 @@ use super::super::size;
 use super::{counted, failed, opened, report};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
-use crate::printer::{Printer, complain};
+use crate::printer::Printer;
 
 /// Remove copies from the vault that are not needed
 ///
@@ -43,9 +43,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let vault = opened(&place)?;
-    let patience = ProgressNote::with("comparing copies");
+    let patience = ProgressNote::with("comparing copies", &out.invocation);
     // A vault that cannot be read is not an empty one.
     vault.log().map_err(failed)?;
     let request = PruneRequest {
@@ -103,7 +103,7 @@ fn text(
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for warning in warnings {
-        complain(&format!("warning: {warning}"));
+        out.complain(&format!("warning: {warning}"));
     }
     let rows = [
         (

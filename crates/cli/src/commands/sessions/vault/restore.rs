@@ -49,9 +49,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let vault = opened(&place)?;
-    let patience = ProgressNote::with("reading the vault");
+    let patience = ProgressNote::with("reading the vault", &out.invocation);
     let chosen = chosen(&vault, &args.what)?;
     let to = match &args.to {
         Some(directory) => place.environment.dir.join(directory),

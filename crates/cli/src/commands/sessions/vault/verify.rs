@@ -31,9 +31,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let place = SessionsContext::open()?;
+    let place = SessionsContext::open(&out.invocation)?;
     let vault = opened(&place)?;
-    let patience = ProgressNote::with("reading every copy in the vault");
+    let patience = ProgressNote::with("reading every copy in the vault", &out.invocation);
     let history = vault.log().map_err(failed)?;
     let verdict = vault.verify().map_err(failed)?;
     drop(patience);

@@ -227,7 +227,11 @@ done(p)
 "#;
     let flood = "head -c 4000000 /dev/zero | tr '\\0' x; exit 2";
     let hooks = json!({"BeforeTool": [{"hooks": [{"type": "command", "command": flood}]}]});
-    let played = play(&hooks, scene, &["--yolo"], DONE);
+    let world = staged(scene);
+    write_hooks(&world, &hooks);
+    // The memory of a process that does nothing else.
+    let told = Told::started_by(command(&world, &["--hooks", "--yolo"]));
+    let played = Played { world, told };
     let answer = played.answer(0);
     assert_eq!(answer["outcome"]["optionId"], "no");
     let most = fs::read_to_string(played.world.path("project/most")).unwrap();
